@@ -1,0 +1,14 @@
+/** One HTTP operation as plain data, printed by the generator into SDK methods and the CLI command table. */
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path with JSON field names as variables: `/teams/{teamId}/runners/{runnerId}`. */
+  readonly path: string;
+  /** `'*'`: every field that is not in the path; a name: that field alone; absent: the rest goes into the query. */
+  readonly body?: string;
+  /** Set for lists: the response field that holds the items; `limit` and `cursor` are the paging fields. */
+  readonly items?: string;
+  /** Set for server streams (SSE): the request field that Last-Event-ID resumes. */
+  readonly stream?: { readonly resume?: string };
+  /** Method returns this field of the response instead of the whole. */
+  readonly returns?: string;
+}

@@ -1,0 +1,55 @@
+/**
+ * What the machine has. A test that needs a part that is not there is skipped loudly; under CI (`SVC_REQUIRE_ALL=1`)
+ * a missing part is a failure, so that nothing is skipped unseen.
+ */
+import { execFileSync } from 'node:child_process';
+import { connect } from 'node:net';
+
+export type Part = 'postgres' | 'rabbitmq' | 'podman' | 'namespaces';
+
+export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672';
+
+const HINT: Record<Part, string> = {
+  postgres: 'set DATABASE_URL or start PostgreSQL on 127.0.0.1:5432',
+  rabbitmq: 'set AMQP_URL or start RabbitMQ on 127.0.0.1:5672',
+  podman: 'apt-get install podman runc busybox-static',
+  namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
+};
+
+async function answers(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return await new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port), timeout: 1_000 });
+    const done = (ok: boolean) => {
+      socket.destroy();
+      resolve(ok);
+    };
+    socket.once('connect', () => done(true)).once('error', () => done(false)).once('timeout', () => done(false));
+  });
+}
+
+function runs(command: string, ...args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore', timeout: 10_000 });
+    return true;
+  } catch {
+    return false; // Not installed or not allowed here: the caller says so.
+  }
+}
+
+/** True when the part is there. Prints what is missing and how to get it; throws instead under SVC_REQUIRE_ALL=1. */
+export async function has(part: Part): Promise<boolean> {
+  const there =
+    part === 'postgres'
+      ? await answers(DATABASE_URL)
+      : part === 'rabbitmq'
+        ? await answers(AMQP_URL)
+        : part === 'podman'
+          ? runs('podman', '--version') && runs('busybox', 'true')
+          : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') || runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+  if (there) return true;
+  if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
+  console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);
+  return false;
+}
