@@ -1,0 +1,114 @@
+/**
+ * The one interface between the daemon and whatever runs a task on this machine.
+ *
+ * An executor owns everything that a run creates on the host (container, namespaces, cgroup, files) from `start` until
+ * `done` has resolved; by then nothing of it is left. It decides the reason of an ending exactly once: exit, timeout,
+ * cancel and lease loss race for one variable, and the first to write it wins (see deadline.ts).
+ */
+
+export type ExecutorName = 'podman' | 'docker' | 'namespaces';
+
+/**
+ * Why a run ended. `exit`: by itself, with `exitCode` or `signal`. `engine_error`: it never ran properly, through no fault of
+ * the task (image missing, engine dead or hanging); `message` says what. `output` is reserved: output past its limit is cut
+ * with a visible marker and the task keeps running.
+ */
+export type EndReason = 'exit' | 'timeout' | 'memory' | 'cancelled' | 'lease_lost' | 'output' | 'engine_error';
+
+export type KillReason = 'cancelled' | 'lease_lost';
+
+export interface SandboxLimits {
+  /** Wall time from the moment the task's process starts, on the monotonic clock. */
+  timeoutSeconds: number;
+  /** All memory of the task together, tmpfs included, in MiB. */
+  memoryMb: number;
+  /** May be a fraction. */
+  cpus: number;
+  /** Processes and threads together. */
+  pids: number;
+  /** stdout and stderr together; what comes after is dropped and one marker line says so. */
+  outputBytes: number;
+}
+
+export interface SandboxSpec {
+  runnerId: string;
+  workId: string;
+  epoch: number;
+  /** A local tag or a digest reference; never pulled. Refused by the namespaces executor. */
+  image?: string;
+  command: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** Absolute; default `/workspace`. */
+  workdir?: string;
+  stdin?: string;
+  network: 'none';
+  limits: SandboxLimits;
+}
+
+export interface Outcome {
+  /** Absent when no process of the task ended by itself or by a signal that we could see. */
+  exitCode?: number;
+  /** `SIGKILL` and so on; `exitCode` then holds 128 + n, as a shell would say. */
+  signal?: string;
+  reason: EndReason;
+  /** Monotonic. */
+  durationMs: number;
+  message?: string;
+}
+
+export type OutputStream = 'stdout' | 'stderr';
+
+/** A returned promise is back-pressure: nothing more is read from the task until it resolves. */
+export type OnOutput = (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
+
+export interface Running {
+  /** Never rejects. Resolves after the last `onOutput` was delivered and the host is clean again. */
+  readonly done: Promise<Outcome>;
+  /** Idempotent: the first reason stands. SIGTERM, then SIGKILL after `graceMs` (default 5000; 0 kills at once). */
+  kill(reason: KillReason, graceMs?: number): void;
+}
+
+export interface WorkRef {
+  workId: string;
+  epoch: number;
+}
+
+export interface Executor {
+  readonly name: ExecutorName;
+  readonly isolation: 'container' | 'namespaces';
+  /** One line for people: engine, version, runtime, how memory is limited. */
+  describe(): string;
+  /**
+   * Starts the task. Rejects with InvalidSpecError when the spec can never run (bad name, leading '-'); anything that
+   * goes wrong with the machine is an outcome with reason `engine_error`.
+   */
+  start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running>;
+  /** Kills and removes what earlier daemons of this runner left behind, except the live ones; returns what was killed. */
+  reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
+}
+
+export interface DetectOptions {
+  /** Only this one; never silently another. */
+  wanted?: ExecutorName;
+  dataDir: string;
+  runnerId: string;
+  /** Used for runs without an image; default: a small base image made from this machine's own tools. */
+  defaultImage?: string;
+  log: (message: string, fields?: object) => void;
+}
+
+/** One line a candidate: what was tried, why it does not work here, what to install. */
+export class ExecutorUnavailableError extends Error {
+  override readonly name = 'ExecutorUnavailableError';
+  readonly attempts: readonly string[];
+
+  constructor(attempts: readonly string[]) {
+    super(`no sandbox executor works on this machine:\n${attempts.map((line) => `  ${line}`).join('\n')}`);
+    this.attempts = attempts;
+  }
+}
+
+/** The spec itself is at fault: the control plane should never have sent it. */
+export class InvalidSpecError extends Error {
+  override readonly name = 'InvalidSpecError';
+}
