@@ -1,0 +1,95 @@
+/**
+ * One command of `svc` as plain data. The tables in cli/gen/ are printed from the contracts; the shell parses, completes,
+ * documents and runs commands from these values alone.
+ */
+import type { Operation } from '@svc/sdk';
+
+export type FieldType =
+  | 'string'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'enum'
+  /** RFC 3339. */
+  | 'timestamp'
+  /** `key=value`; the flag may be given several times, each adds an entry. */
+  | 'map'
+  /** JSON text; when `repeated`, each flag is one item. */
+  | 'json'
+  /** Base64. */
+  | 'bytes';
+
+/** One positional or one flag. */
+export interface FieldSpec {
+  /** Where the value goes in the request: a JSON field name, dotted for a field of a nested object (`limits.memoryMb`). */
+  readonly name: string;
+  /** Without dashes: `memory-mb`. For a positional, the flag that may be used instead of it. */
+  readonly flag: string;
+  /** One letter. */
+  readonly short?: string;
+  readonly type: FieldType;
+  /** Of an enum, in the spelling of the API. */
+  readonly values?: readonly string[];
+  /** Given several times, the values make a list. A repeated positional takes all that is left. */
+  readonly repeated: boolean;
+  readonly required: boolean;
+  /** Accepted, but left out of help and completion. */
+  readonly hidden: boolean;
+  /** Never echoed, never in debug output. */
+  readonly sensitive: boolean;
+  /** What the value is called in help, without brackets: `runner-id`. */
+  readonly placeholder: string;
+  /** From the proto comment; may hold several lines. */
+  readonly description: string;
+  /** What the server takes when the flag is absent; for help only, it is not sent. */
+  readonly default?: string;
+  /** Takes everything after `--`. */
+  readonly rest?: true;
+  /** How text stands for a value that is not plain, such as `key=value`. */
+  readonly format?: string;
+}
+
+export interface CommandSpec {
+  /** `runners` */
+  readonly group: string;
+  /** Words after the group: `['request-diagnostics']`, `['runs', 'list']`; empty when the group itself is the command. */
+  readonly words: readonly string[];
+  /** First sentence of the description, without its full stop. */
+  readonly summary: string;
+  /** The whole proto comment; paragraphs are separated by an empty line. */
+  readonly description: string;
+  readonly operation: Operation;
+  readonly positionals: readonly FieldSpec[];
+  /** Sorted: required ones first, then by name. */
+  readonly flags: readonly FieldSpec[];
+  /** Ask before running; `--yes` is needed without a terminal. */
+  readonly destructive: boolean;
+  /** The answer is an event stream. */
+  readonly stream: boolean;
+  /** The answer is one page of `operation.items`. */
+  readonly page?: { readonly defaultLimit: number; readonly maxLimit: number };
+  /** The answer has no body. */
+  readonly empty: boolean;
+  /** Response field with the rows of a table: the paged items, or the one list of the response. */
+  readonly rows?: string;
+  /** JSON paths in one row (or in the answer itself when there are no rows). Empty: the shell chooses. */
+  readonly columns: readonly string[];
+  /** Response fields whose values are secrets, as JSON paths; shown to the caller, never in debug output. */
+  readonly secrets: readonly string[];
+  readonly examples: readonly { readonly title: string; readonly cli: string }[];
+  /** Platform feature that must be enabled. */
+  readonly feature?: string;
+  readonly auth: 'none' | 'optional' | 'required' | 'session' | 'staff';
+  readonly stability: 'stable' | 'preview' | 'experimental';
+  readonly deprecated: boolean;
+}
+
+/** One command group: enough for `svc --help` and for finding a command, without loading its table. */
+export interface GroupSpec {
+  readonly group: string;
+  readonly summary: string;
+  /** Set when one feature gates every command of the group. */
+  readonly feature?: string;
+  readonly commands: readonly { readonly words: readonly string[]; readonly summary: string }[];
+  readonly load: () => Promise<readonly CommandSpec[]>;
+}

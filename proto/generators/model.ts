@@ -1,0 +1,239 @@
+/**
+ * The contracts as the printers see them: one descriptor pass makes this model, every printer reads it and nothing else.
+ * Plain data, in the order of the sources; a printer that needs another order sorts for itself.
+ */
+import type { DescEnum, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
+import type { Audience, Auth, Idempotency, RateLimit, RestRoute, Role } from '../http/rpc.ts';
+
+export interface Model {
+  /** Sorted by type name. */
+  readonly services: readonly ServiceModel[];
+  /** Every message and enum that an RPC reaches, sorted by type name. */
+  readonly messages: readonly MessageModel[];
+  readonly enums: readonly EnumModel[];
+}
+
+export interface ServiceModel {
+  readonly desc: DescService;
+  /** `svc.runners.v1.RunnersService` */
+  readonly typeName: string;
+  /** `RunnersService` */
+  readonly name: string;
+  readonly comment: string;
+  readonly summary: string;
+  readonly audience: Audience;
+  /** Where it is in the SDK: `sdk.<property>`, made by the class of that name. Absent: not in the SDK. */
+  readonly sdk?: { readonly property: string; readonly className: string };
+  /** CLI command group. Absent: not in the CLI. */
+  readonly cliGroup?: string;
+  readonly rpcs: readonly RpcModel[];
+}
+
+export interface RpcModel {
+  readonly desc: DescMethod;
+  /** `svc.runners.v1.RunnersService/List` */
+  readonly id: string;
+  /** `List` */
+  readonly name: string;
+  readonly service: ServiceModel;
+  readonly comment: string;
+  readonly deprecated: boolean;
+  readonly request: MessageModel;
+  readonly response: MessageModel;
+  readonly serverStreaming: boolean;
+  readonly auth: Auth;
+  /** JSON spelling: `runner:read`. */
+  readonly scope?: string;
+  readonly role?: Role;
+  readonly feature?: string;
+  readonly idempotency?: Idempotency;
+  readonly successStatus: number;
+  readonly timeoutMs: number;
+  readonly bodyBytesMax: number;
+  readonly rateLimit: RateLimit;
+  readonly stability: Stability;
+  readonly destructive: boolean;
+  readonly examples: readonly ExampleModel[];
+  /** Columns of the CLI table: JSON paths in a response item. */
+  readonly columns: readonly string[];
+  readonly page?: PageModel;
+  readonly stream?: { readonly idField?: FieldModel; readonly resumeField?: FieldModel };
+  /** Primary route first; empty for internal RPCs. */
+  readonly routes: readonly RouteModel[];
+  readonly teamInPath: boolean;
+  /** Absent: not in the SDK. */
+  readonly sdk?: SdkMethodModel;
+  /** Absent: not in the CLI. */
+  readonly cli?: CliCommandModel;
+}
+
+export type Stability = 'stable' | 'preview' | 'experimental';
+
+export interface ExampleModel {
+  readonly title: string;
+  readonly cli?: string;
+  readonly sdk?: string;
+}
+
+export interface PageModel {
+  readonly items: FieldModel;
+  readonly defaultLimit: number;
+  readonly maxLimit: number;
+}
+
+export interface RouteModel {
+  /** As served: local field names. */
+  readonly route: RestRoute;
+  /** `/teams/{teamId}/runners/{runnerId}`, as documented: JSON field names. */
+  readonly jsonPath: string;
+  /** Two routes with the same verb and shape would take the same requests. */
+  readonly shape: string;
+  /** Request fields bound by the path, in path order. */
+  readonly pathFields: readonly FieldModel[];
+  /** Request fields of the query string. */
+  readonly queryFields: readonly FieldModel[];
+  /** Request fields inside the JSON body object; with `bodyField` set, that field's own message is the body. */
+  readonly bodyFields: readonly FieldModel[];
+  readonly bodyField?: FieldModel;
+  readonly responseField?: FieldModel;
+}
+
+export interface SdkMethodModel {
+  readonly name: string;
+  readonly args: readonly { readonly field: FieldModel; readonly optional: boolean }[];
+  /** Request fields that are no positional arguments. */
+  readonly params: readonly FieldModel[];
+  /** The method returns this field of the response. */
+  readonly returns?: FieldModel;
+}
+
+export interface CliCommandModel {
+  readonly group: string;
+  /** Words after the group; empty when the group itself is the command. */
+  readonly words: readonly string[];
+  readonly positionals: readonly CliFieldModel[];
+  readonly flags: readonly CliFieldModel[];
+}
+
+export type CliFieldType =
+  | 'string'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'enum'
+  | 'timestamp'
+  | 'map'
+  | 'json'
+  | 'bytes';
+
+export interface CliFieldModel {
+  /** The field itself; for a flag made of a nested message's field, that inner field. */
+  readonly field: FieldModel;
+  /** JSON path in the request: `limits.memoryMb`. */
+  readonly path: string;
+  readonly flag: string;
+  readonly short?: string;
+  readonly type: CliFieldType;
+  readonly values?: readonly string[];
+  readonly repeated: boolean;
+  readonly required: boolean;
+  readonly hidden: boolean;
+  readonly sensitive: boolean;
+  readonly placeholder: string;
+  readonly description: string;
+  readonly default?: string;
+  readonly rest: boolean;
+  readonly format?: string;
+}
+
+export interface MessageModel {
+  readonly desc: DescMessage;
+  readonly typeName: string;
+  /** Name without the package, parents joined: `RunLimits` for `Run.Limits`. */
+  readonly name: string;
+  /** Proto package. */
+  readonly package: string;
+  readonly comment: string;
+  readonly fields: readonly FieldModel[];
+}
+
+export interface FieldModel {
+  readonly desc: DescField;
+  /** `team_id` */
+  readonly name: string;
+  /** `teamId` */
+  readonly json: string;
+  /** The property name in protobuf-es messages; differs from `json` for a few reserved names only. */
+  readonly local: string;
+  readonly comment: string;
+  readonly type: FieldType;
+  readonly repeated: boolean;
+  /** Map with string-like keys; `type` is the value's. */
+  readonly map: boolean;
+  /** Declared `optional`, or a member of a oneof. */
+  readonly optional: boolean;
+  readonly oneof?: string;
+  /** A caller must send it: field_behavior REQUIRED or a buf.validate rule. */
+  readonly required: boolean;
+  /** A server always sends it: required, or implicit in proto3 (scalars, enums, lists and maps without `optional`). */
+  readonly present: boolean;
+  readonly outputOnly: boolean;
+  readonly sensitive: boolean;
+  readonly rules: FieldRules;
+  readonly cli: {
+    readonly flag?: string;
+    readonly short?: string;
+    readonly hidden: boolean;
+    readonly placeholder?: string;
+    readonly format?: string;
+    readonly rest: boolean;
+  };
+}
+
+export type FieldType =
+  | { readonly kind: 'string' | 'bytes' | 'boolean' }
+  | { readonly kind: 'integer'; readonly unsigned: boolean; readonly wide: boolean }
+  | { readonly kind: 'number' }
+  | { readonly kind: 'enum'; readonly enum: EnumModel }
+  | { readonly kind: 'message'; readonly message: MessageModel }
+  /** Well-known types with a JSON form of their own. */
+  | { readonly kind: 'timestamp' | 'duration' | 'fieldMask' | 'struct' | 'value' | 'list' | 'empty' | 'any' | 'httpBody' };
+
+/** The rules of buf.validate that JSON Schema can say too; of a repeated field or map, `items` are those of an item. */
+export interface FieldRules {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly const?: string | number | boolean;
+  readonly in?: readonly (string | number)[];
+  readonly items?: FieldRules;
+}
+
+export interface EnumModel {
+  readonly desc: DescEnum;
+  readonly typeName: string;
+  readonly name: string;
+  readonly package: string;
+  readonly comment: string;
+  /** Without the zero value when that means "not stated". */
+  readonly values: readonly EnumValueModel[];
+}
+
+export interface EnumValueModel {
+  /** `RUN_STATUS_RUNNING` */
+  readonly name: string;
+  /** `running` */
+  readonly json: string;
+  readonly number: number;
+  readonly comment: string;
+}
