@@ -1,0 +1,167 @@
+/** Messages, fields and enums of the model, with the spelling of JSON and the rules that bind callers. */
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  ScalarType,
+  getOption,
+  hasOption,
+} from '@bufbuild/protobuf';
+import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { commentOf } from './comments.ts';
+import type { Problems } from './contract-error.ts';
+import { enumValueJson } from './enum-json.ts';
+import { rulesOf } from './field-rules.ts';
+import type { EnumModel, FieldModel, FieldType, MessageModel } from './model.ts';
+import type { OptionReader } from './options.ts';
+
+export interface MessageBuilder {
+  message(desc: DescMessage): MessageModel;
+  enum(desc: DescEnum): EnumModel;
+  /** Everything built so far, sorted by type name. */
+  all(): { messages: readonly MessageModel[]; enums: readonly EnumModel[] };
+}
+
+const WELL_KNOWN: Readonly<Record<string, FieldType>> = {
+  'google.protobuf.Timestamp': { kind: 'timestamp' },
+  'google.protobuf.Duration': { kind: 'duration' },
+  'google.protobuf.FieldMask': { kind: 'fieldMask' },
+  'google.protobuf.Struct': { kind: 'struct' },
+  'google.protobuf.Value': { kind: 'value' },
+  'google.protobuf.ListValue': { kind: 'list' },
+  'google.protobuf.Empty': { kind: 'empty' },
+  'google.protobuf.Any': { kind: 'any' },
+  'google.api.HttpBody': { kind: 'httpBody' },
+};
+
+const SCALAR_TYPES: Readonly<Record<ScalarType, FieldType>> = {
+  [ScalarType.DOUBLE]: { kind: 'number' },
+  [ScalarType.FLOAT]: { kind: 'number' },
+  [ScalarType.INT64]: { kind: 'integer', unsigned: false, wide: true },
+  [ScalarType.UINT64]: { kind: 'integer', unsigned: true, wide: true },
+  [ScalarType.INT32]: { kind: 'integer', unsigned: false, wide: false },
+  [ScalarType.FIXED64]: { kind: 'integer', unsigned: true, wide: true },
+  [ScalarType.FIXED32]: { kind: 'integer', unsigned: true, wide: false },
+  [ScalarType.BOOL]: { kind: 'boolean' },
+  [ScalarType.STRING]: { kind: 'string' },
+  [ScalarType.BYTES]: { kind: 'bytes' },
+  [ScalarType.UINT32]: { kind: 'integer', unsigned: true, wide: false },
+  [ScalarType.SFIXED32]: { kind: 'integer', unsigned: false, wide: false },
+  [ScalarType.SFIXED64]: { kind: 'integer', unsigned: false, wide: true },
+  [ScalarType.SINT32]: { kind: 'integer', unsigned: false, wide: false },
+  [ScalarType.SINT64]: { kind: 'integer', unsigned: false, wide: true },
+};
+
+// Values of google.api.FieldBehavior, whose descriptor is not loaded here.
+const BEHAVIOR_REQUIRED = 2;
+const BEHAVIOR_OUTPUT_ONLY = 3;
+
+export function createMessageBuilder(
+  options: OptionReader,
+  behaviorsOf: (desc: DescField) => readonly number[],
+  problems: Problems,
+): MessageBuilder {
+  const messages = new Map<string, MessageModel>();
+  const enums = new Map<string, EnumModel>();
+
+  const message = (desc: DescMessage): MessageModel => {
+    const known = messages.get(desc.typeName);
+    if (known) return known;
+    const fields: FieldModel[] = [];
+    const model: MessageModel = {
+      desc,
+      typeName: desc.typeName,
+      name: joinedName(desc),
+      package: desc.file.proto.package,
+      comment: commentOf(desc),
+      fields,
+    };
+    // Known before its fields are built, because messages may hold themselves.
+    messages.set(desc.typeName, model);
+    fields.push(...desc.fields.map(field));
+    return model;
+  };
+
+  const enumOf = (desc: DescEnum): EnumModel => {
+    const known = enums.get(desc.typeName);
+    if (known) return known;
+    const values = desc.values
+      .filter((value) => !(value.number === 0 && value.name.endsWith('_UNSPECIFIED')))
+      .map((value) => ({
+        name: value.name,
+        json: enumValueJson(value.name, desc.name, options.value(value).name),
+        number: value.number,
+        comment: commentOf(value),
+      }));
+    for (const [index, value] of values.entries()) {
+      const twin = values.findIndex((other) => other.json === value.json);
+      if (twin !== index) {
+        problems.add(desc.typeName, `${values[twin]?.name} and ${value.name} are both spelled "${value.json}" in JSON`);
+      }
+    }
+    const model: EnumModel = {
+      desc,
+      typeName: desc.typeName,
+      name: joinedName(desc),
+      package: desc.file.proto.package,
+      comment: commentOf(desc),
+      values,
+    };
+    enums.set(desc.typeName, model);
+    return model;
+  };
+
+  const typeOf = (desc: DescField): FieldType => {
+    if (desc.enum) return { kind: 'enum', enum: enumOf(desc.enum) };
+    if (desc.message) return WELL_KNOWN[desc.message.typeName] ?? { kind: 'message', message: message(desc.message) };
+    return SCALAR_TYPES[desc.scalar];
+  };
+
+  const field = (desc: DescField): FieldModel => {
+    const option = options.field(desc);
+    const behaviors = behaviorsOf(desc);
+    const rules = hasOption(desc, validateRules) ? getOption(desc, validateRules) : undefined;
+    const required = behaviors.includes(BEHAVIOR_REQUIRED) || (rules?.required ?? false);
+    const optional = desc.proto.proto3Optional || desc.oneof !== undefined;
+    return {
+      desc,
+      name: desc.name,
+      json: desc.jsonName,
+      local: desc.localName,
+      comment: commentOf(desc),
+      type: typeOf(desc),
+      repeated: desc.fieldKind === 'list',
+      map: desc.fieldKind === 'map',
+      optional,
+      ...(desc.oneof !== undefined && { oneof: desc.oneof.name }),
+      required,
+      present: required || !optional,
+      outputOnly: behaviors.includes(BEHAVIOR_OUTPUT_ONLY),
+      sensitive: option.sensitive ?? false,
+      rules: rulesOf(desc, rules),
+      cli: {
+        ...(option.flag !== undefined && { flag: option.flag }),
+        ...(option.short !== undefined && { short: option.short }),
+        ...(option.placeholder !== undefined && { placeholder: option.placeholder }),
+        ...(option.cliFormat !== undefined && { format: option.cliFormat }),
+        hidden: option.hidden ?? false,
+        rest: option.rest ?? false,
+      },
+    };
+  };
+
+  return {
+    message,
+    enum: enumOf,
+    all: () => ({ messages: sorted(messages), enums: sorted(enums) }),
+  };
+}
+
+function sorted<T extends { readonly typeName: string }>(models: Map<string, T>): T[] {
+  return [...models.values()].sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
+}
+
+/** Name without the package: `RunLimits` for the message `Limits` inside `Run`. */
+function joinedName(desc: DescMessage | DescEnum): string {
+  return desc.parent ? `${joinedName(desc.parent)}${desc.name}` : desc.name;
+}

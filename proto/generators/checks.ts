@@ -1,0 +1,259 @@
+/**
+ * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what is allowed;
+ * nothing here stops at the first one. Descriptors alone say much of this too late: in a request, or in a customer's build.
+ */
+import type { Problems } from './contract-error.ts';
+import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
+
+/** `then` would make a resource awaitable; the others exist on every object or class. */
+const RESERVED_METHODS: readonly string[] = ['constructor', 'then', 'toString', 'valueOf', 'hasOwnProperty', 'prototype', 'toJSON'];
+
+/** Words that cannot name a parameter in strict-mode JavaScript, and the names that printed methods use themselves. */
+const RESERVED_ARGS: readonly string[] =
+  `arguments await break case catch class const continue debugger default delete do else enum eval export extends false
+  finally for function if implements import in instanceof interface let new null options package params private protected
+  public return static super switch this throw true try typeof var void while with yield`.split(/\s+/);
+
+const FEATURE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
+const LOWER_CAMEL = /^[a-z][A-Za-z0-9]*$/;
+const TIMEOUT_MS_MAX = 7 * 86_400_000;
+
+export function checkModel(model: Model, problems: Problems): void {
+  for (const service of model.services) {
+    checkService(service, problems);
+    for (const rpc of service.rpcs) checkRpc(rpc, problems);
+  }
+  checkUnique(model, problems);
+  checkMessages(model, problems);
+}
+
+function checkService(service: ServiceModel, problems: Problems): void {
+  const { typeName: at, audience, sdk, cliGroup } = service;
+  if (service.summary === '') problems.add(at, 'has no summary in (svc.options.v1.resource)');
+  if (sdk && !LOWER_CAMEL.test(sdk.property)) problems.add(at, `sdk name "${sdk.property}" is not lowerCamel, such as "apiKeys"`);
+  if (cliGroup !== undefined && !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(cliGroup)) {
+    problems.add(at, `cli group "${cliGroup}" is not kebab-case, such as "keys"`);
+  }
+  if (audience !== 'public' && (sdk || cliGroup !== undefined)) {
+    problems.add(at, `has an sdk or cli name, but its audience is ${audience}; only public services have them`);
+  }
+}
+
+function checkRpc(rpc: RpcModel, problems: Problems): void {
+  checkAudience(rpc, problems);
+  checkAuth(rpc, problems);
+  checkEffect(rpc, problems);
+  checkStatus(rpc, problems);
+  checkStreaming(rpc, problems);
+  checkList(rpc, problems);
+  checkSdk(rpc, problems);
+  checkColumns(rpc, problems);
+  checkExamples(rpc, problems);
+  if (rpc.feature !== undefined && !FEATURE.test(rpc.feature)) {
+    problems.add(rpc.id, `feature "${rpc.feature}" is no feature key, such as "host.runners"; "-" means none`);
+  }
+  if (rpc.timeoutMs > TIMEOUT_MS_MAX) problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
+}
+
+function checkAudience(rpc: RpcModel, problems: Problems): void {
+  const { audience } = rpc.service;
+  if (audience === 'internal' && rpc.routes.length > 0) {
+    problems.add(rpc.id, 'has an http rule, but internal services are served over gRPC alone');
+  }
+  if (audience !== 'internal' && rpc.routes.length === 0) {
+    problems.add(rpc.id, `has no usable http rule; every rpc of a ${audience} service needs one`);
+  }
+  const allowed = {
+    public: ['none', 'optional', 'required', 'session', 'staff'],
+    runner: ['enrollment_token', 'runner'],
+    internal: ['internal'],
+  }[audience];
+  if (!allowed.includes(rpc.auth)) {
+    problems.add(rpc.id, `auth ${rpc.auth} does not go with audience ${audience}; allowed are ${allowed.join(', ')}`);
+  }
+}
+
+function checkAuth(rpc: RpcModel, problems: Problems): void {
+  if ((rpc.scope !== undefined || rpc.role) && !['required', 'session', 'staff'].includes(rpc.auth)) {
+    problems.add(rpc.id, `has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`);
+  }
+  if (rpc.auth === 'staff' && rpc.scope !== undefined && rpc.scope !== 'staff') {
+    problems.add(rpc.id, `is for staff, but needs the scope ${rpc.scope}; allowed are staff and none`);
+  }
+}
+
+function checkEffect(rpc: RpcModel, problems: Problems): void {
+  const verb = rpc.routes[0]?.route.verb;
+  if (verb === undefined) return;
+  if (verb === 'GET' && rpc.idempotency) problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
+  if (verb !== 'GET' && !rpc.idempotency) {
+    problems.add(rpc.id, `is a ${verb} without an idempotency; allowed are keyed, statement, natural, none`);
+  }
+}
+
+function checkStatus(rpc: RpcModel, problems: Problems): void {
+  const { successStatus: status, response } = rpc;
+  if (status < 200 || status > 299) problems.add(rpc.id, `success_status is ${status}; allowed are 200 to 299`);
+  if (status === 204 && response.fields.length > 0) {
+    problems.add(rpc.id, `success_status is 204 (no content), but ${response.typeName} has fields`);
+  }
+  if (rpc.serverStreaming && status !== 200) problems.add(rpc.id, `is a stream with success_status ${status}; streams answer 200`);
+}
+
+function checkStreaming(rpc: RpcModel, problems: Problems): void {
+  const kind = rpc.desc.methodKind;
+  if (kind === 'client_streaming' || kind === 'bidi_streaming') {
+    problems.add(rpc.id, `is ${kind.replace('_', ' ')}; allowed are unary and server streaming`);
+  }
+  if (rpc.stream && !rpc.serverStreaming) problems.add(rpc.id, 'has the option stream, but its response is no stream');
+  if (rpc.serverStreaming && rpc.page) problems.add(rpc.id, 'is a stream and paged; it can be one of them');
+  if (rpc.serverStreaming && (rpc.routes[0]?.route.verb ?? 'GET') !== 'GET') {
+    problems.add(rpc.id, `is a stream behind ${rpc.routes[0]?.route.verb}; event streams are read with GET`);
+  }
+  const { idField, resumeField } = rpc.stream ?? {};
+  for (const field of [idField, resumeField]) {
+    if (field && (field.type.kind !== 'string' || field.repeated)) {
+      problems.add(rpc.id, `stream field "${field.name}" is no singular string`);
+    }
+  }
+}
+
+function checkList(rpc: RpcModel, problems: Problems): void {
+  if (rpc.page && rpc.routes[0]?.route.verb !== 'GET') {
+    problems.add(rpc.id, 'is paged, but not a GET; limit and cursor belong into the query');
+  }
+  if (/^List([A-Z]|$)/.test(rpc.name) && rpc.service.audience === 'public' && !rpc.page && !rpc.sdk?.returns) {
+    const lists = rpc.response.fields.filter((field) => field.repeated).map((field) => `"${field.name}"`);
+    problems.add(rpc.id, `is a list without page and without sdk_returns; give it one of them (lists of its response: ${lists.join(', ') || 'none'})`);
+  }
+  if (rpc.page && rpc.sdk?.returns) problems.add(rpc.id, 'has page and sdk_returns; a paged list returns its items anyway');
+}
+
+function checkSdk(rpc: RpcModel, problems: Problems): void {
+  const { sdk } = rpc;
+  if (!sdk) return;
+  if (!LOWER_CAMEL.test(sdk.name)) problems.add(rpc.id, `sdk name "${sdk.name}" is not lowerCamel, such as "listPage"`);
+  if (RESERVED_METHODS.includes(sdk.name)) {
+    problems.add(rpc.id, `sdk name "${sdk.name}" is reserved in JavaScript classes; choose another`);
+  }
+  let optionalSeen: FieldModel | undefined;
+  for (const { field, optional } of sdk.args) {
+    if (RESERVED_ARGS.includes(field.json)) problems.add(rpc.id, `argument "${field.json}" is a reserved word; rename the field or take it out of args`);
+    if (optional && field.required) problems.add(rpc.id, `argument "${field.name}" is in optional_args, but the field is required`);
+    if (!optional && optionalSeen) {
+      problems.add(rpc.id, `argument "${field.name}" must be given, but comes after the optional "${optionalSeen.name}"`);
+    }
+    if (optional) optionalSeen ??= field;
+  }
+  const twice = sdk.args.find(({ field }, index) => sdk.args.findIndex((other) => other.field === field) !== index);
+  if (twice) problems.add(rpc.id, `args name "${twice.field.name}" twice`);
+  if (rpc.response.fields.some((field) => field.type.kind === 'httpBody')) {
+    problems.add(rpc.id, 'answers google.api.HttpBody inside a message; only a whole response may be one');
+  }
+}
+
+function checkColumns(rpc: RpcModel, problems: Problems): void {
+  const { columns, page } = rpc;
+  if (columns.length === 0) return;
+  const list = page?.items ?? rpc.sdk?.returns;
+  const item = list?.type.kind === 'message' ? list.type.message : rpc.response;
+  for (const column of columns) {
+    const message = columnTarget(item, column.split('.'));
+    if (message !== undefined) problems.add(rpc.id, `column "${column}" is not in ${item.typeName}: ${message}`);
+  }
+}
+
+/** What is wrong with a JSON path, or nothing. */
+function columnTarget(message: MessageModel, path: readonly string[]): string | undefined {
+  const [head = '', ...rest] = path;
+  const field = message.fields.find((candidate) => candidate.json === head);
+  if (!field) return `${message.typeName} has ${message.fields.map((candidate) => candidate.json).join(', ')}`;
+  if (rest.length === 0 || field.map || field.type.kind === 'struct' || field.type.kind === 'value') return undefined;
+  if (field.type.kind !== 'message') return `${head} is a ${field.type.kind}`;
+  return columnTarget(field.type.message, rest);
+}
+
+function checkExamples(rpc: RpcModel, problems: Problems): void {
+  for (const { title, cli, sdk } of rpc.examples) {
+    if (title === '') problems.add(rpc.id, 'has an example without a title');
+    if (cli !== undefined) {
+      const start = rpc.cli && [rpc.cli.group, ...rpc.cli.words].join(' ');
+      if (start === undefined || !`${cli} `.startsWith(`${start} `)) {
+        problems.add(rpc.id, `example "${title}" has the command "${cli}"; it must begin with "${start ?? '(not in the CLI)'}"`);
+      }
+    }
+    if (sdk !== undefined) {
+      const start = rpc.sdk && rpc.service.sdk && `${rpc.service.sdk.property}.${rpc.sdk.name}`;
+      if (start === undefined || !(sdk.startsWith(`${start}(`) || sdk.startsWith(`${start}Page(`))) {
+        problems.add(rpc.id, `example "${title}" has the call "${sdk}"; it must begin with "${start ?? '(not in the SDK)'}("`);
+      }
+    }
+  }
+}
+
+/** One request must have one route, one SDK name one method, one command line one command. */
+function checkUnique(model: Model, problems: Problems): void {
+  const seen = new Map<string, string>();
+  const claim = (what: string, key: string, id: string) => {
+    const twin = seen.get(`${what} ${key}`);
+    if (twin !== undefined) problems.add(id, `has the ${what} "${key}" of ${twin}; each may be there once`);
+    seen.set(`${what} ${key}`, id);
+  };
+  for (const service of model.services) {
+    claim('service name', service.name, service.typeName);
+    if (service.sdk) claim('sdk resource', service.sdk.property, service.typeName);
+    for (const rpc of service.rpcs) {
+      for (const { route, shape } of rpc.routes) claim('route', `${route.verb} ${shape}`, rpc.id);
+      if (rpc.sdk && service.sdk) {
+        claim('sdk method', `${service.sdk.property}.${rpc.sdk.name}`, rpc.id);
+        if (rpc.page) claim('sdk method', `${service.sdk.property}.${rpc.sdk.name}Page`, rpc.id);
+      }
+      if (rpc.cli) claim('command', [rpc.cli.group, ...rpc.cli.words].join(' '), rpc.id);
+    }
+  }
+}
+
+function checkMessages(model: Model, problems: Problems): void {
+  const published = publishedMessages(model);
+  for (const message of model.messages) {
+    for (const field of message.fields) checkField(message, field, published.has(message), problems);
+  }
+}
+
+function checkField(message: MessageModel, field: FieldModel, isPublished: boolean, problems: Problems): void {
+  const at = `${message.typeName}.${field.name}`;
+  if (isPublished && field.type.kind === 'integer' && field.type.wide) {
+    problems.add(at, 'is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string');
+  }
+  const singular = !field.repeated && !field.map;
+  if (singular && !field.optional && field.type.kind === 'timestamp' && /\babsent\b/i.test(field.comment)) {
+    problems.add(at, 'may be absent by its comment; declare it "optional", so that typed clients know');
+  }
+  if (field.map && field.desc.fieldKind === 'map' && !isStringKey(field.desc.mapKey)) {
+    problems.add(at, 'is a map whose keys are not strings');
+  }
+}
+
+const SCALAR_TYPE_STRING = 9;
+
+function isStringKey(key: number): boolean {
+  return key === SCALAR_TYPE_STRING;
+}
+
+/** Messages that travel as JSON, through requests and responses of published services. */
+export function publishedMessages(model: Model): ReadonlySet<MessageModel> {
+  const reached = new Set<MessageModel>();
+  const visit = (message: MessageModel) => {
+    if (reached.has(message)) return;
+    reached.add(message);
+    for (const { type } of message.fields) if (type.kind === 'message') visit(type.message);
+  };
+  for (const service of model.services) {
+    if (service.audience === 'internal') continue;
+    for (const rpc of service.rpcs) {
+      visit(rpc.request);
+      visit(rpc.response);
+    }
+  }
+  return reached;
+}

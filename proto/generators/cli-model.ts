@@ -1,0 +1,155 @@
+/** CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their values. */
+import type { Problems } from './contract-error.ts';
+import type { CliCommandModel, CliFieldModel, CliFieldType, FieldModel, MessageModel, RpcModel } from './model.ts';
+import type { OperationOption } from './options.ts';
+
+/** Flags of the shell itself; no field may take their names. */
+export const GLOBAL_FLAGS: readonly string[] = [
+  'base-url',
+  'color',
+  'data',
+  'debug',
+  'help',
+  'jq',
+  'json',
+  'no-color',
+  'no-input',
+  'output',
+  'profile',
+  'version',
+  'yes',
+];
+
+const GLOBAL_SHORTS: readonly string[] = ['h', 'o', 'V', 'y'];
+const FLAG = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+const FORMATS: readonly string[] = ['key=value'];
+
+export function buildCliCommand(rpc: RpcModel, group: string, op: OperationOption, problems: Problems): CliCommandModel {
+  const { request, id } = rpc;
+  const usable = request.fields.filter((field) => !field.outputOnly);
+  const positionalFields = positionalsOf(rpc, op, problems);
+  const positionals = positionalFields.map((field) => cliField(field, field.json, undefined));
+  const flags = usable
+    .filter((field) => !positionalFields.includes(field))
+    .flatMap((field) => flagsOf(field, rpc))
+    .sort((a, b) => Number(b.required) - Number(a.required) || (a.flag < b.flag ? -1 : 1));
+  checkFlags(id, [...positionals, ...flags], problems);
+  return { group, words: wordsOf(rpc, op, problems), positionals, flags };
+}
+
+/** `.` makes the group itself the command. */
+function wordsOf(rpc: RpcModel, op: OperationOption, problems: Problems): readonly string[] {
+  if (op.command === '.') return [];
+  const words = (op.command || kebab(rpc.sdk?.name ?? rpc.name)).split(' ');
+  const wrong = words.find((word) => !FLAG.test(word));
+  if (wrong !== undefined) problems.add(rpc.id, `command word "${wrong}" is not kebab-case, such as "request-diagnostics"`);
+  return words;
+}
+
+/** Default: the last path variable, unless its field names a flag, which says that it is one. */
+function positionalsOf(rpc: RpcModel, op: OperationOption, problems: Problems): readonly FieldModel[] {
+  const named = op.commandArgs ?? [];
+  if (named.length === 0) {
+    const last = rpc.routes[0]?.pathFields.at(-1);
+    return last && last.cli.flag === undefined && !last.cli.hidden ? [last] : [];
+  }
+  return named.flatMap((name) => {
+    const field = rpc.request.fields.find((candidate) => candidate.name === name);
+    if (!field) {
+      const names = rpc.request.fields.map((candidate) => candidate.name).join(', ') || 'none';
+      problems.add(rpc.id, `command_args names "${name}", which is no field of ${rpc.request.typeName}; allowed are ${names}`);
+    }
+    return field ?? [];
+  });
+}
+
+/** A nested message gives one flag for each of its fields, one level deep; what is deeper is one JSON flag. */
+function flagsOf(field: FieldModel, rpc: RpcModel): CliFieldModel[] {
+  const nested = singleMessage(field);
+  if (!nested || field.cli.format !== undefined) {
+    return [cliField(field, field.json, rpc.page && field.name === 'limit' ? String(rpc.page.defaultLimit) : undefined)];
+  }
+  const prefix = field.cli.flag ?? kebab(field.json);
+  return nested.fields
+    .filter((inner) => !inner.outputOnly)
+    .map((inner) => {
+      const model = cliField(inner, `${field.json}.${inner.json}`, undefined);
+      return {
+        ...model,
+        flag: inner.cli.flag ?? `${prefix}-${kebab(inner.json)}`,
+        required: inner.required && field.required,
+        hidden: inner.cli.hidden || field.cli.hidden,
+        sensitive: inner.sensitive || field.sensitive,
+      };
+    });
+}
+
+function singleMessage(field: FieldModel): MessageModel | undefined {
+  return field.type.kind === 'message' && !field.repeated && !field.map ? field.type.message : undefined;
+}
+
+function cliField(field: FieldModel, path: string, defaultText: string | undefined): CliFieldModel {
+  return {
+    field,
+    path,
+    flag: field.cli.flag ?? kebab(field.json),
+    ...(field.cli.short !== undefined && { short: field.cli.short }),
+    type: cliType(field),
+    ...(field.type.kind === 'enum' && { values: field.type.enum.values.map((value) => value.json) }),
+    repeated: field.repeated || field.map,
+    required: field.required,
+    hidden: field.cli.hidden,
+    sensitive: field.sensitive,
+    placeholder: field.cli.placeholder ?? kebab(field.json),
+    description: field.comment,
+    ...(defaultText !== undefined && { default: defaultText }),
+    rest: field.cli.rest,
+    ...(field.cli.format !== undefined && { format: field.cli.format }),
+  };
+}
+
+function cliType(field: FieldModel): CliFieldType {
+  const { kind } = field.type;
+  if (field.map) return kind === 'string' ? 'map' : 'json';
+  switch (kind) {
+    case 'string':
+    case 'integer':
+    case 'number':
+    case 'boolean':
+    case 'enum':
+    case 'timestamp':
+    case 'bytes':
+      return kind;
+    case 'duration':
+    case 'fieldMask':
+      return 'string';
+    default:
+      return 'json';
+  }
+}
+
+function checkFlags(id: string, fields: readonly CliFieldModel[], problems: Problems): void {
+  const seen = new Map<string, string>();
+  for (const { flag, short, path, format } of fields) {
+    if (!FLAG.test(flag)) problems.add(id, `flag "--${flag}" of ${path} is not kebab-case`);
+    if (GLOBAL_FLAGS.includes(flag)) problems.add(id, `flag "--${flag}" of ${path} belongs to every command; name another with (field).flag`);
+    const twin = seen.get(flag);
+    if (twin !== undefined) problems.add(id, `fields ${twin} and ${path} both have the flag "--${flag}"`);
+    seen.set(flag, path);
+    if (format !== undefined && !FORMATS.includes(format)) {
+      problems.add(id, `cli_format "${format}" of ${path} is unknown; allowed are ${FORMATS.join(', ')}`);
+    }
+    if (short === undefined) continue;
+    if (!/^[A-Za-z]$/.test(short)) problems.add(id, `short flag "${short}" of ${path} is not one letter`);
+    if (GLOBAL_SHORTS.includes(short)) problems.add(id, `short flag "-${short}" of ${path} belongs to every command`);
+    if (seen.has(`-${short}`)) problems.add(id, `fields ${seen.get(`-${short}`)} and ${path} both have the short flag "-${short}"`);
+    seen.set(`-${short}`, path);
+  }
+  const rest = fields.filter((field) => field.rest);
+  if (rest.length > 1) problems.add(id, `fields ${rest.map((field) => field.path).join(' and ')} both take what follows "--"`);
+}
+
+/** `memoryMb` is `memory-mb`. */
+export function kebab(camel: string): string {
+  return camel.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replace(/^-/, '');
+}

@@ -1,0 +1,76 @@
+/** `npm run generate`: writes everything that is generated from the contracts. `--check`: says what is stale, writes nothing. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { OUTPUT_FOLDERS, type Outputs, filesBelow, generate } from './outputs.ts';
+
+interface Drift {
+  readonly path: string;
+  readonly kind: 'missing' | 'changed' | 'superfluous';
+}
+
+/** What differs between the outputs and the files on disk. */
+function drift(root: string, outputs: Outputs): Drift[] {
+  const found: Drift[] = [];
+  for (const [path, text] of outputs) {
+    const current = readIfThere(join(root, path));
+    if (current !== text) found.push({ path, kind: current === undefined ? 'missing' : 'changed' });
+  }
+  for (const folder of OUTPUT_FOLDERS) {
+    for (const file of filesBelow(join(root, folder))) {
+      const path = `${folder}/${file}`;
+      if (!outputs.has(path)) found.push({ path, kind: 'superfluous' });
+    }
+  }
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function write(root: string, outputs: Outputs, changes: readonly Drift[]): void {
+  for (const { path, kind } of changes) {
+    const file = join(root, path);
+    if (kind === 'superfluous') {
+      rmSync(file);
+      continue;
+    }
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, outputs.get(path) ?? '');
+  }
+}
+
+async function main(root: string, args: readonly string[]): Promise<number> {
+  const unknown = args.find((arg) => arg !== '--check');
+  if (unknown !== undefined) {
+    console.error(`unknown argument "${unknown}"; allowed is --check`);
+    return 2;
+  }
+  const outputs = await generate(root);
+  const changes = drift(root, outputs);
+  if (!args.includes('--check')) {
+    write(root, outputs, changes);
+    console.log(`generated ${outputs.size} files, ${changes.length} changed`);
+    return 0;
+  }
+  if (changes.length === 0) {
+    console.log(`generated code is fresh (${outputs.size} files)`);
+    return 0;
+  }
+  console.error(`${changes.length} generated files are stale; run "npm run generate" and commit:`);
+  for (const { path, kind } of changes) console.error(`  ${kind.padEnd(11)} ${path}`);
+  return 1;
+}
+
+try {
+  process.exitCode = await main(process.cwd(), process.argv.slice(2));
+} catch (error) {
+  // Contract errors and buf's findings are for people: the text says it all, a stack would bury it.
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,125 @@
+/**
+ * Prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services hold, which is all
+ * that buf/validate/validate.proto needs; anything else is an error rather than a file that silently lacks a part.
+ */
+import { type DescFile, type JsonObject, type JsonValue, createRegistry, toJson } from '@bufbuild/protobuf';
+import {
+  type DescriptorProto,
+  type EnumDescriptorProto,
+  type FieldDescriptorProto,
+  FieldDescriptorProto_Label as Label,
+  FieldDescriptorProto_Type as Type,
+  FieldOptionsSchema,
+  FileOptionsSchema,
+} from '@bufbuild/protobuf/wkt';
+
+const SCALARS: Partial<Record<Type, string>> = {
+  [Type.DOUBLE]: 'double',
+  [Type.FLOAT]: 'float',
+  [Type.INT64]: 'int64',
+  [Type.UINT64]: 'uint64',
+  [Type.INT32]: 'int32',
+  [Type.FIXED64]: 'fixed64',
+  [Type.FIXED32]: 'fixed32',
+  [Type.BOOL]: 'bool',
+  [Type.STRING]: 'string',
+  [Type.BYTES]: 'bytes',
+  [Type.UINT32]: 'uint32',
+  [Type.SFIXED32]: 'sfixed32',
+  [Type.SFIXED64]: 'sfixed64',
+  [Type.SINT32]: 'sint32',
+  [Type.SINT64]: 'sint64',
+};
+
+/** The file as proto source. `file` must have been made with everything it imports, so that its options can be read. */
+export function printProto(file: DescFile): string {
+  const { proto } = file;
+  if (proto.service.length > 0) throw new Error(`cannot print ${proto.name}: it has services`);
+  const proto3 = proto.syntax === 'proto3';
+  const registry = createRegistry(file);
+  const lines: string[] = [];
+  const put = (depth: number, text: string) => lines.push(text === '' ? '' : `${'  '.repeat(depth)}${text}`);
+
+  const fieldOptions = (field: FieldDescriptorProto): string => {
+    const options = field.options ? (toJson(FieldOptionsSchema, field.options, { registry }) as JsonObject) : {};
+    const parts = Object.entries(options).map(([key, value]) => `${optionName(key)} = ${textValue(value)}`);
+    if (field.defaultValue !== '') throw new Error(`cannot print the default value of ${field.name}`);
+    return parts.length > 0 ? ` [${parts.join(', ')}]` : '';
+  };
+  const putField = (depth: number, field: FieldDescriptorProto, inOneof: boolean) => {
+    const repeated = field.label === Label.REPEATED ? 'repeated ' : '';
+    const label = repeated || (inOneof || (proto3 && !field.proto3Optional) ? '' : 'optional ');
+    put(depth, `${label}${typeName(field)} ${field.name} = ${field.number}${fieldOptions(field)};`);
+  };
+  const putEnum = (depth: number, desc: EnumDescriptorProto) => {
+    put(depth, `enum ${desc.name} {`);
+    for (const value of desc.value) put(depth + 1, `${value.name} = ${value.number};`);
+    // Enum ranges include their end, message ranges do not.
+    for (const { start, end } of desc.reservedRange) put(depth + 1, `reserved ${range(start, end)};`);
+    for (const name of desc.reservedName) put(depth + 1, `reserved ${JSON.stringify(name)};`);
+    put(depth, '}');
+  };
+  const putMessage = (depth: number, desc: DescriptorProto) => {
+    put(depth, `message ${desc.name} {`);
+    for (const nested of desc.enumType) putEnum(depth + 1, nested);
+    for (const nested of desc.nestedType) putMessage(depth + 1, nested);
+    for (const field of desc.field) if (!Object.hasOwn(field, 'oneofIndex')) putField(depth + 1, field, false);
+    for (const [index, oneof] of desc.oneofDecl.entries()) {
+      put(depth + 1, `oneof ${oneof.name} {`);
+      for (const field of desc.field) {
+        if (Object.hasOwn(field, 'oneofIndex') && field.oneofIndex === index) putField(depth + 2, field, true);
+      }
+      put(depth + 1, '}');
+    }
+    for (const { start, end } of desc.extensionRange) put(depth + 1, `extensions ${range(start, end - 1)};`);
+    for (const { start, end } of desc.reservedRange) put(depth + 1, `reserved ${range(start, end - 1)};`);
+    for (const name of desc.reservedName) put(depth + 1, `reserved ${JSON.stringify(name)};`);
+    put(depth, '}');
+  };
+
+  put(0, `syntax = "${proto.syntax === '' ? 'proto2' : proto.syntax}";`);
+  put(0, `package ${proto.package};`);
+  for (const path of proto.dependency) put(0, `import "${path}";`);
+  if (proto.options) {
+    const options = toJson(FileOptionsSchema, proto.options, { registry }) as JsonObject;
+    for (const [key, value] of Object.entries(options)) put(0, `option ${optionName(key)} = ${textValue(value)};`);
+  }
+  for (const extension of proto.extension) {
+    put(0, `extend ${extension.extendee} {`);
+    putField(1, extension, false);
+    put(0, '}');
+  }
+  for (const desc of proto.enumType) putEnum(0, desc);
+  for (const desc of proto.messageType) putMessage(0, desc);
+  return `${lines.join('\n')}\n`;
+}
+
+function typeName(field: FieldDescriptorProto): string {
+  const name = SCALARS[field.type] ?? field.typeName;
+  if (name === '') throw new Error(`cannot print field ${field.name}: no name for type ${Type[field.type]}`);
+  return name;
+}
+
+function range(first: number, last: number): string {
+  if (first === last) return `${first}`;
+  return `${first} to ${last >= 0x1fff_ffff ? 'max' : last}`;
+}
+
+function optionName(jsonName: string): string {
+  return jsonName.startsWith('[') ? `(${jsonName.slice(1, -1)})` : snake(jsonName);
+}
+
+function snake(jsonName: string): string {
+  return jsonName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** A JSON value in protobuf's text format. JSON's string escapes are a subset of the text format's. */
+function textValue(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(textValue).join(', ')}]`;
+  if (value !== null && typeof value === 'object') {
+    return `{${Object.entries(value)
+      .map(([key, item]) => `${snake(key)}: ${textValue(item)}`)
+      .join(', ')}}`;
+  }
+  return JSON.stringify(value);
+}
