@@ -1,0 +1,30 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { id, instant } from '../platform/db/columns.ts';
+import { projects } from '../projects/schema.ts';
+
+export const environments = pgTable(
+  'environments',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    projectId: id('project_id').notNull(),
+    name: text('name').notNull(),
+    repository: text('repository'),
+    branch: text('branch').notNull().default('main'),
+    buildPath: text('build_path').notNull().default('.'),
+    buildType: text('build_type', { enum: ['auto', 'dockerfile', 'buildpack'] }).notNull().default('auto'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('environments_team_id').on(t.teamId, t.id),
+    uniqueIndex('environments_name').on(t.projectId, t.name),
+    foreignKey({
+      columns: [t.teamId, t.projectId],
+      foreignColumns: [projects.teamId, projects.id],
+      name: 'environments_project_fk',
+    }).onDelete('cascade'),
+    check('environments_build_type', sql`${t.buildType} in ('auto', 'dockerfile', 'buildpack')`),
+  ],
+);

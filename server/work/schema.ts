@@ -1,0 +1,186 @@
+/**
+ * Work: sandbox runs and builds as the dispatcher sees them. One row is the only truth about one item; the states and
+ * what may follow what are in work/states.ts. The constraints below make an impossible row impossible to write.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { bytes, id, instant } from '../platform/db/columns.ts';
+import { teams } from '../teams/schema.ts';
+
+export const workItems = pgTable(
+  'work_items',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: ['run', 'build'] }).notNull(),
+    /** Team whose runners execute it: its own, or the service's pool. */
+    poolId: id('pool_id').notNull(),
+    state: text('state', {
+      enum: ['queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead'],
+    }).notNull(),
+    priority: smallint('priority').notNull().default(0),
+    /** What to execute; its shape is the kind's own business. */
+    spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
+    labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
+    /** Only runners that offer containers may take it. */
+    needsContainer: boolean('needs_container').notNull().default(false),
+    /** Fencing token: +1 at every grant, checked in every write, never reset. */
+    epoch: integer('epoch').notNull().default(0),
+    attempt: integer('attempt').notNull().default(0),
+    maxAttempts: integer('max_attempts').notNull().default(5),
+    /** Grants, answered or not; bounds offers that nobody answers. */
+    offers: integer('offers').notNull().default(0),
+    runnerId: id('runner_id'),
+    leaseId: text('lease_id'),
+    leaseExpiresAt: instant('lease_expires_at'),
+    pollId: text('poll_id'),
+    /** Not before. */
+    runAfter: instant('run_after').notNull(),
+    hintDueAt: instant('hint_due_at').notNull(),
+    hintCount: integer('hint_count').notNull().default(0),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    createdBy: id('created_by').notNull(),
+    createdAt: instant('created_at').notNull(),
+    claimedAt: instant('claimed_at'),
+    startedAt: instant('started_at'),
+    finishedAt: instant('finished_at'),
+    reason: text('reason'),
+    exitCode: integer('exit_code'),
+    message: text('message'),
+    meteredMs: integer('metered_ms'),
+    selfReportedMs: integer('self_reported_ms'),
+    /** Bytes of stored output of the current epoch; the next append must start here. */
+    logBytes: integer('log_bytes').notNull().default(0),
+    logTruncated: boolean('log_truncated').notNull().default(false),
+  },
+  (t) => [
+    check('work_items_kind', sql`${t.kind} in ('run', 'build')`),
+    check(
+      'work_items_state',
+      sql`${t.state} in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead')`,
+    ),
+    check('work_items_lease', sql`(${t.state} in ('offered', 'running')) = (${t.leaseId} is not null)`),
+    check('work_items_lease_expiry', sql`(${t.leaseId} is null) = (${t.leaseExpiresAt} is null)`),
+    check(
+      'work_items_finished',
+      sql`(${t.state} in ('succeeded', 'failed', 'cancelled', 'dead')) = (${t.finishedAt} is not null)`,
+    ),
+    uniqueIndex('work_items_team_id').on(t.teamId, t.id),
+    index('work_items_newest').on(t.teamId, t.kind, t.createdAt.desc(), t.id.desc()),
+    index('work_items_queue')
+      .on(t.poolId, t.kind, t.priority.desc(), t.id)
+      .where(sql`${t.state} = 'queued'`),
+    index('work_items_hint').on(t.hintDueAt).where(sql`${t.state} = 'queued'`),
+    index('work_items_expiry').on(t.leaseExpiresAt).where(sql`${t.state} in ('offered', 'running')`),
+    // One poll holds one offer: the same poll id asks again and gets the same.
+    uniqueIndex('work_items_poll').on(t.runnerId, t.pollId).where(sql`${t.leaseId} is not null`),
+  ],
+);
+
+export const workLeases = pgTable(
+  'work_leases',
+  {
+    workId: id('work_id').notNull(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    runnerId: id('runner_id').notNull(),
+    grantedAt: instant('granted_at').notNull(),
+    /** First heartbeat that named it. */
+    startedAt: instant('started_at'),
+    /** Last heartbeat or log append; metering and divergence look at the gap. */
+    lastContactAt: instant('last_contact_at').notNull(),
+    /** Longest time without contact so far, in milliseconds. */
+    contactGapMs: integer('contact_gap_ms').notNull().default(0),
+    endedAt: instant('ended_at'),
+    /** `reported`, `expired`, `revoked`, `cancelled`. */
+    endReason: text('end_reason'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workId, t.epoch] }),
+    // The database itself forbids two open leases of one item.
+    uniqueIndex('work_leases_one_open').on(t.workId).where(sql`${t.endedAt} is null`),
+    index('work_leases_runner').on(t.runnerId, t.grantedAt.desc()),
+    index('work_leases_open').on(t.runnerId).where(sql`${t.endedAt} is null`),
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'work_leases_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+export const workReports = pgTable(
+  'work_reports',
+  {
+    workId: id('work_id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    reportId: text('report_id').notNull(),
+    outcome: text('outcome').notNull(),
+    /** SHA-256 over the canonical report: the same id with other content is a conflict. */
+    digest: bytes('digest').notNull(),
+    acceptedAt: instant('accepted_at').notNull(),
+  },
+  (t) => [
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'work_reports_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Stored output: one row per append and stream, found by (work, epoch, offset). */
+export const workLogs = pgTable(
+  'work_logs',
+  {
+    workId: id('work_id').notNull(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    /** Byte offset of the first byte in the output of the epoch. */
+    offset: integer('offset').notNull(),
+    stream: text('stream', { enum: ['stdout', 'stderr', 'runner'] }).notNull(),
+    data: bytes('data').notNull(),
+    at: instant('at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workId, t.epoch, t.offset] }),
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'work_logs_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Events for the world outside of dispatch (webhooks, notifications), written with their cause. */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    kind: text('kind').notNull(),
+    dedupeKey: text('dedupe_key').notNull(),
+    payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
+    createdAt: instant('created_at').notNull(),
+    publishedAt: instant('published_at'),
+  },
+  (t) => [
+    uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey),
+    index('outbox_due').on(t.createdAt).where(sql`${t.publishedAt} is null`),
+  ],
+);
