@@ -1,0 +1,20 @@
+/** The `Operation` value (sdk/core/operation.ts) of an RPC as TypeScript text, the same for the SDK and the CLI. */
+import type { RpcModel } from './model.ts';
+import { literal } from './text.ts';
+
+/** `shaped`: with what makes a list or a single field of the response; without, the response is taken whole. */
+export function printOperation(rpc: RpcModel, shaped: boolean): string {
+  const [primary] = rpc.routes;
+  if (!primary) throw new Error(`${rpc.id} has no route`);
+  const { route, jsonPath, bodyField } = primary;
+  const body = route.body === '*' ? '*' : bodyField?.json;
+  const resume = rpc.stream?.resumeField?.json;
+  return literal({
+    method: route.verb,
+    path: jsonPath,
+    ...(body !== undefined && { body }),
+    ...(shaped && rpc.page && { items: rpc.page.items.json }),
+    ...(rpc.serverStreaming && { stream: resume === undefined ? {} : { resume } }),
+    ...(shaped && rpc.sdk?.returns && { returns: rpc.sdk.returns.json }),
+  });
+}

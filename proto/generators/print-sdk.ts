@@ -1,0 +1,291 @@
+/** sdk/gen/: one class a resource with one-line methods, and the JSON types as interfaces. Behaviour is in sdk/core. */
+import { classOf, COMMON, type Direction, fileOf, isVoid, planSdk, propertyOf, type SdkPlan, type SdkType } from './sdk-plan.ts';
+import type { FieldModel, Model, RpcModel, ServiceModel } from './model.ts';
+import { printOperation } from './operation-text.ts';
+import { docComment, HEADER, propertyKey, quote } from './text.ts';
+
+const PAGING_FIELDS: readonly string[] = ['limit', 'cursor'];
+
+export function printSdk(model: Model): Map<string, string> {
+  const plan = planSdk(model);
+  const files = new Map<string, string>();
+  for (const service of plan.resources) files.set(`sdk/gen/${fileOf(service)}.ts`, printResource(plan, service));
+  if (plan.types.some((type) => homeOf(plan, type) === COMMON)) files.set(`sdk/gen/${COMMON}.ts`, printCommon(plan));
+  if ([...files.values()].some((text) => text.includes("'./json.ts'"))) files.set('sdk/gen/json.ts', printJson());
+  files.set('sdk/gen/index.ts', printIndex(plan, files.has('sdk/gen/json.ts')));
+  return files;
+}
+
+/** Text of one file while it is printed, with the types that it takes from elsewhere. */
+interface FileContext {
+  readonly plan: SdkPlan;
+  readonly home: string;
+  /** File to names. */
+  readonly imports: Map<string, Set<string>>;
+}
+
+function use(context: FileContext, home: string, name: string): string {
+  if (home !== context.home) {
+    const names = context.imports.get(home) ?? new Set();
+    context.imports.set(home, names.add(name));
+  }
+  return name;
+}
+
+function printImports(context: FileContext): string[] {
+  return [...context.imports]
+    .map(([home, names]) => `import type { ${[...names].sort().join(', ')} } from '${home.startsWith('.') ? home : `./${home}.ts`}';`)
+    .sort();
+}
+
+function printResource(plan: SdkPlan, service: ServiceModel): string {
+  const context: FileContext = { plan, home: fileOf(service), imports: new Map() };
+  const rpcs = service.rpcs.filter((rpc) => rpc.sdk);
+  use(context, '../core/client.ts', 'CallOptions');
+  use(context, '../core/client.ts', 'Client');
+  const methods = rpcs.map((rpc) => printMethods(context, rpc));
+  const params = rpcs.flatMap((rpc) => printParams(context, rpc));
+  const types = plan.types.filter((type) => homeOf(plan, type) === context.home).map((type) => printType(context, type));
+  const lines = [
+    ...docComment('', service.comment),
+    `export class ${classOf(service)} {`,
+    '  readonly #client: Client;',
+    '',
+    '  constructor(client: Client) {',
+    '    this.#client = client;',
+    '  }',
+    ...methods.flatMap((method) => ['', ...method]),
+    '}',
+  ];
+  return [HEADER, ...printImports(context), '', ...lines, ...[...params, ...types].flatMap((block) => ['', ...block]), ''].join('\n');
+}
+
+function homeOf(plan: SdkPlan, type: SdkType): string {
+  return plan.homeOf(type.kind === 'enum' ? type.enum : type.message);
+}
+
+// Methods
+
+function printMethods(context: FileContext, rpc: RpcModel): string[] {
+  if (!rpc.page) return printMethod(context, rpc, rpc.serverStreaming ? 'stream' : 'call');
+  return [...printMethod(context, rpc, 'list'), '', ...printMethod(context, rpc, 'page')];
+}
+
+type Form = 'call' | 'list' | 'page' | 'stream';
+
+function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] {
+  const { sdk } = rpc;
+  if (!sdk) return [];
+  const params = paramFields(rpc, form);
+  const args = sdk.args.map(({ field, optional }) => `${field.json}${optional ? '?' : ''}: ${tsType(context, field, 'input')}`);
+  if (params.length > 0) {
+    const optional = params.every((field) => !isRequired(rpc, field));
+    args.push(`params${optional ? '?' : ''}: ${context.plan.paramsName(rpc, form === 'page' ? 'page' : undefined)}`);
+  }
+  args.push('options?: CallOptions');
+  const input = [...sdk.args.map(({ field }) => field.json), ...(params.length > 0 ? ['...params'] : [])];
+  const inputText = input.length > 0 ? `{ ${input.join(', ')} }` : '{}';
+  const clientMethod = form === 'page' ? 'call' : form;
+  const operation = printOperation(rpc, form !== 'page');
+  return [
+    ...docComment('  ', methodComment(rpc, form)),
+    `  ${sdk.name}${form === 'page' ? 'Page' : ''}(${args.join(', ')}): ${resultType(context, rpc, form)} {`,
+    `    return this.#client.${clientMethod}(${operation}, ${inputText}, options);`,
+    '  }',
+  ];
+}
+
+function resultType(context: FileContext, rpc: RpcModel, form: Form): string {
+  const client = (name: string) => use(context, '../core/client.ts', name);
+  const item = rpc.page && tsItemType(context, rpc.page.items, 'output');
+  if (form === 'list' && item !== undefined) return `${client('PagePromise')}<${item}>`;
+  if (isVoid(rpc)) return `${client('ApiPromise')}<void>`;
+  const returned = rpc.sdk?.returns ?? rpc.routes[0]?.responseField;
+  const whole = () => use(context, context.plan.homeOf(rpc.response), context.plan.messageName(rpc.response, 'output'));
+  if (form === 'stream') return `${client('EventStream')}<${whole()}>`;
+  if (!returned) return `${client('ApiPromise')}<${whole()}>`;
+  const text = returned.repeated ? `${tsItemType(context, returned, 'output')}[]` : tsType(context, returned, 'output');
+  return `${client('ApiPromise')}<${text}>`;
+}
+
+function methodComment(rpc: RpcModel, form: Form): string {
+  const parts = [rpc.comment];
+  if (form === 'list') parts.push('Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.');
+  if (form === 'page') parts.push('One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.');
+  const needs = [
+    ...(rpc.scope === undefined ? [] : [`scope \`${rpc.scope}\``]),
+    ...(rpc.role ? [`role \`${rpc.role}\` on the team`] : []),
+    ...(rpc.auth === 'session' ? ['a session token instead of an API key'] : []),
+    ...(rpc.auth === 'staff' ? ['a staff account'] : []),
+    ...(rpc.feature === undefined ? [] : [`the platform feature \`${rpc.feature}\``]),
+  ];
+  if (needs.length > 0) parts.push(`Needs: ${needs.join(', ')}.`);
+  const tags = [
+    ...(rpc.stability === 'preview' ? ['@beta'] : []),
+    ...(rpc.stability === 'experimental' ? ['@experimental'] : []),
+    ...(rpc.deprecated ? ['@deprecated'] : []),
+    ...rpc.examples
+      .filter((example) => example.sdk?.startsWith(`${propertyOf(rpc.service)}.${rpc.sdk?.name}${form === 'page' ? 'Page' : ''}(`))
+      .map((example) => `@example ${example.title}\nawait sdk.${example.sdk};`),
+  ];
+  if (tags.length > 0) parts.push(tags.join('\n'));
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+// Params
+
+function paramFields(rpc: RpcModel, form: Form): readonly FieldModel[] {
+  const params = rpc.sdk?.params ?? [];
+  return form === 'list' ? params.filter((field) => !PAGING_FIELDS.includes(field.name)) : params;
+}
+
+function isRequired(rpc: RpcModel, field: FieldModel): boolean {
+  return field.required || (rpc.routes[0]?.pathFields.includes(field) ?? false);
+}
+
+function printParams(context: FileContext, rpc: RpcModel): string[][] {
+  const name = (page?: 'page') => context.plan.paramsName(rpc, page);
+  const own = paramFields(rpc, rpc.page ? 'list' : 'call');
+  const print = (title: string, head: string, fields: readonly FieldModel[]) => [
+    ...docComment('', title),
+    `${head} {`,
+    ...fields.flatMap((field) => printProperty(context, field, 'input', isRequired(rpc, field), '')),
+    '}',
+  ];
+  const call = `\`${propertyOf(rpc.service)}.${rpc.sdk?.name}\``;
+  const blocks = own.length > 0 ? [print(`Parameters of ${call}.`, `export interface ${name()}`, own)] : [];
+  if (!rpc.page) return blocks;
+  const paging = (rpc.sdk?.params ?? []).filter((field) => PAGING_FIELDS.includes(field.name));
+  const base = own.length > 0 ? ` extends ${name()}` : '';
+  return [...blocks, print(`Parameters of ${call.slice(0, -1)}Page\`.`, `export interface ${name('page')}${base}`, paging)];
+}
+
+// Types
+
+function printType(context: FileContext, type: SdkType): string[] {
+  if (type.kind === 'enum') {
+    const values = type.enum.values.map((value) => quote(value.json));
+    const docs = type.enum.values.map((value) => `- \`${value.json}\`: ${value.comment.replace(/\s*\n\s*/g, ' ')}`);
+    const union = values.length > 6 ? `\n${values.map((value) => `  | ${value}`).join('\n')}` : ` ${values.join(' | ')}`;
+    return [...docComment('', `${type.enum.comment}\n\n${docs.join('\n')}`), `export type ${type.name} =${union};`];
+  }
+  const { message, direction } = type;
+  const fields = message.fields.filter((field) => direction === 'output' || !field.outputOnly);
+  const modifier = direction === 'output' ? 'readonly ' : '';
+  return [
+    ...docComment('', message.comment),
+    `export interface ${type.name} {`,
+    ...fields.flatMap((field) =>
+      printProperty(context, field, direction, direction === 'output' ? field.present : field.required, modifier),
+    ),
+    '}',
+  ];
+}
+
+function printProperty(context: FileContext, field: FieldModel, direction: Direction, required: boolean, modifier: string): string[] {
+  const type = tsType(context, field, direction);
+  return [...docComment('  ', field.comment), `  ${modifier}${propertyKey(field.json)}${required ? '' : '?'}: ${type};`];
+}
+
+function tsType(context: FileContext, field: FieldModel, direction: Direction): string {
+  const item = tsItemType(context, field, direction);
+  if (field.repeated) return `readonly ${item}[]`;
+  if (!field.map) return item;
+  return direction === 'output' ? `Readonly<Record<string, ${item}>>` : `Record<string, ${item}>`;
+}
+
+function tsItemType(context: FileContext, field: FieldModel, direction: Direction): string {
+  const { plan } = context;
+  const { type } = field;
+  switch (type.kind) {
+    case 'integer':
+      // A JSON number cannot hold 64 bits: ProtoJSON spells them as strings.
+      return type.wide ? 'string' : 'number';
+    case 'boolean':
+    case 'number':
+      return type.kind;
+    case 'string':
+    case 'bytes':
+    case 'timestamp':
+    case 'duration':
+    case 'fieldMask':
+      return 'string';
+    case 'enum':
+      return use(context, plan.homeOf(type.enum), plan.enumName(type.enum));
+    case 'message':
+      return use(context, plan.homeOf(type.message), plan.messageName(type.message, direction));
+    case 'value':
+      return use(context, 'json', 'JsonValue');
+    case 'struct':
+    case 'any':
+      return `Readonly<Record<string, ${use(context, 'json', 'JsonValue')}>>`;
+    case 'list':
+      return `(readonly ${use(context, 'json', 'JsonValue')}[])`;
+    case 'empty':
+      return 'Record<string, never>';
+    case 'httpBody':
+      return 'string';
+  }
+}
+
+// The other files
+
+function printCommon(plan: SdkPlan): string {
+  const context: FileContext = { plan, home: COMMON, imports: new Map() };
+  const types = plan.types.filter((type) => homeOf(plan, type) === COMMON).map((type) => printType(context, type));
+  return [HEADER, ...printImports(context), ...types.flatMap((block) => ['', ...block]), ''].join('\n');
+}
+
+function printJson(): string {
+  return [
+    HEADER,
+    '',
+    '/** Any JSON. */',
+    'export type JsonValue =',
+    '  | string',
+    '  | number',
+    '  | boolean',
+    '  | null',
+    '  | readonly JsonValue[]',
+    '  | { readonly [key: string]: JsonValue };',
+    '',
+  ].join('\n');
+}
+
+function printIndex(plan: SdkPlan, json: boolean): string {
+  const names = new Map<string, string[]>();
+  const add = (home: string, name: string) => names.set(home, [...(names.get(home) ?? []), name]);
+  for (const type of plan.types) add(homeOf(plan, type), type.name);
+  for (const service of plan.resources) {
+    for (const rpc of service.rpcs.filter((candidate) => candidate.sdk)) {
+      if (paramFields(rpc, rpc.page ? 'list' : 'call').length > 0) add(fileOf(service), plan.paramsName(rpc));
+      if (rpc.page) add(fileOf(service), plan.paramsName(rpc, 'page'));
+    }
+  }
+  if (json) add('json', 'JsonValue');
+  const classes = plan.resources.map((service) => ({ name: classOf(service), file: fileOf(service), property: propertyOf(service) }));
+  return [
+    HEADER,
+    "import type { Client } from '../core/client.ts';",
+    ...classes.map(({ name, file }) => `import { ${name} } from './${file}.ts';`),
+    '',
+    ...classes.map(({ name, file }) => `export { ${name} } from './${file}.ts';`),
+    ...[...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([file, types]) => `export type { ${types.sort().join(', ')} } from './${file}.ts';`),
+    '',
+    '/** Every resource of the API. */',
+    'export interface Resources {',
+    ...plan.resources.flatMap((service) => [
+      ...docComment('  ', service.summary === '' ? service.comment : `${service.summary}.`),
+      `  readonly ${propertyOf(service)}: ${classOf(service)};`,
+    ]),
+    '}',
+    '',
+    '/** One object of each resource, all on one client. */',
+    'export function createResources(client: Client): Resources {',
+    '  return {',
+    ...classes.map(({ name, property }) => `    ${property}: new ${name}(client),`),
+    '  };',
+    '}',
+    '',
+  ].join('\n');
+}
