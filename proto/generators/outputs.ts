@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { buildModel } from './build-model.ts';
 import { buf, loadImage } from './image.ts';
 import type { Model } from './model.ts';
+import { printCli } from './print-cli.ts';
 import { printRpcs } from './print-rpcs.ts';
 import { printSdk } from './print-sdk.ts';
 import { HEADER } from './text.ts';
@@ -20,7 +21,7 @@ export type Outputs = ReadonlyMap<string, string>;
 
 /** Our own printers on one model. */
 export function printAll(model: Model): Outputs {
-  return new Map([['proto/gen/rpcs.ts', printRpcs(model)], ...printSdk(model)]);
+  return new Map([['proto/gen/rpcs.ts', printRpcs(model)], ...printSdk(model), ...printCli(model)]);
 }
 
 /** Runs buf and the printers on the workspace at `root`; writes nothing there but third_party/. */
