@@ -1,0 +1,44 @@
+/** What the door tells a process about one call, and what it asks of the process. */
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { Message } from '@bufbuild/protobuf';
+import type { RpcInfo } from './rpc.ts';
+
+export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpcweb';
+
+export interface CallContext {
+  readonly rpc: RpcInfo;
+  /** `req_…`; also in the `x-request-id` header of the response and in every error body. */
+  readonly requestId: string;
+  readonly protocol: Protocol;
+  /** Aborts when the client is gone, the deadline has passed or the process stops; `reason` is then an ApiError. */
+  readonly signal: AbortSignal;
+  /** From the socket, or from X-Forwarded-For when the socket belongs to a trusted proxy. */
+  readonly remoteAddress: string;
+  /** By lower-case name; repeated lines joined as Node does. */
+  header(name: string): string | undefined;
+  /** The raw head, for signature verification only: its body may have been read already. */
+  readonly request: IncomingMessage | Http2ServerRequest;
+  /** Lower-case names. Sent with the response, also with an error response. */
+  readonly responseHeaders: Map<string, string>;
+  /** Overrides `rpc.successStatus`; only REST can say it. */
+  status?: number;
+}
+
+export type Gate = 'open' | 'disabled' | 'hidden';
+
+/** What a process does with its RPCs. C is what its authentication yields. */
+export interface App<C> {
+  /** Those that it serves on the public port. */
+  readonly rpcs: readonly RpcInfo[];
+  /** Asked before anything else. `disabled` answers 403 `feature_disabled`, `hidden` the router's own 404. */
+  gate(rpc: RpcInfo): Gate;
+  /** Authentication and rate limit, from the head alone; throws ApiError. */
+  admit(call: CallContext): Promise<C> | C;
+  /** The raw body as sent, before content-decoding and parsing: the place for a signature check. Not called for RPCs that a body cannot come with. */
+  admitBody?(call: CallContext, caller: C, body: Uint8Array): Promise<void>;
+  /** Scope and role, idempotency, implementation. The request was validated before. */
+  invoke(call: CallContext, caller: C, request: Message): Promise<Message>;
+  /** The same for a server stream. The returned iterable is closed when the client is gone. */
+  stream(call: CallContext, caller: C, request: Message): AsyncIterable<Message>;
+}
