@@ -1,0 +1,30 @@
+/**
+ * The closing summary of `npm test`: what was skipped and how to have it run, then one line with the counts, alone at
+ * the end, so that people and scripts read the same figures.
+ */
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+
+function casesOf(modules: readonly TestModule[]): TestCase[] {
+  return modules.flatMap((module) => [...module.children.allTests()]);
+}
+
+export class ClosingSummary implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const counts = { passed: 0, failed: 0, skipped: 0 };
+    const skippedByFile = new Map<string, number>();
+    for (const test of casesOf(modules)) {
+      const { state } = test.result();
+      if (state === 'pending') continue;
+      counts[state] += 1;
+      if (state === 'skipped') {
+        const file = test.module.relativeModuleId;
+        skippedByFile.set(file, (skippedByFile.get(file) ?? 0) + 1);
+      }
+    }
+    // A file that cannot be loaded and an error outside of a test are failures as well.
+    counts.failed += errors.length + modules.filter((module) => module.errors().length > 0).length;
+    for (const [file, count] of skippedByFile) console.log(`skipped: ${count} in ${file} (the reason is in its output above)`);
+    if (counts.skipped > 0) console.log('skipped tests need podman, runc, busybox-static, RabbitMQ or PostgreSQL: .ci/run installs them');
+    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  }
+}
