@@ -9,8 +9,10 @@ import { buildModel } from './build-model.ts';
 import { buf, loadImage } from './image.ts';
 import type { Model } from './model.ts';
 import { printCli } from './print-cli.ts';
+import { printOpenApi } from './print-openapi.ts';
 import { printRpcs } from './print-rpcs.ts';
 import { printSdk } from './print-sdk.ts';
+import { printSurface } from './print-surface.ts';
 import { HEADER } from './text.ts';
 import { writeThirdParty } from './third-party.ts';
 
@@ -19,16 +21,29 @@ export const OUTPUT_FOLDERS: readonly string[] = ['proto/gen', 'sdk/gen', 'cli/g
 
 export type Outputs = ReadonlyMap<string, string>;
 
-/** Our own printers on one model. */
-export function printAll(model: Model): Outputs {
-  return new Map([['proto/gen/rpcs.ts', printRpcs(model)], ...printSdk(model), ...printCli(model)]);
+/** Our own printers on one model. `version` is the product's, for OpenAPI, which demands one. */
+export function printAll(model: Model, version: string): Outputs {
+  return new Map([
+    ['proto/gen/rpcs.ts', printRpcs(model)],
+    ['proto/gen/openapi.json', printOpenApi(model, version)],
+    ['proto/gen/surface.json', printSurface(model)],
+    ...printSdk(model),
+    ...printCli(model),
+  ]);
 }
 
 /** Runs buf and the printers on the workspace at `root`; writes nothing there but third_party/. */
 export async function generate(root: string): Promise<Outputs> {
   writeThirdParty(root);
   const [messages, model] = await Promise.all([generateMessages(root), loadImage(root).then(buildModel)]);
-  return new Map([...messages, ...printAll(model)]);
+  return new Map([...messages, ...printAll(model, versionOf(root))]);
+}
+
+function versionOf(root: string): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const version = manifest !== null && typeof manifest === 'object' && 'version' in manifest ? manifest.version : undefined;
+  if (typeof version !== 'string') throw new Error(`${root}/package.json has no version`);
+  return version;
 }
 
 /** What protoc-gen-es makes: one `_pb.ts` a proto file. */

@@ -1,8 +1,9 @@
 /** sdk/gen/: one class a resource with one-line methods, and the JSON types as interfaces. Behaviour is in sdk/core. */
-import { classOf, COMMON, type Direction, fileOf, isVoid, planSdk, propertyOf, type SdkPlan, type SdkType } from './sdk-plan.ts';
 import type { FieldModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
+import { COMMON, fileOf, homeOf, isVoid, planSdk, propertyOf, type SdkPlan } from './sdk-plan.ts';
 import { docComment, HEADER, propertyKey, quote } from './text.ts';
+import { classOf, type Direction, type ShownType } from './type-plan.ts';
 
 const PAGING_FIELDS: readonly string[] = ['limit', 'cursor'];
 
@@ -58,10 +59,6 @@ function printResource(plan: SdkPlan, service: ServiceModel): string {
     '}',
   ];
   return [HEADER, ...printImports(context), '', ...lines, ...[...params, ...types].flatMap((block) => ['', ...block]), ''].join('\n');
-}
-
-function homeOf(plan: SdkPlan, type: SdkType): string {
-  return plan.homeOf(type.kind === 'enum' ? type.enum : type.message);
 }
 
 // Methods
@@ -162,7 +159,7 @@ function printParams(context: FileContext, rpc: RpcModel): string[][] {
 
 // Types
 
-function printType(context: FileContext, type: SdkType): string[] {
+function printType(context: FileContext, type: ShownType): string[] {
   if (type.kind === 'enum') {
     const values = type.enum.values.map((value) => quote(value.json));
     const docs = type.enum.values.map((value) => `- \`${value.json}\`: ${value.comment.replace(/\s*\n\s*/g, ' ')}`);
@@ -211,7 +208,7 @@ function tsItemType(context: FileContext, field: FieldModel, direction: Directio
     case 'fieldMask':
       return 'string';
     case 'enum':
-      return use(context, plan.homeOf(type.enum), plan.enumName(type.enum));
+      return use(context, plan.homeOf(type.enum), type.enum.name);
     case 'message':
       return use(context, plan.homeOf(type.message), plan.messageName(type.message, direction));
     case 'value':

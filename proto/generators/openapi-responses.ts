@@ -1,0 +1,66 @@
+/** Responses of an OpenAPI operation: the success, and the errors that its comment and its guards announce. */
+import type { RouteModel, RpcModel } from './model.ts';
+import type { JsonObject, Schemas } from './openapi-schemas.ts';
+import { isVoid } from './sdk-plan.ts';
+
+export const ERROR_SCHEMA: JsonObject = {
+  type: 'object',
+  description: 'The one shape of every error.',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'requestId', 'retryable'],
+      properties: {
+        code: { type: 'string', description: 'Stable word to act on.', examples: ['not_found'] },
+        message: { type: 'string', description: 'What failed, for people; may change.' },
+        requestId: { type: 'string', description: 'Names the call in the logs of the service.' },
+        retryable: { type: 'boolean', description: 'Whether the same call may succeed later.' },
+        details: { type: 'object', description: 'More about this code.', additionalProperties: true },
+      },
+    },
+  },
+};
+
+/** Reads "Errors: `not_found` (404), `limit_reached` (409, runners of the team)" as comments have it. */
+const ANNOUNCED = /`([a-z][a-z0-9_]*)` \((\d{3})\b/g;
+
+export function responsesOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject {
+  const errors = errorsOf(rpc);
+  const entries: [string, JsonObject][] = [[String(rpc.successStatus), successOf(rpc, route, schemas)]];
+  for (const [status, codes] of [...errors].sort(([a], [b]) => a - b)) {
+    entries.push([String(status), errorResponse([...codes].sort().map((code) => `\`${code}\``).join(', '))]);
+  }
+  entries.push(['default', errorResponse('Any other error.')]);
+  return Object.fromEntries(entries);
+}
+
+function errorsOf(rpc: RpcModel): Map<number, Set<string>> {
+  const errors = new Map<number, Set<string>>();
+  const add = (status: number, code: string) => errors.set(status, (errors.get(status) ?? new Set()).add(code));
+  for (const match of rpc.comment.matchAll(ANNOUNCED)) add(Number(match[2]), match[1] ?? '');
+  if (['optional', 'required', 'session', 'staff'].includes(rpc.auth)) add(401, 'credentials_invalid');
+  if (rpc.auth === 'runner') for (const code of ['signature_invalid', 'clock_skew', 'runner_revoked']) add(401, code);
+  if (rpc.scope !== undefined) add(403, 'scope_missing');
+  if (rpc.feature !== undefined) add(403, 'feature_disabled');
+  add(429, 'rate_limited');
+  return errors;
+}
+
+function errorResponse(description: string): JsonObject {
+  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
+}
+
+function successOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject {
+  if (isVoid(rpc)) {
+    const content = { 'application/json': { schema: { type: 'object' } } };
+    return { description: 'Done.', ...(rpc.successStatus !== 204 && { content }) };
+  }
+  const description = route.responseField?.comment || rpc.response.comment || 'Success.';
+  const schema = route.responseField ? schemas.field(route.responseField, 'output') : schemas.message(rpc.response, 'output');
+  if (!rpc.serverStreaming) return { description, content: { 'application/json': { schema } } };
+  return {
+    description: `${description} One object for each event (\`data:\` of the event stream, or one line).`,
+    content: { 'text/event-stream': { schema }, 'application/x-ndjson': { schema } },
+  };
+}

@@ -1,0 +1,174 @@
+/** proto/gen/openapi.json: OpenAPI 3.1 of everything that is served on the public port. */
+import { lowerFirst } from './build-model.ts';
+import type { FieldModel, Model, RouteModel, RpcModel, ServiceModel } from './model.ts';
+import { ERROR_SCHEMA, responsesOf } from './openapi-responses.ts';
+import { createSchemas, type Json, type JsonObject, type Schemas } from './openapi-schemas.ts';
+import { isVoid } from './sdk-plan.ts';
+import { firstSentence } from './text.ts';
+import { classOf, planTypes } from './type-plan.ts';
+
+const DESCRIPTION = `JSON over HTTP. Field names are lowerCamel, times are RFC 3339 in UTC, unknown fields are refused. Errors have one shape
+(see the schema \`Error\`); \`code\` is stable. Lists take \`limit\` and \`cursor\` and answer \`nextCursor\` until the last page. Every write accepts an
+\`Idempotency-Key\`: a repeated call with the same key and the same request answers as the first one did, for 24 hours.`;
+
+const SECURITY_SCHEMES: JsonObject = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key (`cpk_live_…`) or a session token from `POST /auth/login`.',
+  },
+  runnerSignature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Signature',
+    description: 'HTTP Message Signature (RFC 9421) with the Ed25519 key of the runner, over method, path, digest of the body (RFC 9530), time and nonce.',
+  },
+};
+
+export function printOpenApi(model: Model, version: string): string {
+  const services = model.services.filter((service) => service.audience !== 'internal' && service.rpcs.length > 0);
+  const rpcs = services.flatMap((service) => service.rpcs);
+  const plan = planTypes(
+    rpcs.map((rpc) => ({
+      rpc,
+      inputs: rpc.request.fields,
+      ...(!isVoid(rpc) && { output: rpc.routes[0]?.responseField ?? rpc.response }),
+    })),
+  );
+  const schemas = createSchemas(plan);
+  const document: JsonObject = {
+    openapi: '3.1.0',
+    info: { title: 'svc', version, description: DESCRIPTION.replaceAll('\n', ' ') },
+    servers: [{ url: '/' }],
+    tags: services.map((service) => ({ name: tagOf(service), description: service.comment })).sort(byName),
+    paths: sorted(pathsOf(rpcs, schemas)),
+    components: {
+      schemas: sorted({ ...schemas.components(), Error: ERROR_SCHEMA }),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+function byName(a: JsonObject, b: JsonObject): number {
+  return String(a['name']) < String(b['name']) ? -1 : 1;
+}
+
+function sorted(object: Readonly<Record<string, Json>>): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function tagOf(service: ServiceModel): string {
+  return service.sdk?.property ?? lowerFirst(classOf(service));
+}
+
+const VERB_ORDER: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+function pathsOf(rpcs: readonly RpcModel[], schemas: Schemas): Record<string, JsonObject> {
+  const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index) => ({ rpc, route, index })));
+  entries.sort((a, b) => VERB_ORDER.indexOf(a.route.route.verb) - VERB_ORDER.indexOf(b.route.route.verb));
+  const paths: Record<string, JsonObject> = {};
+  for (const { rpc, route, index } of entries) {
+    const operation = operationOf(rpc, route, index, schemas);
+    paths[route.jsonPath] = { ...paths[route.jsonPath], [route.route.verb.toLowerCase()]: operation };
+  }
+  return paths;
+}
+
+function operationOf(rpc: RpcModel, route: RouteModel, index: number, schemas: Schemas): JsonObject {
+  const body = requestBodyOf(route, schemas);
+  const samples = rpc.examples.flatMap(({ title, cli, sdk }) => [
+    ...(cli === undefined ? [] : [{ lang: 'Shell', label: title, source: `svc ${cli}` }]),
+    ...(sdk === undefined ? [] : [{ lang: 'TypeScript', label: title, source: `await sdk.${sdk};` }]),
+  ]);
+  const parameters = parametersOf(rpc, route, schemas);
+  return {
+    operationId: `${tagOf(rpc.service)}.${rpc.sdk?.name ?? lowerFirst(rpc.name)}${index === 0 ? '' : `_${index + 1}`}`,
+    tags: [tagOf(rpc.service)],
+    summary: firstSentence(rpc.comment),
+    description: rpc.comment,
+    ...(rpc.deprecated && { deprecated: true }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: body }),
+    responses: responsesOf(rpc, route, schemas),
+    security: securityOf(rpc),
+    ...(rpc.scope !== undefined && { 'x-svc-scope': rpc.scope }),
+    ...(rpc.role && { 'x-svc-role': rpc.role }),
+    ...(rpc.feature !== undefined && { 'x-svc-feature': rpc.feature }),
+    'x-svc-stability': rpc.stability,
+    ...(samples.length > 0 && { 'x-codeSamples': samples }),
+  };
+}
+
+function securityOf(rpc: RpcModel): JsonObject[] {
+  switch (rpc.auth) {
+    case 'none':
+    case 'enrollment_token': // The token is a field of the request.
+    case 'internal':
+      return [];
+    case 'optional':
+      return [{}, { bearer: [] }];
+    case 'required':
+    case 'session':
+    case 'staff':
+      return [{ bearer: [] }];
+    case 'runner':
+      return [{ runnerSignature: [] }];
+  }
+}
+
+function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefined {
+  if (route.bodyField) {
+    const { bodyField } = route;
+    const content = { 'application/json': { schema: schemas.field(bodyField, 'input') } };
+    return { ...(bodyField.required && { required: true }), content };
+  }
+  if (route.route.body !== '*') return undefined;
+  const fields = route.bodyFields.filter((field) => !field.outputOnly);
+  const required = fields.some((field) => field.required);
+  return { ...(required && { required: true }), content: { 'application/json': { schema: schemas.object(fields, 'input') } } };
+}
+
+// Parameters
+
+function parametersOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject[] {
+  const path = route.pathFields.map((field) => ({ ...parameter('path', field.json, field, schemas), required: true }));
+  const query = route.queryFields.filter((field) => !field.outputOnly).flatMap((field) => queryParameters(field, field.json, schemas));
+  return [...path, ...query, ...headersOf(rpc)];
+}
+
+/** A message in the query is its fields with dotted names. */
+function queryParameters(field: FieldModel, name: string, schemas: Schemas): JsonObject[] {
+  if (field.type.kind === 'message' && !field.repeated && !field.map) {
+    return field.type.message.fields
+      .filter((inner) => !inner.outputOnly)
+      .flatMap((inner) => queryParameters(inner, `${name}.${inner.json}`, schemas));
+  }
+  return [{ ...parameter('query', name, field, schemas), ...(field.required && { required: true }) }];
+}
+
+function parameter(place: 'path' | 'query', name: string, field: FieldModel, schemas: Schemas): JsonObject {
+  const { description: _description, ...schema } = schemas.field(field, 'input');
+  return { name, in: place, description: field.comment, schema };
+}
+
+function headersOf(rpc: RpcModel): JsonObject[] {
+  const headers: JsonObject[] = [];
+  if (rpc.idempotency && rpc.idempotency !== 'none' && rpc.service.audience === 'public') {
+    headers.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      description: 'Any string of the caller, at most 255 characters; the same for every repetition of the call.',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    });
+  }
+  if (rpc.stream?.resumeField) {
+    headers.push({
+      name: 'Last-Event-ID',
+      in: 'header',
+      description: `\`id\` of the last event received; stands for the parameter \`${rpc.stream.resumeField.json}\`.`,
+      schema: { type: 'string' },
+    });
+  }
+  return headers;
+}
