@@ -1,0 +1,191 @@
+/** The one object behind all resources: holds the options and turns operations into calls. */
+import { ApiPromise } from './api-promise.ts';
+import { isRecord } from './errors.ts';
+import { EventStream } from './event-stream.ts';
+import type { Logger } from './log.ts';
+import type { Operation } from './operation.ts';
+import { PagePromise, type Page } from './page-promise.ts';
+import { systemRuntime, type Runtime } from './runtime.ts';
+import { decodeReply, open, send, type Fetch, type PreparedRequest, type Reply, type SendOptions } from './send.ts';
+import { requestParts } from './url.ts';
+import { SDK_VERSION } from './version.ts';
+
+export type { ApiPromise, WithResponse } from './api-promise.ts';
+export type { EventStream } from './event-stream.ts';
+export type { Page, PagePromise } from './page-promise.ts';
+
+export const DEFAULT_BASE_URL = 'http://localhost:8080';
+export const DEFAULT_TIMEOUT_MS = 8_000;
+export const DEFAULT_MAX_RETRIES = 2;
+
+/** Everything is explicit: no environment variable is read. */
+export interface ClientOptions {
+  /** Address of the service. Default: `http://localhost:8080`. */
+  readonly baseUrl?: string | undefined;
+  /** Sent as `Authorization: Bearer …`. */
+  readonly apiKey?: string | undefined;
+  /** The same as `apiKey`, for session tokens. */
+  readonly token?: string | undefined;
+  /** Used by operations on an environment when none is passed. */
+  readonly environmentId?: string | undefined;
+  /** Added to every request. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Logs every attempt, without secrets, to `logger` or the console. */
+  readonly debug?: boolean | undefined;
+  /** Of one attempt, in milliseconds. Default: 8000. With two retries a call takes at most about 25.5 s. */
+  readonly timeoutMs?: number | undefined;
+  /** Further attempts after the first. Default: 2. */
+  readonly maxRetries?: number | undefined;
+  /** Instead of the global `fetch`. */
+  readonly fetch?: Fetch | undefined;
+  /** Where `debug` writes. Default: the console. */
+  readonly logger?: Logger | undefined;
+}
+
+export interface CallOptions {
+  /** Instead of a fresh value, for calls other than GET: repeat a call with the same key and its effect happens once. */
+  readonly idempotencyKey?: string | undefined;
+  /** Ends the call at once, also while it waits between two attempts. */
+  readonly signal?: AbortSignal | undefined;
+  /** Of one attempt, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  readonly maxRetries?: number | undefined;
+  /** Added to this request; `null` takes a default header away. */
+  readonly headers?: Readonly<Record<string, string | null>> | undefined;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+export class Client {
+  readonly #baseUrl: string;
+  readonly #options: ClientOptions;
+  readonly #headers: Headers;
+  readonly #logger: Logger | undefined;
+  readonly #runtime: Runtime;
+
+  /** `runtime` is for tests. */
+  constructor(options: ClientOptions = {}, runtime: Runtime = systemRuntime) {
+    this.#baseUrl = checkedBaseUrl(options.baseUrl ?? DEFAULT_BASE_URL);
+    checkNumber('timeoutMs', options.timeoutMs, 1);
+    checkNumber('maxRetries', options.maxRetries, 0);
+    this.#options = options;
+    this.#headers = defaultHeaders(options);
+    this.#logger = options.debug === true ? (options.logger ?? console) : undefined;
+    this.#runtime = runtime;
+  }
+
+  /** One request, one answer. */
+  call<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): ApiPromise<T> {
+    return new ApiPromise<T>(this.#send(operation, input, options), (reply) => {
+      const data = decodeReply(reply);
+      return (operation.returns !== undefined && isRecord(data) ? data[operation.returns] : data) as T;
+    });
+  }
+
+  /** A list over all its pages. */
+  list<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): PagePromise<T> {
+    const { items: itemsField = 'items' } = operation;
+    const fetchPage = async (cursor: string | undefined): Promise<Page<T>> => {
+      const reply = await this.#send(operation, { ...input, cursor }, options);
+      const data = decodeReply(reply);
+      const items = isRecord(data) ? data[itemsField] : undefined;
+      const nextCursor = isRecord(data) ? data['nextCursor'] : undefined;
+      return {
+        items: Array.isArray(items) ? (items as T[]) : [],
+        ...(typeof nextCursor === 'string' && nextCursor !== '' ? { nextCursor } : {}),
+      };
+    };
+    const { cursor } = input;
+    return new PagePromise(fetchPage, typeof cursor === 'string' ? cursor : undefined);
+  }
+
+  /** A server stream. `timeoutMs` limits connecting; an open stream is given up after 45 s of silence. */
+  stream<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): EventStream<T> {
+    const label = labelOf(operation);
+    const { maxRetries } = this.#sendOptions(options);
+    // One key for the whole stream: connecting again is a repetition of the same call.
+    const idempotencyKey = options.idempotencyKey ?? this.#runtime.uuid();
+    return new EventStream<T>({
+      label,
+      runtime: this.#runtime,
+      signal: options.signal,
+      maxRetries,
+      open: async (lastEventId, signal) => {
+        // The header alone says where to go on; the caller's own starting point is behind us.
+        const resume = lastEventId === undefined ? undefined : operation.stream?.resume;
+        const rest = resume === undefined ? input : { ...input, [resume]: undefined };
+        const request = this.#prepare(operation, rest, { ...options, idempotencyKey });
+        request.headers.set('accept', 'text/event-stream');
+        if (lastEventId !== undefined) request.headers.set('last-event-id', lastEventId);
+        return open(request, this.#sendOptions({ ...options, signal }));
+      },
+    });
+  }
+
+  async #send(operation: Operation, input: Input, options: CallOptions): Promise<Reply> {
+    return send(this.#prepare(operation, input, options), this.#sendOptions(options));
+  }
+
+  #prepare(operation: Operation, input: Input, options: CallOptions): PreparedRequest {
+    const { target, body } = requestParts(operation, this.#withEnvironment(operation, input));
+    const headers = new Headers(this.#headers);
+    if (body !== undefined) headers.set('content-type', 'application/json');
+    if (operation.method !== 'GET') headers.set('idempotency-key', options.idempotencyKey ?? this.#runtime.uuid());
+    for (const [name, value] of Object.entries(options.headers ?? {})) {
+      if (value === null) headers.delete(name);
+      else headers.set(name, value);
+    }
+    return { label: labelOf(operation), method: operation.method, url: this.#baseUrl + target, headers, body };
+  }
+
+  #withEnvironment(operation: Operation, input: Input): Input {
+    const { environmentId } = this.#options;
+    const missing = input['environmentId'] === undefined && operation.path.includes('{environmentId}');
+    return missing && environmentId !== undefined ? { ...input, environmentId } : input;
+  }
+
+  #sendOptions(options: CallOptions): SendOptions {
+    checkNumber('timeoutMs', options.timeoutMs, 1);
+    checkNumber('maxRetries', options.maxRetries, 0);
+    return {
+      // Looked up at each call, so that a page or a test may replace the global one.
+      fetch: this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      runtime: this.#runtime,
+      logger: this.#logger,
+      signal: options.signal,
+      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      maxRetries: options.maxRetries ?? this.#options.maxRetries ?? DEFAULT_MAX_RETRIES,
+    };
+  }
+}
+
+function labelOf(operation: Operation): string {
+  return `${operation.method} ${operation.path}`;
+}
+
+function checkedBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new TypeError(`baseUrl must be an http or https address without query, got ${JSON.stringify(baseUrl)}`);
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkNumber(name: string, value: number | undefined, least: number): void {
+  if (value === undefined) return;
+  if (!Number.isFinite(value) || value < least) throw new TypeError(`${name} must be at least ${least}, got ${value}`);
+}
+
+function defaultHeaders(options: ClientOptions): Headers {
+  const { apiKey, token } = options;
+  if (apiKey !== undefined && token !== undefined && apiKey !== token) {
+    throw new TypeError('apiKey and token are two names of one option; give one');
+  }
+  const headers = new Headers({ accept: 'application/json' });
+  const credential = apiKey ?? token;
+  if (credential !== undefined) headers.set('authorization', `Bearer ${credential}`);
+  // Browsers either drop this header or ask the server's leave for it first.
+  if (!('document' in globalThis)) headers.set('user-agent', `svc-sdk/${SDK_VERSION}`);
+  for (const [name, value] of Object.entries(options.defaultHeaders ?? {})) headers.set(name, value);
+  return headers;
+}

@@ -1,0 +1,122 @@
+/**
+ * Everything a call can fail with. One base class, so that one `catch` sees all; subclasses for the cases that callers
+ * treat differently. The server's words are kept: `code` is stable and meant for programs, `message` for people.
+ */
+
+/** What the server said, as far as it could be read. */
+interface ErrorFields {
+  readonly status: number;
+  readonly code: string;
+  readonly body: unknown;
+  readonly retryable: boolean;
+  readonly requestId: string | undefined;
+  readonly headers: Headers;
+}
+
+export class SvcApiError extends Error {
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  /** Stable lower_snake word of the server (`not_found`, `feature_disabled`), or of this client (`timeout`). */
+  readonly code: string;
+  /** Parsed JSON body, else the text as received, else undefined. */
+  readonly body: unknown;
+  /** Whether the same call may succeed later. Retries that the client makes by itself are already used up. */
+  readonly retryable: boolean;
+  /** For support: names this request in the server's logs. */
+  readonly requestId: string | undefined;
+  readonly headers: Headers;
+
+  constructor(message: string, fields: ErrorFields, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.status = fields.status;
+    this.code = fields.code;
+    this.body = fields.body;
+    this.retryable = fields.retryable;
+    this.requestId = fields.requestId;
+    this.headers = fields.headers;
+  }
+}
+
+/** No answer: refused, reset, name not found, or a stream that broke and could not be resumed. */
+export class SvcConnectionError extends SvcApiError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, noAnswer('connection_failed', true), options);
+  }
+}
+
+/** No answer within `timeoutMs`, in any of the attempts. */
+export class SvcTimeoutError extends SvcApiError {
+  constructor(message: string) {
+    super(message, noAnswer('timeout', true));
+  }
+}
+
+/** The caller's signal was aborted; `cause` is its reason. */
+export class SvcAbortError extends SvcApiError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, noAnswer('aborted', false), options);
+  }
+}
+
+/** 400, 422: wrong whatever the state. */
+export class SvcInvalidRequestError extends SvcApiError {}
+/** 401: no credential, or not a valid one. */
+export class SvcUnauthenticatedError extends SvcApiError {}
+/** 403: known, and not allowed; also a platform feature that is off (`code` is `feature_disabled`). */
+export class SvcPermissionDeniedError extends SvcApiError {}
+/** 404: not there, or not visible to this caller. */
+export class SvcNotFoundError extends SvcApiError {}
+/** 409, 412: not in the present state. */
+export class SvcConflictError extends SvcApiError {}
+/** 429. */
+export class SvcRateLimitedError extends SvcApiError {}
+/** 5xx. */
+export class SvcServerError extends SvcApiError {}
+
+function noAnswer(code: string, retryable: boolean): ErrorFields {
+  return { status: 0, code, body: undefined, retryable, requestId: undefined, headers: new Headers() };
+}
+
+const CLASS_OF_STATUS: Readonly<Record<number, typeof SvcApiError>> = {
+  400: SvcInvalidRequestError,
+  401: SvcUnauthenticatedError,
+  403: SvcPermissionDeniedError,
+  404: SvcNotFoundError,
+  409: SvcConflictError,
+  412: SvcConflictError,
+  422: SvcInvalidRequestError,
+  429: SvcRateLimitedError,
+};
+
+/** The error of an answer, in the class of its status. */
+export function apiError(message: string, fields: ErrorFields, options?: ErrorOptions): SvcApiError {
+  const Class = CLASS_OF_STATUS[fields.status] ?? (fields.status >= 500 ? SvcServerError : SvcApiError);
+  return new Class(message, fields, options);
+}
+
+export interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  readonly requestId?: string;
+  readonly retryable?: boolean;
+  readonly status?: number;
+}
+
+/** The inner object of `{"error": {...}}` with the fields that have the right type; empty for any other body. */
+export function readErrorBody(body: unknown): ErrorBody {
+  const error = isRecord(body) ? body['error'] : undefined;
+  if (!isRecord(error)) return {};
+  const { code, message, requestId, retryable, status } = error;
+  return {
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+    ...(typeof requestId === 'string' ? { requestId } : {}),
+    ...(typeof retryable === 'boolean' ? { retryable } : {}),
+    ...(typeof status === 'number' ? { status } : {}),
+  };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,70 @@
+/** Cursor paging: `await` for everything, `for await` for items as they come, `pages()` for page by page. */
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Absent on the last page, and only there: an empty page is not the end. */
+  readonly nextCursor?: string;
+}
+
+type FetchPage<T> = (cursor: string | undefined) => Promise<Page<T>>;
+
+/**
+ * Lazy: nothing is requested before it is awaited or iterated, because only then is it known whether all pages are
+ * wanted. Awaiting twice requests once; every iteration starts anew.
+ */
+export class PagePromise<T> implements Promise<T[]>, AsyncIterable<T> {
+  readonly #fetchPage: FetchPage<T>;
+  readonly #firstCursor: string | undefined;
+  #all: Promise<T[]> | undefined;
+
+  readonly [Symbol.toStringTag] = 'PagePromise';
+
+  constructor(fetchPage: FetchPage<T>, firstCursor: string | undefined) {
+    this.#fetchPage = fetchPage;
+    this.#firstCursor = firstCursor;
+  }
+
+  async *pages(): AsyncGenerator<Page<T>, void, undefined> {
+    let cursor = this.#firstCursor;
+    for (;;) {
+      const page = await this.#fetchPage(cursor);
+      yield page;
+      const { nextCursor } = page;
+      if (nextCursor === undefined) return;
+      // A server that hands out the cursor it was given would keep us here for ever.
+      if (nextCursor === cursor) throw new Error(`the server answered page ${cursor} with itself as the next page`);
+      cursor = nextCursor;
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const page of this.pages()) yield* page.items;
+  }
+
+  #collected(): Promise<T[]> {
+    this.#all ??= this.#collect();
+    return this.#all;
+  }
+
+  async #collect(): Promise<T[]> {
+    const items: T[] = [];
+    for await (const item of this) items.push(item);
+    return items;
+  }
+
+  // A thenable on purpose: the documented `await sdk.projects.list()` gives an array.
+  then<A = T[], B = never>(
+    onFulfilled?: ((value: T[]) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.#collected().then(onFulfilled, onRejected);
+  }
+
+  catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T[] | B> {
+    return this.#collected().catch(onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<T[]> {
+    return this.#collected().finally(onFinally);
+  }
+}

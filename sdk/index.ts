@@ -1,0 +1,49 @@
+/**
+ * `@svc/sdk`: typed client of the svc API. No run-time dependency; runs in Node 20, Deno, Bun and browsers.
+ *
+ *     const sdk = createSvcSDK({ baseUrl: 'https://svc.example.com', apiKey });
+ *     for (const project of await sdk.projects.list()) console.log(project.name);
+ */
+import { Client, type ClientOptions } from './core/client.ts';
+import { createResources, type Resources } from './gen/index.ts';
+
+export { Client } from './core/client.ts';
+export type {
+  ApiPromise,
+  CallOptions,
+  ClientOptions,
+  EventStream,
+  Page,
+  PagePromise,
+  WithResponse,
+} from './core/client.ts';
+export {
+  SvcAbortError,
+  SvcApiError,
+  SvcConflictError,
+  SvcConnectionError,
+  SvcInvalidRequestError,
+  SvcNotFoundError,
+  SvcPermissionDeniedError,
+  SvcRateLimitedError,
+  SvcServerError,
+  SvcTimeoutError,
+  SvcUnauthenticatedError,
+} from './core/errors.ts';
+export type { Logger } from './core/log.ts';
+export type { Operation } from './core/operation.ts';
+export type { Fetch } from './core/send.ts';
+export type { SseEvent } from './core/sse.ts';
+export { SDK_VERSION } from './core/version.ts';
+export * from './gen/index.ts';
+
+/** Options of `createSvcSDK`. */
+export type SvcSDKOptions = ClientOptions;
+
+/** What `createSvcSDK` makes: one property per resource. */
+export type SvcSDK = Resources;
+
+/** All resources over one client. Reads no environment variable: every option is explicit. */
+export function createSvcSDK(options: SvcSDKOptions = {}): SvcSDK {
+  return createResources(new Client(options));
+}
