@@ -57,15 +57,23 @@ export const workItems = pgTable(
     createdAt: instant('created_at').notNull(),
     claimedAt: instant('claimed_at'),
     startedAt: instant('started_at'),
+    /** Wall-clock limit of one attempt; the lease is never renewed past `deadline_at`, which is set when the attempt begins. */
+    timeoutMs: integer('timeout_ms').notNull().default(86_400_000),
+    deadlineAt: instant('deadline_at'),
     finishedAt: instant('finished_at'),
     reason: text('reason'),
     exitCode: integer('exit_code'),
     message: text('message'),
     meteredMs: integer('metered_ms'),
     selfReportedMs: integer('self_reported_ms'),
-    /** Bytes of stored output of the current epoch; the next append must start here. */
+    /** Bytes of output of the current epoch that were acknowledged; the next append must start here. */
+    logOffset: integer('log_offset').notNull().default(0),
+    /** Bytes of it that are stored: fewer once the limit cut them off. */
     logBytes: integer('log_bytes').notNull().default(0),
+    logLimit: integer('log_limit').notNull().default(16_777_216),
     logTruncated: boolean('log_truncated').notNull().default(false),
+    /** Length and digest of the output were checked. */
+    logComplete: boolean('log_complete').notNull().default(false),
   },
   (t) => [
     check('work_items_kind', sql`${t.kind} in ('run', 'build')`),
@@ -84,6 +92,7 @@ export const workItems = pgTable(
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
+    index('work_items_queued').on(t.teamId, t.kind).where(sql`${t.state} = 'queued'`),
     index('work_items_hint').on(t.hintDueAt).where(sql`${t.state} = 'queued'`),
     index('work_items_expiry').on(t.leaseExpiresAt).where(sql`${t.state} in ('offered', 'running')`),
     // One poll holds one offer: the same poll id asks again and gets the same.
@@ -106,7 +115,7 @@ export const workLeases = pgTable(
     /** Longest time without contact so far, in milliseconds. */
     contactGapMs: integer('contact_gap_ms').notNull().default(0),
     endedAt: instant('ended_at'),
-    /** `reported`, `expired`, `revoked`, `cancelled`. */
+    /** `reported`, `expired`, `revoked`. */
     endReason: text('end_reason'),
   },
   (t) => [

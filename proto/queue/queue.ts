@@ -1,0 +1,71 @@
+/**
+ * The queue between servers and gateways. It carries pointers and notices, never truth: a message that is lost, repeated,
+ * reordered or stale may cost time, never work, because every step is decided by a statement in PostgreSQL.
+ */
+
+export type WorkKind = 'run' | 'build';
+
+/** "This item may be claimable": whoever receives it tries to claim. */
+export interface WorkHint {
+  readonly workId: string;
+  readonly poolId: string;
+  readonly kind: WorkKind;
+}
+
+/** What every gateway is told, so that held polls and cached keys do not outlive their reason. */
+export type ControlEvent =
+  | { readonly type: 'runner_revoked'; readonly runnerId: string; readonly keyId: string }
+  /** Paused, resumed, flag cleared, draining: whether it may receive work must be asked again. */
+  | { readonly type: 'runner_changed'; readonly runnerId: string }
+  | { readonly type: 'work_cancelled'; readonly workId: string; readonly runnerId: string };
+
+export interface Consumer {
+  /** Stops deliveries and resolves when the running handlers have settled. What was not acknowledged goes back to the queue. */
+  stop(): Promise<void>;
+}
+
+export interface WorkQueue {
+  /** Resolves when the broker has stored it, rejects after 5 s; a rejected hint may have been stored all the same. */
+  hint(hint: WorkHint): Promise<void>;
+  /**
+   * Delivers hints of one pool and kind; each is acknowledged as soon as `onHint` settles, whatever its outcome, so `onHint` must
+   * be short: claim, then return. Deliveries go on after a lost connection by themselves. Resolves when deliveries have begun;
+   * while the broker is down it resolves at once and deliveries begin when it is back.
+   */
+  consume(poolId: string, kind: WorkKind, onHint: (hint: WorkHint) => Promise<void>): Promise<Consumer>;
+  /** To every process, the own one included. Rejects after 5 s. */
+  publishControl(event: ControlEvent): Promise<void>;
+  /** Events published while this process is not connected are not delivered to it: read the state again on `onUp(true)`. */
+  onControl(listener: (event: ControlEvent) => void): () => void;
+  /** False while hints cannot be expected to arrive: no connection, or the broker blocks publishers. */
+  readonly up: boolean;
+  onUp(listener: (up: boolean) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** What a queue says about itself; a pino logger fits. */
+export interface QueueLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const ID = /^[a-z]{1,12}_[0-9a-z]{1,40}$/;
+
+/** The hint in a message body, or undefined when anything about it is wrong: a queue is open to whoever may publish to it. */
+export function parseHint(body: unknown, poolId: string, kind: WorkKind): WorkHint | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const workId: unknown = (body as Record<string, unknown>)['workId'];
+  if (typeof workId !== 'string' || !ID.test(workId)) return undefined;
+  // Pool and kind come from the queue that was read, never from the message: a stray message cannot cross teams.
+  return { workId, poolId, kind };
+}
+
+export function parseControl(body: unknown): ControlEvent | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const { type, runnerId, keyId, workId } = body as Record<string, unknown>;
+  if (typeof runnerId !== 'string') return undefined;
+  if (type === 'runner_revoked' && typeof keyId === 'string') return { type, runnerId, keyId };
+  if (type === 'runner_changed') return { type, runnerId };
+  if (type === 'work_cancelled' && typeof workId === 'string') return { type, workId, runnerId };
+  return undefined;
+}
