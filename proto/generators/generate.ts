@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OUTPUT_FOLDERS, type Outputs, filesBelow, generate } from './outputs.ts';
 
-interface Drift {
+export interface Drift {
   readonly path: string;
   readonly kind: 'missing' | 'changed' | 'superfluous';
 }
 
 /** What differs between the outputs and the files on disk. */
-function drift(root: string, outputs: Outputs): Drift[] {
+export function drift(root: string, outputs: Outputs): Drift[] {
   const found: Drift[] = [];
   for (const [path, text] of outputs) {
     const current = readIfThere(join(root, path));
@@ -33,7 +33,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-function write(root: string, outputs: Outputs, changes: readonly Drift[]): void {
+export function write(root: string, outputs: Outputs, changes: readonly Drift[]): void {
   for (const { path, kind } of changes) {
     const file = join(root, path);
     if (kind === 'superfluous') {
@@ -45,7 +45,8 @@ function write(root: string, outputs: Outputs, changes: readonly Drift[]): void 
   }
 }
 
-async function main(root: string, args: readonly string[]): Promise<number> {
+/** For the command line. */
+export async function main(root: string, args: readonly string[]): Promise<number> {
   const unknown = args.find((arg) => arg !== '--check');
   if (unknown !== undefined) {
     console.error(`unknown argument "${unknown}"; allowed is --check`);
@@ -65,12 +66,4 @@ async function main(root: string, args: readonly string[]): Promise<number> {
   console.error(`${changes.length} generated files are stale; run "npm run generate" and commit:`);
   for (const { path, kind } of changes) console.error(`  ${kind.padEnd(11)} ${path}`);
   return 1;
-}
-
-try {
-  process.exitCode = await main(process.cwd(), process.argv.slice(2));
-} catch (error) {
-  // Contract errors and buf's findings are for people: the text says it all, a stack would bury it.
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
 }
