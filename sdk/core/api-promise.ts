@@ -36,7 +36,11 @@ export class ApiPromise<T> extends Promise<T> {
   /** Data, answer and request id together. */
   async withResponse(): Promise<WithResponse<T>> {
     const reply = await this.#reply;
-    return { data: await this.#decoded(), response: toResponse(reply), requestId: requestIdOf(reply.headers) };
+    return {
+      data: await this.#decoded(),
+      response: toResponse(reply),
+      requestId: requestIdOf(reply.headers),
+    };
   }
 
   #decoded(): Promise<T> {

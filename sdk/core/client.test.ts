@@ -36,7 +36,11 @@ afterEach(() => server.close());
 function client(options: ClientOptions = {}): Client {
   return new Client({ baseUrl: server.baseUrl, ...options }, runtime);
 }
-function failure(status: number, error: Record<string, unknown> = {}, headers: Record<string, string> = {}): ScriptedReply {
+function failure(
+  status: number,
+  error: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): ScriptedReply {
   return { status, headers, body: { error: { code: 'some_code', message: 'some words', ...error } } };
 }
 async function errorOf(call: PromiseLike<unknown>): Promise<SvcApiError> {
@@ -101,9 +105,13 @@ describe('a call', () => {
 
   it('lets a call add headers and take default ones away', async () => {
     server.reply(ok);
-    await client({ apiKey: 'k1', defaultHeaders: { 'X-Own': '1' } }).call(getThing, { id: 't1' }, {
-      headers: { 'x-own': null, Authorization: null, 'X-More': '2' },
-    });
+    await client({ apiKey: 'k1', defaultHeaders: { 'X-Own': '1' } }).call(
+      getThing,
+      { id: 't1' },
+      {
+        headers: { 'x-own': null, Authorization: null, 'X-More': '2' },
+      },
+    );
     expect(server.seen[0]?.headers).toMatchObject({ 'x-more': '2' });
     expect(server.seen[0]?.headers).not.toHaveProperty('x-own');
     expect(server.seen[0]?.headers).not.toHaveProperty('authorization');
@@ -172,8 +180,16 @@ describe('raw answers', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('x-other')).toBe('o');
     expect(await response.json()).toEqual({ id: 't1' });
-    const { data, requestId, response: other } = await client().call<{ id: string }>(getThing, { id: 't1' }).withResponse();
-    expect({ id: data.id, requestId, status: other.status }).toEqual({ id: 't1', requestId: 'req_1', status: 200 });
+    const {
+      data,
+      requestId,
+      response: other,
+    } = await client().call<{ id: string }>(getThing, { id: 't1' }).withResponse();
+    expect({ id: data.id, requestId, status: other.status }).toEqual({
+      id: 't1',
+      requestId: 'req_1',
+      status: 200,
+    });
   });
 
   it('of any content type can be had with asResponse()', async () => {
@@ -207,19 +223,30 @@ describe('idempotency keys', () => {
     await client().call(deleteThing, { id: 't1' });
     await client().call(createThing, { name: 'a' }, { idempotencyKey: 'mine' });
     await client().call(getThing, { id: 't1' }, { idempotencyKey: 'mine' });
-    expect(server.seen.map((request) => request.headers['idempotency-key'])).toEqual(['key-1', 'key-2', 'mine', undefined]);
+    expect(server.seen.map((request) => request.headers['idempotency-key'])).toEqual([
+      'key-1',
+      'key-2',
+      'mine',
+      undefined,
+    ]);
   });
 
   it('are UUIDs outside of tests', async () => {
     server.reply(ok);
     await new Client({ baseUrl: server.baseUrl }).call(createThing, {});
-    expect(server.seen[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(server.seen[0]?.headers['idempotency-key']).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
   });
 
   it('stay the same over all attempts of a call, counted in X-Svc-Retry-Count', async () => {
     server.reply(failure(503), failure(503), ok);
     expect(await client().call(createThing, { name: 'a' })).toEqual({ id: 't1' });
-    expect(server.seen.map((request) => request.headers['idempotency-key'])).toEqual(['key-1', 'key-1', 'key-1']);
+    expect(server.seen.map((request) => request.headers['idempotency-key'])).toEqual([
+      'key-1',
+      'key-1',
+      'key-1',
+    ]);
     expect(server.seen.map((request) => request.headers['x-svc-retry-count'])).toEqual([undefined, '1', '2']);
     expect(new Set(server.seen.map((request) => request.body)).size).toBe(1);
   });
@@ -260,7 +287,10 @@ describe('retries', () => {
     ['400 with x-should-retry: true', failure(400, {}, { 'x-should-retry': 'true' })],
     ['a proxy error page', { status: 502, body: '<html>Bad gateway</html>' }],
     ['a reset connection', reset],
-    ['a connection reset in the middle of the body', { headers: { 'content-type': 'application/json' }, chunks: ['{"id":'], then: 'reset' }],
+    [
+      'a connection reset in the middle of the body',
+      { headers: { 'content-type': 'application/json' }, chunks: ['{"id":'], then: 'reset' },
+    ],
   ] satisfies [string, ScriptedReply][])('%s is tried again', async (_name, reply) => {
     server.reply(reply, ok);
     expect(await client().call(createThing, {})).toEqual({ id: 't1' });
@@ -324,7 +354,11 @@ describe('timeouts', () => {
     }
     const error = await call;
     expect(error).toBeInstanceOf(SvcTimeoutError);
-    expect(error).toMatchObject({ code: 'timeout', retryable: true, message: 'GET /things/{id} got no answer within 8000 ms' });
+    expect(error).toMatchObject({
+      code: 'timeout',
+      retryable: true,
+      message: 'GET /things/{id} got no answer within 8000 ms',
+    });
     expect(server.seen).toHaveLength(3);
     expect(runtime.pending(8_000)).toBe(0);
   });
@@ -427,15 +461,33 @@ describe('errors', () => {
   });
 
   it('carry what the server said', async () => {
-    const body = { error: { code: 'feature_disabled', message: 'host.ci is off', requestId: 'req_9', retryable: false, details: [1] } };
+    const body = {
+      error: {
+        code: 'feature_disabled',
+        message: 'host.ci is off',
+        requestId: 'req_9',
+        retryable: false,
+        details: [1],
+      },
+    };
     server.reply({ status: 403, body, headers: { 'x-more': 'm' } });
     const error = await errorOf(client().call(getThing, { id: 't1' }));
-    expect(error).toMatchObject({ status: 403, code: 'feature_disabled', message: 'host.ci is off', requestId: 'req_9', body });
+    expect(error).toMatchObject({
+      status: 403,
+      code: 'feature_disabled',
+      message: 'host.ci is off',
+      requestId: 'req_9',
+      body,
+    });
     expect(error.headers.get('x-more')).toBe('m');
   });
 
   it('keep a body that is not JSON, and name the request', async () => {
-    server.reply({ status: 404, body: '<html>nginx</html>', headers: { 'content-type': 'text/html', 'x-request-id': 'req_2' } });
+    server.reply({
+      status: 404,
+      body: '<html>nginx</html>',
+      headers: { 'content-type': 'text/html', 'x-request-id': 'req_2' },
+    });
     expect(await errorOf(client().call(getThing, { id: 't1' }))).toMatchObject({
       code: 'http_404',
       message: 'GET /things/{id} answered 404 without a readable error body',
@@ -445,15 +497,26 @@ describe('errors', () => {
   });
 
   it.each([
-    ['an HTML page', { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }, /with text\/html instead of JSON/],
+    [
+      'an HTML page',
+      { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
+      /with text\/html instead of JSON/,
+    ],
     ['text without a type', { body: 'hello' }, /with no content type instead of JSON/],
-    ['broken JSON', { body: '{"id":', headers: { 'content-type': 'application/json' } }, /with unreadable JSON/],
-  ] satisfies [string, ScriptedReply, RegExp][])('%s with status 200 is an error, not data', async (_name, reply, message) => {
-    server.reply(reply);
-    const error = await errorOf(client().call(getThing, { id: 't1' }));
-    expect(error).toMatchObject({ status: 200, code: 'invalid_response', retryable: false });
-    expect(error.message).toMatch(message);
-  });
+    [
+      'broken JSON',
+      { body: '{"id":', headers: { 'content-type': 'application/json' } },
+      /with unreadable JSON/,
+    ],
+  ] satisfies [string, ScriptedReply, RegExp][])(
+    '%s with status 200 is an error, not data',
+    async (_name, reply, message) => {
+      server.reply(reply);
+      const error = await errorOf(client().call(getThing, { id: 't1' }));
+      expect(error).toMatchObject({ status: 200, code: 'invalid_response', retryable: false });
+      expect(error.message).toMatch(message);
+    },
+  );
 
   it('are told for redirects, which are not followed', async () => {
     server.reply({ status: 308, headers: { location: 'https://elsewhere.example/' } });
@@ -468,10 +531,20 @@ describe('errors', () => {
 describe('debug', () => {
   it('logs every attempt and no secret', async () => {
     const lines: string[] = [];
-    const logger = { debug: (message: string, details?: unknown) => void lines.push(`${message} ${JSON.stringify(details)}`) };
+    const logger = {
+      debug: (message: string, details?: unknown) => void lines.push(`${message} ${JSON.stringify(details)}`),
+    };
     server.reply(failure(503), { ...ok, headers: { 'x-request-id': 'req_7', 'set-cookie': 'sid=SECRET-5' } });
-    const debugging = client({ apiKey: 'SECRET-1', defaultHeaders: { 'X-Api': 'SECRET-2' }, debug: true, logger });
-    await debugging.call({ method: 'POST', path: '/invites/{token}', body: '*' }, { token: 'SECRET-3', password: 'SECRET-4' });
+    const debugging = client({
+      apiKey: 'SECRET-1',
+      defaultHeaders: { 'X-Api': 'SECRET-2' },
+      debug: true,
+      logger,
+    });
+    await debugging.call(
+      { method: 'POST', path: '/invites/{token}', body: '*' },
+      { token: 'SECRET-3', password: 'SECRET-4' },
+    );
     const text = lines.join('\n');
     expect(text).not.toContain('SECRET');
     expect(text).toContain('"authorization":"[redacted]"');

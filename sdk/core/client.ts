@@ -6,7 +6,15 @@ import type { Logger } from './log.ts';
 import type { Operation } from './operation.ts';
 import { PagePromise, type Page } from './page-promise.ts';
 import { systemRuntime, type Runtime } from './runtime.ts';
-import { decodeReply, open, send, type Fetch, type PreparedRequest, type Reply, type SendOptions } from './send.ts';
+import {
+  decodeReply,
+  open,
+  send,
+  type Fetch,
+  type PreparedRequest,
+  type Reply,
+  type SendOptions,
+} from './send.ts';
 import { requestParts } from './url.ts';
 import { SDK_VERSION } from './version.ts';
 
@@ -130,12 +138,19 @@ export class Client {
     const { target, body } = requestParts(operation, this.#withEnvironment(operation, input));
     const headers = new Headers(this.#headers);
     if (body !== undefined) headers.set('content-type', 'application/json');
-    if (operation.method !== 'GET') headers.set('idempotency-key', options.idempotencyKey ?? this.#runtime.uuid());
+    if (operation.method !== 'GET')
+      headers.set('idempotency-key', options.idempotencyKey ?? this.#runtime.uuid());
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (value === null) headers.delete(name);
       else headers.set(name, value);
     }
-    return { label: labelOf(operation), method: operation.method, url: this.#baseUrl + target, headers, body };
+    return {
+      label: labelOf(operation),
+      method: operation.method,
+      url: this.#baseUrl + target,
+      headers,
+      body,
+    };
   }
 
   #withEnvironment(operation: Operation, input: Input): Input {
@@ -166,14 +181,17 @@ function labelOf(operation: Operation): string {
 function checkedBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new TypeError(`baseUrl must be an http or https address without query, got ${JSON.stringify(baseUrl)}`);
+    throw new TypeError(
+      `baseUrl must be an http or https address without query, got ${JSON.stringify(baseUrl)}`,
+    );
   }
   return url.href.replace(/\/+$/, '');
 }
 
 function checkNumber(name: string, value: number | undefined, least: number): void {
   if (value === undefined) return;
-  if (!Number.isFinite(value) || value < least) throw new TypeError(`${name} must be at least ${least}, got ${value}`);
+  if (!Number.isFinite(value) || value < least)
+    throw new TypeError(`${name} must be at least ${least}, got ${value}`);
 }
 
 function defaultHeaders(options: ClientOptions): Headers {

@@ -53,7 +53,8 @@ export class EventStream<T> implements AsyncIterable<T> {
 
   /** The events as received, before their data is parsed. */
   async *events(): AsyncGenerator<SseEvent, void, undefined> {
-    if (this.#used) throw new Error('an event stream can be iterated once; call the method again for another');
+    if (this.#used)
+      throw new Error('an event stream can be iterated once; call the method again for another');
     this.#used = true;
     const { signal } = this.#source;
     const onAbort = (): void => this.abort(signal?.reason);
@@ -85,7 +86,8 @@ export class EventStream<T> implements AsyncIterable<T> {
             break;
           }
           fruitless = 0;
-          lastEventId = step.value.id ?? lastEventId;
+          // By the standard an empty id takes the place to resume from away.
+          lastEventId = step.value.id === '' ? undefined : (step.value.id ?? lastEventId);
           given = true;
           yield step.value;
         }
@@ -97,7 +99,9 @@ export class EventStream<T> implements AsyncIterable<T> {
         throw new SvcConnectionError(`${label} broke off, and its events carry no id to resume from`);
       }
       if (fruitless >= maxRetries) {
-        throw new SvcConnectionError(`${label} broke off ${fruitless + 1} times in a row without a new event`);
+        throw new SvcConnectionError(
+          `${label} broke off ${fruitless + 1} times in a row without a new event`,
+        );
       }
       const pauseMs = backoffMs(fruitless, runtime.random);
       fruitless += 1;
@@ -151,14 +155,17 @@ function checkedBody(response: Response, label: string): ReadableStream<Uint8Arr
   if (response.status === 204) return undefined;
   const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
   if (type === 'text/event-stream' && response.body !== null) return response.body;
-  throw new SvcApiError(`${label} answered ${response.status} with ${type || 'no content type'}, not an event stream`, {
-    status: response.status,
-    code: 'invalid_response',
-    body: undefined,
-    retryable: false,
-    requestId: response.headers.get('x-request-id') ?? undefined,
-    headers: response.headers,
-  });
+  throw new SvcApiError(
+    `${label} answered ${response.status} with ${type || 'no content type'}, not an event stream`,
+    {
+      status: response.status,
+      code: 'invalid_response',
+      body: undefined,
+      retryable: false,
+      requestId: response.headers.get('x-request-id') ?? undefined,
+      headers: response.headers,
+    },
+  );
 }
 
 function errorOfEvent(event: SseEvent, response: Response, label: string): SvcApiError {
@@ -189,13 +196,17 @@ function parseData<T>(event: SseEvent, label: string): T {
   try {
     return JSON.parse(event.data) as T;
   } catch (error) {
-    throw new SvcApiError(`${label} sent an event whose data is not JSON`, {
-      status: 0,
-      code: 'invalid_response',
-      body: event.data,
-      retryable: false,
-      requestId: undefined,
-      headers: new Headers(),
-    }, { cause: error });
+    throw new SvcApiError(
+      `${label} sent an event whose data is not JSON`,
+      {
+        status: 0,
+        code: 'invalid_response',
+        body: event.data,
+        retryable: false,
+        requestId: undefined,
+        headers: new Headers(),
+      },
+      { cause: error },
+    );
   }
 }

@@ -32,7 +32,8 @@ export class PagePromise<T> implements Promise<T[]>, AsyncIterable<T> {
       const { nextCursor } = page;
       if (nextCursor === undefined) return;
       // A server that hands out the cursor it was given would keep us here for ever.
-      if (nextCursor === cursor) throw new Error(`the server answered page ${cursor} with itself as the next page`);
+      if (nextCursor === cursor)
+        throw new Error(`the server answered page ${cursor} with itself as the next page`);
       cursor = nextCursor;
     }
   }

@@ -1,6 +1,7 @@
 /**
  * Decoder of text/event-stream (WHATWG HTML 9.2), fed with bytes in pieces of any size. It owns the unfinished line and
- * the unfinished event; what must hold is that the cut of the pieces never changes what comes out.
+ * the unfinished event; what must hold is that the cut of the pieces never changes what comes out. `retry:` is ignored:
+ * pauses follow the backoff of all other calls.
  */
 
 export interface SseEvent {
@@ -24,17 +25,6 @@ export class SseDecoder {
   #data: string[] = [];
   #dataLength = 0;
   #id: string | undefined;
-  #retryMs: number | undefined;
-
-  /** Last event id, to be sent on reconnecting. */
-  get lastEventId(): string | undefined {
-    return this.#id;
-  }
-
-  /** The server's wish for the pause before reconnecting. */
-  get retryMs(): number | undefined {
-    return this.#retryMs;
-  }
 
   /** The events that `bytes` completes. */
   push(bytes: Uint8Array): SseEvent[] {
@@ -67,7 +57,6 @@ export class SseDecoder {
     }
     if (name === 'event') this.#event = value;
     if (name === 'id' && !value.includes('\0')) this.#id = value;
-    if (name === 'retry' && /^\d{1,9}$/.test(value)) this.#retryMs = Number(value);
     return undefined;
   }
 
