@@ -8,7 +8,8 @@ import { check, headerOf, pollBody, pollRequest, signedFacts, withHeader } from 
 const body = Buffer.from('{"hello": "world"}');
 const sha256 = contentDigest(body);
 const sha512 = contentDigest(body, 'sha-512');
-const hex = (algorithm: string, data: Uint8Array): string => createHash(algorithm).update(data).digest('base64');
+const hex = (algorithm: string, data: Uint8Array): string =>
+  createHash(algorithm).update(data).digest('base64');
 
 describe('contentDigest()', () => {
   it('reproduces RFC 9530 appendix B for the same JSON', () => {
@@ -34,15 +35,27 @@ describe('contentDigestProblem()', () => {
   it.each([
     ['an empty field', '', /not a list/],
     ['a wrong sha-256', contentDigest(Buffer.from('x')), /sha-256 does not match the 18 bytes/],
-    ['sha-256 right and sha-512 wrong', `${sha256}, ${contentDigest(Buffer.from('x'), 'sha-512')}`, /sha-512 does not match/],
-    ['sha-512 right and sha-256 wrong', `${sha512}, ${contentDigest(Buffer.from('x'))}`, /sha-256 does not match/],
+    [
+      'sha-256 right and sha-512 wrong',
+      `${sha256}, ${contentDigest(Buffer.from('x'), 'sha-512')}`,
+      /sha-512 does not match/,
+    ],
+    [
+      'sha-512 right and sha-256 wrong',
+      `${sha512}, ${contentDigest(Buffer.from('x'))}`,
+      /sha-256 does not match/,
+    ],
     ['md5 only', `md5=:${hex('md5', body)}:`, /no known algorithm, only md5/],
     ['sha (SHA-1) only', `sha=:${hex('sha1', body)}:`, /no known algorithm, only sha/],
     ['unknown algorithms only', `id-blake9=:AAAA:, x=:AAAA:`, /no known algorithm/],
     ['an algorithm twice', `${sha256}, ${sha256}`, /twice/],
     ['a wrong one, then a right one', `${contentDigest(Buffer.from('x'))}, ${sha256}`, /does not match/],
     ['a sha-512 value under sha-256', `sha-256=:${hex('sha512', body)}:`, /does not match/],
-    ['hex instead of base64', `sha-256=:${createHash('sha256').update(body).digest('hex')}:`, /does not match|canonical/],
+    [
+      'hex instead of base64',
+      `sha-256=:${createHash('sha256').update(body).digest('hex')}:`,
+      /does not match|canonical/,
+    ],
     ['base64url', sha256.replaceAll('/', '_').replaceAll('+', '-') + '-', /not a list/],
     ['missing padding', sha256.replace('=:', '=:').replace(/=:$/, ':'), /canonical/],
     ['the old Digest syntax', `SHA-256=${hex('sha256', body)}`, /not a list/],
@@ -64,7 +77,8 @@ describe('contentDigestProblem()', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 200 }), (one, other) => {
         expect(contentDigestProblem(contentDigest(one), one)).toBeUndefined();
-        if (Buffer.compare(one, other) !== 0) expect(contentDigestProblem(contentDigest(one), other)).toBeDefined();
+        if (Buffer.compare(one, other) !== 0)
+          expect(contentDigestProblem(contentDigest(one), other)).toBeDefined();
       }),
     );
   });
@@ -82,13 +96,18 @@ describe('digest in a signed request', () => {
     const facts = signedFacts({ ...pollRequest, body: new Uint8Array() });
     expect(headerOf(facts, 'content-digest')).toBe('sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:');
     expect(check(facts, new Uint8Array())).toMatchObject({ ok: true });
-    expect(check(withHeader(facts, 'content-digest', undefined), new Uint8Array())).toMatchObject({ ok: false });
+    expect(check(withHeader(facts, 'content-digest', undefined), new Uint8Array())).toMatchObject({
+      ok: false,
+    });
     expect(check(facts, pollBody)).toMatchObject({ ok: false });
   });
 
   it('is itself signed: a digest and body exchanged together are refused', () => {
     const other = Buffer.from('{"capacity":99}');
     const facts = withHeader(signedFacts(pollRequest), 'content-digest', contentDigest(other));
-    expect(check(facts, other)).toMatchObject({ reason: 'signature_invalid', detail: 'signature does not verify' });
+    expect(check(facts, other)).toMatchObject({
+      reason: 'signature_invalid',
+      detail: 'signature does not verify',
+    });
   });
 });

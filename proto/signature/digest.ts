@@ -26,7 +26,8 @@ export function contentDigestProblem(field: string, body: Uint8Array): string | 
   let known = 0;
   for (const member of field.split(', ')) {
     const [, algorithm, encoded] = MEMBER.exec(member) ?? [];
-    if (algorithm === undefined || encoded === undefined) return 'content-digest is not a list of algorithm=:base64:';
+    if (algorithm === undefined || encoded === undefined)
+      return 'content-digest is not a list of algorithm=:base64:';
     if (seen.has(algorithm)) return `content-digest lists ${algorithm} twice`;
     seen.add(algorithm);
     const hash = HASH_OF_ALGORITHM.get(algorithm);

@@ -25,16 +25,28 @@ const invalid = { ok: false, reason: 'signature_invalid' };
 /** A GET to `target`, signed as a client would that puts exactly this target on the wire. */
 function signedTarget(target: string): RequestFacts {
   const [, path = '', query = ''] = /^([^?]*)(\?.*)?$/s.exec(target) ?? [];
-  return signedFacts({ method: 'GET', authority: 'cp.example.com', path, ...(query === '' ? {} : { query }) });
+  return signedFacts({
+    method: 'GET',
+    authority: 'cp.example.com',
+    path,
+    ...(query === '' ? {} : { query }),
+  });
 }
 
 describe('target', () => {
-  it.each(['/%2e%2e/admin', '//double', '/a%2Fb', '/a;x=1', '/a/./b', '/%E4%BD%A0', '/a?b?c', '/a?b=%23', '/xn--e1afmkfd'])(
-    '%s is signed and verified as sent, never normalised',
-    (target) => {
-      expect(check(signedTarget(target))).toMatchObject({ ok: true });
-    },
-  );
+  it.each([
+    '/%2e%2e/admin',
+    '//double',
+    '/a%2Fb',
+    '/a;x=1',
+    '/a/./b',
+    '/%E4%BD%A0',
+    '/a?b?c',
+    '/a?b=%23',
+    '/xn--e1afmkfd',
+  ])('%s is signed and verified as sent, never normalised', (target) => {
+    expect(check(signedTarget(target))).toMatchObject({ ok: true });
+  });
 
   it.each([
     ['/%2e%2e/admin', '/admin'],
@@ -49,12 +61,23 @@ describe('target', () => {
     expect(check({ ...signedTarget(sent), target: received })).toMatchObject(invalid);
   });
 
-  it.each(['', '*', 'healthz', 'http://cp.example.com/healthz', 'cp.example.com:443', '/a#b', '/a?', '/a b', '/a\r\nx: y', '/ä'])(
-    '%j is refused',
-    (target) => {
-      expect(check({ ...get, target })).toMatchObject({ ...invalid, detail: expect.stringContaining('origin form') });
-    },
-  );
+  it.each([
+    '',
+    '*',
+    'healthz',
+    'http://cp.example.com/healthz',
+    'cp.example.com:443',
+    '/a#b',
+    '/a?',
+    '/a b',
+    '/a\r\nx: y',
+    '/ä',
+  ])('%j is refused', (target) => {
+    expect(check({ ...get, target })).toMatchObject({
+      ...invalid,
+      detail: expect.stringContaining('origin form'),
+    });
+  });
 });
 
 describe('authority', () => {
@@ -79,7 +102,10 @@ describe('authority', () => {
 
   it('of another service does not verify here although that service would be ours too', () => {
     const both = authoritySet(['https://cp.example.com', 'https://b.example.com']);
-    const moved = parseSignature(withHeader(get, 'host', 'b.example.com'), { authorities: both, nowMs: created * 1000 });
+    const moved = parseSignature(withHeader(get, 'host', 'b.example.com'), {
+      authorities: both,
+      nowMs: created * 1000,
+    });
     const stayed = parseSignature(get, { authorities: both, nowMs: created * 1000 });
     expect(moved.ok && stayed.ok && moved.base !== stayed.base).toBe(true);
   });
@@ -88,21 +114,31 @@ describe('authority', () => {
     expect(check(withHeader(get, 'host', undefined))).toMatchObject(invalid);
     expect(check({ ...get, authority: 'other.example.com' })).toMatchObject(invalid);
     expect(check({ ...get, authority: 'CP.example.com' })).toMatchObject({ ok: true });
-    expect(check({ ...withHeader(get, 'host', undefined), authority: 'cp.example.com' })).toMatchObject({ ok: true });
+    expect(check({ ...withHeader(get, 'host', undefined), authority: 'cp.example.com' })).toMatchObject({
+      ok: true,
+    });
   });
 
   it('is taken from X-Forwarded-Host behind a trusted proxy only', () => {
     const spoofed = withHeader(withHeader(get, 'host', 'inside:9000'), 'x-forwarded-host', 'cp.example.com');
     expect(check(spoofed)).toMatchObject(invalid);
     expect(check({ ...spoofed, forwardedHostTrusted: true })).toMatchObject({ ok: true });
-    const twice: RequestFacts = { ...spoofed, headers: [...spoofed.headers, ['X-Forwarded-Host', 'cp.example.com']] };
+    const twice: RequestFacts = {
+      ...spoofed,
+      headers: [...spoofed.headers, ['X-Forwarded-Host', 'cp.example.com']],
+    };
     expect(check({ ...twice, forwardedHostTrusted: true })).toMatchObject(invalid);
   });
 });
 
 describe('authoritySet()', () => {
   it('drops the default port of each scheme, lower-cases, and writes international names in ASCII', () => {
-    const set = authoritySet(['https://A.example', 'http://b.example', 'http://[::1]:8080/x', 'https://bücher.example']);
+    const set = authoritySet([
+      'https://A.example',
+      'http://b.example',
+      'http://[::1]:8080/x',
+      'https://bücher.example',
+    ]);
     expect(Object.fromEntries(set)).toEqual({
       'a.example': 'a.example',
       'a.example:443': 'a.example',
@@ -167,7 +203,10 @@ describe('factsFromNodeRequest() on real sockets', () => {
   it('keeps repeated lines apart, so that they are refused', async () => {
     for (const name of ['signature', 'signature-input', 'content-digest'] as const) {
       expect(await post((all) => [...all, `${name}: ${signature[name]}`])).toMatch(/seen$/);
-      expect(check(seen.at(-1) ?? get, pollBody)).toMatchObject({ ...invalid, detail: `more than one ${name} field line` });
+      expect(check(seen.at(-1) ?? get, pollBody)).toMatchObject({
+        ...invalid,
+        detail: `more than one ${name} field line`,
+      });
     }
     await post((all) => [...all, 'Content-Type: application/json']);
     expect(check(seen.at(-1) ?? get, pollBody)).toMatchObject(invalid);
@@ -175,11 +214,26 @@ describe('factsFromNodeRequest() on real sockets', () => {
 
   it.each([
     ['two Host fields', (all: string[]) => [...all, 'Host: other.example.com']],
-    ['an absolute target', (all: string[]) => [`POST http://cp.example.com${pollRequest.path} HTTP/1.1`, ...all.slice(1)]],
-    ['a non-ASCII field', (all: string[]) => all.map((line) => line.replace('application/json', 'application/js\u00f6n'))],
-    ['an obsolete line folding', (all: string[]) => all.map((line) => line.replace(';expires', '\r\n ;expires'))],
-    ['a folding inside content-type', (all: string[]) => all.map((line) => line.replace('application/json', 'application/json;\r\n a=b'))],
-    ['a folding inside signature', (all: string[]) => all.map((line) => line.replace('signature: sig1', 'signature:\r\n sig1'))],
+    [
+      'an absolute target',
+      (all: string[]) => [`POST http://cp.example.com${pollRequest.path} HTTP/1.1`, ...all.slice(1)],
+    ],
+    [
+      'a non-ASCII field',
+      (all: string[]) => all.map((line) => line.replace('application/json', 'application/js\u00f6n')),
+    ],
+    [
+      'an obsolete line folding',
+      (all: string[]) => all.map((line) => line.replace(';expires', '\r\n ;expires')),
+    ],
+    [
+      'a folding inside content-type',
+      (all: string[]) => all.map((line) => line.replace('application/json', 'application/json;\r\n a=b')),
+    ],
+    [
+      'a folding inside signature',
+      (all: string[]) => all.map((line) => line.replace('signature: sig1', 'signature:\r\n sig1')),
+    ],
   ])('%s: refused by the server or here', async (name, change) => {
     const before = seen.length;
     const reply = await post(change);
@@ -221,7 +275,9 @@ describe('factsFromNodeRequest() on real sockets', () => {
   });
 
   it('sees chunked bodies and ignores trailers, which are not signed', async () => {
-    const chunked = lines.filter((line) => !line.startsWith('Content-Length')).concat('Transfer-Encoding: chunked');
+    const chunked = lines
+      .filter((line) => !line.startsWith('Content-Length'))
+      .concat('Transfer-Encoding: chunked');
     const half = pollBody.subarray(0, 20).toString();
     const rest = pollBody.subarray(20).toString();
     const body = `14\r\n${half}\r\n${rest.length.toString(16)}\r\n${rest}\r\n0\r\nSignature: sig1=:AAAA:\r\n\r\n`;
@@ -231,7 +287,12 @@ describe('factsFromNodeRequest() on real sockets', () => {
 
   it('a lying Content-Length leaves a body that does not match', async () => {
     await post((all) => all.map((line) => (line.startsWith('Content-Length') ? 'Content-Length: 5' : line)));
-    expect(check(seen.find((facts) => facts.headers.some(([, value]) => value === '5')) ?? get, pollBody.subarray(0, 5))).toMatchObject(invalid);
+    expect(
+      check(
+        seen.find((facts) => facts.headers.some(([, value]) => value === '5')) ?? get,
+        pollBody.subarray(0, 5),
+      ),
+    ).toMatchObject(invalid);
   });
 });
 

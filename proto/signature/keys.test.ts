@@ -62,17 +62,27 @@ describe('signing keys', () => {
       const pem = signingKeyToPem(key);
       expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
       const read = signingKeyFromPem(pem);
-      expect({ keyid: read.keyid, publicKey: read.publicKey }).toEqual({ keyid: key.keyid, publicKey: key.publicKey });
+      expect({ keyid: read.keyid, publicKey: read.publicKey }).toEqual({
+        keyid: key.keyid,
+        publicKey: key.publicKey,
+      });
       const message = Buffer.from('m');
-      expect(verify(null, message, publicKeyObject(key.publicKey), sign(null, message, read.privateKey))).toBe(true);
+      expect(
+        verify(null, message, publicKeyObject(key.publicKey), sign(null, message, read.privateKey)),
+      ).toBe(true);
     }
   });
 
   it('refuse PEM files of other kinds', () => {
-    const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'pem', type: 'pkcs8' });
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({
+      format: 'pem',
+      type: 'pkcs8',
+    });
     expect(() => signingKeyFromPem(rsa.toString())).toThrow('private key is of type rsa, expected ed25519');
     expect(() => signingKeyFromPem('')).toThrow('private key is not a readable PKCS #8 PEM');
-    expect(() => signingKeyFromPem('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----')).toThrow(RangeError);
+    expect(() => signingKeyFromPem('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----')).toThrow(
+      RangeError,
+    );
   });
 
   it('make nonces of 16 fresh bytes', () => {
@@ -130,7 +140,9 @@ describe('publicKeyWeakness()', () => {
     ['surrounding space', ` ${testKey.publicKey}`],
     ['PEM', '-----BEGIN PUBLIC KEY-----'],
   ])('refuses a text that is %s', (_name, publicKey) => {
-    expect(() => assertStrongPublicKey(publicKey)).toThrow('public key is not 32 bytes in unpadded base64url');
+    expect(() => assertStrongPublicKey(publicKey)).toThrow(
+      'public key is not 32 bytes in unpadded base64url',
+    );
   });
 
   it('gives every key its own name', () => {

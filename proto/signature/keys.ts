@@ -49,7 +49,9 @@ export function signingKeyToPem(key: SigningKey): string {
 export function signingKeyFromPem(pem: string): SigningKey {
   const privateKey = readPrivateKey(pem);
   if (privateKey.asymmetricKeyType !== 'ed25519') {
-    throw new RangeError(`private key is of type ${privateKey.asymmetricKeyType ?? 'unknown'}, expected ed25519`);
+    throw new RangeError(
+      `private key is of type ${privateKey.asymmetricKeyType ?? 'unknown'}, expected ed25519`,
+    );
   }
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (x === undefined) throw new RangeError('private key has no public half');

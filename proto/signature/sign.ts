@@ -45,8 +45,10 @@ export interface SignatureHeaders {
 export function signRequest(request: SignableRequest, options: SignOptions): SignatureHeaders {
   const body = signsBody(request.method);
   if (body === undefined) throw new RangeError(`method ${request.method} cannot be signed`);
-  if (!body && (request.body?.length ?? 0) > 0) throw new RangeError(`a ${request.method} request has no body`);
-  if (body && request.contentType === undefined) throw new RangeError('a request with a body needs a content-type');
+  if (!body && (request.body?.length ?? 0) > 0)
+    throw new RangeError(`a ${request.method} request has no body`);
+  if (body && request.contentType === undefined)
+    throw new RangeError('a request with a body needs a content-type');
   const digest = body ? contentDigest(request.body ?? new Uint8Array()) : undefined;
   const components = coveredComponents({
     body,
@@ -84,12 +86,18 @@ function valueOf(component: string, request: SignableRequest, digest: string | u
   const value = values[component];
   if (value === undefined) throw new RangeError(`${component} has no value to sign`);
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
-    throw new RangeError(`${component} is empty or holds characters that cannot be signed: ${JSON.stringify(value)}`);
+    throw new RangeError(
+      `${component} is empty or holds characters that cannot be signed: ${JSON.stringify(value)}`,
+    );
   }
   return value;
 }
 
 /** The signed parts of the target of a request to `url`. */
-export function targetOfUrl(url: URL): { readonly authority: string; readonly path: string; readonly query: string } {
+export function targetOfUrl(url: URL): {
+  readonly authority: string;
+  readonly path: string;
+  readonly query: string;
+} {
   return { authority: url.host, path: url.pathname, query: url.search };
 }

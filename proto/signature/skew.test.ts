@@ -11,7 +11,8 @@ describe('offsetFromDateField()', () => {
   });
 
   it('knows nothing without a readable date', () => {
-    for (const date of [undefined, null, '', 'tomorrow']) expect(offsetFromDateField(date, reply)).toBeUndefined();
+    for (const date of [undefined, null, '', 'tomorrow'])
+      expect(offsetFromDateField(date, reply)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,11 @@
 import * as noble from '@noble/ed25519';
 import fc from 'fast-check';
-import { component, createSignatureSync, verifySignature as verifyByOther, type RequestDescriptor } from 'http-message-sig';
+import {
+  component,
+  createSignatureSync,
+  verifySignature as verifyByOther,
+  type RequestDescriptor,
+} from 'http-message-sig';
 import { sign as nodeSign, verify as nodeVerify } from 'node:crypto';
 import { parseDictionary, serializeDictionary } from 'structured-headers';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +38,8 @@ describe('worked example', () => {
     expect(signRequest(pollRequest, options)).toEqual({
       'content-digest': 'sha-256=:p/64+sGQOX71SDzy1ugpwfgyFKvDjiVekRtb7exBRTI=:',
       'signature-input': `sig1=("@method" "@authority" "@path" "@query" "content-type" "content-digest")${params}`,
-      signature: 'sig1=:/tvlZgd4ckL7WgHL3U0D6qhTEWjvYZMn9/c+Q3N5I3nmNbaZzRHhFwIM/JMf5kmHZPnR9Pwj+f2pGWvuiDmjAg==:',
+      signature:
+        'sig1=:/tvlZgd4ckL7WgHL3U0D6qhTEWjvYZMn9/c+Q3N5I3nmNbaZzRHhFwIM/JMf5kmHZPnR9Pwj+f2pGWvuiDmjAg==:',
     });
   });
 
@@ -55,7 +61,8 @@ describe('worked example', () => {
   it('reproduces the GET byte for byte', () => {
     expect(signRequest(healthRequest, options)).toEqual({
       'signature-input': `sig1=("@method" "@authority" "@path" "@query")${params}`,
-      signature: 'sig1=:2xJug9FqilWRH0ZS80ZVG9PoNk+X6rkr9V16gvpxMVz6STVENekS5U5jSg3mD0ofc0k8DKdcASOXK9XqnBEbBA==:',
+      signature:
+        'sig1=:2xJug9FqilWRH0ZS80ZVG9PoNk+X6rkr9V16gvpxMVz6STVENekS5U5jSg3mD0ofc0k8DKdcASOXK9XqnBEbBA==:',
     });
   });
 
@@ -77,7 +84,11 @@ const requests: fc.Arbitrary<SignableRequest> = fc
     method: fc.constantFrom('GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'),
     segments: fc.array(token, { minLength: 1, maxLength: 4 }),
     query: fc.option(token, { nil: undefined }),
-    contentType: fc.constantFrom('application/json', 'application/proto', 'application/json; charset="utf-8"'),
+    contentType: fc.constantFrom(
+      'application/json',
+      'application/proto',
+      'application/json; charset="utf-8"',
+    ),
     contentEncoding: fc.constantFrom(undefined, 'gzip', 'br'),
     idempotencyKey: fc.option(fc.uuid(), { nil: undefined }),
     body: fc.uint8Array({ maxLength: 300 }),
@@ -159,7 +170,14 @@ describe('against an independent implementation', () => {
         const fields = createSignatureSync(descriptorOf(request), {
           label: 'sig1',
           components: componentsOf(request),
-          parameters: { created, expires: created + 60, nonce, keyid: testKey.keyid, alg: 'ed25519', tag: 'runner-v1' },
+          parameters: {
+            created,
+            expires: created + 60,
+            nonce,
+            keyid: testKey.keyid,
+            alg: 'ed25519',
+            tag: 'runner-v1',
+          },
           signer: {
             algorithm: 'ed25519',
             sign: (data) => new Uint8Array(nodeSign(null, data, testKey.privateKey)),
@@ -181,7 +199,10 @@ describe('against an independent implementation', () => {
         const parsed = parseSignature(facts, { authorities, nowMs: created * 1000 });
         if (!parsed.ok) throw new Error(parsed.detail);
         const seed = testKey.privateKey.export({ format: 'jwk' }).d ?? '';
-        const expected = noble.sign(new TextEncoder().encode(parsed.base), new Uint8Array(Buffer.from(seed, 'base64url')));
+        const expected = noble.sign(
+          new TextEncoder().encode(parsed.base),
+          new Uint8Array(Buffer.from(seed, 'base64url')),
+        );
         expect(Buffer.from(parsed.signature).toString('hex')).toBe(Buffer.from(expected).toString('hex'));
       }),
       { numRuns: 30 },
@@ -203,9 +224,12 @@ describe('against an independent implementation', () => {
     fc.assert(
       fc.property(edits, (list) => {
         let text = input;
-        for (const edit of list) text = text.slice(0, edit.at) + edit.insert + text.slice(edit.at + edit.remove);
+        for (const edit of list)
+          text = text.slice(0, edit.at) + edit.insert + text.slice(edit.at + edit.remove);
         const facts = signedFacts(pollRequest);
-        const headers = facts.headers.map(([name, value]) => [name, name === 'signature-input' ? text : value] as const);
+        const headers = facts.headers.map(
+          ([name, value]) => [name, name === 'signature-input' ? text : value] as const,
+        );
         const parsed = parseSignature({ ...facts, headers }, { authorities, nowMs: created * 1000 });
         if (!parsed.ok) return;
         accepted += 1;
@@ -223,7 +247,9 @@ describe('signRequest()', () => {
       fc.property(requests, (request) => {
         const key = generateSigningKey();
         const facts = signedFacts(request, { key, created, nonce });
-        expect(check(facts, request.body, { publicKey: publicKeyObject(key.publicKey) })).toMatchObject({ ok: true });
+        expect(check(facts, request.body, { publicKey: publicKeyObject(key.publicKey) })).toMatchObject({
+          ok: true,
+        });
       }),
       { numRuns: 30 },
     );

@@ -56,7 +56,8 @@ function withParams(change: (params: Map<string, string>) => void): RequestFacts
 const param = (name: string, value: string | undefined): RequestFacts =>
   withParams((params) => (value === undefined ? params.delete(name) : params.set(name, value)));
 const input = (change: (text: string) => string): RequestFacts => resigned(change(goodInput));
-const without = (component: string): RequestFacts => input((text) => text.replace(new RegExp(` ?"${component}"`), ''));
+const without = (component: string): RequestFacts =>
+  input((text) => text.replace(new RegExp(` ?"${component}"`), ''));
 
 describe('resigned()', () => {
   it('is itself accepted, so that the refusals below are due to the rule under test', () => {
@@ -67,11 +68,27 @@ describe('resigned()', () => {
 
 describe('parseSignature() and verifySignature() refuse as signature_invalid', () => {
   const labels: [string, RequestFacts][] = [
-    ['two labels in both fields', withHeader(resigned(`${goodInput}, sig2=("@method")`), 'signature', `${goodSignature}, sig2=:AAAA:`)],
-    ['two labels in signature alone', withHeader(good, 'signature', `${goodSignature}, sig2=${goodSignature.slice(5)}`)],
+    [
+      'two labels in both fields',
+      withHeader(resigned(`${goodInput}, sig2=("@method")`), 'signature', `${goodSignature}, sig2=:AAAA:`),
+    ],
+    [
+      'two labels in signature alone',
+      withHeader(good, 'signature', `${goodSignature}, sig2=${goodSignature.slice(5)}`),
+    ],
     ['two labels in signature-input alone', input((text) => `${text}, sig2=("@method");created=1`)],
-    ['a label that is not ours', withHeader(input((text) => text.replace('sig1', 'sig2')), 'signature', goodSignature.replace('sig1', 'sig2'))],
-    ['a label that differs between the fields', withHeader(good, 'signature', goodSignature.replace('sig1', 'sig2'))],
+    [
+      'a label that is not ours',
+      withHeader(
+        input((text) => text.replace('sig1', 'sig2')),
+        'signature',
+        goodSignature.replace('sig1', 'sig2'),
+      ),
+    ],
+    [
+      'a label that differs between the fields',
+      withHeader(good, 'signature', goodSignature.replace('sig1', 'sig2')),
+    ],
     ['signature-input alone', withHeader(good, 'signature', undefined)],
     ['signature alone', withHeader(good, 'signature-input', undefined)],
   ];
@@ -86,7 +103,10 @@ describe('parseSignature() and verifySignature() refuse as signature_invalid', (
     ['a component with ;req', input((text) => text.replace('"@path"', '"@path";req'))],
     ['a component with ;bs', input((text) => text.replace('"content-type"', '"content-type";bs'))],
     ['a component with ;sf', input((text) => text.replace('"content-digest"', '"content-digest";sf'))],
-    ['a component with ;key', input((text) => text.replace('"content-digest"', '"content-digest";key="sha-256"'))],
+    [
+      'a component with ;key',
+      input((text) => text.replace('"content-digest"', '"content-digest";key="sha-256"')),
+    ],
     ['another order', input((text) => text.replace('"@method" "@authority"', '"@authority" "@method"'))],
     ['an upper-case component name', input((text) => text.replace('content-type', 'Content-Type'))],
     ['a token instead of a string', input((text) => text.replace('"content-type"', 'content-type'))],
@@ -136,7 +156,8 @@ describe('parseSignature() and verifySignature() refuse as signature_invalid', (
     ['a trailing comma', input((text) => `${text},`)],
   ];
   const bytes = Buffer.from(goodSignature.slice(6, -1), 'base64');
-  const encoded = (value: Buffer): RequestFacts => withHeader(good, 'signature', `sig1=:${value.toString('base64')}:`);
+  const encoded = (value: Buffer): RequestFacts =>
+    withHeader(good, 'signature', `sig1=:${value.toString('base64')}:`);
   const signatures: [string, RequestFacts][] = [
     ['a signature of 63 bytes', encoded(bytes.subarray(0, 63))],
     ['a signature of 65 bytes', encoded(Buffer.concat([bytes, Buffer.of(0)]))],
@@ -156,16 +177,24 @@ describe('parseSignature() and verifySignature() refuse as signature_invalid', (
     ['a 100 kB signature-input', input((text) => `${text};x="${'a'.repeat(100_000)}"`)],
     ['a 5 kB content-type', resigned(goodInput, withHeader(good, 'content-type', `a/${'b'.repeat(5000)}`))],
     ['a non-ASCII content-type', resigned(goodInput, withHeader(good, 'content-type', 'application/jsön'))],
-    ['a control character in a covered field', resigned(goodInput, withHeader(good, 'content-type', 'a/b\u0000'))],
+    [
+      'a control character in a covered field',
+      resigned(goodInput, withHeader(good, 'content-type', 'a/b\u0000')),
+    ],
     ['an obsolete line folding', resigned(goodInput, withHeader(good, 'content-type', 'a/b;\r\n c=d'))],
     ['a tab in a covered field', resigned(goodInput, withHeader(good, 'content-type', 'a/b;\tc=d'))],
-    ...['signature', 'signature-input', 'content-digest', 'content-type', 'host'].map((name): [string, RequestFacts] => [
-      `two equal ${name} lines`,
-      { ...good, headers: [...good.headers, [name.toUpperCase(), headerOf(good, name)]] },
-    ]),
+    ...['signature', 'signature-input', 'content-digest', 'content-type', 'host'].map(
+      (name): [string, RequestFacts] => [
+        `two equal ${name} lines`,
+        { ...good, headers: [...good.headers, [name.toUpperCase(), headerOf(good, name)]] },
+      ],
+    ),
     ['the content-digest missing', resigned(goodInput, withHeader(good, 'content-digest', undefined))],
     ['the content-type missing', resigned(goodInput, withHeader(good, 'content-type', undefined))],
-    ['content-digest on GET', withHeader(signedFacts(healthRequest), 'content-digest', contentDigest(new Uint8Array()))],
+    [
+      'content-digest on GET',
+      withHeader(signedFacts(healthRequest), 'content-digest', contentDigest(new Uint8Array())),
+    ],
     ['content-type on GET', withHeader(signedFacts(healthRequest), 'content-type', 'a/b')],
     ['content-encoding on GET', withHeader(signedFacts(healthRequest), 'content-encoding', 'gzip')],
     ['an unknown method', resigned(goodInput, { ...good, method: 'PROPFIND' })],
@@ -224,8 +253,12 @@ describe('time window', () => {
 
   it('does not tell a caller without the key that its clock is wrong', () => {
     const forged = withHeader(good, 'signature', `sig1=:${Buffer.alloc(64, 7).toString('base64')}:`);
-    expect(check(forged, pollBody, { nowSeconds: created + 1000 })).toMatchObject({ reason: 'signature_invalid' });
-    expect(check(good, Buffer.from('other'), { nowSeconds: created + 1000 })).toMatchObject({ reason: 'signature_invalid' });
+    expect(check(forged, pollBody, { nowSeconds: created + 1000 })).toMatchObject({
+      reason: 'signature_invalid',
+    });
+    expect(check(good, Buffer.from('other'), { nowSeconds: created + 1000 })).toMatchObject({
+      reason: 'signature_invalid',
+    });
   });
 });
 
@@ -245,8 +278,18 @@ describe('mutation', () => {
   it('of any single bit of any covered part is refused', () => {
     const request = { ...pollRequest, query: '?a=1', contentEncoding: 'gzip', idempotencyKey: 'key-1' };
     const facts = signedFacts(request);
-    const parts = ['method', 'target', 'host', 'content-type', 'content-digest', 'content-encoding', 'idempotency-key',
-      'signature-input', 'signature', 'body'];
+    const parts = [
+      'method',
+      'target',
+      'host',
+      'content-type',
+      'content-digest',
+      'content-encoding',
+      'idempotency-key',
+      'signature-input',
+      'signature',
+      'body',
+    ];
     let mutants = 0;
     for (const part of parts) {
       const text = part === 'body' ? pollBody.toString('latin1') : partOf(facts, part);
@@ -258,7 +301,9 @@ describe('mutation', () => {
         if (part === 'host' && mutant.toLowerCase() === text) continue;
         const [mutated, body] = part === 'body' ? [facts, bytes] : [withPart(facts, part, mutant), pollBody];
         mutants += 1;
-        expect(check(mutated, body), `bit ${bit} of ${part}: ${JSON.stringify(mutant)}`).toMatchObject({ ok: false });
+        expect(check(mutated, body), `bit ${bit} of ${part}: ${JSON.stringify(mutant)}`).toMatchObject({
+          ok: false,
+        });
       }
     }
     expect(mutants).toBeGreaterThan(4_000);
@@ -267,8 +312,20 @@ describe('mutation', () => {
   it('by arbitrary text never throws', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom('method', 'target', 'host', 'content-type', 'content-digest', 'signature-input', 'signature'),
-        fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'sig1=():;",=/?+\\ ') })),
+        fc.constantFrom(
+          'method',
+          'target',
+          'host',
+          'content-type',
+          'content-digest',
+          'signature-input',
+          'signature',
+        ),
+        fc.oneof(
+          fc.string(),
+          fc.string({ unit: 'binary' }),
+          fc.string({ unit: fc.constantFrom(...'sig1=():;",=/?+\\ ') }),
+        ),
         (part, text) => {
           const facts = withPart(good, part, text);
           fc.pre(partOf(good, part) !== text && text.toLowerCase() !== 'cp.example.com:443');
@@ -291,10 +348,15 @@ describe('speed', () => {
   });
 
   it('refuses hostile fields of the longest accepted length in linear time', () => {
-    const hostile = [`sig1=${'('.repeat(4000)}`, `${goodInput.slice(0, 90)}${';a="'.repeat(900)}`, ';created=1'.repeat(400)];
+    const hostile = [
+      `sig1=${'('.repeat(4000)}`,
+      `${goodInput.slice(0, 90)}${';a="'.repeat(900)}`,
+      ';created=1'.repeat(400),
+    ];
     const start = process.hrtime.bigint();
     for (let run = 0; run < 200; run += 1) {
-      for (const text of hostile) parseSignature(withHeader(good, 'signature-input', text), { authorities, nowMs: 0 });
+      for (const text of hostile)
+        parseSignature(withHeader(good, 'signature-input', text), { authorities, nowMs: 0 });
     }
     expect(Number(process.hrtime.bigint() - start) / 1e6).toBeLessThan(600);
   });

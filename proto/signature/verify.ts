@@ -98,7 +98,8 @@ export function parseSignature(
   const signature = readSignature(signatureField);
   if (typeof signature === 'string') return invalid(signature);
   const target = TARGET.exec(facts.target);
-  if (target === null) return invalid('request target is not in origin form or holds characters that no target may hold');
+  if (target === null)
+    return invalid('request target is not in origin form or holds characters that no target may hold');
   const components = expectedComponents(facts.method, fields);
   if (typeof components === 'string') return invalid(components);
   const params = readSignatureInput(input, components);
@@ -133,7 +134,8 @@ export function verifySignature(
   publicKey: KeyObject,
   rawBody: Uint8Array,
 ): VerifiedSignature | SignatureProblem {
-  if (!parsed.body && rawBody.length > 0) return invalid(`${rawBody.length} bytes of body where none is signed`);
+  if (!parsed.body && rawBody.length > 0)
+    return invalid(`${rawBody.length} bytes of body where none is signed`);
   if (parsed.body) {
     const problem = contentDigestProblem(parsed.contentDigest ?? '', rawBody);
     if (problem !== undefined) return invalid(problem);
@@ -142,9 +144,18 @@ export function verifySignature(
     return invalid('signature does not verify');
   }
   if (parsed.clockSkewed) {
-    return signatureProblem('clock_skew', `created=${parsed.created} expires=${parsed.expires} misses the time window`);
+    return signatureProblem(
+      'clock_skew',
+      `created=${parsed.created} expires=${parsed.expires} misses the time window`,
+    );
   }
-  return { ok: true, keyid: parsed.keyid, nonce: parsed.nonce, created: parsed.created, expires: parsed.expires };
+  return {
+    ok: true,
+    keyid: parsed.keyid,
+    nonce: parsed.nonce,
+    created: parsed.created,
+    expires: parsed.expires,
+  };
 }
 
 function invalid(detail: string): SignatureProblem {
@@ -158,7 +169,8 @@ function collectFields(facts: RequestFacts): ReadonlyMap<string, string> | strin
     const name = rawName.toLowerCase();
     if (!SINGLE_FIELDS.has(name) && !(facts.forwardedHostTrusted && name === FORWARDED_HOST)) continue;
     if (fields.has(name)) return `more than one ${name} field line`;
-    if (value.length > FIELD_LENGTH_MAX) return `${name} is ${value.length} characters long, limit ${FIELD_LENGTH_MAX}`;
+    if (value.length > FIELD_LENGTH_MAX)
+      return `${name} is ${value.length} characters long, limit ${FIELD_LENGTH_MAX}`;
     // Control characters include the CR and LF of an obsolete line folding.
     if (!FIELD_VALUE.test(value)) return `${name} holds a control or non-ASCII character`;
     fields.set(name, value.trim());
@@ -171,7 +183,8 @@ function expectedComponents(method: string, fields: ReadonlyMap<string, string>)
   const body = signsBody(method);
   if (body === undefined) return `method ${JSON.stringify(method.slice(0, 20))} cannot be signed`;
   for (const name of ['content-type', 'content-digest']) {
-    if (fields.has(name) !== body) return `${name} ${body ? 'is missing' : `on ${method}, which has no body`}`;
+    if (fields.has(name) !== body)
+      return `${name} ${body ? 'is missing' : `on ${method}, which has no body`}`;
   }
   if (!body && fields.has('content-encoding')) return `content-encoding on ${method}, which has no body`;
   return coveredComponents({
@@ -205,9 +218,11 @@ function checkParams(values: ReadonlyMap<string, string | number>): Params | str
   const [created, expires] = [values.get('created'), values.get('expires')];
   const [nonce, keyid] = [values.get('nonce'), values.get('keyid')];
   if (values.size !== 6) return `signature has ${values.size} parameters, expected 6`;
-  if (typeof created !== 'number' || typeof expires !== 'number') return 'created and expires must be integers';
+  if (typeof created !== 'number' || typeof expires !== 'number')
+    return 'created and expires must be integers';
   if (typeof nonce !== 'string' || !NONCE.test(nonce)) return 'nonce must be 16 bytes in base64url';
-  if (typeof keyid !== 'string' || !KEYID.test(keyid)) return 'keyid must be a SHA-256 thumbprint in base64url';
+  if (typeof keyid !== 'string' || !KEYID.test(keyid))
+    return 'keyid must be a SHA-256 thumbprint in base64url';
   if (values.get('alg') !== SIGNATURE_ALGORITHM) return `alg must be "${SIGNATURE_ALGORITHM}"`;
   if (values.get('tag') !== SIGNATURE_TAG) return `tag must be "${SIGNATURE_TAG}"`;
   const lifetime = expires - created;
@@ -240,7 +255,8 @@ function readAuthority(
 ): { readonly ok: true; readonly value: string } | SignatureProblem {
   const host = fields.get('host')?.toLowerCase();
   const pseudo = facts.authority?.toLowerCase();
-  if (host !== undefined && pseudo !== undefined && host !== pseudo) return invalid('host and :authority differ');
+  if (host !== undefined && pseudo !== undefined && host !== pseudo)
+    return invalid('host and :authority differ');
   const received = fields.get(FORWARDED_HOST)?.toLowerCase() ?? pseudo ?? host;
   if (received === undefined) return invalid('request names no host');
   const value = authorities.get(received);

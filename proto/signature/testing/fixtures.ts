@@ -5,7 +5,9 @@ import { signRequest, type SignableRequest } from '../sign.ts';
 import { parseSignature, verifySignature, type VerifiedSignature } from '../verify.ts';
 import type { SignatureProblem } from '../profile.ts';
 
-export const testKey = signingKeyFromSeed(Buffer.from('n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU', 'base64url'));
+export const testKey = signingKeyFromSeed(
+  Buffer.from('n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU', 'base64url'),
+);
 export const testPublicKey = publicKeyObject(testKey.publicKey);
 export const authorities = authoritySet(['https://cp.example.com']);
 
@@ -30,7 +32,10 @@ export const healthRequest = {
 export type Headers = readonly (readonly [string, string])[];
 
 /** The request as an HTTP/1.1 server would see it, after signing. */
-export function signedFacts(request: SignableRequest, options = { key: testKey, created, nonce }): RequestFacts {
+export function signedFacts(
+  request: SignableRequest,
+  options = { key: testKey, created, nonce },
+): RequestFacts {
   const signature = signRequest(request, options);
   const headers: (readonly [string, string])[] = [['Host', request.authority]];
   if (request.contentType !== undefined) headers.push(['Content-Type', request.contentType]);
