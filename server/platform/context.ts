@@ -1,0 +1,60 @@
+/** What an implementation is told about a call: who calls, for which teams, and with what to work. */
+import type { CallContext } from '@svc/proto/http/call.ts';
+import type { Role } from '@svc/proto/http/rpc.ts';
+import type { Clock } from './clock.ts';
+import type { Database } from './db/index.ts';
+
+export type { Role } from '@svc/proto/http/rpc.ts';
+
+export interface Caller {
+  readonly kind: 'anonymous' | 'api_key' | 'session';
+  /** `user_…`; empty for nobody. */
+  readonly userId: string;
+  /** `key_…` or `ses_…`; empty for nobody. */
+  readonly credentialId: string;
+  /** The account belongs to platform staff. What it may do as staff also needs the scope `staff`. */
+  readonly staff: boolean;
+  /** What the credential may do at most; on a team only the part counts that the role there also grants. */
+  readonly scopes: ReadonlySet<string>;
+  /** Teams of the account that the credential reaches, with the role in each. */
+  readonly memberships: ReadonlyMap<string, Role>;
+  /** The API key is narrowed to this team: `memberships` holds at most this one. */
+  readonly onlyTeamId?: string;
+}
+
+/**
+ * The teams that a call may touch. Only authorisation makes one (platform/authorise.ts); stores demand it and filter with
+ * `where team_id = any(scope.teamIds)`, so that another team's row is the same as a missing one.
+ */
+export interface TeamScope {
+  /** The path's team if the RPC names one, else every team visible to the caller. */
+  readonly teamIds: readonly string[];
+  /**
+   * Call it with the team of the row that was found, before acting on it. Throws `not_found` when the team is not visible,
+   * `scope_missing` or `role_insufficient` (403) when it is and the caller may not do this there.
+   */
+  require(teamId: string): void;
+  /** Role of the caller in a visible team; undefined for staff who are not members. */
+  role(teamId: string): Role | undefined;
+}
+
+/** Of a call with an Idempotency-Key on an RPC that stores it in its own statement. See platform/idempotency.ts. */
+export interface IdempotencyClaim {
+  /** `user:<id>` */
+  readonly principal: string;
+  readonly rpc: string;
+  readonly key: string;
+  /** SHA-256 over the RPC's id and the canonical request. */
+  readonly fingerprint: Uint8Array;
+}
+
+export interface Ctx {
+  readonly call: CallContext;
+  readonly caller: Caller;
+  readonly teams: TeamScope;
+  /** Inside of a transaction already when the pipeline stores the answer with the effect. */
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Only for RPCs with IDEMPOTENCY_STATEMENT that were called with a key. */
+  readonly idempotency?: IdempotencyClaim;
+}

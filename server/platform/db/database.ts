@@ -1,0 +1,194 @@
+/**
+ * One database handle for the whole server: `sql` for statements that count (tagged template, prepared), `orm` for the
+ * rest, `transact` for several statements in one. postgres.js runs with `max_pipeline: 1e9` and behind the guard,
+ * because with default options it loses acknowledged writes (see guard.ts and loss.test.ts).
+ */
+import { drizzle } from 'drizzle-orm/postgres-js';
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import { guardTransaction } from './guard.ts';
+import type { Guard } from './guard.ts';
+import { createSlots } from './slots.ts';
+import type { Slots } from './slots.ts';
+
+/** The tagged template. Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
+export type SqlTag = postgres.ISql;
+export type Row = postgres.Row;
+/** Transactions are begun by `transact` alone, so that none escapes the guard. */
+export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
+
+export interface Listener {
+  stop(): Promise<void>;
+}
+
+export interface Database {
+  readonly sql: SqlTag;
+  readonly orm: Orm;
+  /** True for the handle that `transact` passes. */
+  readonly inTransaction: boolean;
+  /** All or nothing. Inside of a transaction it joins the one that runs. The callback must use the handle that it gets. */
+  transact<T>(work: (db: Database) => Promise<T>): Promise<T>;
+  /** Runs after the commit of the outermost transaction, not at all after a rollback; outside of one, at once. Must not throw. */
+  afterCommit(action: () => void): void;
+  /**
+   * NOTIFY is a hint: what is sent while the connection is down is lost. `onReady` runs after each (re)connect, to read the
+   * state again.
+   */
+  listen(channel: string, onPayload: (payload: string) => void, onReady: () => void): Promise<Listener>;
+  /** Waits `graceMs` for what runs, then cuts. */
+  close(graceMs?: number): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** Connections. Default 10. */
+  readonly max?: number;
+  /** Server-side limit of one statement. Default 5,000 ms. */
+  readonly statementTimeoutMs?: number;
+  /** How long a transaction waits for a connection. Default 5,000 ms. */
+  readonly poolWaitMs?: number;
+  /** Shown in pg_stat_activity. */
+  readonly name?: string;
+  /** An `afterCommit` action that threw against its promise. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const CONNECT_TIMEOUT_S = 5;
+const IDLE_IN_TRANSACTION_MS = 10_000;
+const LOCK_TIMEOUT_MS = 2_000;
+const WAITERS_MAX = 1_000;
+
+/** After a lost connection: 50 ms, doubling to 1 s. The driver's own would reach 20 s, longer than any recovery here. */
+const reconnectSeconds = (retries: number): number => Math.min(0.05 * 2 ** retries, 1);
+
+const TYPES = {
+  bigint: {
+    to: 20,
+    from: [20],
+    serialize: String,
+    parse: (text: string): number | bigint => {
+      const number = Number(text);
+      return Number.isSafeInteger(number) ? number : BigInt(text);
+    },
+  },
+  // drizzle hands over JSON text, `sql.json` a value: the text must not be encoded a second time.
+  json: {
+    to: 114,
+    from: [114, 3802],
+    serialize: (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)),
+    parse: (text: string): unknown => JSON.parse(text),
+  },
+};
+
+function connect(options: DatabaseOptions): postgres.Sql {
+  const { max = 10, statementTimeoutMs = 5_000, name = 'svc' } = options;
+  return postgres(options.url, {
+    max,
+    max_pipeline: 1e9,
+    max_lifetime: null,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    backoff: reconnectSeconds,
+    connection: {
+      application_name: name,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      lock_timeout: LOCK_TIMEOUT_MS,
+    },
+    onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on
+    types: TYPES,
+  } as postgres.Options<Record<string, postgres.PostgresType>>) as unknown as postgres.Sql;
+}
+
+/** drizzle overwrites the parsers of the client that it is given; this gives it some to overwrite. */
+function ormOver(sql: postgres.ISql): Orm {
+  const client = { unsafe: sql.unsafe, options: { parsers: {}, serializers: {} } };
+  return drizzle(client as unknown as postgres.Sql);
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const root = connect(options);
+  const max = options.max ?? 10;
+  // One connection stays free of transactions, so that plain statements never wait for one to end.
+  const slots = createSlots({ count: Math.max(1, max - 1), waitMs: options.poolWaitMs ?? 5_000, waitersMax: WAITERS_MAX });
+  const onError = options.onError ?? (() => undefined);
+  return {
+    sql: root,
+    orm: ormOver(root),
+    inTransaction: false,
+    transact: async (work) => await runTransaction(root, slots, work, onError),
+    afterCommit: (action) => action(),
+    listen: async (channel, onPayload, onReady) => {
+      const request = await root.listen(channel, onPayload, onReady);
+      return { stop: async () => await request.unlisten() };
+    },
+    close: async (graceMs = 5_000) => await root.end({ timeout: graceMs / 1_000 }),
+  };
+}
+
+async function runTransaction<T>(
+  root: postgres.Sql,
+  slots: Slots,
+  work: (db: Database) => Promise<T>,
+  onError: (error: unknown) => void,
+): Promise<T> {
+  const giveBack = await slots.take();
+  const actions: Array<() => void> = [];
+  let result: T;
+  try {
+    result = await beginGuarded(root, async (sql) => await work(boundTo(sql, actions)));
+  } finally {
+    giveBack();
+  }
+  for (const action of actions) {
+    try {
+      action();
+    } catch (error) {
+      onError(error); // The commit stands; a failed follow-up must not look like a failed call.
+    }
+  }
+  return result;
+}
+
+/** `begin()` with the guard around the handle that the callback gets, and around what the driver does after it. */
+function beginGuarded<T>(root: postgres.Sql, work: (sql: SqlTag) => Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let guard: Guard | undefined;
+    const never = new Promise<never>(() => undefined);
+    root
+      .begin(async (handle) => {
+        const own = guardTransaction(handle);
+        guard = own;
+        const [outcome] = await Promise.allSettled([work(own.sql)]);
+        own.end(new Error('the callback of the transaction has returned'));
+        if (own.lost) {
+          // Settling would make the driver send `commit` or `rollback` into whatever replaced the connection.
+          reject(outcome.status === 'rejected' ? outcome.reason : new Error('the transaction lost its connection'));
+          return await never;
+        }
+        if (outcome.status === 'rejected') throw outcome.reason;
+        return { value: outcome.value };
+      })
+      .then((done) => resolve(done.value))
+      .catch((error: unknown) => {
+        guard?.lose(error);
+        reject(error);
+      });
+  });
+}
+
+function boundTo(sql: SqlTag, actions: Array<() => void>): Database {
+  let orm: Orm | undefined;
+  const bound: Database = {
+    sql,
+    get orm() {
+      orm ??= ormOver(sql);
+      return orm;
+    },
+    inTransaction: true,
+    transact: async (work) => await work(bound),
+    afterCommit: (action) => void actions.push(action),
+    listen: async () => await Promise.reject(new Error('listen needs the database itself, not a transaction')),
+    close: async () => await Promise.reject(new Error('close needs the database itself, not a transaction')),
+  };
+  return bound;
+}

@@ -1,0 +1,75 @@
+/**
+ * Ids: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of creation (to the
+ * millisecond) and never contain `:`. Secrets are never made here: an id is public.
+ */
+import { randomBytes } from 'node:crypto';
+
+/** What each prefix names. A new kind of row adds its prefix here, so that no two kinds share one. */
+export type IdPrefix =
+  | 'bld'
+  | 'cic'
+  | 'env'
+  | 'evt'
+  | 'inv'
+  | 'key'
+  | 'lse'
+  | 'prj'
+  | 'reg'
+  | 'rnr'
+  | 'run'
+  | 'ses'
+  | 'team'
+  | 'tok'
+  | 'user';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const POOL_BYTES = 4096;
+let pool = randomBytes(POOL_BYTES);
+let used = 0;
+
+function takeRandom(into: Uint8Array, from: number): void {
+  const length = into.length - from;
+  if (used + length > POOL_BYTES) {
+    pool = randomBytes(POOL_BYTES);
+    used = 0;
+  }
+  into.set(pool.subarray(used, used + length), from);
+  used += length;
+}
+
+/** 128 bits as 26 characters; the first one carries three bits. */
+export function encodeCrockford(bytes: Uint8Array): string {
+  let out = '';
+  let buffer = 0;
+  let bits = 2; // 130 bits of text for 128 of value: the two on top are zero.
+  for (const byte of bytes) {
+    buffer = ((buffer << 8) | byte) & 0xffff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      out += ALPHABET[(buffer >> bits) & 31];
+    }
+  }
+  return out;
+}
+
+/** A UUIDv7 (RFC 9562): 48 bits of milliseconds, version, 12 + 62 random bits. */
+export function uuidv7Bytes(nowMs: number): Uint8Array {
+  const bytes = new Uint8Array(16);
+  takeRandom(bytes, 6);
+  const high = Math.floor(nowMs / 0x1_0000_0000);
+  const low = nowMs >>> 0;
+  bytes[0] = (high >> 8) & 0xff;
+  bytes[1] = high & 0xff;
+  bytes[2] = low >>> 24;
+  bytes[3] = (low >>> 16) & 0xff;
+  bytes[4] = (low >>> 8) & 0xff;
+  bytes[5] = low & 0xff;
+  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  return bytes;
+}
+
+export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
+  return `${prefix}_${encodeCrockford(uuidv7Bytes(nowMs))}`;
+}
