@@ -1,0 +1,188 @@
+/**
+ * Messages to JSON text in the documented spelling, compiled once per message type into a list of field writers. The text is
+ * built directly, without a tree of values in between. Fields that always have a value (implicit presence, lists, maps) are
+ * always written, so that a client may rely on them; unset `optional`, message and oneof fields are left out, and so is an
+ * enum that says "not stated".
+ */
+import { ScalarType, toJson, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
+import { FeatureSet_FieldPresence, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { enumNames } from './enum-names.ts';
+
+type Fields = Record<string, unknown>;
+type ValueWriter = (value: unknown) => string;
+/** `"name":value`, or '' when the field is left out. */
+type FieldWriter = (message: Fields) => string;
+
+const cache = new WeakMap<DescMessage, (message: Message) => string>();
+
+/** The encoder of a message type; compiled on first use. */
+export function encoder(desc: DescMessage): (message: Message) => string {
+  const known = cache.get(desc);
+  if (known !== undefined) return known;
+  if (desc.typeName === 'google.protobuf.Timestamp') return remember(desc, (message) => timestampText(message as Timestamp));
+  // The other well-known types are rare enough to go through the library.
+  if (desc.typeName.startsWith('google.protobuf.')) return remember(desc, (message) => JSON.stringify(toJson(desc, message)));
+  let writers: readonly FieldWriter[] | undefined;
+  return remember(desc, (message) => {
+    // Compiled late, because message types may refer to each other in a circle.
+    writers ??= desc.fields.map(fieldWriter);
+    const fields = message as unknown as Fields;
+    let text = '{';
+    for (const write of writers) {
+      const piece = write(fields);
+      if (piece !== '') text += text.length === 1 ? piece : `,${piece}`;
+    }
+    return `${text}}`;
+  });
+}
+
+function remember(desc: DescMessage, encode: (message: Message) => string): (message: Message) => string {
+  cache.set(desc, encode);
+  return encode;
+}
+
+/** JSON of one field's value, for a route whose body is a single response field. */
+export function fieldEncoder(field: DescField): (message: Message) => string {
+  const read = reader(field);
+  const write = fieldValueWriter(field);
+  return (message) => {
+    const value = read(message as unknown as Fields);
+    return value === undefined ? 'null' : write(value);
+  };
+}
+
+function fieldWriter(field: DescField): FieldWriter {
+  const key = `${JSON.stringify(field.jsonName)}:`;
+  const read = reader(field);
+  const write = fieldValueWriter(field);
+  const skipZero = field.fieldKind === 'enum' && field.presence === FeatureSet_FieldPresence.IMPLICIT;
+  return (message) => {
+    const value = read(message);
+    return value === undefined || (skipZero && value === 0) ? '' : key + write(value);
+  };
+}
+
+function reader(field: DescField): (message: Fields) => unknown {
+  const name = field.localName;
+  if (field.oneof === undefined) return (message) => message[name];
+  const group = field.oneof.localName;
+  return (message) => {
+    const chosen = message[group] as { case?: string; value?: unknown };
+    return chosen.case === name ? chosen.value : undefined;
+  };
+}
+
+function fieldValueWriter(field: DescField): ValueWriter {
+  switch (field.fieldKind) {
+    case 'list':
+      return listWriter(singleWriter(field));
+    case 'map':
+      return mapWriter(singleWriter(field));
+    default:
+      return singleWriter(field);
+  }
+}
+
+function singleWriter(field: DescField): ValueWriter {
+  if (field.message !== undefined) {
+    if (isWrapped(field)) return scalarWriter(field.message.fields[0]?.scalar ?? ScalarType.STRING);
+    if (isBareStruct(field)) return (value) => JSON.stringify(value);
+    const encode = encoder(field.message);
+    return (value) => encode(value as Message);
+  }
+  if (field.enum !== undefined) {
+    const names = enumNames(field.enum).byNumber;
+    const texts = new Map([...names].map(([number, name]) => [number, JSON.stringify(name)]));
+    return (value) => texts.get(value as number) ?? String(value);
+  }
+  return scalarWriter(field.scalar as ScalarType);
+}
+
+/** A singular wrapper field (`google.protobuf.StringValue`) outside of a oneof holds the bare value. */
+export function isWrapped(field: DescField): boolean {
+  const desc = field.message;
+  return field.fieldKind === 'message' && field.oneof === undefined && desc !== undefined && WRAPPERS.has(desc.typeName);
+}
+
+const WRAPPERS = new Set(
+  ['Double', 'Float', 'Int64', 'UInt64', 'Int32', 'UInt32', 'Bool', 'String', 'Bytes'].map((name) => `google.protobuf.${name}Value`),
+);
+
+/** A Struct field holds a plain JSON object. */
+export function isBareStruct(field: DescField): boolean {
+  return field.message?.typeName === 'google.protobuf.Struct' && field.parent.typeName !== 'google.protobuf.Value';
+}
+
+function listWriter(write: ValueWriter): ValueWriter {
+  return (value) => {
+    let text = '[';
+    for (const item of value as unknown[]) text += text.length === 1 ? write(item) : `,${write(item)}`;
+    return `${text}]`;
+  };
+}
+
+function mapWriter(write: ValueWriter): ValueWriter {
+  return (value) => {
+    const map = value as Record<string, unknown>;
+    let text = '{';
+    for (const key of Object.keys(map)) {
+      const pair = `${quote(key)}:${write(map[key])}`;
+      text += text.length === 1 ? pair : `,${pair}`;
+    }
+    return `${text}}`;
+  };
+}
+
+function scalarWriter(type: ScalarType): ValueWriter {
+  switch (type) {
+    case ScalarType.STRING:
+      return (value) => quote(value as string);
+    case ScalarType.BOOL:
+      return (value) => (value === true ? 'true' : 'false');
+    case ScalarType.BYTES:
+      return (value) => `"${base64(value as Uint8Array)}"`;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return (value) => (Number.isFinite(value) ? String(value) : `"${String(value)}"`);
+    case ScalarType.INT32:
+    case ScalarType.UINT32:
+    case ScalarType.SINT32:
+    case ScalarType.FIXED32:
+    case ScalarType.SFIXED32:
+      return (value) => String(value);
+    default:
+      // 64-bit integers exceed what a JSON number holds exactly.
+      return (value) => `"${String(value)}"`;
+  }
+}
+
+/** What JSON.stringify would escape. Texts are mostly plain and short, where this test is the cheaper way. */
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+function quote(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+const SECONDS_MIN = -62_135_596_800;
+const SECONDS_MAX = 253_402_300_799;
+
+function timestampText(value: Timestamp): string {
+  const seconds = Number(value.seconds);
+  if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || value.nanos < 0 || value.nanos > 999_999_999) {
+    throw new Error(`cannot write the time ${value.seconds} s ${value.nanos} ns as JSON: years 0001 to 9999 only`);
+  }
+  const text = new Date(seconds * 1000).toISOString();
+  return `"${text.slice(0, 19)}${fraction(value.nanos)}Z"`;
+}
+
+/** Three, six or nine digits, or none. */
+function fraction(nanos: number): string {
+  if (nanos === 0) return '';
+  const digits = String(nanos).padStart(9, '0');
+  if (digits.endsWith('000000')) return `.${digits.slice(0, 3)}`;
+  return digits.endsWith('000') ? `.${digits.slice(0, 6)}` : `.${digits}`;
+}
