@@ -380,6 +380,14 @@ describe('timeouts', () => {
     expect(await call).toBeInstanceOf(SvcTimeoutError);
   });
 
+  it('hold although an injected body never ends and ignores its signal', async () => {
+    const endless = client({ fetch: async () => new Response(new ReadableStream()), maxRetries: 0 });
+    const call = errorOf(endless.call(getThing, { id: 't1' }));
+    while (runtime.pending(8_000) === 0) await new Promise((resolve) => setImmediate(resolve));
+    runtime.fire(8_000);
+    expect(await call).toBeInstanceOf(SvcTimeoutError);
+  });
+
   it('leave no timer behind after a success or a failure', async () => {
     server.reply(ok, failure(404));
     await client().call(getThing, { id: 't1' });
@@ -420,6 +428,12 @@ describe('AbortSignal', () => {
     const call = client().call(createThing, {}, { signal: AbortSignal.abort() });
     expect(await errorOf(call)).toBeInstanceOf(SvcAbortError);
     expect(server.seen).toHaveLength(0);
+    let fetched = 0;
+    const deaf = client({ fetch: async () => Response.json({ sent: (fetched += 1) }) });
+    expect(await errorOf(deaf.call(createThing, {}, { signal: AbortSignal.abort() }))).toBeInstanceOf(
+      SvcAbortError,
+    );
+    expect(fetched).toBe(0);
   });
 
   it('keeps no listener after the call', async () => {
@@ -607,6 +621,14 @@ describe('paging', () => {
     for await (const page of client().list(listThings, { cursor: 'c8' }).pages()) pages.push(page);
     expect(pages).toEqual([{ items: [1], nextCursor: 'c9' }, { items: [2] }]);
     expect(targets()).toEqual(['/things?cursor=c8', '/things?cursor=c9']);
+  });
+
+  it('takes an empty or null cursor for none, because it would lead back to the first page', async () => {
+    for (const nextCursor of ['', null]) {
+      server.reply({ body: { things: [1], nextCursor } });
+      expect(await client().list(listThings)).toEqual([1]);
+    }
+    expect(server.seen).toHaveLength(2);
   });
 
   it('does not run in circles when a page names itself as the next', async () => {

@@ -64,8 +64,6 @@ export class EventStream<T> implements AsyncIterable<T> {
       yield* this.#run();
     } finally {
       signal?.removeEventListener('abort', onAbort);
-      // Also reached by `break`: closes a connection that is still open.
-      this.#controller.abort();
     }
   }
 
@@ -92,6 +90,7 @@ export class EventStream<T> implements AsyncIterable<T> {
           yield step.value;
         }
       } finally {
+        // Also reached by `break`: closes a connection that is still open.
         await reading.return('done');
       }
       if (outcome === 'done') return;
