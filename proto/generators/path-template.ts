@@ -25,6 +25,7 @@ export function parsePathTemplate(template: string): PathTemplate {
   if (template.length > 1 && template.endsWith('/')) throw new Error(`path "${template}" must not end with "/"`);
   if (/[\s?#]/.test(template)) throw new Error(`path "${template}" must not hold a space, "?" or "#"`);
   const { path, customVerb } = splitCustomVerb(template);
+  if (/\/(\/|$)/.test(path)) throw new Error(`path "${template}" has an empty segment`);
   const segments = splitSegments(path).map((text) => parseSegment(template, text));
   const variables = segments.flatMap((segment) => ('field' in segment ? [segment.field] : []));
   const twice = variables.find((field, index) => variables.indexOf(field) !== index);

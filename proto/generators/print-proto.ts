@@ -59,17 +59,23 @@ export function printProto(file: DescFile): string {
     for (const name of desc.reservedName) put(depth + 1, `reserved ${JSON.stringify(name)};`);
     put(depth, '}');
   };
+  const putOneof = (depth: number, desc: DescriptorProto, index: number, members: readonly FieldDescriptorProto[]) => {
+    put(depth, `oneof ${desc.oneofDecl[index]?.name} {`);
+    for (const field of members) putField(depth + 1, field, true);
+    put(depth, '}');
+  };
   const putMessage = (depth: number, desc: DescriptorProto) => {
     put(depth, `message ${desc.name} {`);
     for (const nested of desc.enumType) putEnum(depth + 1, nested);
     for (const nested of desc.nestedType) putMessage(depth + 1, nested);
-    for (const field of desc.field) if (!Object.hasOwn(field, 'oneofIndex')) putField(depth + 1, field, false);
-    for (const [index, oneof] of desc.oneofDecl.entries()) {
-      put(depth + 1, `oneof ${oneof.name} {`);
-      for (const field of desc.field) {
-        if (Object.hasOwn(field, 'oneofIndex') && field.oneofIndex === index) putField(depth + 2, field, true);
+    for (const [index, field] of desc.field.entries()) {
+      if (!Object.hasOwn(field, 'oneofIndex')) {
+        putField(depth + 1, field, false);
+        continue;
       }
-      put(depth + 1, '}');
+      // The fields of a oneof stand together; its first one opens it and brings the others.
+      const members = desc.field.filter((other) => Object.hasOwn(other, 'oneofIndex') && other.oneofIndex === field.oneofIndex);
+      if (desc.field.indexOf(members[0] ?? field) === index) putOneof(depth + 1, desc, field.oneofIndex, members);
     }
     for (const { start, end } of desc.extensionRange) put(depth + 1, `extensions ${range(start, end - 1)};`);
     for (const { start, end } of desc.reservedRange) put(depth + 1, `reserved ${range(start, end - 1)};`);

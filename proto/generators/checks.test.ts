@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildModel } from './build-model.ts';
+import { ContractError } from './contract-error.ts';
+import { loadImage } from './image.ts';
+import { createWorkspace, type Workspace } from './testdata/workspace.ts';
+
+/**
+ * One bad RPC a case. All stand in one service of one workspace, so that the test also shows that a run reports
+ * every problem and not only the first.
+ */
+interface Case {
+  readonly name: string;
+  /** Text inside of (svc.options.v1.op); `undefined`: the option is missing. */
+  readonly op: string | undefined;
+  /** Text inside of (google.api.http); default: a GET of its own path. */
+  readonly http?: string | undefined;
+  readonly pure?: boolean;
+  /** Fields of the request, default none; those of the response, default `string id = 1;`. */
+  readonly request?: string;
+  readonly response?: string;
+  readonly stream?: 'server' | 'client';
+  /** Whole text of the problem, after the name of the RPC. */
+  readonly problem: string;
+}
+
+const OK = 'auth: AUTH_REQUIRED';
+const WRITE = `${OK} idempotency: IDEMPOTENCY_KEYED`;
+const PAGE = 'page: {items: "things", default_limit: 5, max_limit: 10}';
+const THINGS = 'repeated string things = 1; optional string next_cursor = 2;';
+const PAGING = 'optional uint32 limit = 1; optional string cursor = 2;';
+
+const CASES: readonly Case[] = [
+  { name: 'NoOp', op: undefined, problem: 'has no (svc.options.v1.op); every rpc needs one' },
+  {
+    name: 'NoAuth',
+    op: 'timeout_ms: 1',
+    problem: 'states no auth; allowed are none, optional, required, session, staff, enrollment_token, runner, internal',
+  },
+  { name: 'UnknownAuth', op: 'auth: 77', problem: 'auth 77 is unknown; allowed are none, optional, required, session, staff, enrollment_token, runner, internal' },
+  {
+    name: 'MachineAuth',
+    op: 'auth: AUTH_RUNNER',
+    problem: 'auth runner does not go with audience public; allowed are none, optional, required, session, staff',
+  },
+  {
+    name: 'ScopeOfNobody',
+    op: 'auth: AUTH_NONE scope: SCOPE_RUN_READ',
+    problem: 'has a scope or role, but auth none knows no caller; allowed are required, session, staff',
+  },
+  {
+    name: 'UnknownScope',
+    op: `${OK} scope: 99`,
+    problem:
+      'scope 99 is not in the list; allowed are SCOPE_TEAM_READ, SCOPE_TEAM_MANAGE, SCOPE_PROJECT_READ, SCOPE_PROJECT_WRITE, SCOPE_RUN_READ, SCOPE_RUN_WRITE, SCOPE_RUNNER_READ, SCOPE_RUNNER_MANAGE, SCOPE_CI_READ, SCOPE_CI_WRITE, SCOPE_CI_MANAGE, SCOPE_STAFF',
+  },
+  {
+    name: 'StaffWithTeamScope',
+    op: 'auth: AUTH_STAFF scope: SCOPE_RUN_READ',
+    problem: 'is for staff, but needs the scope run:read; allowed are staff and none',
+  },
+  { name: 'NoRoute', op: OK, http: '', problem: 'has no usable http rule; every rpc of a public service needs one' },
+  { name: 'CustomMethod', op: OK, http: 'custom: {kind: "HEAD", path: "/x"}', problem: 'has an http rule without get, put, post, patch or delete' },
+  { name: 'RelativePath', op: OK, http: 'get: "x"', problem: 'path "x" must begin with "/"' },
+  { name: 'SlashAtEnd', op: OK, http: 'get: "/x/"', problem: 'path "/x/" must not end with "/"' },
+  { name: 'QueryInPath', op: OK, http: 'get: "/x?y"', problem: 'path "/x?y" must not hold a space, "?" or "#"' },
+  { name: 'KebabVerb', op: WRITE, http: 'post: "/x:do-it" body: "*"', pure: false, problem: 'path "/x:do-it" has the custom verb ":do-it"; it must be lowerCamel, such as ":cancelAll"' },
+  { name: 'VariableTwice', op: OK, http: 'get: "/x/{id}/y/{id}"', request: 'string id = 1;', problem: 'path "/x/{id}/y/{id}" binds {id} twice' },
+  { name: 'RestInMiddle', op: OK, http: 'get: "/x/{id=**}/y"', request: 'string id = 1;', problem: 'path "/x/{id=**}/y" has segments after a "**" variable; it must be the last' },
+  { name: 'StrangePattern', op: OK, http: 'get: "/x/{id=a/*}"', request: 'string id = 1;', problem: 'path "/x/{id=a/*}" has the pattern "a/*" in "{id=a/*}"; allowed are "*" and "**"' },
+  { name: 'UnknownVariable', op: OK, http: 'get: "/unknown/{nope}"', request: 'string id = 1;', problem: 'path variable {nope} is no field of svc.bad.v1.UnknownVariableRequest; allowed are id' },
+  { name: 'NestedVariable', op: OK, http: 'get: "/nested/{a.b}"', request: 'string id = 1;', problem: 'path variable {a.b} is nested; only fields of svc.bad.v1.NestedVariableRequest itself are allowed' },
+  { name: 'RepeatedVariable', op: OK, http: 'get: "/repeated/{ids}"', request: 'repeated string ids = 1;', problem: 'path variable {ids} is repeated; allowed are singular strings, integers, booleans and enums' },
+  { name: 'MessageVariable', op: OK, http: 'get: "/message/{thing}"', request: 'Thing thing = 1;', problem: 'path variable {thing} is a message; allowed are singular strings, integers, booleans and enums' },
+  { name: 'OptionalVariable', op: OK, http: 'get: "/optional/{id}"', request: 'optional string id = 1;', problem: 'path variable {id} is optional; a path always has it' },
+  { name: 'GetWithBody', op: OK, http: 'get: "/get-body" body: "*"', problem: 'is a GET with a body ("*"); only POST, PUT and PATCH have one' },
+  { name: 'DeleteWithBody', op: WRITE, http: 'delete: "/delete-body" body: "*"', pure: false, problem: 'is a DELETE with a body ("*"); only POST, PUT and PATCH have one' },
+  { name: 'UnknownBody', op: WRITE, http: 'post: "/unknown-body" body: "nope"', pure: false, request: 'string id = 1;', problem: 'body "nope" is no field of svc.bad.v1.UnknownBodyRequest outside of its path; allowed are "*", id' },
+  { name: 'UnknownResponseBody', op: OK, http: 'get: "/response-body" response_body: "nope"', problem: 'response_body "nope" is no field of svc.bad.v1.UnknownResponseBodyResponse' },
+  { name: 'PureMissing', op: OK, pure: false, problem: 'is a GET without "option idempotency_level = NO_SIDE_EFFECTS"' },
+  { name: 'PureWrite', op: WRITE, http: 'post: "/pure" body: "*"', problem: 'is a POST with idempotency_level NO_SIDE_EFFECTS; only GET has none' },
+  { name: 'IdempotentGet', op: WRITE, problem: 'is a GET with an idempotency; only other verbs have one' },
+  { name: 'NoIdempotency', op: OK, http: 'post: "/no-idempotency" body: "*"', pure: false, problem: 'is a POST without an idempotency; allowed are keyed, statement, natural, none' },
+  { name: 'StrangeStatus', op: `${OK} success_status: 302`, problem: 'success_status is 302; allowed are 200 to 299' },
+  { name: 'NothingWithFields', op: `${OK} success_status: 204`, problem: 'success_status is 204 (no content), but svc.bad.v1.NothingWithFieldsResponse has fields' },
+  { name: 'StreamWithStatus', op: `${OK} success_status: 201`, stream: 'server', problem: 'is a stream with success_status 201; streams answer 200' },
+  { name: 'ClientStream', op: OK, stream: 'client', problem: 'is client streaming; allowed are unary and server streaming' },
+  { name: 'StreamByPost', op: WRITE, http: 'post: "/stream" body: "*"', pure: false, stream: 'server', problem: 'is a stream behind POST; event streams are read with GET' },
+  { name: 'StreamOptionAlone', op: `${OK} stream: {}`, problem: 'has the option stream, but its response is no stream' },
+  { name: 'StreamOfPages', op: `${OK} ${PAGE}`, stream: 'server', request: PAGING, response: THINGS, problem: 'is a stream and paged; it can be one of them' },
+  { name: 'UnknownStreamField', op: `${OK} stream: {id_field: "nope"}`, stream: 'server', problem: 'stream.id_field names "nope", which is no field of svc.bad.v1.UnknownStreamFieldResponse; it has id' },
+  { name: 'NumericResume', op: `${OK} stream: {resume_field: "after"}`, stream: 'server', request: 'optional uint32 after = 1;', problem: 'stream field "after" is no singular string' },
+  { name: 'PageOfNothing', op: `${OK} page: {items: "nope", default_limit: 5, max_limit: 10}`, request: PAGING, response: THINGS, problem: 'page.items "nope" is no repeated field of svc.bad.v1.PageOfNothingResponse; it has things, next_cursor' },
+  { name: 'PageWithoutLimit', op: `${OK} ${PAGE}`, request: 'optional string cursor = 2;', response: THINGS, problem: 'is paged, but svc.bad.v1.PageWithoutLimitRequest has no "optional uint32 limit"' },
+  { name: 'PageWithoutCursor', op: `${OK} ${PAGE}`, request: 'optional uint32 limit = 1;', response: THINGS, problem: 'is paged, but svc.bad.v1.PageWithoutCursorRequest has no "optional string cursor"' },
+  { name: 'PageWithoutNext', op: `${OK} ${PAGE}`, request: PAGING, response: 'repeated string things = 1;', problem: 'is paged, but svc.bad.v1.PageWithoutNextResponse has no "optional string next_cursor"' },
+  { name: 'PageWithoutBounds', op: `${OK} page: {items: "things"}`, request: PAGING, response: THINGS, problem: 'page limits are 0 (default) and 0 (max); needed is 1 ≤ default ≤ max' },
+  { name: 'PageByPost', op: `${WRITE} ${PAGE}`, http: 'post: "/page" body: "*"', pure: false, request: PAGING, response: THINGS, problem: 'is paged, but not a GET; limit and cursor belong into the query' },
+  { name: 'PageAndReturns', op: `${OK} ${PAGE} sdk_returns: "things"`, request: PAGING, response: THINGS, problem: 'has page and sdk_returns; a paged list returns its items anyway' },
+  { name: 'ListThings', op: OK, response: THINGS, problem: 'is a list without page and without sdk_returns; give it one of them (lists of its response: "things")' },
+  { name: 'UnknownArg', op: `${OK} args: ["nope"]`, request: 'string id = 1;', problem: 'args names "nope", which is no field of svc.bad.v1.UnknownArgRequest; it has id' },
+  { name: 'ArgTwice', op: `${OK} args: ["id", "id"]`, request: 'string id = 1;', problem: 'args name "id" twice' },
+  { name: 'OptionalNotArg', op: `${OK} optional_args: ["id"]`, request: 'string id = 1;', problem: 'optional_args names "id", which is not in args (none)' },
+  { name: 'OptionalFirst', op: `${OK} args: ["a", "b"] optional_args: ["a"]`, request: 'string a = 1; string b = 2;', problem: 'argument "b" must be given, but comes after the optional "a"' },
+  { name: 'OptionalRequired', op: `${OK} args: ["a"] optional_args: ["a"]`, request: 'string a = 1 [(google.api.field_behavior) = REQUIRED];', problem: 'argument "a" is in optional_args, but the field is required' },
+  { name: 'ReservedArg', op: `${OK} args: ["default"]`, request: 'string default = 1;', problem: 'argument "default" is a reserved word; rename the field or take it out of args' },
+  { name: 'Then', op: OK, problem: 'sdk name "then" is reserved in JavaScript classes; choose another' },
+  { name: 'SnakeMethod', op: `${OK} sdk: "do_it"`, problem: 'sdk name "do_it" is not lowerCamel, such as "listPage"' },
+  { name: 'UnknownReturns', op: `${OK} sdk_returns: "nope"`, problem: 'sdk_returns names "nope", which is no field of svc.bad.v1.UnknownReturnsResponse; it has id' },
+  { name: 'UnknownColumn', op: `${OK} columns: ["nope"]`, problem: 'column "nope" is not in svc.bad.v1.UnknownColumnResponse: svc.bad.v1.UnknownColumnResponse has id' },
+  { name: 'DeepColumn', op: `${OK} columns: ["id.more"]`, problem: 'column "id.more" is not in svc.bad.v1.DeepColumnResponse: id is a string' },
+  { name: 'UnknownPositional', op: `${OK} command_args: ["nope"]`, request: 'string id = 1;', problem: 'command_args names "nope", which is no field of svc.bad.v1.UnknownPositionalRequest; allowed are id' },
+  { name: 'CamelCommand', op: `${OK} command: "doIt"`, problem: 'command word "doIt" is not kebab-case, such as "request-diagnostics"' },
+  { name: 'GlobalFlag', op: OK, request: 'string json = 1;', problem: 'flag "--json" of json belongs to every command; name another with (field).flag' },
+  { name: 'FlagTwice', op: OK, request: 'string a = 1; string b = 2 [(svc.options.v1.field).flag = "a"];', problem: 'fields a and b both have the flag "--a"' },
+  { name: 'CamelFlag', op: OK, request: 'string a = 1 [(svc.options.v1.field).flag = "aB"];', problem: 'flag "--aB" of a is not kebab-case' },
+  { name: 'LongShort', op: OK, request: 'string a = 1 [(svc.options.v1.field).short = "ab"];', problem: 'short flag "ab" of a is not one letter' },
+  { name: 'GlobalShort', op: OK, request: 'string a = 1 [(svc.options.v1.field).short = "h"];', problem: 'short flag "-h" of a belongs to every command' },
+  { name: 'ShortTwice', op: OK, request: 'string a = 1 [(svc.options.v1.field).short = "x"]; string b = 2 [(svc.options.v1.field).short = "x"];', problem: 'fields a and b both have the short flag "-x"' },
+  { name: 'RestTwice', op: OK, request: 'repeated string a = 1 [(svc.options.v1.field).rest = true]; repeated string b = 2 [(svc.options.v1.field).rest = true];', problem: 'fields a and b both take what follows "--"' },
+  { name: 'StrangeFormat', op: OK, request: 'string a = 1 [(svc.options.v1.field).cli_format = "csv"];', problem: 'cli_format "csv" of a is unknown; allowed are key=value' },
+  { name: 'StrangeRate', op: `${OK} rate_limit: "slow"`, problem: 'rate_limit "slow" is unknown; allowed are default, login, submit, machine' },
+  { name: 'StrangeFeature', op: `${OK} feature: "Runners"`, problem: 'feature "Runners" is no feature key, such as "host.runners"; "-" means none' },
+  { name: 'EndlessTimeout', op: `${OK} timeout_ms: 4000000000`, problem: 'timeout_ms is 4000000000; at most 604800000 (7 days)' },
+  { name: 'ExampleOfOther', op: `${OK} examples: {title: "x" cli: "good get" sdk: "good.get()"}`, problem: 'example "x" has the command "good get"; it must begin with "bad example-of-other"' },
+  { name: 'ExampleCall', op: `${OK} examples: {title: "x" sdk: "good.get()"}`, problem: 'example "x" has the call "good.get()"; it must begin with "bad.exampleCall("' },
+  { name: 'ExampleUntitled', op: `${OK} examples: {cli: "bad example-untitled"}`, problem: 'has an example without a title' },
+  { name: 'SameRoute', op: OK, http: 'get: "/no-op/{id}"', request: 'string id = 1;', problem: 'has the route "GET /no-op/*" of svc.bad.v1.BadService/TwinRoute; each may be there once' },
+  { name: 'SameMethod', op: `${OK} sdk: "strangeRate"`, problem: 'has the sdk method "bad.strangeRate" of svc.bad.v1.BadService/StrangeRate; each may be there once' },
+  { name: 'SameCommand', op: `${OK} command: "strange-feature"`, problem: 'has the command "bad strange-feature" of svc.bad.v1.BadService/StrangeFeature; each may be there once' },
+];
+
+const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).slice(1);
+
+function printRpc({ name, op, http, pure = true, stream }: Case): string {
+  const rule = http ?? `get: "/${kebab(name)}"`;
+  const [client, server] = [stream === 'client' ? 'stream ' : '', stream === 'server' ? 'stream ' : ''];
+  return `rpc ${name}(${client}${name}Request) returns (${server}${name}Response) {
+    ${pure ? 'option idempotency_level = NO_SIDE_EFFECTS;' : ''}
+    ${rule === '' ? '' : `option (google.api.http) = {${rule}};`}
+    ${op === undefined ? '' : `option (svc.options.v1.op) = {${op}};`}
+  }`;
+}
+
+const BAD = `syntax = "proto3";
+package svc.bad.v1;
+import "google/api/annotations.proto";
+import "google/api/field_behavior.proto";
+import "google/protobuf/timestamp.proto";
+import "svc/options/v1/options.proto";
+
+service BadService {
+  option (svc.options.v1.resource) = {sdk: "bad" cli: "bad" summary: "Bad" audience: AUDIENCE_PUBLIC};
+  rpc TwinRoute(TwinRouteRequest) returns (TwinRouteResponse) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+    option (google.api.http) = {get: "/no-op/{other_id}"};
+    option (svc.options.v1.op) = {auth: AUTH_REQUIRED};
+  }
+  ${CASES.map(printRpc).join('\n  ')}
+}
+service NoResourceService {}
+service NoAudienceService {
+  option (svc.options.v1.resource) = {summary: "x"};
+}
+service MachineSdkService {
+  option (svc.options.v1.resource) = {sdk: "api_keys" cli: "apiKeys" audience: AUDIENCE_RUNNER};
+}
+service HiddenService {
+  option (svc.options.v1.resource) = {summary: "x" audience: AUDIENCE_INTERNAL};
+  rpc Published(Thing) returns (Thing) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+    option (google.api.http) = {get: "/hidden"};
+    option (svc.options.v1.op) = {auth: AUTH_INTERNAL};
+  }
+}
+message TwinRouteRequest { string other_id = 1; }
+message TwinRouteResponse {
+  int64 big = 1;
+  map<int32, string> by_number = 2;
+  // Absent until then.
+  google.protobuf.Timestamp ended_at = 3;
+  Word word = 4;
+}
+enum Word {
+  WORD_UNSPECIFIED = 0;
+  WORD_ONE = 1;
+  WORD_UNO = 2 [(svc.options.v1.value).name = "one"];
+}
+message Thing { string id = 1; }
+${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response} }`).join('\n')}
+`;
+
+let workspace: Workspace;
+let problems: readonly string[] = [];
+
+beforeAll(async () => {
+  workspace = createWorkspace({ 'proto/svc/bad/v1/bad.proto': BAD });
+  try {
+    buildModel(await loadImage(workspace.root));
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error;
+    problems = error.problems;
+  }
+});
+afterAll(() => workspace.remove());
+
+describe('checks of one rpc', () => {
+  it.each(CASES)('$name is refused', ({ name, problem }) => {
+    const own = problems.filter((line) => line.startsWith(`svc.bad.v1.BadService/${name}: `));
+    expect(own).toContain(`svc.bad.v1.BadService/${name}: ${problem}`);
+  });
+
+  it('have one case for each', () => {
+    expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
+  });
+});
+
+describe('checks of services, messages and enums', () => {
+  it.each([
+    'svc.bad.v1.NoResourceService: has no (svc.options.v1.resource); every service needs one',
+    'svc.bad.v1.NoAudienceService: states no audience; allowed are public, runner, internal',
+    'svc.bad.v1.MachineSdkService: has no summary in (svc.options.v1.resource)',
+    'svc.bad.v1.MachineSdkService: sdk name "api_keys" is not lowerCamel, such as "apiKeys"',
+    'svc.bad.v1.MachineSdkService: cli group "apiKeys" is not kebab-case, such as "keys"',
+    'svc.bad.v1.MachineSdkService: has an sdk or cli name, but its audience is runner; only public services have them',
+    'svc.bad.v1.HiddenService/Published: has an http rule, but internal services are served over gRPC alone',
+    'svc.bad.v1.TwinRouteResponse.big: is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
+    'svc.bad.v1.TwinRouteResponse.by_number: is a map whose keys are not strings',
+    'svc.bad.v1.TwinRouteResponse.ended_at: may be absent by its comment; declare it "optional", so that typed clients know',
+    'svc.bad.v1.Word: WORD_ONE and WORD_UNO are both spelled "one" in JSON',
+  ])('%s', (problem) => {
+    expect(problems).toContain(problem);
+  });
+});
+
+describe('ContractError', () => {
+  it('lists every problem, sorted and counted', () => {
+    const text = new ContractError(problems).message;
+    expect(text.split('\n')[0]).toBe(`${problems.length} contract errors:`);
+    expect(problems.length).toBeGreaterThanOrEqual(CASES.length + 11);
+    expect(problems).toEqual([...problems].sort());
+  });
+});

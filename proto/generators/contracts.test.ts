@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildModel } from './build-model.ts';
+import { loadImage } from './image.ts';
+import type { Model } from './model.ts';
+import { printAll } from './outputs.ts';
+import { REPOSITORY } from './testdata/workspace.ts';
+import { writeThirdParty } from './third-party.ts';
+
+/** The product's own contracts, not fixtures: what holds for all of them. */
+let model: Model;
+let outputs: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  writeThirdParty(REPOSITORY);
+  model = buildModel(await loadImage(REPOSITORY));
+  outputs = printAll(model, '0.0.0');
+});
+
+function read(path: string): string {
+  return outputs.get(path) ?? '';
+}
+
+describe('the contracts', () => {
+  it('give the files that are committed', () => {
+    // OpenAPI holds the version of the product; everything else must be equal to the letter.
+    for (const [path, text] of outputs) {
+      if (path !== 'proto/gen/openapi.json') expect(readFileSync(join(REPOSITORY, path), 'utf8') === text, `${path} is fresh`).toBe(true);
+    }
+  });
+
+  it('give an OpenAPI document that is valid', async () => {
+    const result = await new Validator().validate(JSON.parse(read('proto/gen/openapi.json')));
+    expect(result.valid ? [] : result.errors).toEqual([]);
+  });
+
+  it('give an OpenAPI document whose references all lead somewhere and whose operation ids are unique', () => {
+    const text = read('proto/gen/openapi.json');
+    const document: { components: { schemas: Record<string, unknown> } } = JSON.parse(text);
+    const references = [...text.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(references.length).toBeGreaterThan(100);
+    expect(references.filter((name) => !(name in document.components.schemas))).toEqual([]);
+    const ids = [...text.matchAll(/"operationId": "([^"]+)"/g)].map((match) => match[1]);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('put every published route into OpenAPI, and nothing internal', () => {
+    const document: { paths: Record<string, Record<string, unknown>> } = JSON.parse(read('proto/gen/openapi.json'));
+    const documented = Object.entries(document.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`));
+    const served = model.services
+      .filter((service) => service.audience !== 'internal')
+      .flatMap((service) => service.rpcs.flatMap((rpc) => rpc.routes.map(({ route, jsonPath }) => `${route.verb} ${jsonPath}`)));
+    expect(documented.sort()).toEqual(served.sort());
+  });
+
+  it('describe every rpc, field, message and enum value', () => {
+    const silent = [
+      ...model.services.flatMap((service) => service.rpcs.filter((rpc) => rpc.comment === '').map((rpc) => rpc.id)),
+      ...model.messages.flatMap((message) => message.fields.filter((field) => field.comment === '').map((field) => `${message.typeName}.${field.name}`)),
+      ...model.enums.flatMap((desc) => desc.values.filter((value) => value.comment === '').map((value) => `${desc.typeName}.${value.name}`)),
+    ];
+    expect(silent).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findBaseline } from './baseline.ts';
+import { buildModel } from './build-model.ts';
+import { loadImage } from './image.ts';
+import { lint } from './lint.ts';
+import { printSurface } from './print-surface.ts';
+import { createFixtureWorkspace, type Workspace } from './testdata/workspace.ts';
+
+const PROTO = 'proto/svc/widgets/v1/widgets.proto';
+
+let workspace: Workspace;
+
+function git(...args: string[]): void {
+  execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@localhost', ...args], { cwd: workspace.root, stdio: 'ignore' });
+}
+
+function edit(path: string, from: string, to: string): void {
+  const text = readFileSync(join(workspace.root, path), 'utf8');
+  expect(text).toContain(from);
+  workspace.write(path, text.replace(from, to));
+}
+
+/** The fixture contracts, committed with their surface and tagged as released. */
+beforeEach(async () => {
+  workspace = createFixtureWorkspace();
+  workspace.write('.gitignore', 'third_party/\n');
+  workspace.write('proto/gen/surface.json', printSurface(buildModel(await loadImage(workspace.root))));
+  git('init', '-q', '-b', 'main');
+  git('add', '.');
+  git('commit', '-q', '-m', 'release');
+  git('tag', 'v1.0.0');
+});
+afterEach(() => workspace.remove());
+
+function released() {
+  return findBaseline(workspace.root);
+}
+
+describe('lint()', () => {
+  it('finds nothing when nothing changed', async () => {
+    expect(released()?.name).toBe('v1.0.0');
+    expect(await lint(workspace.root, released())).toEqual([]);
+  });
+
+  it('reports what buf lint finds: a missing comment, an impossible rule', async () => {
+    edit(PROTO, '  // Colour.\n', '');
+    edit(PROTO, 'in: ["red", "green"]', 'min_len: 30 max_len: 20');
+    const findings = (await lint(workspace.root, undefined)).join('\n');
+    expect(findings).toContain('Field "colour" should have a non-empty comment for documentation');
+    expect(findings).toMatch(/min_len/);
+  });
+
+  it('reports a renamed field as a breaking change of the messages', async () => {
+    edit(PROTO, 'optional double mass_g = 2;', 'optional double weight_g = 2;');
+    const findings = await lint(workspace.root, released());
+    expect(findings).toContainEqual(expect.stringContaining('breaks the messages of v1.0.0:'));
+    expect(findings).toContain('breaks the surface of v1.0.0: svc.widgets.v1.Size.massG: was removed');
+  });
+
+  it('reports a moved path and a renamed method, which buf does not see', async () => {
+    edit(PROTO, 'get: "/teams/{team_id}/widgets"', 'get: "/teams/{team_id}/gadgets"');
+    edit(PROTO, 'command: "show"', 'command: "print"');
+    expect(await lint(workspace.root, released())).toEqual([
+      'breaks the surface of v1.0.0: svc.widgets.v1.WidgetsService/Get: the command was "svc widgets show", is "svc widgets print"',
+      'breaks the surface of v1.0.0: svc.widgets.v1.WidgetsService/List: the route GET /teams/{teamId}/widgets was removed',
+    ]);
+  });
+});
+
+describe('findBaseline()', () => {
+  it('prefers a wanted revision, then origin/main, then the newest release tag', () => {
+    expect(findBaseline(workspace.root, 'HEAD')?.name).toBe('HEAD');
+    git('update-ref', 'refs/remotes/origin/main', 'HEAD');
+    expect(findBaseline(workspace.root)?.name).toBe('origin/main');
+    git('update-ref', '-d', 'refs/remotes/origin/main');
+    expect(findBaseline(workspace.root)?.name).toBe('v1.0.0');
+    git('tag', '-d', 'v1.0.0');
+    expect(findBaseline(workspace.root)).toBeUndefined();
+  });
+
+  it('refuses a revision that is not there', () => {
+    expect(() => findBaseline(workspace.root, 'nope')).toThrow('baseline "nope" is no commit of');
+  });
+});
