@@ -2,10 +2,10 @@
  * Bundles every program into `<workspace>/dist/`. Runs at `npm ci` (script `prepare`) and before the tests, takes about
  * a second. Types are checked by `npm run check`, not here.
  */
-import { execFileSync } from 'node:child_process';
 import { cp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { build } from 'esbuild';
+import { buildSdk } from './sdk/build.mjs';
 
 const common = {
   bundle: true,
@@ -47,13 +47,7 @@ async function server() {
 /** Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk. */
 const cli = () => program('cli', ['main.ts'], { plugins: [], minify: true, sourcemap: false });
 
-async function sdk() {
-  const options = { ...common, platform: 'neutral', entryPoints: ['sdk/index.ts'], sourcemap: false };
-  await build({ ...options, outfile: 'sdk/dist/index.js' });
-  await build({ ...options, format: 'cjs', outfile: 'sdk/dist/index.cjs' });
-  if (!process.argv.includes('--types')) return;
-  execFileSync('npx', ['tsc', '-p', 'sdk/tsconfig.build.json'], { stdio: 'inherit' });
-}
+const sdk = () => buildSdk({ types: process.argv.includes('--types') });
 
 for (const workspace of ['server', 'gateway', 'runner', 'cli', 'sdk'])
   await rm(`${workspace}/dist`, { recursive: true, force: true });
