@@ -41,7 +41,10 @@ export async function withCheckout<T>(
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'));
   try {
-    const archive = execFileSync('git', ['archive', commit, '--', ...paths], { cwd: root, maxBuffer: 256 << 20 });
+    const archive = execFileSync('git', ['archive', commit, '--', ...paths], {
+      cwd: root,
+      maxBuffer: 256 << 20,
+    });
     execFileSync('tar', ['-x', '-C', folder], { input: archive });
     return await use(folder);
   } finally {
@@ -51,7 +54,12 @@ export async function withCheckout<T>(
 
 function git(root: string, ...args: string[]): string | undefined {
   try {
-    return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 64 << 20 }).trimEnd();
+    return execFileSync('git', args, {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      maxBuffer: 64 << 20,
+    }).trimEnd();
   } catch {
     return undefined; // No git, no such revision or no such file: there is nothing to compare with.
   }

@@ -13,7 +13,7 @@ import type { Problems } from './contract-error.ts';
 import { enumValueJson } from './enum-json.ts';
 import { rulesOf } from './field-rules.ts';
 import type { EnumModel, FieldModel, FieldType, MessageModel } from './model.ts';
-import type { OptionReader } from './options.ts';
+import type { FieldOption, OptionReader } from './options.ts';
 
 export interface MessageBuilder {
   message(desc: DescMessage): MessageModel;
@@ -85,75 +85,89 @@ export function createMessageBuilder(
   const enumOf = (desc: DescEnum): EnumModel => {
     const known = enums.get(desc.typeName);
     if (known) return known;
-    const values = desc.values
-      .filter((value) => !(value.number === 0 && value.name.endsWith('_UNSPECIFIED')))
-      .map((value) => ({
-        name: value.name,
-        json: enumValueJson(value.name, desc.name, options.value(value).name),
-        number: value.number,
-        comment: commentOf(value),
-      }));
-    for (const [index, value] of values.entries()) {
-      const twin = values.findIndex((other) => other.json === value.json);
-      if (twin !== index) {
-        problems.add(desc.typeName, `${values[twin]?.name} and ${value.name} are both spelled "${value.json}" in JSON`);
-      }
-    }
-    const model: EnumModel = {
-      desc,
-      typeName: desc.typeName,
-      name: joinedName(desc),
-      package: desc.file.proto.package,
-      comment: commentOf(desc),
-      values,
-    };
+    const model = buildEnum(desc, options, problems);
     enums.set(desc.typeName, model);
     return model;
   };
 
   const typeOf = (desc: DescField): FieldType => {
     if (desc.enum) return { kind: 'enum', enum: enumOf(desc.enum) };
-    if (desc.message) return WELL_KNOWN[desc.message.typeName] ?? { kind: 'message', message: message(desc.message) };
+    if (desc.message)
+      return WELL_KNOWN[desc.message.typeName] ?? { kind: 'message', message: message(desc.message) };
     return SCALAR_TYPES[desc.scalar];
   };
 
-  const field = (desc: DescField): FieldModel => {
-    const option = options.field(desc);
-    const behaviors = behaviorsOf(desc);
-    const rules = hasOption(desc, validateRules) ? getOption(desc, validateRules) : undefined;
-    const required = behaviors.includes(BEHAVIOR_REQUIRED) || (rules?.required ?? false);
-    const optional = desc.proto.proto3Optional || desc.oneof !== undefined;
-    return {
-      desc,
-      name: desc.name,
-      json: desc.jsonName,
-      local: desc.localName,
-      comment: commentOf(desc),
-      type: typeOf(desc),
-      repeated: desc.fieldKind === 'list',
-      map: desc.fieldKind === 'map',
-      optional,
-      ...(desc.oneof !== undefined && { oneof: desc.oneof.name }),
-      required,
-      present: required || !optional,
-      outputOnly: behaviors.includes(BEHAVIOR_OUTPUT_ONLY),
-      sensitive: option.sensitive ?? false,
-      rules: rulesOf(desc, rules),
-      cli: {
-        ...(option.flag !== undefined && { flag: option.flag }),
-        ...(option.short !== undefined && { short: option.short }),
-        ...(option.placeholder !== undefined && { placeholder: option.placeholder }),
-        ...(option.cliFormat !== undefined && { format: option.cliFormat }),
-        hidden: option.hidden ?? false,
-        rest: option.rest ?? false,
-      },
-    };
-  };
+  const field = (desc: DescField): FieldModel =>
+    buildField(desc, typeOf(desc), options.field(desc), behaviorsOf(desc));
 
   return {
     message,
     enum: enumOf,
     all: () => ({ messages: sorted(messages), enums: sorted(enums) }),
+  };
+}
+
+function buildEnum(desc: DescEnum, options: OptionReader, problems: Problems): EnumModel {
+  const values = desc.values
+    .filter((value) => !(value.number === 0 && value.name.endsWith('_UNSPECIFIED')))
+    .map((value) => ({
+      name: value.name,
+      json: enumValueJson(value.name, desc.name, options.value(value).name),
+      number: value.number,
+      comment: commentOf(value),
+    }));
+  for (const [index, value] of values.entries()) {
+    const twin = values.findIndex((other) => other.json === value.json);
+    if (twin !== index) {
+      problems.add(
+        desc.typeName,
+        `${values[twin]?.name} and ${value.name} are both spelled "${value.json}" in JSON`,
+      );
+    }
+  }
+  return {
+    desc,
+    typeName: desc.typeName,
+    name: joinedName(desc),
+    package: desc.file.proto.package,
+    comment: commentOf(desc),
+    values,
+  };
+}
+
+function buildField(
+  desc: DescField,
+  type: FieldType,
+  option: FieldOption,
+  behaviors: readonly number[],
+): FieldModel {
+  const rules = hasOption(desc, validateRules) ? getOption(desc, validateRules) : undefined;
+  const required = behaviors.includes(BEHAVIOR_REQUIRED) || (rules?.required ?? false);
+  const optional = desc.proto.proto3Optional || desc.oneof !== undefined;
+  return {
+    desc,
+    name: desc.name,
+    json: desc.jsonName,
+    local: desc.localName,
+    comment: commentOf(desc),
+    type,
+    repeated: desc.fieldKind === 'list',
+    map: desc.fieldKind === 'map',
+    optional,
+    ...(desc.oneof !== undefined && { oneof: desc.oneof.name }),
+    required,
+    present: required || !optional,
+    outputOnly: behaviors.includes(BEHAVIOR_OUTPUT_ONLY),
+    sensitive: option.sensitive ?? false,
+    rules: rulesOf(desc, rules),
+    cli: {
+      ...(option.flag !== undefined && { flag: option.flag }),
+      ...(option.short !== undefined && { short: option.short }),
+      ...(option.placeholder !== undefined && { placeholder: option.placeholder }),
+      ...(option.cliFormat !== undefined && { format: option.cliFormat }),
+      hidden: option.hidden ?? false,
+      rest: option.rest ?? false,
+    },
   };
 }
 

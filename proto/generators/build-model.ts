@@ -30,7 +30,12 @@ import type {
   ServiceModel,
   Stability,
 } from './model.ts';
-import { type OperationOption, type OptionReader, type ResourceOption, createOptionReader } from './options.ts';
+import {
+  type OperationOption,
+  type OptionReader,
+  type ResourceOption,
+  createOptionReader,
+} from './options.ts';
 
 const AUDIENCES = ['public', 'runner', 'internal'] as const satisfies readonly Audience[];
 const AUTHS = [
@@ -93,7 +98,9 @@ function behaviorReader(registry: FileRegistry): (desc: DescField) => readonly n
 function scopeSpelling(registry: FileRegistry, options: OptionReader): ReadonlyMap<string, string> {
   const desc = registry.getEnum('svc.options.v1.Scope');
   const values = (desc?.values ?? []).filter((value) => value.number !== 0);
-  return new Map(values.map((value) => [value.name, enumValueJson(value.name, 'Scope', options.value(value).name)]));
+  return new Map(
+    values.map((value) => [value.name, enumValueJson(value.name, 'Scope', options.value(value).name)]),
+  );
 }
 
 function buildService(context: Context, desc: DescService): ServiceModel | undefined {
@@ -104,7 +111,8 @@ function buildService(context: Context, desc: DescService): ServiceModel | undef
   }
   const audience = oneOf(context, desc.typeName, 'audience', 'AUDIENCE_', resource.audience, AUDIENCES);
   if (!audience) {
-    if (resource.audience === undefined) context.problems.add(desc.typeName, `states no audience; allowed are ${AUDIENCES.join(', ')}`);
+    if (resource.audience === undefined)
+      context.problems.add(desc.typeName, `states no audience; allowed are ${AUDIENCES.join(', ')}`);
     return undefined;
   }
   const rpcs: RpcModel[] = [];
@@ -175,13 +183,11 @@ function buildRpc(
     rateLimit: rateLimitOf(context, id, op.rateLimit),
     stability: oneOf(context, id, 'stability', 'STABILITY_', op.stability, STABILITIES) ?? 'stable',
     destructive: op.destructive ?? false,
-    examples: (op.examples ?? []).map(
-      (example): ExampleModel => ({
-        title: example.title ?? '',
-        ...(example.cli && { cli: example.cli }),
-        ...(example.sdk && { sdk: example.sdk }),
-      }),
-    ),
+    examples: (op.examples ?? []).map((example): ExampleModel => ({
+      title: example.title ?? '',
+      ...(example.cli && { cli: example.cli }),
+      ...(example.sdk && { sdk: example.sdk }),
+    })),
     columns: op.columns ?? [],
     ...(page && { page }),
     ...(stream && { stream }),
@@ -190,7 +196,10 @@ function buildRpc(
     ...(sdk && { sdk }),
   } satisfies RpcModel;
   checkIdempotencyLevel(context, base);
-  const cli = service.cliGroup !== undefined && op.command !== '-' ? buildCliCommand(base, service.cliGroup, op, problems) : undefined;
+  const cli =
+    service.cliGroup !== undefined && op.command !== '-'
+      ? buildCliCommand(base, service.cliGroup, op, problems)
+      : undefined;
   return cli ? { ...base, cli } : base;
 }
 
@@ -199,22 +208,28 @@ function checkIdempotencyLevel(context: Context, rpc: RpcModel): void {
   const verb = rpc.routes[0]?.route.verb;
   if (!verb) return;
   const pure = rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  if (verb === 'GET' && !pure) context.problems.add(rpc.id, 'is a GET without "option idempotency_level = NO_SIDE_EFFECTS"');
-  if (verb !== 'GET' && pure) context.problems.add(rpc.id, `is a ${verb} with idempotency_level NO_SIDE_EFFECTS; only GET has none`);
+  if (verb === 'GET' && !pure)
+    context.problems.add(rpc.id, 'is a GET without "option idempotency_level = NO_SIDE_EFFECTS"');
+  if (verb !== 'GET' && pure)
+    context.problems.add(rpc.id, `is a ${verb} with idempotency_level NO_SIDE_EFFECTS; only GET has none`);
 }
 
 function scopeOf(context: Context, id: string, value: string | number | undefined): string | undefined {
   if (value === undefined || value === 'SCOPE_UNSPECIFIED') return undefined;
   const scope = context.scopeJson.get(String(value));
   if (scope === undefined) {
-    context.problems.add(id, `scope ${value} is not in the list; allowed are ${[...context.scopeJson.keys()].join(', ')}`);
+    context.problems.add(
+      id,
+      `scope ${value} is not in the list; allowed are ${[...context.scopeJson.keys()].join(', ')}`,
+    );
   }
   return scope;
 }
 
 function rateLimitOf(context: Context, id: string, value: string | undefined): RateLimit {
   const known = RATE_LIMITS.find((limit) => limit === (value || 'default'));
-  if (!known) context.problems.add(id, `rate_limit "${value}" is unknown; allowed are ${RATE_LIMITS.join(', ')}`);
+  if (!known)
+    context.problems.add(id, `rate_limit "${value}" is unknown; allowed are ${RATE_LIMITS.join(', ')}`);
   return known ?? 'default';
 }
 
@@ -228,18 +243,26 @@ function pageOf(
   const { problems } = context;
   const items = response.fields.find((field) => field.name === page.items);
   if (!items || !items.repeated) {
-    problems.add(id, `page.items "${page.items ?? ''}" is no repeated field of ${response.typeName}; ${fieldList(response)}`);
+    problems.add(
+      id,
+      `page.items "${page.items ?? ''}" is no repeated field of ${response.typeName}; ${fieldList(response)}`,
+    );
   }
   const has = (message: MessageModel, name: string, kind: string) =>
     message.fields.some((field) => field.name === name && field.type.kind === kind && field.optional);
-  if (!has(request, 'limit', 'integer')) problems.add(id, `is paged, but ${request.typeName} has no "optional uint32 limit"`);
-  if (!has(request, 'cursor', 'string')) problems.add(id, `is paged, but ${request.typeName} has no "optional string cursor"`);
+  if (!has(request, 'limit', 'integer'))
+    problems.add(id, `is paged, but ${request.typeName} has no "optional uint32 limit"`);
+  if (!has(request, 'cursor', 'string'))
+    problems.add(id, `is paged, but ${request.typeName} has no "optional string cursor"`);
   if (!has(response, 'next_cursor', 'string')) {
     problems.add(id, `is paged, but ${response.typeName} has no "optional string next_cursor"`);
   }
   const { defaultLimit = 0, maxLimit = 0 } = page;
   if (defaultLimit < 1 || maxLimit < defaultLimit) {
-    problems.add(id, `page limits are ${defaultLimit} (default) and ${maxLimit} (max); needed is 1 ≤ default ≤ max`);
+    problems.add(
+      id,
+      `page limits are ${defaultLimit} (default) and ${maxLimit} (max); needed is 1 ≤ default ≤ max`,
+    );
   }
   return items ? { items, defaultLimit, maxLimit } : undefined;
 }
@@ -257,14 +280,21 @@ function sdkOf(
   const optional = new Set(op.optionalArgs ?? []);
   const find = (what: string, name: string, message: MessageModel): FieldModel | undefined => {
     const field = message.fields.find((candidate) => candidate.name === name);
-    if (!field) context.problems.add(id, `${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`);
+    if (!field)
+      context.problems.add(
+        id,
+        `${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`,
+      );
     return field;
   };
   const named = (op.args ?? []).flatMap((name) => find('args', name, request) ?? []);
   const fields = op.args && op.args.length > 0 ? named : pathFields;
   for (const name of optional) {
     if (!fields.some((field) => field.name === name)) {
-      context.problems.add(id, `optional_args names "${name}", which is not in args (${fields.map((f) => f.name).join(', ') || 'none'})`);
+      context.problems.add(
+        id,
+        `optional_args names "${name}", which is not in args (${fields.map((f) => f.name).join(', ') || 'none'})`,
+      );
     }
   }
   const returns = op.sdkReturns ? find('sdk_returns', op.sdkReturns, response) : undefined;
@@ -287,12 +317,18 @@ function fieldOption<K extends 'idField' | 'resumeField'>(
 ): { [P in K]?: FieldModel } {
   if (!name) return {};
   const field = message.fields.find((candidate) => candidate.name === name);
-  if (!field) context.problems.add(id, `${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`);
+  if (!field)
+    context.problems.add(
+      id,
+      `${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`,
+    );
   return (field ? { [key]: field } : {}) as { [P in K]?: FieldModel };
 }
 
 export function fieldList(message: MessageModel): string {
-  return message.fields.length > 0 ? `it has ${message.fields.map((field) => field.name).join(', ')}` : 'it has no fields';
+  return message.fields.length > 0
+    ? `it has ${message.fields.map((field) => field.name).join(', ')}`
+    : 'it has no fields';
 }
 
 /** The word for an enum value in an option; unset and UNSPECIFIED are `undefined`, a number without a name is a problem. */
@@ -305,7 +341,9 @@ function oneOf<T extends string>(
   allowed: readonly T[],
 ): T | undefined {
   if (value === undefined || value === `${prefix}UNSPECIFIED`) return undefined;
-  const word = String(value).startsWith(prefix) ? String(value).slice(prefix.length).toLowerCase() : String(value);
+  const word = String(value).startsWith(prefix)
+    ? String(value).slice(prefix.length).toLowerCase()
+    : String(value);
   const known = allowed.find((candidate) => candidate === word);
   if (!known) context.problems.add(at, `${what} ${value} is unknown; allowed are ${allowed.join(', ')}`);
   return known;

@@ -15,7 +15,8 @@ export function buildRoutes(
   if (!rule) return [];
   const rules = [rule, ...(rule.additionalBindings ?? [])];
   return rules.flatMap((binding, index) => {
-    if (index > 0 && binding.additionalBindings) problems.add(id, 'has additional_bindings inside additional_bindings');
+    if (index > 0 && binding.additionalBindings)
+      problems.add(id, 'has additional_bindings inside additional_bindings');
     return buildRoute(id, binding, request, response, problems) ?? [];
   });
 }
@@ -87,9 +88,17 @@ function verbAndPath(rule: HttpRule): { verb: Verb; path: string } | undefined {
   return undefined;
 }
 
-function pathField(id: string, path: string, request: MessageModel, problems: Problems): FieldModel | undefined {
+function pathField(
+  id: string,
+  path: string,
+  request: MessageModel,
+  problems: Problems,
+): FieldModel | undefined {
   if (path.includes('.')) {
-    problems.add(id, `path variable {${path}} is nested; only fields of ${request.typeName} itself are allowed`);
+    problems.add(
+      id,
+      `path variable {${path}} is nested; only fields of ${request.typeName} itself are allowed`,
+    );
     return undefined;
   }
   const field = request.fields.find((candidate) => candidate.name === path);
@@ -101,7 +110,10 @@ function pathField(id: string, path: string, request: MessageModel, problems: Pr
   const scalar = ['string', 'integer', 'enum', 'boolean'].includes(field.type.kind);
   if (field.repeated || field.map || !scalar) {
     const what = field.repeated ? 'repeated' : field.map ? 'a map' : `a ${field.type.kind}`;
-    problems.add(id, `path variable {${path}} is ${what}; allowed are singular strings, integers, booleans and enums`);
+    problems.add(
+      id,
+      `path variable {${path}} is ${what}; allowed are singular strings, integers, booleans and enums`,
+    );
   }
   if (field.optional) problems.add(id, `path variable {${path}} is optional; a path always has it`);
   return field;
@@ -122,7 +134,10 @@ function bodyOf(
   if (body === '*') return { all: true };
   const field = rest.find((candidate) => candidate.name === body);
   if (!field) {
-    problems.add(id, `body "${body}" is no field of ${request.typeName} outside of its path; allowed are "*", ${rest.map((f) => f.name).join(', ')}`);
+    problems.add(
+      id,
+      `body "${body}" is no field of ${request.typeName} outside of its path; allowed are "*", ${rest.map((f) => f.name).join(', ')}`,
+    );
     return { all: false };
   }
   return { all: false, field };

@@ -6,7 +6,15 @@ import type { Problems } from './contract-error.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 
 /** `then` would make a resource awaitable; the others exist on every object or class. */
-const RESERVED_METHODS: readonly string[] = ['constructor', 'then', 'toString', 'valueOf', 'hasOwnProperty', 'prototype', 'toJSON'];
+const RESERVED_METHODS: readonly string[] = [
+  'constructor',
+  'then',
+  'toString',
+  'valueOf',
+  'hasOwnProperty',
+  'prototype',
+  'toJSON',
+];
 
 /** Words that cannot name a parameter in strict-mode JavaScript, and the names that printed methods use themselves. */
 const RESERVED_ARGS: readonly string[] =
@@ -30,12 +38,16 @@ export function checkModel(model: Model, problems: Problems): void {
 function checkService(service: ServiceModel, problems: Problems): void {
   const { typeName: at, audience, sdk, cliGroup } = service;
   if (service.summary === '') problems.add(at, 'has no summary in (svc.options.v1.resource)');
-  if (sdk && !LOWER_CAMEL.test(sdk.property)) problems.add(at, `sdk name "${sdk.property}" is not lowerCamel, such as "apiKeys"`);
+  if (sdk && !LOWER_CAMEL.test(sdk.property))
+    problems.add(at, `sdk name "${sdk.property}" is not lowerCamel, such as "apiKeys"`);
   if (cliGroup !== undefined && !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(cliGroup)) {
     problems.add(at, `cli group "${cliGroup}" is not kebab-case, such as "keys"`);
   }
   if (audience !== 'public' && (sdk || cliGroup !== undefined)) {
-    problems.add(at, `has an sdk or cli name, but its audience is ${audience}; only public services have them`);
+    problems.add(
+      at,
+      `has an sdk or cli name, but its audience is ${audience}; only public services have them`,
+    );
   }
 }
 
@@ -50,9 +62,13 @@ function checkRpc(rpc: RpcModel, problems: Problems): void {
   checkColumns(rpc, problems);
   checkExamples(rpc, problems);
   if (rpc.feature !== undefined && !FEATURE.test(rpc.feature)) {
-    problems.add(rpc.id, `feature "${rpc.feature}" is no feature key, such as "host.runners"; "-" means none`);
+    problems.add(
+      rpc.id,
+      `feature "${rpc.feature}" is no feature key, such as "host.runners"; "-" means none`,
+    );
   }
-  if (rpc.timeoutMs > TIMEOUT_MS_MAX) problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
+  if (rpc.timeoutMs > TIMEOUT_MS_MAX)
+    problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
 }
 
 function checkAudience(rpc: RpcModel, problems: Problems): void {
@@ -69,13 +85,19 @@ function checkAudience(rpc: RpcModel, problems: Problems): void {
     internal: ['internal'],
   }[audience];
   if (!allowed.includes(rpc.auth)) {
-    problems.add(rpc.id, `auth ${rpc.auth} does not go with audience ${audience}; allowed are ${allowed.join(', ')}`);
+    problems.add(
+      rpc.id,
+      `auth ${rpc.auth} does not go with audience ${audience}; allowed are ${allowed.join(', ')}`,
+    );
   }
 }
 
 function checkAuth(rpc: RpcModel, problems: Problems): void {
   if ((rpc.scope !== undefined || rpc.role) && !['required', 'session', 'staff'].includes(rpc.auth)) {
-    problems.add(rpc.id, `has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`);
+    problems.add(
+      rpc.id,
+      `has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`,
+    );
   }
   if (rpc.auth === 'staff' && rpc.scope !== undefined && rpc.scope !== 'staff') {
     problems.add(rpc.id, `is for staff, but needs the scope ${rpc.scope}; allowed are staff and none`);
@@ -85,7 +107,8 @@ function checkAuth(rpc: RpcModel, problems: Problems): void {
 function checkEffect(rpc: RpcModel, problems: Problems): void {
   const verb = rpc.routes[0]?.route.verb;
   if (verb === undefined) return;
-  if (verb === 'GET' && rpc.idempotency) problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
+  if (verb === 'GET' && rpc.idempotency)
+    problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
   if (verb !== 'GET' && !rpc.idempotency) {
     problems.add(rpc.id, `is a ${verb} without an idempotency; allowed are keyed, statement, natural, none`);
   }
@@ -93,11 +116,13 @@ function checkEffect(rpc: RpcModel, problems: Problems): void {
 
 function checkStatus(rpc: RpcModel, problems: Problems): void {
   const { successStatus: status, response } = rpc;
-  if (status < 200 || status > 299) problems.add(rpc.id, `success_status is ${status}; allowed are 200 to 299`);
+  if (status < 200 || status > 299)
+    problems.add(rpc.id, `success_status is ${status}; allowed are 200 to 299`);
   if (status === 204 && response.fields.length > 0) {
     problems.add(rpc.id, `success_status is 204 (no content), but ${response.typeName} has fields`);
   }
-  if (rpc.serverStreaming && status !== 200) problems.add(rpc.id, `is a stream with success_status ${status}; streams answer 200`);
+  if (rpc.serverStreaming && status !== 200)
+    problems.add(rpc.id, `is a stream with success_status ${status}; streams answer 200`);
 }
 
 function checkStreaming(rpc: RpcModel, problems: Problems): void {
@@ -105,7 +130,8 @@ function checkStreaming(rpc: RpcModel, problems: Problems): void {
   if (kind === 'client_streaming' || kind === 'bidi_streaming') {
     problems.add(rpc.id, `is ${kind.replace('_', ' ')}; allowed are unary and server streaming`);
   }
-  if (rpc.stream && !rpc.serverStreaming) problems.add(rpc.id, 'has the option stream, but its response is no stream');
+  if (rpc.stream && !rpc.serverStreaming)
+    problems.add(rpc.id, 'has the option stream, but its response is no stream');
   if (rpc.serverStreaming && rpc.page) problems.add(rpc.id, 'is a stream and paged; it can be one of them');
   if (rpc.serverStreaming && (rpc.routes[0]?.route.verb ?? 'GET') !== 'GET') {
     problems.add(rpc.id, `is a stream behind ${rpc.routes[0]?.route.verb}; event streams are read with GET`);
@@ -122,30 +148,50 @@ function checkList(rpc: RpcModel, problems: Problems): void {
   if (rpc.page && rpc.routes[0]?.route.verb !== 'GET') {
     problems.add(rpc.id, 'is paged, but not a GET; limit and cursor belong into the query');
   }
-  if (/^List([A-Z]|$)/.test(rpc.name) && rpc.service.audience === 'public' && !rpc.page && !rpc.sdk?.returns) {
+  if (
+    /^List([A-Z]|$)/.test(rpc.name) &&
+    rpc.service.audience === 'public' &&
+    !rpc.page &&
+    !rpc.sdk?.returns
+  ) {
     const lists = rpc.response.fields.filter((field) => field.repeated).map((field) => `"${field.name}"`);
-    problems.add(rpc.id, `is a list without page and without sdk_returns; give it one of them (lists of its response: ${lists.join(', ') || 'none'})`);
+    problems.add(
+      rpc.id,
+      `is a list without page and without sdk_returns; give it one of them (lists of its response: ${lists.join(', ') || 'none'})`,
+    );
   }
-  if (rpc.page && rpc.sdk?.returns) problems.add(rpc.id, 'has page and sdk_returns; a paged list returns its items anyway');
+  if (rpc.page && rpc.sdk?.returns)
+    problems.add(rpc.id, 'has page and sdk_returns; a paged list returns its items anyway');
 }
 
 function checkSdk(rpc: RpcModel, problems: Problems): void {
   const { sdk } = rpc;
   if (!sdk) return;
-  if (!LOWER_CAMEL.test(sdk.name)) problems.add(rpc.id, `sdk name "${sdk.name}" is not lowerCamel, such as "listPage"`);
+  if (!LOWER_CAMEL.test(sdk.name))
+    problems.add(rpc.id, `sdk name "${sdk.name}" is not lowerCamel, such as "listPage"`);
   if (RESERVED_METHODS.includes(sdk.name)) {
     problems.add(rpc.id, `sdk name "${sdk.name}" is reserved in JavaScript classes; choose another`);
   }
   let optionalSeen: FieldModel | undefined;
   for (const { field, optional } of sdk.args) {
-    if (RESERVED_ARGS.includes(field.json)) problems.add(rpc.id, `argument "${field.json}" is a reserved word; rename the field or take it out of args`);
-    if (optional && field.required) problems.add(rpc.id, `argument "${field.name}" is in optional_args, but the field is required`);
+    if (RESERVED_ARGS.includes(field.json))
+      problems.add(
+        rpc.id,
+        `argument "${field.json}" is a reserved word; rename the field or take it out of args`,
+      );
+    if (optional && field.required)
+      problems.add(rpc.id, `argument "${field.name}" is in optional_args, but the field is required`);
     if (!optional && optionalSeen) {
-      problems.add(rpc.id, `argument "${field.name}" must be given, but comes after the optional "${optionalSeen.name}"`);
+      problems.add(
+        rpc.id,
+        `argument "${field.name}" must be given, but comes after the optional "${optionalSeen.name}"`,
+      );
     }
     if (optional) optionalSeen ??= field;
   }
-  const twice = sdk.args.find(({ field }, index) => sdk.args.findIndex((other) => other.field === field) !== index);
+  const twice = sdk.args.find(
+    ({ field }, index) => sdk.args.findIndex((other) => other.field === field) !== index,
+  );
   if (twice) problems.add(rpc.id, `args name "${twice.field.name}" twice`);
   if (rpc.response.fields.some((field) => field.type.kind === 'httpBody')) {
     problems.add(rpc.id, 'answers google.api.HttpBody inside a message; only a whole response may be one');
@@ -159,7 +205,8 @@ function checkColumns(rpc: RpcModel, problems: Problems): void {
   const item = list?.type.kind === 'message' ? list.type.message : rpc.response;
   for (const column of columns) {
     const message = columnTarget(item, column.split('.'));
-    if (message !== undefined) problems.add(rpc.id, `column "${column}" is not in ${item.typeName}: ${message}`);
+    if (message !== undefined)
+      problems.add(rpc.id, `column "${column}" is not in ${item.typeName}: ${message}`);
   }
 }
 
@@ -167,8 +214,10 @@ function checkColumns(rpc: RpcModel, problems: Problems): void {
 function columnTarget(message: MessageModel, path: readonly string[]): string | undefined {
   const [head = '', ...rest] = path;
   const field = message.fields.find((candidate) => candidate.json === head);
-  if (!field) return `${message.typeName} has ${message.fields.map((candidate) => candidate.json).join(', ')}`;
-  if (rest.length === 0 || field.map || field.type.kind === 'struct' || field.type.kind === 'value') return undefined;
+  if (!field)
+    return `${message.typeName} has ${message.fields.map((candidate) => candidate.json).join(', ')}`;
+  if (rest.length === 0 || field.map || field.type.kind === 'struct' || field.type.kind === 'value')
+    return undefined;
   if (field.type.kind !== 'message') return `${head} is a ${field.type.kind}`;
   return columnTarget(field.type.message, rest);
 }
@@ -179,13 +228,19 @@ function checkExamples(rpc: RpcModel, problems: Problems): void {
     if (cli !== undefined) {
       const start = rpc.cli && [rpc.cli.group, ...rpc.cli.words].join(' ');
       if (start === undefined || !`${cli} `.startsWith(`${start} `)) {
-        problems.add(rpc.id, `example "${title}" has the command "${cli}"; it must begin with "${start ?? '(not in the CLI)'}"`);
+        problems.add(
+          rpc.id,
+          `example "${title}" has the command "${cli}"; it must begin with "${start ?? '(not in the CLI)'}"`,
+        );
       }
     }
     if (sdk !== undefined) {
       const start = rpc.sdk && rpc.service.sdk && `${rpc.service.sdk.property}.${rpc.sdk.name}`;
       if (start === undefined || !(sdk.startsWith(`${start}(`) || sdk.startsWith(`${start}Page(`))) {
-        problems.add(rpc.id, `example "${title}" has the call "${sdk}"; it must begin with "${start ?? '(not in the SDK)'}("`);
+        problems.add(
+          rpc.id,
+          `example "${title}" has the call "${sdk}"; it must begin with "${start ?? '(not in the SDK)'}("`,
+        );
       }
     }
   }
@@ -220,10 +275,18 @@ function checkMessages(model: Model, problems: Problems): void {
   }
 }
 
-function checkField(message: MessageModel, field: FieldModel, isPublished: boolean, problems: Problems): void {
+function checkField(
+  message: MessageModel,
+  field: FieldModel,
+  isPublished: boolean,
+  problems: Problems,
+): void {
   const at = `${message.typeName}.${field.name}`;
   if (isPublished && field.type.kind === 'integer' && field.type.wide) {
-    problems.add(at, 'is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string');
+    problems.add(
+      at,
+      'is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
+    );
   }
   const singular = !field.repeated && !field.map;
   if (singular && !field.optional && field.type.kind === 'timestamp' && /\babsent\b/i.test(field.comment)) {

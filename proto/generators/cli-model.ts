@@ -1,6 +1,13 @@
 /** CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their values. */
 import type { Problems } from './contract-error.ts';
-import type { CliCommandModel, CliFieldModel, CliFieldType, FieldModel, MessageModel, RpcModel } from './model.ts';
+import type {
+  CliCommandModel,
+  CliFieldModel,
+  CliFieldType,
+  FieldModel,
+  MessageModel,
+  RpcModel,
+} from './model.ts';
 import type { OperationOption } from './options.ts';
 
 /** Flags of the shell itself; no field may take their names. */
@@ -24,7 +31,12 @@ const GLOBAL_SHORTS: readonly string[] = ['h', 'o', 'V', 'y'];
 const FLAG = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const FORMATS: readonly string[] = ['key=value'];
 
-export function buildCliCommand(rpc: RpcModel, group: string, op: OperationOption, problems: Problems): CliCommandModel {
+export function buildCliCommand(
+  rpc: RpcModel,
+  group: string,
+  op: OperationOption,
+  problems: Problems,
+): CliCommandModel {
   const { request, id } = rpc;
   const usable = request.fields.filter((field) => !field.outputOnly);
   const positionalFields = positionalsOf(rpc, op, problems);
@@ -42,7 +54,8 @@ function wordsOf(rpc: RpcModel, op: OperationOption, problems: Problems): readon
   if (op.command === '.') return [];
   const words = (op.command || kebab(rpc.sdk?.name ?? rpc.name)).split(' ');
   const wrong = words.find((word) => !FLAG.test(word));
-  if (wrong !== undefined) problems.add(rpc.id, `command word "${wrong}" is not kebab-case, such as "request-diagnostics"`);
+  if (wrong !== undefined)
+    problems.add(rpc.id, `command word "${wrong}" is not kebab-case, such as "request-diagnostics"`);
   return words;
 }
 
@@ -57,7 +70,10 @@ function positionalsOf(rpc: RpcModel, op: OperationOption, problems: Problems): 
     const field = rpc.request.fields.find((candidate) => candidate.name === name);
     if (!field) {
       const names = rpc.request.fields.map((candidate) => candidate.name).join(', ') || 'none';
-      problems.add(rpc.id, `command_args names "${name}", which is no field of ${rpc.request.typeName}; allowed are ${names}`);
+      problems.add(
+        rpc.id,
+        `command_args names "${name}", which is no field of ${rpc.request.typeName}; allowed are ${names}`,
+      );
     }
     return field ?? [];
   });
@@ -67,7 +83,13 @@ function positionalsOf(rpc: RpcModel, op: OperationOption, problems: Problems): 
 function flagsOf(field: FieldModel, rpc: RpcModel): CliFieldModel[] {
   const nested = singleMessage(field);
   if (!nested || field.cli.format !== undefined) {
-    return [cliField(field, field.json, rpc.page && field.name === 'limit' ? String(rpc.page.defaultLimit) : undefined)];
+    return [
+      cliField(
+        field,
+        field.json,
+        rpc.page && field.name === 'limit' ? String(rpc.page.defaultLimit) : undefined,
+      ),
+    ];
   }
   const prefix = field.cli.flag ?? kebab(field.json);
   return nested.fields
@@ -132,7 +154,11 @@ function checkFlags(id: string, fields: readonly CliFieldModel[], problems: Prob
   const seen = new Map<string, string>();
   for (const { flag, short, path, format } of fields) {
     if (!FLAG.test(flag)) problems.add(id, `flag "--${flag}" of ${path} is not kebab-case`);
-    if (GLOBAL_FLAGS.includes(flag)) problems.add(id, `flag "--${flag}" of ${path} belongs to every command; name another with (field).flag`);
+    if (GLOBAL_FLAGS.includes(flag))
+      problems.add(
+        id,
+        `flag "--${flag}" of ${path} belongs to every command; name another with (field).flag`,
+      );
     const twin = seen.get(flag);
     if (twin !== undefined) problems.add(id, `fields ${twin} and ${path} both have the flag "--${flag}"`);
     seen.set(flag, path);
@@ -141,12 +167,15 @@ function checkFlags(id: string, fields: readonly CliFieldModel[], problems: Prob
     }
     if (short === undefined) continue;
     if (!/^[A-Za-z]$/.test(short)) problems.add(id, `short flag "${short}" of ${path} is not one letter`);
-    if (GLOBAL_SHORTS.includes(short)) problems.add(id, `short flag "-${short}" of ${path} belongs to every command`);
-    if (seen.has(`-${short}`)) problems.add(id, `fields ${seen.get(`-${short}`)} and ${path} both have the short flag "-${short}"`);
+    if (GLOBAL_SHORTS.includes(short))
+      problems.add(id, `short flag "-${short}" of ${path} belongs to every command`);
+    if (seen.has(`-${short}`))
+      problems.add(id, `fields ${seen.get(`-${short}`)} and ${path} both have the short flag "-${short}"`);
     seen.set(`-${short}`, path);
   }
   const rest = fields.filter((field) => field.rest);
-  if (rest.length > 1) problems.add(id, `fields ${rest.map((field) => field.path).join(' and ')} both take what follows "--"`);
+  if (rest.length > 1)
+    problems.add(id, `fields ${rest.map((field) => field.path).join(' and ')} both take what follows "--"`);
 }
 
 /** `memoryMb` is `memory-mb`. */

@@ -1,5 +1,12 @@
 /** Leading comments of proto elements, which are the API reference: help texts and documentation are made of them. */
-import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
+import type {
+  DescEnum,
+  DescEnumValue,
+  DescField,
+  DescMessage,
+  DescMethod,
+  DescService,
+} from '@bufbuild/protobuf';
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 
 type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService;
@@ -18,12 +25,14 @@ const byFile = new WeakMap<FileDescriptorProto, Map<string, string>>();
 
 /** The comment above the element: lines joined to paragraphs as written, or `''`. */
 export function commentOf(desc: Commented): string {
-  const file = desc.kind === 'field' || desc.kind === 'enum_value' || desc.kind === 'rpc' ? desc.parent.file : desc.file;
+  const file =
+    desc.kind === 'field' || desc.kind === 'enum_value' || desc.kind === 'rpc' ? desc.parent.file : desc.file;
   let comments = byFile.get(file.proto);
   if (!comments) {
     comments = new Map();
     for (const location of file.proto.sourceCodeInfo?.location ?? []) {
-      if (location.leadingComments !== '') comments.set(location.path.join('.'), tidy(location.leadingComments));
+      if (location.leadingComments !== '')
+        comments.set(location.path.join('.'), tidy(location.leadingComments));
     }
     byFile.set(file.proto, comments);
   }

@@ -3,7 +3,9 @@ export class ContractError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`${problems.length} contract ${problems.length === 1 ? 'error' : 'errors'}:\n${problems.map((p) => `  ${p}`).join('\n')}`);
+    super(
+      `${problems.length} contract ${problems.length === 1 ? 'error' : 'errors'}:\n${problems.map((p) => `  ${p}`).join('\n')}`,
+    );
     this.name = 'ContractError';
     this.problems = problems;
   }

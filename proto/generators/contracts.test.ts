@@ -27,7 +27,8 @@ describe('the contracts', () => {
   it('give the files that are committed', () => {
     // OpenAPI holds the version of the product; everything else must be equal to the letter.
     for (const [path, text] of outputs) {
-      if (path !== 'proto/gen/openapi.json') expect(readFileSync(join(REPOSITORY, path), 'utf8') === text, `${path} is fresh`).toBe(true);
+      if (path !== 'proto/gen/openapi.json')
+        expect(readFileSync(join(REPOSITORY, path), 'utf8') === text, `${path} is fresh`).toBe(true);
     }
   });
 
@@ -39,7 +40,9 @@ describe('the contracts', () => {
   it('give an OpenAPI document whose references all lead somewhere and whose operation ids are unique', () => {
     const text = read('proto/gen/openapi.json');
     const document: { components: { schemas: Record<string, unknown> } } = JSON.parse(text);
-    const references = [...text.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1] ?? '');
+    const references = [...text.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map(
+      (match) => match[1] ?? '',
+    );
     expect(references.length).toBeGreaterThan(100);
     expect(references.filter((name) => !(name in document.components.schemas))).toEqual([]);
     const ids = [...text.matchAll(/"operationId": "([^"]+)"/g)].map((match) => match[1]);
@@ -47,19 +50,33 @@ describe('the contracts', () => {
   });
 
   it('put every published route into OpenAPI, and nothing internal', () => {
-    const document: { paths: Record<string, Record<string, unknown>> } = JSON.parse(read('proto/gen/openapi.json'));
-    const documented = Object.entries(document.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`));
+    const document: { paths: Record<string, Record<string, unknown>> } = JSON.parse(
+      read('proto/gen/openapi.json'),
+    );
+    const documented = Object.entries(document.paths).flatMap(([path, verbs]) =>
+      Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`),
+    );
     const served = model.services
       .filter((service) => service.audience !== 'internal')
-      .flatMap((service) => service.rpcs.flatMap((rpc) => rpc.routes.map(({ route, jsonPath }) => `${route.verb} ${jsonPath}`)));
+      .flatMap((service) =>
+        service.rpcs.flatMap((rpc) => rpc.routes.map(({ route, jsonPath }) => `${route.verb} ${jsonPath}`)),
+      );
     expect(documented.sort()).toEqual(served.sort());
   });
 
   it('describe every rpc, field, message and enum value', () => {
     const silent = [
-      ...model.services.flatMap((service) => service.rpcs.filter((rpc) => rpc.comment === '').map((rpc) => rpc.id)),
-      ...model.messages.flatMap((message) => message.fields.filter((field) => field.comment === '').map((field) => `${message.typeName}.${field.name}`)),
-      ...model.enums.flatMap((desc) => desc.values.filter((value) => value.comment === '').map((value) => `${desc.typeName}.${value.name}`)),
+      ...model.services.flatMap((service) =>
+        service.rpcs.filter((rpc) => rpc.comment === '').map((rpc) => rpc.id),
+      ),
+      ...model.messages.flatMap((message) =>
+        message.fields
+          .filter((field) => field.comment === '')
+          .map((field) => `${message.typeName}.${field.name}`),
+      ),
+      ...model.enums.flatMap((desc) =>
+        desc.values.filter((value) => value.comment === '').map((value) => `${desc.typeName}.${value.name}`),
+      ),
     ];
     expect(silent).toEqual([]);
   });

@@ -103,9 +103,8 @@ function numberRules(rules: NumberRules): FieldRules {
   return out;
 }
 
-function positive<K extends 'minLength' | 'maxLength' | 'minItems' | 'maxItems' | 'minProperties' | 'maxProperties'>(
-  key: K,
-  value: bigint,
-): { [P in K]?: number } {
+function positive<
+  K extends 'minLength' | 'maxLength' | 'minItems' | 'maxItems' | 'minProperties' | 'maxProperties',
+>(key: K, value: bigint): { [P in K]?: number } {
   return (value > 0n ? { [key]: Number(value) } : {}) as { [P in K]?: number };
 }

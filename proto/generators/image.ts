@@ -13,7 +13,11 @@ export const BUF = createRequire(import.meta.url).resolve('@bufbuild/buf/bin/buf
 /** Runs buf in `root`; a failure carries what buf printed. */
 export async function buf(root: string, ...args: string[]): Promise<Buffer> {
   try {
-    const { stdout } = await run(process.execPath, [BUF, ...args], { cwd: root, encoding: 'buffer', maxBuffer: 64 << 20 });
+    const { stdout } = await run(process.execPath, [BUF, ...args], {
+      cwd: root,
+      encoding: 'buffer',
+      maxBuffer: 64 << 20,
+    });
     return stdout;
   } catch (error) {
     if (!isExecError(error)) throw error;

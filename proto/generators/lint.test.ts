@@ -14,7 +14,10 @@ const PROTO = 'proto/svc/widgets/v1/widgets.proto';
 let workspace: Workspace;
 
 function git(...args: string[]): void {
-  execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@localhost', ...args], { cwd: workspace.root, stdio: 'ignore' });
+  execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@localhost', ...args], {
+    cwd: workspace.root,
+    stdio: 'ignore',
+  });
 }
 
 function edit(path: string, from: string, to: string): void {

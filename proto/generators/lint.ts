@@ -59,7 +59,9 @@ export async function main(root: string, args: readonly string[]): Promise<numbe
   const baseline = findBaseline(root, args[0]);
   const findings = await lint(root, baseline);
   for (const finding of findings) console.error(finding);
-  const against = baseline ? `no breaking change against ${baseline.name}` : 'nothing to compare with: no origin/main, no release tag';
+  const against = baseline
+    ? `no breaking change against ${baseline.name}`
+    : 'nothing to compare with: no origin/main, no release tag';
   if (findings.length === 0) console.log(`contracts are clean; ${against}`);
   else console.error(`${findings.length} findings in the contracts`);
   return findings.length === 0 ? 0 : 1;

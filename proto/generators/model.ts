@@ -197,7 +197,18 @@ export type FieldType =
   | { readonly kind: 'enum'; readonly enum: EnumModel }
   | { readonly kind: 'message'; readonly message: MessageModel }
   /** Well-known types with a JSON form of their own. */
-  | { readonly kind: 'timestamp' | 'duration' | 'fieldMask' | 'struct' | 'value' | 'list' | 'empty' | 'any' | 'httpBody' };
+  | {
+      readonly kind:
+        | 'timestamp'
+        | 'duration'
+        | 'fieldMask'
+        | 'struct'
+        | 'value'
+        | 'list'
+        | 'empty'
+        | 'any'
+        | 'httpBody';
+    };
 
 /** The rules of buf.validate that JSON Schema can say too; of a repeated field or map, `items` are those of an item. */
 export interface FieldRules {

@@ -29,7 +29,15 @@ export function responsesOf(rpc: RpcModel, route: RouteModel, schemas: Schemas):
   const errors = errorsOf(rpc);
   const entries: [string, JsonObject][] = [[String(rpc.successStatus), successOf(rpc, route, schemas)]];
   for (const [status, codes] of [...errors].sort(([a], [b]) => a - b)) {
-    entries.push([String(status), errorResponse([...codes].sort().map((code) => `\`${code}\``).join(', '))]);
+    entries.push([
+      String(status),
+      errorResponse(
+        [...codes]
+          .sort()
+          .map((code) => `\`${code}\``)
+          .join(', '),
+      ),
+    ]);
   }
   entries.push(['default', errorResponse('Any other error.')]);
   return Object.fromEntries(entries);
@@ -37,10 +45,12 @@ export function responsesOf(rpc: RpcModel, route: RouteModel, schemas: Schemas):
 
 function errorsOf(rpc: RpcModel): Map<number, Set<string>> {
   const errors = new Map<number, Set<string>>();
-  const add = (status: number, code: string) => errors.set(status, (errors.get(status) ?? new Set()).add(code));
+  const add = (status: number, code: string) =>
+    errors.set(status, (errors.get(status) ?? new Set()).add(code));
   for (const match of rpc.comment.matchAll(ANNOUNCED)) add(Number(match[2]), match[1] ?? '');
   if (['optional', 'required', 'session', 'staff'].includes(rpc.auth)) add(401, 'credentials_invalid');
-  if (rpc.auth === 'runner') for (const code of ['signature_invalid', 'clock_skew', 'runner_revoked']) add(401, code);
+  if (rpc.auth === 'runner')
+    for (const code of ['signature_invalid', 'clock_skew', 'runner_revoked']) add(401, code);
   if (rpc.scope !== undefined) add(403, 'scope_missing');
   if (rpc.feature !== undefined) add(403, 'feature_disabled');
   add(429, 'rate_limited');
@@ -57,7 +67,9 @@ function successOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObje
     return { description: 'Done.', ...(rpc.successStatus !== 204 && { content }) };
   }
   const description = route.responseField?.comment || rpc.response.comment || 'Success.';
-  const schema = route.responseField ? schemas.field(route.responseField, 'output') : schemas.message(rpc.response, 'output');
+  const schema = route.responseField
+    ? schemas.field(route.responseField, 'output')
+    : schemas.message(rpc.response, 'output');
   if (!rpc.serverStreaming) return { description, content: { 'application/json': { schema } } };
   return {
     description: `${description} One object for each event (\`data:\` of the event stream, or one line).`,

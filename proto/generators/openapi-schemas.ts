@@ -17,60 +17,28 @@ export interface Schemas {
 }
 
 export function createSchemas(plan: TypePlan): Schemas {
-  const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
-
-  const itemType = (field: FieldModel, direction: Direction): JsonObject => {
-    const { type } = field;
-    switch (type.kind) {
-      case 'string':
-        return { type: 'string', ...(field.sensitive && { format: 'password' }) };
-      case 'bytes':
-        return { type: 'string', contentEncoding: 'base64' };
-      case 'boolean':
-        return { type: 'boolean' };
-      case 'number':
-        return { type: 'number' };
-      case 'integer':
-        if (type.wide) return { type: 'string', pattern: type.unsigned ? '^[0-9]+$' : '^-?[0-9]+$' };
-        return { type: 'integer', ...(type.unsigned ? { minimum: 0 } : { format: 'int32' }) };
-      case 'enum':
-        return reference(type.enum.name);
-      case 'message':
-        return reference(plan.messageName(type.message, direction));
-      case 'timestamp':
-        return { type: 'string', format: 'date-time' };
-      case 'duration':
-        return { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$' };
-      case 'fieldMask':
-        return { type: 'string' };
-      case 'struct':
-      case 'any':
-        return { type: 'object', additionalProperties: true };
-      case 'list':
-        return { type: 'array', items: {} };
-      case 'empty':
-        return { type: 'object', additionalProperties: false };
-      case 'value':
-      case 'httpBody':
-        return {};
-    }
-  };
-
   const fieldSchema = (field: FieldModel, direction: Direction): JsonObject => {
     const { items = {}, ...own } = field.rules;
     const description = field.comment === '' ? {} : { description: field.comment };
     if (field.repeated) {
-      return { type: 'array', items: { ...itemType(field, direction), ...ruleSchema(items) }, ...ruleSchema(own), ...description };
+      return {
+        type: 'array',
+        items: { ...itemType(plan, field, direction), ...ruleSchema(items) },
+        ...ruleSchema(own),
+        ...description,
+      };
     }
     if (field.map) {
-      const values = { ...itemType(field, direction), ...ruleSchema(items) };
+      const values = { ...itemType(plan, field, direction), ...ruleSchema(items) };
       return { type: 'object', additionalProperties: values, ...ruleSchema(own), ...description };
     }
-    return { ...itemType(field, direction), ...ruleSchema(own), ...description };
+    return { ...itemType(plan, field, direction), ...ruleSchema(own), ...description };
   };
 
   const objectSchema = (fields: readonly FieldModel[], direction: Direction): JsonObject => {
-    const required = fields.filter((field) => (direction === 'output' ? field.present : field.required)).map((field) => field.json);
+    const required = fields
+      .filter((field) => (direction === 'output' ? field.present : field.required))
+      .map((field) => field.json);
     return {
       type: 'object',
       ...(required.length > 0 && { required }),
@@ -84,18 +52,68 @@ export function createSchemas(plan: TypePlan): Schemas {
     message: (message, direction) => reference(plan.messageName(message, direction)),
     field: fieldSchema,
     object: objectSchema,
-    components: () => Object.fromEntries(plan.types.map((type) => [type.name, componentOf(type, objectSchema)])),
+    components: () =>
+      Object.fromEntries(plan.types.map((type) => [type.name, componentOf(type, objectSchema)])),
   };
+}
+
+function reference(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function itemType(plan: TypePlan, field: FieldModel, direction: Direction): JsonObject {
+  const { type } = field;
+  switch (type.kind) {
+    case 'string':
+      return { type: 'string', ...(field.sensitive && { format: 'password' }) };
+    case 'bytes':
+      return { type: 'string', contentEncoding: 'base64' };
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'number':
+      return { type: 'number' };
+    case 'integer':
+      if (type.wide) return { type: 'string', pattern: type.unsigned ? '^[0-9]+$' : '^-?[0-9]+$' };
+      return { type: 'integer', ...(type.unsigned ? { minimum: 0 } : { format: 'int32' }) };
+    case 'enum':
+      return reference(type.enum.name);
+    case 'message':
+      return reference(plan.messageName(type.message, direction));
+    case 'timestamp':
+      return { type: 'string', format: 'date-time' };
+    case 'duration':
+      return { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$' };
+    case 'fieldMask':
+      return { type: 'string' };
+    case 'struct':
+    case 'any':
+      return { type: 'object', additionalProperties: true };
+    case 'list':
+      return { type: 'array', items: {} };
+    case 'empty':
+      return { type: 'object', additionalProperties: false };
+    case 'value':
+    case 'httpBody':
+      return {};
+  }
 }
 
 function componentOf(type: TypePlan['types'][number], objectSchema: Schemas['object']): JsonObject {
   if (type.kind === 'enum') {
     const docs = type.enum.values.map((value) => `- \`${value.json}\`: ${value.comment}`).join('\n');
-    return { type: 'string', enum: type.enum.values.map((value) => value.json), description: `${type.enum.comment}\n\n${docs}` };
+    return {
+      type: 'string',
+      enum: type.enum.values.map((value) => value.json),
+      description: `${type.enum.comment}\n\n${docs}`,
+    };
   }
   const fields = type.message.fields.filter((field) => type.direction === 'output' || !field.outputOnly);
   const { type: kind, ...rest } = objectSchema(fields, type.direction);
-  return { type: kind ?? 'object', ...(type.message.comment !== '' && { description: type.message.comment }), ...rest };
+  return {
+    type: kind ?? 'object',
+    ...(type.message.comment !== '' && { description: type.message.comment }),
+    ...rest,
+  };
 }
 
 function ruleSchema(rules: FieldRules): JsonObject {

@@ -41,7 +41,8 @@ export async function generate(root: string): Promise<Outputs> {
 
 function versionOf(root: string): string {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const version = manifest !== null && typeof manifest === 'object' && 'version' in manifest ? manifest.version : undefined;
+  const version =
+    manifest !== null && typeof manifest === 'object' && 'version' in manifest ? manifest.version : undefined;
   if (typeof version !== 'string') throw new Error(`${root}/package.json has no version`);
   return version;
 }
@@ -51,7 +52,9 @@ async function generateMessages(root: string): Promise<Outputs> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-generate-'));
   try {
     await buf(root, 'generate', '-o', folder);
-    return new Map(filesBelow(folder).map((path) => [path, tidyMessages(readFileSync(join(folder, path), 'utf8'))]));
+    return new Map(
+      filesBelow(folder).map((path) => [path, tidyMessages(readFileSync(join(folder, path), 'utf8'))]),
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -20,14 +20,23 @@ describe('parsePathTemplate()', () => {
   });
 
   it('keeps the dots of a nested field for the caller to refuse', () => {
-    expect(parsePathTemplate('/a/{b.c}').segments).toEqual([{ literal: 'a' }, { field: 'b.c', multi: false }]);
+    expect(parsePathTemplate('/a/{b.c}').segments).toEqual([
+      { literal: 'a' },
+      { field: 'b.c', multi: false },
+    ]);
   });
 
   it.each([
     ['/a//b', 'path "/a//b" has an empty segment'],
     ['/a/{b', 'path "/a/{b" has the segment "{b"; allowed are literals, {field}, {field=*} and {field=**}'],
-    ['/a/{B}', 'path "/a/{B}" has the segment "{B}"; allowed are literals, {field}, {field=*} and {field=**}'],
-    ['/a/x{b}', 'path "/a/x{b}" has the segment "x{b}"; allowed are literals, {field}, {field=*} and {field=**}'],
+    [
+      '/a/{B}',
+      'path "/a/{B}" has the segment "{B}"; allowed are literals, {field}, {field=*} and {field=**}',
+    ],
+    [
+      '/a/x{b}',
+      'path "/a/x{b}" has the segment "x{b}"; allowed are literals, {field}, {field=*} and {field=**}',
+    ],
     ['/a/*', 'path "/a/*" has the segment "*"; allowed are literals, {field}, {field=*} and {field=**}'],
     ['/', 'path "/" has an empty segment'],
   ])('refuses %s', (template, message) => {

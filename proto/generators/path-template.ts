@@ -4,7 +4,9 @@
  */
 
 /** One piece between slashes. `field` is the dotted proto path of a request field. */
-export type TemplateSegment = { readonly literal: string } | { readonly field: string; readonly multi: boolean };
+export type TemplateSegment =
+  | { readonly literal: string }
+  | { readonly field: string; readonly multi: boolean };
 
 export interface PathTemplate {
   readonly segments: readonly TemplateSegment[];
@@ -22,7 +24,8 @@ const CUSTOM_VERB = /^[a-z][A-Za-z0-9]*$/;
 /** Parses a template, or throws an Error that says what is wrong and what is allowed. */
 export function parsePathTemplate(template: string): PathTemplate {
   if (!template.startsWith('/')) throw new Error(`path "${template}" must begin with "/"`);
-  if (template.length > 1 && template.endsWith('/')) throw new Error(`path "${template}" must not end with "/"`);
+  if (template.length > 1 && template.endsWith('/'))
+    throw new Error(`path "${template}" must not end with "/"`);
   if (/[\s?#]/.test(template)) throw new Error(`path "${template}" must not hold a space, "?" or "#"`);
   const { path, customVerb } = splitCustomVerb(template);
   if (/\/(\/|$)/.test(path)) throw new Error(`path "${template}" has an empty segment`);
@@ -46,10 +49,13 @@ export function parsePathTemplate(template: string): PathTemplate {
 
 function splitCustomVerb(template: string): { path: string; customVerb?: string } {
   const colon = template.lastIndexOf(':');
-  if (colon === -1 || colon < template.lastIndexOf('}') || colon < template.lastIndexOf('/')) return { path: template };
+  if (colon === -1 || colon < template.lastIndexOf('}') || colon < template.lastIndexOf('/'))
+    return { path: template };
   const customVerb = template.slice(colon + 1);
   if (!CUSTOM_VERB.test(customVerb)) {
-    throw new Error(`path "${template}" has the custom verb ":${customVerb}"; it must be lowerCamel, such as ":cancelAll"`);
+    throw new Error(
+      `path "${template}" has the custom verb ":${customVerb}"; it must be lowerCamel, such as ":cancelAll"`,
+    );
   }
   return { path: template.slice(0, colon), customVerb };
 }
@@ -63,7 +69,9 @@ function parseSegment(template: string, text: string): TemplateSegment {
   if (LITERAL.test(text)) return { literal: text };
   const match = VARIABLE.exec(text);
   if (!match) {
-    throw new Error(`path "${template}" has the segment "${text}"; allowed are literals, {field}, {field=*} and {field=**}`);
+    throw new Error(
+      `path "${template}" has the segment "${text}"; allowed are literals, {field}, {field=*} and {field=**}`,
+    );
   }
   const pattern = match[2] ?? '*';
   if (pattern !== '*' && pattern !== '**') {

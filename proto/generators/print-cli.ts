@@ -15,7 +15,10 @@ export function printCli(model: Model): Map<string, string> {
   }
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, commands] of sorted) commands.sort((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1));
-  const files = sorted.map(([group, commands]): [string, string] => [`cli/gen/${group}.ts`, printGroup(commands)]);
+  const files = sorted.map(([group, commands]): [string, string] => [
+    `cli/gen/${group}.ts`,
+    printGroup(commands),
+  ]);
   return new Map([...files, ['cli/gen/index.ts', printIndex(model, sorted)]]);
 }
 
@@ -37,7 +40,9 @@ function printGroup(commands: readonly Command[]): string {
 
 function printCommand({ rpc, cli }: Command): string {
   const list = rpc.page?.items ?? rpc.sdk?.returns;
-  const examples = rpc.examples.flatMap(({ title, cli: line }) => (line === undefined ? [] : [{ title, cli: line }]));
+  const examples = rpc.examples.flatMap(({ title, cli: line }) =>
+    line === undefined ? [] : [{ title, cli: line }],
+  );
   const secrets = secretPaths(rpc.response);
   const properties: [string, string | undefined][] = [
     ['group', literal(cli.group)],
@@ -95,7 +100,9 @@ function secretPaths(message: MessageModel, prefix = '', seen: readonly MessageM
   const visit = (field: FieldModel): string[] => {
     const path = `${prefix}${field.json}`;
     if (field.sensitive) return [path];
-    return field.type.kind === 'message' ? secretPaths(field.type.message, `${path}.`, [...seen, message]) : [];
+    return field.type.kind === 'message'
+      ? secretPaths(field.type.message, `${path}.`, [...seen, message])
+      : [];
   };
   return message.fields.flatMap(visit);
 }

@@ -21,12 +21,15 @@ const SECURITY_SCHEMES: JsonObject = {
     type: 'apiKey',
     in: 'header',
     name: 'Signature',
-    description: 'HTTP Message Signature (RFC 9421) with the Ed25519 key of the runner, over method, path, digest of the body (RFC 9530), time and nonce.',
+    description:
+      'HTTP Message Signature (RFC 9421) with the Ed25519 key of the runner, over method, path, digest of the body (RFC 9530), time and nonce.',
   },
 };
 
 export function printOpenApi(model: Model, version: string): string {
-  const services = model.services.filter((service) => service.audience !== 'internal' && service.rpcs.length > 0);
+  const services = model.services.filter(
+    (service) => service.audience !== 'internal' && service.rpcs.length > 0,
+  );
   const rpcs = services.flatMap((service) => service.rpcs);
   const plan = planTypes(
     rpcs.map((rpc) => ({
@@ -126,14 +129,22 @@ function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefi
   if (route.route.body !== '*') return undefined;
   const fields = route.bodyFields.filter((field) => !field.outputOnly);
   const required = fields.some((field) => field.required);
-  return { ...(required && { required: true }), content: { 'application/json': { schema: schemas.object(fields, 'input') } } };
+  return {
+    ...(required && { required: true }),
+    content: { 'application/json': { schema: schemas.object(fields, 'input') } },
+  };
 }
 
 // Parameters
 
 function parametersOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject[] {
-  const path = route.pathFields.map((field) => ({ ...parameter('path', field.json, field, schemas), required: true }));
-  const query = route.queryFields.filter((field) => !field.outputOnly).flatMap((field) => queryParameters(field, field.json, schemas));
+  const path = route.pathFields.map((field) => ({
+    ...parameter('path', field.json, field, schemas),
+    required: true,
+  }));
+  const query = route.queryFields
+    .filter((field) => !field.outputOnly)
+    .flatMap((field) => queryParameters(field, field.json, schemas));
   return [...path, ...query, ...headersOf(rpc)];
 }
 
@@ -158,7 +169,8 @@ function headersOf(rpc: RpcModel): JsonObject[] {
     headers.push({
       name: 'Idempotency-Key',
       in: 'header',
-      description: 'Any string of the caller, at most 255 characters; the same for every repetition of the call.',
+      description:
+        'Any string of the caller, at most 255 characters; the same for every repetition of the call.',
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     });
   }

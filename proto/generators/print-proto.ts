@@ -2,7 +2,14 @@
  * Prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services hold, which is all
  * that buf/validate/validate.proto needs; anything else is an error rather than a file that silently lacks a part.
  */
-import { type DescFile, type JsonObject, type JsonValue, createRegistry, toJson } from '@bufbuild/protobuf';
+import {
+  type DescFile,
+  type JsonObject,
+  type JsonValue,
+  type Registry,
+  createRegistry,
+  toJson,
+} from '@bufbuild/protobuf';
 import {
   type DescriptorProto,
   type EnumDescriptorProto,
@@ -35,69 +42,91 @@ const SCALARS: Partial<Record<Type, string>> = {
 export function printProto(file: DescFile): string {
   const { proto } = file;
   if (proto.service.length > 0) throw new Error(`cannot print ${proto.name}: it has services`);
-  const proto3 = proto.syntax === 'proto3';
-  const registry = createRegistry(file);
-  const lines: string[] = [];
-  const put = (depth: number, text: string) => lines.push(text === '' ? '' : `${'  '.repeat(depth)}${text}`);
-
-  const fieldOptions = (field: FieldDescriptorProto): string => {
-    const options = field.options ? (toJson(FieldOptionsSchema, field.options, { registry }) as JsonObject) : {};
-    const parts = Object.entries(options).map(([key, value]) => `${optionName(key)} = ${textValue(value)}`);
-    if (field.defaultValue !== '') throw new Error(`cannot print the default value of ${field.name}`);
-    return parts.length > 0 ? ` [${parts.join(', ')}]` : '';
-  };
-  const putField = (depth: number, field: FieldDescriptorProto, inOneof: boolean) => {
-    const repeated = field.label === Label.REPEATED ? 'repeated ' : '';
-    const label = repeated || (inOneof || (proto3 && !field.proto3Optional) ? '' : 'optional ');
-    put(depth, `${label}${typeName(field)} ${field.name} = ${field.number}${fieldOptions(field)};`);
-  };
-  const putEnum = (depth: number, desc: EnumDescriptorProto) => {
-    put(depth, `enum ${desc.name} {`);
-    for (const value of desc.value) put(depth + 1, `${value.name} = ${value.number};`);
-    // Enum ranges include their end, message ranges do not.
-    for (const { start, end } of desc.reservedRange) put(depth + 1, `reserved ${range(start, end)};`);
-    for (const name of desc.reservedName) put(depth + 1, `reserved ${JSON.stringify(name)};`);
-    put(depth, '}');
-  };
-  const putOneof = (depth: number, desc: DescriptorProto, index: number, members: readonly FieldDescriptorProto[]) => {
-    put(depth, `oneof ${desc.oneofDecl[index]?.name} {`);
-    for (const field of members) putField(depth + 1, field, true);
-    put(depth, '}');
-  };
-  const putMessage = (depth: number, desc: DescriptorProto) => {
-    put(depth, `message ${desc.name} {`);
-    for (const nested of desc.enumType) putEnum(depth + 1, nested);
-    for (const nested of desc.nestedType) putMessage(depth + 1, nested);
-    for (const [index, field] of desc.field.entries()) {
-      if (!Object.hasOwn(field, 'oneofIndex')) {
-        putField(depth + 1, field, false);
-        continue;
-      }
-      // The fields of a oneof stand together; its first one opens it and brings the others.
-      const members = desc.field.filter((other) => Object.hasOwn(other, 'oneofIndex') && other.oneofIndex === field.oneofIndex);
-      if (desc.field.indexOf(members[0] ?? field) === index) putOneof(depth + 1, desc, field.oneofIndex, members);
-    }
-    for (const { start, end } of desc.extensionRange) put(depth + 1, `extensions ${range(start, end - 1)};`);
-    for (const { start, end } of desc.reservedRange) put(depth + 1, `reserved ${range(start, end - 1)};`);
-    for (const name of desc.reservedName) put(depth + 1, `reserved ${JSON.stringify(name)};`);
-    put(depth, '}');
-  };
-
-  put(0, `syntax = "${proto.syntax === '' ? 'proto2' : proto.syntax}";`);
-  put(0, `package ${proto.package};`);
-  for (const path of proto.dependency) put(0, `import "${path}";`);
-  if (proto.options) {
-    const options = toJson(FileOptionsSchema, proto.options, { registry }) as JsonObject;
-    for (const [key, value] of Object.entries(options)) put(0, `option ${optionName(key)} = ${textValue(value)};`);
+  const printer: Printer = { lines: [], proto3: proto.syntax === 'proto3', registry: createRegistry(file) };
+  put(printer, 0, `syntax = "${proto.syntax === '' ? 'proto2' : proto.syntax}";`);
+  put(printer, 0, `package ${proto.package};`);
+  for (const path of proto.dependency) put(printer, 0, `import "${path}";`);
+  const options = proto.options
+    ? toJson(FileOptionsSchema, proto.options, { registry: printer.registry })
+    : {};
+  for (const [key, value] of Object.entries(options as JsonObject)) {
+    put(printer, 0, `option ${optionName(key)} = ${textValue(value)};`);
   }
   for (const extension of proto.extension) {
-    put(0, `extend ${extension.extendee} {`);
-    putField(1, extension, false);
-    put(0, '}');
+    put(printer, 0, `extend ${extension.extendee} {`);
+    putField(printer, 1, extension, false);
+    put(printer, 0, '}');
   }
-  for (const desc of proto.enumType) putEnum(0, desc);
-  for (const desc of proto.messageType) putMessage(0, desc);
-  return `${lines.join('\n')}\n`;
+  for (const desc of proto.enumType) putEnum(printer, 0, desc);
+  for (const desc of proto.messageType) putMessage(printer, 0, desc);
+  return `${printer.lines.join('\n')}\n`;
+}
+
+/** One file while it is printed. */
+interface Printer {
+  readonly lines: string[];
+  readonly proto3: boolean;
+  /** Extensions that options may hold. */
+  readonly registry: Registry;
+}
+
+function put(printer: Printer, depth: number, text: string): void {
+  printer.lines.push(`${'  '.repeat(depth)}${text}`);
+}
+
+function putMessage(printer: Printer, depth: number, desc: DescriptorProto): void {
+  put(printer, depth, `message ${desc.name} {`);
+  for (const nested of desc.enumType) putEnum(printer, depth + 1, nested);
+  for (const nested of desc.nestedType) putMessage(printer, depth + 1, nested);
+  for (const [index, field] of desc.field.entries()) {
+    if (!Object.hasOwn(field, 'oneofIndex')) {
+      putField(printer, depth + 1, field, false);
+      continue;
+    }
+    // The fields of a oneof stand together; its first one opens it and brings the others.
+    const members = desc.field.filter(
+      (other) => Object.hasOwn(other, 'oneofIndex') && other.oneofIndex === field.oneofIndex,
+    );
+    if (members[0] !== field) continue;
+    put(printer, depth + 1, `oneof ${desc.oneofDecl[field.oneofIndex]?.name} {`);
+    for (const member of desc.field.slice(index, index + members.length))
+      putField(printer, depth + 2, member, true);
+    put(printer, depth + 1, '}');
+  }
+  for (const { start, end } of desc.extensionRange)
+    put(printer, depth + 1, `extensions ${range(start, end - 1)};`);
+  for (const { start, end } of desc.reservedRange)
+    put(printer, depth + 1, `reserved ${range(start, end - 1)};`);
+  for (const name of desc.reservedName) put(printer, depth + 1, `reserved ${JSON.stringify(name)};`);
+  put(printer, depth, '}');
+}
+
+function putEnum(printer: Printer, depth: number, desc: EnumDescriptorProto): void {
+  put(printer, depth, `enum ${desc.name} {`);
+  for (const value of desc.value) put(printer, depth + 1, `${value.name} = ${value.number};`);
+  // Enum ranges include their end, message ranges do not.
+  for (const { start, end } of desc.reservedRange) put(printer, depth + 1, `reserved ${range(start, end)};`);
+  for (const name of desc.reservedName) put(printer, depth + 1, `reserved ${JSON.stringify(name)};`);
+  put(printer, depth, '}');
+}
+
+function putField(printer: Printer, depth: number, field: FieldDescriptorProto, inOneof: boolean): void {
+  const repeated = field.label === Label.REPEATED ? 'repeated ' : '';
+  const label = repeated || (inOneof || (printer.proto3 && !field.proto3Optional) ? '' : 'optional ');
+  put(
+    printer,
+    depth,
+    `${label}${typeName(field)} ${field.name} = ${field.number}${fieldOptions(printer, field)};`,
+  );
+}
+
+function fieldOptions({ registry }: Printer, field: FieldDescriptorProto): string {
+  if (field.defaultValue !== '') throw new Error(`cannot print the default value of ${field.name}`);
+  const options = field.options ? toJson(FieldOptionsSchema, field.options, { registry }) : {};
+  const parts = Object.entries(options as JsonObject).map(
+    ([key, value]) => `${optionName(key)} = ${textValue(value)}`,
+  );
+  return parts.length > 0 ? ` [${parts.join(', ')}]` : '';
 }
 
 function typeName(field: FieldDescriptorProto): string {

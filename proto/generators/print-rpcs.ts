@@ -40,7 +40,9 @@ function printRpc(rpc: RpcModel): string {
     timeoutMs: rpc.timeoutMs,
     bodyBytesMax: rpc.bodyBytesMax,
     rateLimit: rpc.rateLimit,
-    ...(page && { page: { items: page.items.local, defaultLimit: page.defaultLimit, maxLimit: page.maxLimit } }),
+    ...(page && {
+      page: { items: page.items.local, defaultLimit: page.defaultLimit, maxLimit: page.maxLimit },
+    }),
     ...(stream && {
       stream: {
         ...(stream.idField && { idField: stream.idField.local }),

@@ -10,9 +10,12 @@ const PAGING_FIELDS: readonly string[] = ['limit', 'cursor'];
 export function printSdk(model: Model): Map<string, string> {
   const plan = planSdk(model);
   const files = new Map<string, string>();
-  for (const service of plan.resources) files.set(`sdk/gen/${fileOf(service)}.ts`, printResource(plan, service));
-  if (plan.types.some((type) => homeOf(plan, type) === COMMON)) files.set(`sdk/gen/${COMMON}.ts`, printCommon(plan));
-  if ([...files.values()].some((text) => text.includes("'./json.ts'"))) files.set('sdk/gen/json.ts', printJson());
+  for (const service of plan.resources)
+    files.set(`sdk/gen/${fileOf(service)}.ts`, printResource(plan, service));
+  if (plan.types.some((type) => homeOf(plan, type) === COMMON))
+    files.set(`sdk/gen/${COMMON}.ts`, printCommon(plan));
+  if ([...files.values()].some((text) => text.includes("'./json.ts'")))
+    files.set('sdk/gen/json.ts', printJson());
   files.set('sdk/gen/index.ts', printIndex(plan, files.has('sdk/gen/json.ts')));
   return files;
 }
@@ -35,7 +38,10 @@ function use(context: FileContext, home: string, name: string): string {
 
 function printImports(context: FileContext): string[] {
   return [...context.imports]
-    .map(([home, names]) => `import type { ${[...names].sort().join(', ')} } from '${home.startsWith('.') ? home : `./${home}.ts`}';`)
+    .map(
+      ([home, names]) =>
+        `import type { ${[...names].sort().join(', ')} } from '${home.startsWith('.') ? home : `./${home}.ts`}';`,
+    )
     .sort();
 }
 
@@ -46,7 +52,9 @@ function printResource(plan: SdkPlan, service: ServiceModel): string {
   use(context, '../core/client.ts', 'Client');
   const methods = rpcs.map((rpc) => printMethods(context, rpc));
   const params = rpcs.flatMap((rpc) => printParams(context, rpc));
-  const types = plan.types.filter((type) => homeOf(plan, type) === context.home).map((type) => printType(context, type));
+  const types = plan.types
+    .filter((type) => homeOf(plan, type) === context.home)
+    .map((type) => printType(context, type));
   const lines = [
     ...docComment('', service.comment),
     `export class ${classOf(service)} {`,
@@ -58,7 +66,14 @@ function printResource(plan: SdkPlan, service: ServiceModel): string {
     ...methods.flatMap((method) => ['', ...method]),
     '}',
   ];
-  return [HEADER, ...printImports(context), '', ...lines, ...[...params, ...types].flatMap((block) => ['', ...block]), ''].join('\n');
+  return [
+    HEADER,
+    ...printImports(context),
+    '',
+    ...lines,
+    ...[...params, ...types].flatMap((block) => ['', ...block]),
+    '',
+  ].join('\n');
 }
 
 // Methods
@@ -74,10 +89,14 @@ function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] 
   const { sdk } = rpc;
   if (!sdk) return [];
   const params = paramFields(rpc, form);
-  const args = sdk.args.map(({ field, optional }) => `${field.json}${optional ? '?' : ''}: ${tsType(context, field, 'input')}`);
+  const args = sdk.args.map(
+    ({ field, optional }) => `${field.json}${optional ? '?' : ''}: ${tsType(context, field, 'input')}`,
+  );
   if (params.length > 0) {
     const optional = params.every((field) => !isRequired(rpc, field));
-    args.push(`params${optional ? '?' : ''}: ${context.plan.paramsName(rpc, form === 'page' ? 'page' : undefined)}`);
+    args.push(
+      `params${optional ? '?' : ''}: ${context.plan.paramsName(rpc, form === 'page' ? 'page' : undefined)}`,
+    );
   }
   args.push('options?: CallOptions');
   const input = [...sdk.args.map(({ field }) => field.json), ...(params.length > 0 ? ['...params'] : [])];
@@ -98,17 +117,24 @@ function resultType(context: FileContext, rpc: RpcModel, form: Form): string {
   if (form === 'list' && item !== undefined) return `${client('PagePromise')}<${item}>`;
   if (isVoid(rpc)) return `${client('ApiPromise')}<void>`;
   const returned = rpc.sdk?.returns ?? rpc.routes[0]?.responseField;
-  const whole = () => use(context, context.plan.homeOf(rpc.response), context.plan.messageName(rpc.response, 'output'));
+  const whole = () =>
+    use(context, context.plan.homeOf(rpc.response), context.plan.messageName(rpc.response, 'output'));
   if (form === 'stream') return `${client('EventStream')}<${whole()}>`;
   if (!returned) return `${client('ApiPromise')}<${whole()}>`;
-  const text = returned.repeated ? `${tsItemType(context, returned, 'output')}[]` : tsType(context, returned, 'output');
+  const text = returned.repeated
+    ? `${tsItemType(context, returned, 'output')}[]`
+    : tsType(context, returned, 'output');
   return `${client('ApiPromise')}<${text}>`;
 }
 
 function methodComment(rpc: RpcModel, form: Form): string {
   const parts = [rpc.comment];
-  if (form === 'list') parts.push('Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.');
-  if (form === 'page') parts.push('One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.');
+  if (form === 'list')
+    parts.push(
+      'Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.',
+    );
+  if (form === 'page')
+    parts.push('One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.');
   const needs = [
     ...(rpc.scope === undefined ? [] : [`scope \`${rpc.scope}\``]),
     ...(rpc.role ? [`role \`${rpc.role}\` on the team`] : []),
@@ -122,7 +148,11 @@ function methodComment(rpc: RpcModel, form: Form): string {
     ...(rpc.stability === 'experimental' ? ['@experimental'] : []),
     ...(rpc.deprecated ? ['@deprecated'] : []),
     ...rpc.examples
-      .filter((example) => example.sdk?.startsWith(`${propertyOf(rpc.service)}.${rpc.sdk?.name}${form === 'page' ? 'Page' : ''}(`))
+      .filter((example) =>
+        example.sdk?.startsWith(
+          `${propertyOf(rpc.service)}.${rpc.sdk?.name}${form === 'page' ? 'Page' : ''}(`,
+        ),
+      )
       .map((example) => `@example ${example.title}\nawait sdk.${example.sdk};`),
   ];
   if (tags.length > 0) parts.push(tags.join('\n'));
@@ -154,7 +184,10 @@ function printParams(context: FileContext, rpc: RpcModel): string[][] {
   if (!rpc.page) return blocks;
   const paging = (rpc.sdk?.params ?? []).filter((field) => PAGING_FIELDS.includes(field.name));
   const base = own.length > 0 ? ` extends ${name()}` : '';
-  return [...blocks, print(`Parameters of ${call.slice(0, -1)}Page\`.`, `export interface ${name('page')}${base}`, paging)];
+  return [
+    ...blocks,
+    print(`Parameters of ${call.slice(0, -1)}Page\`.`, `export interface ${name('page')}${base}`, paging),
+  ];
 }
 
 // Types
@@ -162,9 +195,15 @@ function printParams(context: FileContext, rpc: RpcModel): string[][] {
 function printType(context: FileContext, type: ShownType): string[] {
   if (type.kind === 'enum') {
     const values = type.enum.values.map((value) => quote(value.json));
-    const docs = type.enum.values.map((value) => `- \`${value.json}\`: ${value.comment.replace(/\s*\n\s*/g, ' ')}`);
-    const union = values.length > 6 ? `\n${values.map((value) => `  | ${value}`).join('\n')}` : ` ${values.join(' | ')}`;
-    return [...docComment('', `${type.enum.comment}\n\n${docs.join('\n')}`), `export type ${type.name} =${union};`];
+    const docs = type.enum.values.map(
+      (value) => `- \`${value.json}\`: ${value.comment.replace(/\s*\n\s*/g, ' ')}`,
+    );
+    const union =
+      values.length > 6 ? `\n${values.map((value) => `  | ${value}`).join('\n')}` : ` ${values.join(' | ')}`;
+    return [
+      ...docComment('', `${type.enum.comment}\n\n${docs.join('\n')}`),
+      `export type ${type.name} =${union};`,
+    ];
   }
   const { message, direction } = type;
   const fields = message.fields.filter((field) => direction === 'output' || !field.outputOnly);
@@ -173,15 +212,30 @@ function printType(context: FileContext, type: ShownType): string[] {
     ...docComment('', message.comment),
     `export interface ${type.name} {`,
     ...fields.flatMap((field) =>
-      printProperty(context, field, direction, direction === 'output' ? field.present : field.required, modifier),
+      printProperty(
+        context,
+        field,
+        direction,
+        direction === 'output' ? field.present : field.required,
+        modifier,
+      ),
     ),
     '}',
   ];
 }
 
-function printProperty(context: FileContext, field: FieldModel, direction: Direction, required: boolean, modifier: string): string[] {
+function printProperty(
+  context: FileContext,
+  field: FieldModel,
+  direction: Direction,
+  required: boolean,
+  modifier: string,
+): string[] {
   const type = tsType(context, field, direction);
-  return [...docComment('  ', field.comment), `  ${modifier}${propertyKey(field.json)}${required ? '' : '?'}: ${type};`];
+  return [
+    ...docComment('  ', field.comment),
+    `  ${modifier}${propertyKey(field.json)}${required ? '' : '?'}: ${type};`,
+  ];
 }
 
 function tsType(context: FileContext, field: FieldModel, direction: Direction): string {
@@ -229,7 +283,9 @@ function tsItemType(context: FileContext, field: FieldModel, direction: Directio
 
 function printCommon(plan: SdkPlan): string {
   const context: FileContext = { plan, home: COMMON, imports: new Map() };
-  const types = plan.types.filter((type) => homeOf(plan, type) === COMMON).map((type) => printType(context, type));
+  const types = plan.types
+    .filter((type) => homeOf(plan, type) === COMMON)
+    .map((type) => printType(context, type));
   return [HEADER, ...printImports(context), ...types.flatMap((block) => ['', ...block]), ''].join('\n');
 }
 
@@ -260,14 +316,20 @@ function printIndex(plan: SdkPlan, json: boolean): string {
     }
   }
   if (json) add('json', 'JsonValue');
-  const classes = plan.resources.map((service) => ({ name: classOf(service), file: fileOf(service), property: propertyOf(service) }));
+  const classes = plan.resources.map((service) => ({
+    name: classOf(service),
+    file: fileOf(service),
+    property: propertyOf(service),
+  }));
   return [
     HEADER,
     "import type { Client } from '../core/client.ts';",
     ...classes.map(({ name, file }) => `import { ${name} } from './${file}.ts';`),
     '',
     ...classes.map(({ name, file }) => `export { ${name} } from './${file}.ts';`),
-    ...[...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([file, types]) => `export type { ${types.sort().join(', ')} } from './${file}.ts';`),
+    ...[...names]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([file, types]) => `export type { ${types.sort().join(', ')} } from './${file}.ts';`),
     '',
     '/** Every resource of the API. */',
     'export interface Resources {',

@@ -7,11 +7,19 @@ export function surfaceOf(model: Model): Surface {
   const services = model.services.filter((service) => service.audience !== 'internal');
   const messages = [...publishedMessages(model)];
   const enums = new Set<EnumModel>();
-  for (const { type } of messages.flatMap((message) => message.fields)) if (type.kind === 'enum') enums.add(type.enum);
+  for (const { type } of messages.flatMap((message) => message.fields))
+    if (type.kind === 'enum') enums.add(type.enum);
   return {
-    rpcs: sortedRecord(services.flatMap((service) => service.rpcs.map((rpc): [string, SurfaceRpc] => [rpc.id, surfaceRpc(rpc)]))),
+    rpcs: sortedRecord(
+      services.flatMap((service) =>
+        service.rpcs.map((rpc): [string, SurfaceRpc] => [rpc.id, surfaceRpc(rpc)]),
+      ),
+    ),
     messages: sortedRecord(
-      messages.map((message) => [message.typeName, sortedRecord(message.fields.map((field) => [field.json, surfaceField(field)]))]),
+      messages.map((message) => [
+        message.typeName,
+        sortedRecord(message.fields.map((field) => [field.json, surfaceField(field)])),
+      ]),
     ),
     enums: sortedRecord([...enums].map((desc) => [desc.typeName, desc.values.map((value) => value.json)])),
   };

@@ -6,7 +6,13 @@ import { fileURLToPath } from 'node:url';
 export function runTypeScript(file) {
   const { status } = spawnSync(
     process.execPath,
-    ['--import', 'tsx', '--conditions=source', fileURLToPath(new URL(file, import.meta.url)), ...process.argv.slice(2)],
+    [
+      '--import',
+      'tsx',
+      '--conditions=source',
+      fileURLToPath(new URL(file, import.meta.url)),
+      ...process.argv.slice(2),
+    ],
     { stdio: 'inherit', cwd: fileURLToPath(new URL('../..', import.meta.url)) },
   );
   process.exitCode = status ?? 1;

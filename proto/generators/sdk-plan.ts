@@ -27,7 +27,8 @@ export function planSdk(model: Model): SdkPlan {
     ...planTypes(resources.flatMap(shownBy)),
     resources,
     homeOf: createHomes(resources),
-    paramsName: (rpc, page) => `${classOf(rpc.service)}${upperFirst(rpc.sdk?.name ?? rpc.name)}${page ? 'Page' : ''}Params`,
+    paramsName: (rpc, page) =>
+      `${classOf(rpc.service)}${upperFirst(rpc.sdk?.name ?? rpc.name)}${page ? 'Page' : ''}Params`,
   };
   checkNames(plan);
   return plan;
@@ -68,7 +69,9 @@ function createHomes(resources: readonly ServiceModel[]): (type: MessageModel | 
   const usages = new Map(resources.map((service) => [service, usageOf(shownBy(service))]));
   return (type) => {
     // In the order of the sources: the first service of a package is what the package is about.
-    const candidates = [...(byPackage.get(type.package) ?? [])].sort((a, b) => indexInFile(a) - indexInFile(b));
+    const candidates = [...(byPackage.get(type.package) ?? [])].sort(
+      (a, b) => indexInFile(a) - indexInFile(b),
+    );
     const user = candidates.find((service) => {
       const usage = usages.get(service);
       return 'fields' in type ? usage?.messages.has(type) : usage?.enums.has(type);
@@ -84,18 +87,23 @@ function indexInFile(service: ServiceModel): number {
 
 /** Classes and params share one namespace with the types. */
 function checkNames(plan: SdkPlan): void {
-  const owners = new Map(plan.types.map((type) => [type.name, type.kind === 'enum' ? type.enum.typeName : type.message.typeName]));
+  const owners = new Map(
+    plan.types.map((type) => [type.name, type.kind === 'enum' ? type.enum.typeName : type.message.typeName]),
+  );
   const problems: string[] = [];
   const claim = (name: string, owner: string) => {
     const twin = owners.get(name);
-    if (twin !== undefined) problems.push(`${owner}: has the SDK type name "${name}" of ${twin}; rename one of them`);
+    if (twin !== undefined)
+      problems.push(`${owner}: has the SDK type name "${name}" of ${twin}; rename one of them`);
     owners.set(name, owner);
   };
   for (const service of plan.resources) {
     claim(classOf(service), service.typeName);
     for (const rpc of service.rpcs) if (rpc.sdk) claim(plan.paramsName(rpc), rpc.id);
     if ([COMMON, 'index', 'json'].includes(fileOf(service))) {
-      problems.push(`${service.typeName}: sdk name "${propertyOf(service)}" is the name of a generated file; choose another`);
+      problems.push(
+        `${service.typeName}: sdk name "${propertyOf(service)}" is the name of a generated file; choose another`,
+      );
     }
   }
   if (problems.length > 0) throw new ContractError(problems.sort());

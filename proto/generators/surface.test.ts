@@ -19,9 +19,15 @@ const LIST: SurfaceRpc = {
 const BASE: Surface = {
   rpcs: { 'svc.runners.v1.RunnersService/List': LIST },
   messages: {
-    'svc.runners.v1.ListRequest': { teamId: { type: 'string', required: true }, limit: { type: 'integer', optional: true } },
+    'svc.runners.v1.ListRequest': {
+      teamId: { type: 'string', required: true },
+      limit: { type: 'integer', optional: true },
+    },
     'svc.runners.v1.ListResponse': { runners: { type: 'svc.runners.v1.Runner[]' } },
-    'svc.runners.v1.Runner': { id: { type: 'string' }, health: { type: 'svc.runners.v1.Health', optional: true } },
+    'svc.runners.v1.Runner': {
+      id: { type: 'string' },
+      health: { type: 'svc.runners.v1.Health', optional: true },
+    },
   },
   enums: { 'svc.runners.v1.Health': ['live', 'silent'] },
 };
@@ -40,31 +46,125 @@ const { scope: _scope, ...OPEN } = LIST;
 describe('compareSurfaces() finds a breaking change when', () => {
   it.each<[string, Surface, string]>([
     ['an rpc is gone', { ...BASE, rpcs: {} }, `${ID}: was removed`],
-    ['a path moves', withRpc({ routes: [{ route: 'GET /teams/{teamId}/machines' }] }), `${ID}: the route GET /teams/{teamId}/runners was removed`],
-    ['a body appears', withRpc({ routes: [{ route: 'GET /teams/{teamId}/runners', body: '*' }] }), `${ID}: the body of GET /teams/{teamId}/runners was [null,null], is ["*",null]`],
+    [
+      'a path moves',
+      withRpc({ routes: [{ route: 'GET /teams/{teamId}/machines' }] }),
+      `${ID}: the route GET /teams/{teamId}/runners was removed`,
+    ],
+    [
+      'a body appears',
+      withRpc({ routes: [{ route: 'GET /teams/{teamId}/runners', body: '*' }] }),
+      `${ID}: the body of GET /teams/{teamId}/runners was [null,null], is ["*",null]`,
+    ],
     ['the success status changes', withRpc({ status: 202 }), `${ID}: the success status was 200, is 202`],
     ['an answer becomes a stream', withRpc({ stream: true }), `${ID}: streaming was false, is true`],
-    ['pages shrink', withRpc({ page: { items: 'runners', maxLimit: 50 } }), `${ID}: the largest limit was 100, is 50`],
-    ['items move', withRpc({ page: { items: 'machines', maxLimit: 100 } }), `${ID}: the paged field was runners, is machines`],
+    [
+      'pages shrink',
+      withRpc({ page: { items: 'runners', maxLimit: 50 } }),
+      `${ID}: the largest limit was 100, is 50`,
+    ],
+    [
+      'items move',
+      withRpc({ page: { items: 'machines', maxLimit: 100 } }),
+      `${ID}: the paged field was runners, is machines`,
+    ],
     ['auth changes', withRpc({ auth: 'session' }), `${ID}: auth was required, is session`],
-    ['another scope is needed', withRpc({ scope: 'runner:manage' }), `${ID}: the scope was runner:read, is runner:manage`],
+    [
+      'another scope is needed',
+      withRpc({ scope: 'runner:manage' }),
+      `${ID}: the scope was runner:read, is runner:manage`,
+    ],
     ['a role is needed', withRpc({ role: 'owner' }), `${ID}: the role was none, is owner`],
-    ['a feature gates it', withRpc({ feature: 'host.runners' }), `${ID}: the feature was none, is host.runners`],
+    [
+      'a feature gates it',
+      withRpc({ feature: 'host.runners' }),
+      `${ID}: the feature was none, is host.runners`,
+    ],
     ['idempotency changes', withRpc({ idempotency: 'keyed' }), `${ID}: idempotency was none, is keyed`],
-    ['it is not stable any more', withRpc({ stability: 'preview' }), `${ID}: stability was stable, is preview`],
-    ['the SDK method is renamed', withRpc({ sdk: { method: 'runners.all', args: ['teamId'] } }), `${ID}: the SDK method was runners.list, is runners.all`],
-    ['an SDK argument is added', withRpc({ sdk: { method: 'runners.list', args: ['teamId', 'limit?'] } }), `${ID}: the SDK arguments were (teamId), are (teamId, limit?)`],
-    ['the SDK returns something else', withRpc({ sdk: { method: 'runners.list', args: ['teamId'], returns: 'runners' } }), `${ID}: the SDK method returned none, returns runners`],
-    ['the command is renamed', withRpc({ cli: { command: 'runners ls', args: [], flags: { team: 'string', limit: 'integer' } } }), `${ID}: the command was "svc runners list", is "svc runners ls"`],
-    ['a positional is added', withRpc({ cli: { command: 'runners list', args: ['teamId'], flags: { team: 'string', limit: 'integer' } } }), `${ID}: the command arguments were (), are (teamId)`],
-    ['a flag is gone', withRpc({ cli: { command: 'runners list', args: [], flags: { team: 'string' } } }), `${ID}: the flag --limit was removed`],
-    ['a flag changes its type', withRpc({ cli: { command: 'runners list', args: [], flags: { team: 'string[]', limit: 'integer' } } }), `${ID}: the flag --team was a string, is a string[]`],
-    ['a field is gone', withFields('svc.runners.v1.Runner', { id: { type: 'string' } }), 'svc.runners.v1.Runner.health: was removed'],
-    ['a field changes its type', withFields('svc.runners.v1.Runner', { id: { type: 'integer' }, health: { type: 'svc.runners.v1.Health', optional: true } }), 'svc.runners.v1.Runner.id: was string, is integer'],
-    ['an answered field may be absent', withFields('svc.runners.v1.Runner', { id: { type: 'string', optional: true }, health: { type: 'svc.runners.v1.Health', optional: true } }), 'svc.runners.v1.Runner.id: may be absent now'],
-    ['a sent field becomes required', withFields('svc.runners.v1.ListRequest', { teamId: { type: 'string', required: true }, limit: { type: 'integer', required: true } }), 'svc.runners.v1.ListRequest.limit: must be sent now'],
-    ['a new field must be sent', withFields('svc.runners.v1.ListRequest', { ...BASE.messages['svc.runners.v1.ListRequest'], region: { type: 'string', required: true } }), 'svc.runners.v1.ListRequest.region: is new and must be sent'],
-    ['an enum value is gone', { ...BASE, enums: { 'svc.runners.v1.Health': ['live'] } }, 'svc.runners.v1.Health: the value "silent" was removed'],
+    [
+      'it is not stable any more',
+      withRpc({ stability: 'preview' }),
+      `${ID}: stability was stable, is preview`,
+    ],
+    [
+      'the SDK method is renamed',
+      withRpc({ sdk: { method: 'runners.all', args: ['teamId'] } }),
+      `${ID}: the SDK method was runners.list, is runners.all`,
+    ],
+    [
+      'an SDK argument is added',
+      withRpc({ sdk: { method: 'runners.list', args: ['teamId', 'limit?'] } }),
+      `${ID}: the SDK arguments were (teamId), are (teamId, limit?)`,
+    ],
+    [
+      'the SDK returns something else',
+      withRpc({ sdk: { method: 'runners.list', args: ['teamId'], returns: 'runners' } }),
+      `${ID}: the SDK method returned none, returns runners`,
+    ],
+    [
+      'the command is renamed',
+      withRpc({ cli: { command: 'runners ls', args: [], flags: { team: 'string', limit: 'integer' } } }),
+      `${ID}: the command was "svc runners list", is "svc runners ls"`,
+    ],
+    [
+      'a positional is added',
+      withRpc({
+        cli: { command: 'runners list', args: ['teamId'], flags: { team: 'string', limit: 'integer' } },
+      }),
+      `${ID}: the command arguments were (), are (teamId)`,
+    ],
+    [
+      'a flag is gone',
+      withRpc({ cli: { command: 'runners list', args: [], flags: { team: 'string' } } }),
+      `${ID}: the flag --limit was removed`,
+    ],
+    [
+      'a flag changes its type',
+      withRpc({ cli: { command: 'runners list', args: [], flags: { team: 'string[]', limit: 'integer' } } }),
+      `${ID}: the flag --team was a string, is a string[]`,
+    ],
+    [
+      'a field is gone',
+      withFields('svc.runners.v1.Runner', { id: { type: 'string' } }),
+      'svc.runners.v1.Runner.health: was removed',
+    ],
+    [
+      'a field changes its type',
+      withFields('svc.runners.v1.Runner', {
+        id: { type: 'integer' },
+        health: { type: 'svc.runners.v1.Health', optional: true },
+      }),
+      'svc.runners.v1.Runner.id: was string, is integer',
+    ],
+    [
+      'an answered field may be absent',
+      withFields('svc.runners.v1.Runner', {
+        id: { type: 'string', optional: true },
+        health: { type: 'svc.runners.v1.Health', optional: true },
+      }),
+      'svc.runners.v1.Runner.id: may be absent now',
+    ],
+    [
+      'a sent field becomes required',
+      withFields('svc.runners.v1.ListRequest', {
+        teamId: { type: 'string', required: true },
+        limit: { type: 'integer', required: true },
+      }),
+      'svc.runners.v1.ListRequest.limit: must be sent now',
+    ],
+    [
+      'a new field must be sent',
+      withFields('svc.runners.v1.ListRequest', {
+        ...BASE.messages['svc.runners.v1.ListRequest'],
+        region: { type: 'string', required: true },
+      }),
+      'svc.runners.v1.ListRequest.region: is new and must be sent',
+    ],
+    [
+      'an enum value is gone',
+      { ...BASE, enums: { 'svc.runners.v1.Health': ['live'] } },
+      'svc.runners.v1.Health: the value "silent" was removed',
+    ],
   ])('%s', (_what, after, change) => {
     expect(compareSurfaces(BASE, after)).toContain(change);
   });
@@ -84,10 +184,38 @@ describe('compareSurfaces() accepts', () => {
     ['a new rpc', { ...BASE, rpcs: {} }, BASE],
     ['a second route', BASE, withRpc({ routes: [...LIST.routes, { route: 'GET /runners' }] })],
     ['a scope that is not needed any more', BASE, { ...BASE, rpcs: { [ID]: OPEN } }],
-    ['an argument that may be left out now', BASE, withRpc({ sdk: { method: 'runners.list', args: ['teamId?'] } })],
-    ['a new flag', BASE, withRpc({ cli: { command: 'runners list', args: [], flags: { team: 'string', limit: 'integer', all: 'boolean' } } })],
-    ['a new optional field', BASE, withFields('svc.runners.v1.ListRequest', { ...BASE.messages['svc.runners.v1.ListRequest'], region: { type: 'string', optional: true } })],
-    ['a new answered field', BASE, withFields('svc.runners.v1.Runner', { ...BASE.messages['svc.runners.v1.Runner'], name: { type: 'string' } })],
+    [
+      'an argument that may be left out now',
+      BASE,
+      withRpc({ sdk: { method: 'runners.list', args: ['teamId?'] } }),
+    ],
+    [
+      'a new flag',
+      BASE,
+      withRpc({
+        cli: {
+          command: 'runners list',
+          args: [],
+          flags: { team: 'string', limit: 'integer', all: 'boolean' },
+        },
+      }),
+    ],
+    [
+      'a new optional field',
+      BASE,
+      withFields('svc.runners.v1.ListRequest', {
+        ...BASE.messages['svc.runners.v1.ListRequest'],
+        region: { type: 'string', optional: true },
+      }),
+    ],
+    [
+      'a new answered field',
+      BASE,
+      withFields('svc.runners.v1.Runner', {
+        ...BASE.messages['svc.runners.v1.Runner'],
+        name: { type: 'string' },
+      }),
+    ],
     ['a new enum value', BASE, { ...BASE, enums: { 'svc.runners.v1.Health': ['live', 'silent', 'gone'] } }],
     ['any change of a preview', withRpc({ stability: 'preview' }), { ...BASE, rpcs: {} }],
   ])('%s', (_what, before, after) => {

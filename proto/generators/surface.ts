@@ -15,7 +15,11 @@ export interface SurfaceRpc {
   readonly audience: string;
   readonly stability: string;
   /** `GET /teams/{teamId}/runners`, primary first. */
-  readonly routes: readonly { readonly route: string; readonly body?: string; readonly responseBody?: string }[];
+  readonly routes: readonly {
+    readonly route: string;
+    readonly body?: string;
+    readonly responseBody?: string;
+  }[];
   readonly status: number;
   readonly stream: boolean;
   readonly page?: { readonly items: string; readonly maxLimit: number };
@@ -68,7 +72,8 @@ export function compareSurfaces(before: Surface, after: Surface): string[] {
   for (const [name, values] of Object.entries(before.enums)) {
     const now = after.enums[name];
     if (!now) continue;
-    for (const value of values) if (!now.includes(value)) changes.push(`${name}: the value "${value}" was removed`);
+    for (const value of values)
+      if (!now.includes(value)) changes.push(`${name}: the value "${value}" was removed`);
   }
   return changes.sort();
 }
@@ -76,12 +81,14 @@ export function compareSurfaces(before: Surface, after: Surface): string[] {
 function compareRpc(old: SurfaceRpc, now: SurfaceRpc): string[] {
   const changes: string[] = [];
   const differ = (what: string, before: unknown, after: unknown) => {
-    if (JSON.stringify(before) !== JSON.stringify(after)) changes.push(`${what} was ${show(before)}, is ${show(after)}`);
+    if (JSON.stringify(before) !== JSON.stringify(after))
+      changes.push(`${what} was ${show(before)}, is ${show(after)}`);
   };
   for (const route of old.routes) {
     const same = now.routes.find((candidate) => candidate.route === route.route);
     if (!same) changes.push(`the route ${route.route} was removed`);
-    else differ(`the body of ${route.route}`, [route.body, route.responseBody], [same.body, same.responseBody]);
+    else
+      differ(`the body of ${route.route}`, [route.body, route.responseBody], [same.body, same.responseBody]);
   }
   differ('the audience', old.audience, now.audience);
   differ('the success status', old.status, now.status);
@@ -97,7 +104,8 @@ function compareRpc(old: SurfaceRpc, now: SurfaceRpc): string[] {
   differ('idempotency', old.idempotency, now.idempotency);
   differ('the request', old.request, now.request);
   differ('the response', old.response, now.response);
-  if (old.stability === STABLE && now.stability !== STABLE) changes.push(`stability was ${STABLE}, is ${now.stability}`);
+  if (old.stability === STABLE && now.stability !== STABLE)
+    changes.push(`stability was ${STABLE}, is ${now.stability}`);
   return [...changes, ...compareSdk(old.sdk, now.sdk), ...compareCli(old.cli, now.cli)];
 }
 
@@ -106,9 +114,12 @@ function compareSdk(old: SurfaceRpc['sdk'], now: SurfaceRpc['sdk']): string[] {
   if (!now) return [`the SDK method ${old.method} was removed`];
   const changes: string[] = [];
   if (old.method !== now.method) changes.push(`the SDK method was ${old.method}, is ${now.method}`);
-  if (old.returns !== now.returns) changes.push(`the SDK method returned ${show(old.returns)}, returns ${show(now.returns)}`);
+  if (old.returns !== now.returns)
+    changes.push(`the SDK method returned ${show(old.returns)}, returns ${show(now.returns)}`);
   // Even an optional argument at the end is no addition: `params` and `options` stand behind the arguments.
-  const kept = old.args.length === now.args.length && old.args.every((arg, index) => accepts(now.args[index] ?? '', arg));
+  const kept =
+    old.args.length === now.args.length &&
+    old.args.every((arg, index) => accepts(now.args[index] ?? '', arg));
   if (!kept) changes.push(`the SDK arguments were (${old.args.join(', ')}), are (${now.args.join(', ')})`);
   return changes;
 }
@@ -122,7 +133,8 @@ function compareCli(old: SurfaceRpc['cli'], now: SurfaceRpc['cli']): string[] {
   if (!old) return [];
   if (!now) return [`the command "svc ${old.command}" was removed`];
   const changes: string[] = [];
-  if (old.command !== now.command) changes.push(`the command was "svc ${old.command}", is "svc ${now.command}"`);
+  if (old.command !== now.command)
+    changes.push(`the command was "svc ${old.command}", is "svc ${now.command}"`);
   if (old.args.join(' ') !== now.args.join(' ')) {
     changes.push(`the command arguments were (${old.args.join(', ')}), are (${now.args.join(', ')})`);
   }
@@ -170,7 +182,8 @@ function messageDirections(surface: Surface): Map<string, Directions> {
     if (directions[direction]) return;
     directions[direction] = true;
     found.set(name, directions);
-    for (const { type } of Object.values(fields)) visit(type.replace(/^map<(.*)>$|^(.*)\[\]$/, '$1$2'), direction);
+    for (const { type } of Object.values(fields))
+      visit(type.replace(/^map<(.*)>$|^(.*)\[\]$/, '$1$2'), direction);
   };
   for (const rpc of Object.values(surface.rpcs)) {
     if (rpc.stability !== STABLE) continue;

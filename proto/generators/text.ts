@@ -8,7 +8,9 @@ export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (value !== null && typeof value === 'object') {
     const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-    return entries.length === 0 ? '{}' : `{ ${entries.map(([key, item]) => `${propertyKey(key)}: ${literal(item)}`).join(', ')} }`;
+    return entries.length === 0
+      ? '{}'
+      : `{ ${entries.map(([key, item]) => `${propertyKey(key)}: ${literal(item)}`).join(', ')} }`;
   }
   return String(value);
 }
@@ -22,7 +24,7 @@ export function propertyKey(key: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(key) ? key : quote(key);
 }
 
-/** A doc comment; `lines` may hold empty ones. `*​/` inside a comment cannot be escaped, so it is broken up. */
+/** A doc comment. The mark that ends one cannot be escaped inside of it, so it is broken up. */
 export function docComment(indent: string, text: string): string[] {
   if (text === '') return [];
   const lines = text.replaceAll('*/', '* /').split('\n');

@@ -17,7 +17,11 @@ afterAll(() => workspace.remove());
 
 /** As JSON, options decoded, so that a difference can be read. The syntax is spelled out in one and implied in the other. */
 function asJson(file: DescFile): JsonValue {
-  const { syntax: _syntax, sourceCodeInfo: _comments, ...rest } = toJson(FileDescriptorProtoSchema, file.proto, {
+  const {
+    syntax: _syntax,
+    sourceCodeInfo: _comments,
+    ...rest
+  } = toJson(FileDescriptorProtoSchema, file.proto, {
     registry: createRegistry(file_buf_validate_validate),
   }) as JsonObject;
   return rest;
@@ -54,8 +58,12 @@ describe('writeThirdParty()', () => {
 
 describe('installed packages', () => {
   it('hold one copy of @bufbuild/protobuf: two would not know each other’s messages', () => {
-    const lock: { packages: Record<string, unknown> } = JSON.parse(readFileSync(join(REPOSITORY, 'package-lock.json'), 'utf8'));
-    const copies = Object.keys(lock.packages).filter((path) => path.endsWith('node_modules/@bufbuild/protobuf'));
+    const lock: { packages: Record<string, unknown> } = JSON.parse(
+      readFileSync(join(REPOSITORY, 'package-lock.json'), 'utf8'),
+    );
+    const copies = Object.keys(lock.packages).filter((path) =>
+      path.endsWith('node_modules/@bufbuild/protobuf'),
+    );
     expect(copies).toEqual(['node_modules/@bufbuild/protobuf']);
   });
 });

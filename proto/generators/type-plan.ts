@@ -8,7 +8,12 @@ import type { EnumModel, FieldModel, MessageModel, RpcModel, ServiceModel } from
 export type Direction = 'input' | 'output';
 
 export type ShownType =
-  | { readonly kind: 'message'; readonly name: string; readonly message: MessageModel; readonly direction: Direction }
+  | {
+      readonly kind: 'message';
+      readonly name: string;
+      readonly message: MessageModel;
+      readonly direction: Direction;
+    }
   | { readonly kind: 'enum'; readonly name: string; readonly enum: EnumModel };
 
 export interface TypePlan {
@@ -37,15 +42,20 @@ export function classOf(service: ServiceModel): string {
 export function planTypes(shown: readonly Shown[]): TypePlan {
   const usage = usageOf(shown);
   const wrappers = responseWrappers(shown);
-  const split = new Set([...usage.messages].filter(([message, dirs]) => dirs.size === 2 && differs(message)).map(([m]) => m));
+  const split = new Set(
+    [...usage.messages].filter(([message, dirs]) => dirs.size === 2 && differs(message)).map(([m]) => m),
+  );
   const messageName = (message: MessageModel, direction: Direction): string => {
     const name = wrappers.get(message) ?? message.name;
     return direction === 'input' && split.has(message) ? `${name}Input` : name;
   };
   const types: ShownType[] = [...usage.enums].map((desc) => ({ kind: 'enum', name: desc.name, enum: desc }));
   for (const [message, directions] of usage.messages) {
-    const printed: readonly Direction[] = split.has(message) ? ['input', 'output'] : [directions.has('output') ? 'output' : 'input'];
-    for (const direction of printed) types.push({ kind: 'message', name: messageName(message, direction), message, direction });
+    const printed: readonly Direction[] = split.has(message)
+      ? ['input', 'output']
+      : [directions.has('output') ? 'output' : 'input'];
+    for (const direction of printed)
+      types.push({ kind: 'message', name: messageName(message, direction), message, direction });
   }
   types.sort((a, b) => (a.name < b.name ? -1 : 1));
   checkNames(types);
@@ -79,7 +89,8 @@ export function usageOf(shown: readonly Shown[]): Usage {
 function responseWrappers(shown: readonly Shown[]): Map<MessageModel, string> {
   const names = new Map<MessageModel, string>();
   for (const { rpc } of shown) {
-    if (rpc.response.name === `${rpc.name}Response`) names.set(rpc.response, `${classOf(rpc.service)}${rpc.response.name}`);
+    if (rpc.response.name === `${rpc.name}Response`)
+      names.set(rpc.response, `${classOf(rpc.service)}${rpc.response.name}`);
   }
   return names;
 }
@@ -100,7 +111,8 @@ function checkNames(types: readonly ShownType[]): void {
   for (const type of types) {
     const owner = type.kind === 'enum' ? type.enum.typeName : type.message.typeName;
     const twin = owners.get(type.name);
-    if (twin !== undefined) problems.push(`${owner}: has the type name "${type.name}" of ${twin}; rename one of them`);
+    if (twin !== undefined)
+      problems.push(`${owner}: has the type name "${type.name}" of ${twin}; rename one of them`);
     owners.set(type.name, owner);
   }
   if (problems.length > 0) throw new ContractError(problems.sort());
