@@ -3,8 +3,14 @@
  *
  * An executor owns everything that a run creates on the host (container, namespaces, cgroup, files) from `start` until
  * `done` has resolved; by then nothing of it is left. It decides the reason of an ending exactly once: exit, timeout,
- * cancel and lease loss race for one variable, and the first to write it wins (see deadline.ts).
+ * cancel and lease loss race for one variable, and the first to write it wins (see supervise.ts).
  */
+import { createDockerExecutor } from './docker.ts';
+import { probe } from './engine-setup.ts';
+import { createNamespacesExecutor } from './namespaces.ts';
+import { createPodmanExecutor } from './podman.ts';
+
+export { InvalidSpecError } from './spec.ts';
 
 export type ExecutorName = 'podman' | 'docker' | 'namespaces';
 
@@ -83,7 +89,7 @@ export interface Executor {
    * goes wrong with the machine is an outcome with reason `engine_error`.
    */
   start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running>;
-  /** Kills and removes what earlier daemons of this runner left behind, except the live ones; returns what was killed. */
+  /** Kills and removes what earlier daemons of this runner left behind, except the live ones; returns those it found. */
   reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
 }
 
@@ -108,7 +114,35 @@ export class ExecutorUnavailableError extends Error {
   }
 }
 
-/** The spec itself is at fault: the control plane should never have sent it. */
-export class InvalidSpecError extends Error {
-  override readonly name = 'InvalidSpecError';
+/** Strongest first. */
+const CANDIDATES: readonly { name: ExecutorName; create: (options: DetectOptions) => Promise<Executor> }[] = [
+  { name: 'podman', create: createPodmanExecutor },
+  { name: 'docker', create: createDockerExecutor },
+  { name: 'namespaces', create: createProbedNamespaces },
+];
+
+/** The first candidate that has really run a task on this machine; only `wanted` when that is given. */
+export async function detectExecutor(options: DetectOptions): Promise<Executor> {
+  const attempts: string[] = [];
+  for (const candidate of CANDIDATES) {
+    if (options.wanted !== undefined && options.wanted !== candidate.name) continue;
+    try {
+      const executor = await candidate.create(options);
+      options.log('sandbox executor chosen', { executor: executor.name, description: executor.describe() });
+      return executor;
+    } catch (error) {
+      attempts.push(`${candidate.name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  throw new ExecutorUnavailableError(attempts);
+}
+
+async function createProbedNamespaces(options: DetectOptions): Promise<Executor> {
+  const executor = await createNamespacesExecutor(options);
+  const failure = await probe(executor, options.runnerId);
+  if (failure === undefined) return executor;
+  throw new Error(
+    `${failure}; the kernel must allow this user to make namespaces (kernel.unprivileged_userns_clone=1, user.max_user_namespaces>0, ` +
+      'kernel.apparmor_restrict_unprivileged_userns=0), or run the runner as root, or install podman',
+  );
 }

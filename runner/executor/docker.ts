@@ -1,0 +1,54 @@
+/** docker: the daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
+import { ensureBaseImage } from './base-image.ts';
+import { complaint, findProgram, runCommand } from './command.ts';
+import { EngineExecutor } from './engine.ts';
+import { prepareLaunchFolder, prepareShell, probe } from './engine-setup.ts';
+import type { DetectOptions, Executor } from './executor.ts';
+
+const INFO_TIMEOUT_MS = 10_000;
+
+export interface DockerInfo {
+  ServerVersion?: string;
+  DefaultRuntime?: string;
+  CgroupVersion?: string;
+  SecurityOptions?: string[] | null;
+}
+
+/** Throws with why it does not work here and what to install. */
+export async function createDockerExecutor(options: DetectOptions): Promise<Executor> {
+  const program = findProgram('docker');
+  if (program === undefined) throw new Error('not installed; install docker-ce or podman');
+  const info = await readInfo(program);
+  const baseImage = await ensureBaseImage(program, options.dataDir);
+  const shellPath = await prepareShell(options.dataDir);
+  const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
+  const engine = { name: 'docker' as const, program, ...(shellPath === undefined ? {} : { shellPath }) };
+  const description = `docker ${info.ServerVersion}, runtime ${info.DefaultRuntime}, cgroup v${info.CgroupVersion}, docker's own seccomp`;
+  const create = (image: string) =>
+    new EngineExecutor({ engine, cgroups: undefined, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });
+  const failure = await probe(create(baseImage), options.runnerId);
+  if (failure !== undefined) throw new Error(`a probe container did not run: ${failure}`);
+  return create(options.defaultImage ?? baseImage);
+}
+
+async function readInfo(program: string): Promise<DockerInfo> {
+  const version = await runCommand([program, '--version'], { timeoutMs: INFO_TIMEOUT_MS });
+  if (/podman/i.test(version.stdout)) throw new Error('docker is only another name for podman here; use podman');
+  const answer = await runCommand([program, 'info', '--format', '{{json .}}'], { timeoutMs: INFO_TIMEOUT_MS });
+  const info = parseDockerInfo(answer.stdout);
+  if (answer.code !== 0 || info.ServerVersion === undefined || info.ServerVersion === '') {
+    throw new Error(`the docker daemon does not answer (${complaint(answer)}); start it, or let this user use its socket`);
+  }
+  if (info.SecurityOptions?.some((option) => option.startsWith('name=seccomp')) !== true) {
+    throw new Error('the docker daemon runs without seccomp');
+  }
+  return info;
+}
+
+export function parseDockerInfo(text: string): DockerInfo {
+  try {
+    return JSON.parse(text) as DockerInfo;
+  } catch {
+    return {}; // Not JSON: the daemon did not answer, and stderr says why.
+  }
+}

@@ -1,0 +1,143 @@
+/** Argument lists for podman and docker: one place, so that both engines get the same walls. Never joined, never through a shell. */
+import type { SandboxSpec } from './executor.ts';
+import { GRACE_MS } from './supervise.ts';
+
+export type EngineName = 'podman' | 'docker';
+
+export interface Engine {
+  name: EngineName;
+  /** Absolute path. */
+  program: string;
+  /** OCI runtime that works here; absent: the engine's own choice. */
+  runtime?: string;
+  /** Absent: the engine's built-in filter stays (docker ships no file to derive ours from). */
+  seccompPath?: string;
+  /** A shell of the host that is mounted for the launch script; absent: the image's own. */
+  shellPath?: string;
+  /** Parent group for evidence of memory kills, see engine-cgroup.ts. */
+  cgroupParentOf?: (containerName: string) => string;
+}
+
+export const TASK_USER = '65532:65532';
+export const LAUNCH_PATH = '/run/svc/launch';
+const SHELL_PATH = '/run/svc/sh';
+const OPEN_FILES = 1024;
+const PROCESSES_PER_USER = 1024;
+/** The engine's own time limit only matters when the daemon died: well after ours, so that they never race. */
+const ENGINE_DEADLINE_SLACK_SECONDS = 60;
+
+export interface CreateOptions {
+  spec: SandboxSpec;
+  name: string;
+  image: string;
+  /** File with the launch script, readable to everybody inside a folder that only the runner can enter. */
+  launchFile: string;
+  hostCpus: number;
+  nowMs: number;
+}
+
+export function engineArgv(engine: Engine, ...args: readonly string[]): string[] {
+  const runtime = engine.name === 'podman' && engine.runtime !== undefined ? ['--runtime', engine.runtime] : [];
+  return [engine.program, ...runtime, '--log-level=error', ...args];
+}
+
+export function createArgv(engine: Engine, options: CreateOptions): string[] {
+  const { spec, name, image, launchFile } = options;
+  const shell = engine.shellPath === undefined ? '/bin/sh' : SHELL_PATH;
+  return engineArgv(
+    engine,
+    'create',
+    `--name=${name}`,
+    ...labels(options),
+    ...isolation(engine),
+    ...limits(options),
+    ...mounts(engine, spec, launchFile),
+    ...(engine.name === 'podman' ? podmanOnly(spec) : dockerOnly(engine)),
+    ...(engine.cgroupParentOf === undefined ? [] : [`--cgroup-parent=${engine.cgroupParentOf(name)}`]),
+    ...(spec.stdin === undefined ? [] : ['--interactive']),
+    '--env=HOME=/workspace',
+    '--workdir=/workspace',
+    `--entrypoint=${shell}`,
+    image,
+    LAUNCH_PATH,
+    ...spec.command,
+  );
+}
+
+function labels({ spec, nowMs }: CreateOptions): string[] {
+  const deadline = Math.ceil(nowMs / 1000 + spec.limits.timeoutSeconds + GRACE_MS / 1000) + ENGINE_DEADLINE_SLACK_SECONDS;
+  const pairs = { 'cp.runner': spec.runnerId, 'cp.work': spec.workId, 'cp.epoch': spec.epoch, 'cp.deadline': deadline };
+  return Object.entries(pairs).map(([key, value]) => `--label=${key}=${value}`);
+}
+
+function isolation(engine: Engine): string[] {
+  return [
+    '--network=none',
+    '--read-only',
+    `--user=${TASK_USER}`,
+    '--cap-drop=ALL',
+    '--security-opt=no-new-privileges',
+    ...(engine.seccompPath === undefined ? [] : [`--security-opt=seccomp=${engine.seccompPath}`]),
+    '--ipc=private',
+    '--cgroupns=private',
+    '--hostname=task',
+    '--init',
+    '--stop-timeout=5',
+    '--no-healthcheck',
+    '--log-driver=none',
+    '--pull=never',
+    '--oom-score-adj=500',
+  ];
+}
+
+function limits({ spec, hostCpus }: CreateOptions): string[] {
+  const { memoryMb, cpus, pids } = spec.limits;
+  const workspaceBytes = workspaceMb(memoryMb) * 1_048_576;
+  return [
+    `--pids-limit=${pids}`,
+    `--memory=${memoryMb}m`,
+    `--memory-swap=${memoryMb}m`,
+    // docker refuses more than the machine has.
+    `--cpus=${Math.min(cpus, hostCpus)}`,
+    // Without these a daemon's own raised limits can make the runtime fail.
+    `--ulimit=nofile=${OPEN_FILES}:${OPEN_FILES}`,
+    `--ulimit=nproc=${PROCESSES_PER_USER}:${PROCESSES_PER_USER}`,
+    '--ulimit=core=0:0',
+    `--ulimit=fsize=${workspaceBytes}:${workspaceBytes}`,
+    `--shm-size=${Math.max(1, Math.min(64, Math.floor(memoryMb / 8)))}m`,
+  ];
+}
+
+function mounts(engine: Engine, spec: SandboxSpec, launchFile: string): string[] {
+  const { memoryMb } = spec.limits;
+  const tmpMb = Math.max(1, Math.min(256, Math.floor(memoryMb / 4)));
+  return [
+    `--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=${tmpMb}m,mode=1777`,
+    `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(memoryMb)}m,mode=1777`,
+    // `z`: on hosts with SELinux the container may not read unlabelled files.
+    `--volume=${launchFile}:${LAUNCH_PATH}:ro,z`,
+    ...(engine.shellPath === undefined ? [] : [`--volume=${engine.shellPath}:${SHELL_PATH}:ro,z`]),
+  ];
+}
+
+/** tmpfs counts as the task's memory: the sizes leave room, so that a full disk is "no space left" and not a memory kill. */
+function workspaceMb(memoryMb: number): number {
+  return Math.max(1, Math.min(1024, Math.floor(memoryMb / 2)));
+}
+
+function podmanOnly(spec: SandboxSpec): string[] {
+  const netSeconds = Math.ceil(spec.limits.timeoutSeconds) + GRACE_MS / 1000 + ENGINE_DEADLINE_SLACK_SECONDS;
+  return [
+    '--read-only-tmpfs=false',
+    '--uts=private',
+    '--systemd=false',
+    // podman would hand the host's proxy variables, with their passwords, to the task.
+    '--http-proxy=false',
+    '--image-volume=ignore',
+    `--timeout=${netSeconds}`,
+  ];
+}
+
+function dockerOnly(engine: Engine): string[] {
+  return ['--restart=no', ...(engine.runtime === undefined ? [] : [`--runtime=${engine.runtime}`])];
+}

@@ -1,0 +1,66 @@
+/**
+ * Evidence that a container was killed for want of memory, for engines that put containers into control groups themselves
+ * (podman with the cgroupfs manager, as root).
+ *
+ * The engine's own `OOMKilled` is written by its monitor when it hears of the event; on control groups version 1 that races with
+ * the end of the container and is often missed. A container's own group is gone by the time its end is known, but a parent group of
+ * ours is not: version 2 counts the kills of children in it, version 1 keeps the highest usage of the whole tree.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { oomKillsOf, removeGroup } from './cgroup.ts';
+import { listMounts, readText } from './procfs.ts';
+import type { Mount } from './procfs.ts';
+
+const PARENT = 'svc-runner-engine';
+const SIGKILL_EXIT_CODE = 137;
+/** The kernel charges in batches, so the limit is never reached to the byte. */
+const NEAR_BYTES = 1_048_576;
+
+export interface EngineCgroups {
+  parentOf(name: string): string;
+  killedForMemory(name: string, exitCode: number, limitBytes: number): Promise<boolean>;
+  remove(name: string): Promise<void>;
+  /** Names whose parent group still exists. */
+  leftovers(): Promise<string[]>;
+}
+
+export async function createEngineCgroups(): Promise<EngineCgroups> {
+  const mounts = (await listMounts()).filter((mount) => (mount.type === 'cgroup' || mount.type === 'cgroup2') && mount.root === '/');
+  const points = [...new Set(mounts.map((mount) => mount.point))];
+  return {
+    parentOf: (name) => `/${PARENT}/${name}`,
+    killedForMemory: (name, exitCode, limitBytes) => killed(mounts, { name, exitCode, limitBytes }),
+    async remove(name) {
+      for (const point of points) await removeTree(join(point, PARENT, name));
+    },
+    async leftovers() {
+      const lists = await Promise.all(points.map((point) => subgroups(join(point, PARENT))));
+      return [...new Set(lists.flat())];
+    },
+  };
+}
+
+async function killed(mounts: readonly Mount[], run: { name: string; exitCode: number; limitBytes: number }): Promise<boolean> {
+  if (run.exitCode === 0) return false;
+  const unified = mounts.find((mount) => mount.type === 'cgroup2');
+  if (unified !== undefined && (await oomKillsOf(join(unified.point, PARENT, run.name))) > 0) return true;
+  const legacy = mounts.find((mount) => mount.superOptions.includes('memory'));
+  if (legacy === undefined || run.exitCode !== SIGKILL_EXIT_CODE) return false;
+  const peak = await readText(join(legacy.point, PARENT, run.name, 'memory.max_usage_in_bytes'));
+  return peak !== undefined && Number(peak) >= run.limitBytes - NEAR_BYTES;
+}
+
+async function removeTree(group: string): Promise<void> {
+  for (const child of await subgroups(group)) await removeTree(join(group, child));
+  await removeGroup(group);
+}
+
+async function subgroups(group: string): Promise<string[]> {
+  try {
+    const entries = await readdir(group, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch {
+    return []; // No such group in this hierarchy.
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * One run in a container: create, start attached, inspect, remove.
+ *
+ * `create` and `start` are separate calls so that the engine's own errors (image missing) never mix with the task's output, and
+ * the container is not removed by the engine, because its state is read after its end. Every call has a time limit; an
+ * engine that hangs makes an `engine_error`, not a stuck runner.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Transform } from 'node:stream';
+import { complaint, runCommand } from './command.ts';
+import type { CommandResult } from './command.ts';
+import { createArgv, engineArgv } from './engine-argv.ts';
+import type { Engine } from './engine-argv.ts';
+import type { EngineCgroups } from './engine-cgroup.ts';
+import type { SandboxSpec } from './executor.ts';
+import { launchScript } from './launcher.ts';
+import { SandboxError, signalOfExitCode } from './supervise.ts';
+import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
+
+/** Copying up a large image's layers on a busy disk takes seconds. */
+const CREATE_TIMEOUT_MS = 60_000;
+const CALL_TIMEOUT_MS = 10_000;
+const REMOVE_TIMEOUT_MS = 30_000;
+/** A container that has not started by now is stuck in the engine. */
+const START_TIMEOUT_MS = 20_000;
+const TAIL_BYTES = 2_048;
+/** podman and docker use it for their own failures. */
+const ENGINE_FAILED = 125;
+const NEVER = '0001-01-01T00:00:00Z';
+
+export interface EngineSandboxOptions {
+  engine: Engine;
+  cgroups: EngineCgroups | undefined;
+  spec: SandboxSpec;
+  image: string;
+  name: string;
+  /** Folder for the launch script, in memory where possible: it holds the environment. */
+  folder: string;
+}
+
+interface State {
+  Status?: string;
+  OOMKilled?: boolean;
+  ExitCode?: number;
+  Error?: string;
+  StartedAt?: string;
+}
+
+export class EngineSandbox implements Sandbox {
+  readonly #options: EngineSandboxOptions;
+  #created = false;
+  #child: ChildProcess | undefined;
+  #startWatch: NodeJS.Timeout | undefined;
+  #tail = Buffer.alloc(0);
+
+  constructor(options: EngineSandboxOptions) {
+    this.#options = options;
+  }
+
+  async prepare(): Promise<void> {
+    const { engine, spec, name, image, folder } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const launchFile = join(folder, 'launch');
+    // 0444 inside a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
+    await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
+    const argv = createArgv(engine, { spec, name, image, launchFile, hostCpus: availableParallelism(), nowMs: Date.now() });
+    this.#created = true;
+    const created = await runCommand(argv, { timeoutMs: CREATE_TIMEOUT_MS });
+    if (created.code !== 0) throw this.#createError(created);
+  }
+
+  async start(abort: Abort): Promise<StartedProcess> {
+    const { engine, name, spec } = this.#options;
+    const [program = '', ...args] = engineArgv(
+      engine,
+      ...['start', '--attach', ...(spec.stdin === undefined ? [] : ['--interactive'])],
+      ...(engine.name === 'podman' ? ['--sig-proxy=false', '--detach-keys='] : []),
+      name,
+    );
+    const child = spawn(program, args, { stdio: [spec.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], detached: true });
+    this.#child = child;
+    child.stdin?.on('error', () => undefined); // The task may end without reading its input.
+    child.stdin?.end(spec.stdin);
+    const exited = new Promise<ProcessExit>((resolve) => {
+      child.once('error', (error) => {
+        this.#tail = Buffer.from(error.message);
+        resolve({ code: ENGINE_FAILED });
+      });
+      child.once('exit', (code, signal) => resolve({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }));
+    });
+    this.#startWatch = setTimeout(() => void this.#checkStarted(abort), START_TIMEOUT_MS);
+    void exited.then(() => clearTimeout(this.#startWatch));
+    if (child.stdout === null || child.stderr === null) throw new SandboxError(`${engine.name} cannot be started`);
+    return { stdout: child.stdout, stderr: child.stderr.pipe(this.#keepTail()), exited, abandon: () => void child.kill('SIGKILL') };
+  }
+
+  async signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const sent = await this.#call('kill', `--signal=${signal}`, this.#options.name);
+    if (sent.code !== 0) throw new SandboxError(complaint(sent));
+  }
+
+  async verdict(exit: ProcessExit): Promise<Verdict> {
+    const { engine, name, image } = this.#options;
+    const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
+    const state = inspected.code === 0 ? parseState(inspected.stdout) : undefined;
+    if (state === undefined) {
+      const message = `${engine.name} lost the container: ${complaint(inspected)}; ${this.#said()}`;
+      return { reason: 'engine_error', message };
+    }
+    if (state.StartedAt === undefined || state.StartedAt === NEVER || state.ExitCode === undefined) {
+      return { reason: 'engine_error', message: `${engine.name} did not start ${image}: ${state.Error || this.#said()}` };
+    }
+    // Our entrypoint is a shell that always reports 127 itself; when init complains, there was no shell to begin with.
+    if (engine.shellPath === undefined && /failed to exec|exec .* failed/.test(this.#said())) {
+      return { reason: 'engine_error', message: `${image} has no /bin/sh and this host has no static busybox; install busybox-static` };
+    }
+    return await this.#ending(state, state.ExitCode, exit);
+  }
+
+  async cleanup(): Promise<void> {
+    const { folder, name, cgroups } = this.#options;
+    clearTimeout(this.#startWatch);
+    this.#child?.kill('SIGKILL');
+    try {
+      if (this.#created) await this.#remove();
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    await cgroups?.remove(name);
+  }
+
+  async #ending(state: State, exitCode: number, exit: ProcessExit): Promise<Verdict> {
+    const { spec, cgroups, name } = this.#options;
+    const signal = signalOfExitCode(exitCode);
+    const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
+    if (state.Status === 'running') {
+      // The attached client died, not the container: its output is lost from here on, so the run cannot count.
+      return { reason: 'engine_error', message: `lost the connection to the container (client exit ${exit.code ?? exit.signal})` };
+    }
+    const overLimit =
+      exitCode !== 0 &&
+      (state.OOMKilled === true || (await cgroups?.killedForMemory(name, exitCode, spec.limits.memoryMb * 1_048_576)) === true);
+    if (!overLimit) return { reason: 'exit', ...facts };
+    return { reason: 'memory', ...facts, message: `over the memory limit of ${spec.limits.memoryMb} MiB` };
+  }
+
+  async #checkStarted(abort: Abort): Promise<void> {
+    const { engine, name } = this.#options;
+    const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
+    const status = inspected.code === 0 ? parseState(inspected.stdout)?.Status : undefined;
+    if (status === 'running' || status === 'exited' || status === 'stopped' || status === 'stopping') return;
+    const why = inspected.code === 0 ? `its state is ${status}` : complaint(inspected);
+    abort('engine_error', `${engine.name} has not started the container after ${START_TIMEOUT_MS / 1000} s: ${why}`);
+  }
+
+  async #remove(): Promise<void> {
+    const { engine, name, spec } = this.#options;
+    const force = engine.name === 'podman' ? ['--force', '--time=0'] : ['--force'];
+    const removed = await runCommand(engineArgv(engine, 'rm', ...force, '--volumes', name), { timeoutMs: REMOVE_TIMEOUT_MS });
+    if (removed.code === 0) return;
+    const filters = [`--filter=label=cp.work=${spec.workId}`, `--filter=label=cp.epoch=${spec.epoch}`];
+    const left = await this.#call('ps', '--all', '--quiet', ...filters);
+    if (left.code !== 0 || left.stdout.trim() !== '') throw new SandboxError(`${name} is not removed: ${complaint(removed)}`);
+  }
+
+  #createError(created: CommandResult): SandboxError {
+    const { engine, image, name } = this.#options;
+    const said = complaint(created);
+    if (/name .*already in use|is already in use by container/i.test(said)) {
+      this.#created = false; // It is not ours to remove.
+      return new SandboxError(`a container ${name} exists already`);
+    }
+    if (/image not known|no such image|unable to find image|does not resolve to an image|not found in local storage/i.test(said)) {
+      return new SandboxError(`image ${image} is not on this machine and sandboxes never pull; run: ${engine.name} pull ${image}`);
+    }
+    return new SandboxError(`${engine.name} cannot create a container from ${image}: ${said}`);
+  }
+
+  #call(...args: string[]): Promise<CommandResult> {
+    return runCommand(engineArgv(this.#options.engine, ...args), { timeoutMs: CALL_TIMEOUT_MS });
+  }
+
+  #keepTail(): Transform {
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-TAIL_BYTES);
+        done(null, chunk);
+      },
+    });
+  }
+
+  #said(): string {
+    return this.#tail.toString().trim().split('\n').slice(-3).join('; ') || 'no error reported';
+  }
+}
+
+function parseState(text: string): State | undefined {
+  try {
+    return JSON.parse(text) as State;
+  } catch {
+    return undefined; // Not an answer of an engine: the caller reports what came instead.
+  }
+}

@@ -1,0 +1,84 @@
+/** What both engines need once, before the first run: a place for launch scripts, a shell to read them, a proof that it works. */
+import { createHash } from 'node:crypto';
+import { chmod, copyFile, lstat, mkdir, rename, statfs } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { findStaticBusybox } from './base-image.ts';
+import type { Executor } from './executor.ts';
+import { messageOf } from './supervise.ts';
+
+const TMPFS_MAGIC = 0x0102_1994;
+const PROBE_SECONDS = 30;
+const PROBE_TEXT = 'sandbox-probe';
+
+/** Undefined when the host has no static busybox: then the image's own /bin/sh reads the launch script. */
+export async function prepareShell(dataDir: string): Promise<string | undefined> {
+  const busybox = await findStaticBusybox();
+  if (busybox === undefined) return undefined;
+  // A copy: what is mounted into tasks must not change under them when the host is upgraded, nor carry the host's labels.
+  const path = join(resolve(dataDir), 'task-shell');
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await copyFile(busybox, `${path}.new`);
+  await chmod(`${path}.new`, 0o555);
+  await rename(`${path}.new`, path);
+  return path;
+}
+
+/** Launch scripts hold the tasks' environment: kept in memory where a tmpfs can be had, and entered by this user only. */
+export async function prepareLaunchFolder(dataDir: string, runnerId: string): Promise<string> {
+  const uid = process.geteuid?.() ?? 0;
+  // Two runners on one machine never share a folder, nor does one runner with another data folder.
+  const own = createHash('sha256').update(`${resolve(dataDir)}\0${runnerId}`).digest('hex').slice(0, 16);
+  const candidates = [process.env['XDG_RUNTIME_DIR'], uid === 0 ? '/run' : undefined, '/dev/shm'].filter((path) => path !== undefined);
+  for (const base of candidates) {
+    if (!(await isTmpfs(base))) continue;
+    const path = join(base, `svc-runner-${uid}-${own}`);
+    if (await claim(path, uid)) return path;
+  }
+  const path = join(resolve(dataDir), 'launch');
+  if (!(await claim(path, uid))) throw new Error(`${path} does not belong to this user`);
+  return path;
+}
+
+async function isTmpfs(path: string): Promise<boolean> {
+  try {
+    return (await statfs(path)).type === TMPFS_MAGIC;
+  } catch {
+    return false; // Not there.
+  }
+}
+
+/** /dev/shm is open to everybody: a folder that somebody else made first is not used. */
+async function claim(path: string, uid: number): Promise<boolean> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const stats = await lstat(path);
+    if (!stats.isDirectory() || stats.uid !== uid) return false;
+    await chmod(path, 0o700);
+    return true;
+  } catch {
+    return false; // Not writable: the next candidate.
+  }
+}
+
+/** Runs a task with all walls up; returns why it does not work, or nothing. */
+export async function probe(executor: Executor, runnerId: string): Promise<string | undefined> {
+  let output = '';
+  const spec = {
+    runnerId,
+    workId: `probe-${process.pid}-${Math.floor(performance.now())}`,
+    epoch: 0,
+    command: ['sh', '-c', 'echo "$SVC_PROBE"; : >/workspace/probe'],
+    env: { SVC_PROBE: PROBE_TEXT },
+    network: 'none' as const,
+    limits: { timeoutSeconds: PROBE_SECONDS, memoryMb: 64, cpus: 1, pids: 16, outputBytes: 65_536 },
+  };
+  try {
+    const running = await executor.start(spec, (_stream, chunk) => void (output += Buffer.from(chunk).toString()));
+    const outcome = await running.done;
+    if (outcome.reason === 'exit' && outcome.exitCode === 0 && output.includes(PROBE_TEXT)) return undefined;
+    const said = output.trim().split('\n').slice(-3).join('; ');
+    return outcome.message ?? `probe ended with ${outcome.reason} ${outcome.exitCode ?? ''}: ${said}`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
+ *
+ * What holds here as in a container: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only root that
+ * holds programs and libraries only; a user that exists nowhere else on the host; no capability and no way to one; no new
+ * privileges; no further user namespaces; limits; an emptied environment; everything dies with pid 1.
+ *
+ * What a container holds and this does not:
+ * - no seccomp filter (util-linux cannot load one): every system call that the kernel allows an unprivileged user can be
+ *   reached. Namespaces cannot be made (the user-namespace count is 0, the rest needs a capability), but keyctl, io_uring or an
+ *   unprivileged bpf, for example, stop only at the kernel's own checks;
+ * - no AppArmor or SELinux profile, and the runner's session keyring is inherited;
+ * - the task sees the host's /usr, read-only: its programs and whatever is world-readable under /usr/local;
+ * - /proc shows the machine's memory, load and processors;
+ * - a runner that is not root cannot give the task a user of its own: host permissions treat the task as the runner's user,
+ *   with its groups (nothing of that user is mounted, and its processes are in another pid namespace);
+ * - without a writable control group, memory is limited by sampling and the processor is not limited.
+ * A team that needs more asks for isolation `container`.
+ */
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { detectCgroups } from './cgroup.ts';
+import type { CgroupHost } from './cgroup.ts';
+import { findProgram } from './command.ts';
+import type { Executor, OnOutput, Running, SandboxSpec, WorkRef } from './executor.ts';
+import { NamespaceSandbox } from './namespace-sandbox.ts';
+import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
+import { readHostLayout } from './namespace-script.ts';
+import { bootId, listMounts, readText, startTimeOf } from './procfs.ts';
+import { checkSpec } from './spec.ts';
+import { supervise } from './supervise.ts';
+
+const TOOLS = ['unshare', 'setpriv', 'prlimit', 'mount', 'umount', 'pivot_root', 'mkfifo', 'mkdir', 'rmdir', 'ln', 'cat', 'rm', 'sh'];
+/** Beyond what systemd hands to containers (up to 0x6fffffff) and below 2^31, which some tools read as negative. */
+const ID_BASE = 0x7000_0000;
+/** For a runner that is root in a namespace of 65536 users. */
+const ID_BASE_SMALL = 60_000;
+const ID_SLOTS = 2_000;
+const REAP_WAIT_MS = 5_000;
+
+export interface NamespacesOptions {
+  dataDir: string;
+  runnerId: string;
+  log: (message: string, fields?: object) => void;
+  /** False for tests of the sampling fallback. */
+  useCgroups?: boolean;
+}
+
+/** Throws with what is missing on this machine; does not run anything yet. */
+export async function createNamespacesExecutor(options: NamespacesOptions): Promise<Executor> {
+  if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
+  const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
+  if (missing.length > 0) throw new Error(`missing ${missing.join(', ')}; install util-linux, mount and coreutils`);
+  const cgroups =
+    options.useCgroups === false
+      ? undefined
+      : await detectCgroups({ mounts: await listMounts(), self: (await readText('/proc/self/cgroup')) ?? '', pid: process.pid });
+  const nextIds = await idAllocator();
+  return new NamespacesExecutor(options, { layout: await readHostLayout(), cgroups }, nextIds);
+}
+
+class NamespacesExecutor implements Executor {
+  readonly name = 'namespaces';
+  readonly isolation = 'namespaces';
+  readonly #options: NamespacesOptions;
+  readonly #host: SandboxHost;
+  readonly #nextIds: () => IdMap;
+  readonly #running = new Set<string>();
+
+  constructor(options: NamespacesOptions, host: SandboxHost, nextIds: () => IdMap) {
+    this.#options = options;
+    this.#host = host;
+    this.#nextIds = nextIds;
+  }
+
+  describe(): string {
+    const user = this.#nextIds().task === undefined ? 'mapped to the runner itself' : 'mapped to unused users of the host';
+    return `Linux namespaces (util-linux), ${describeLimits(this.#host.cgroups)}, task user ${user}, no seccomp filter`;
+  }
+
+  async start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running> {
+    checkSpec(spec);
+    const name = sandboxName(spec);
+    if (this.#running.has(name)) throw new Error(`${name} is already running here`);
+    const folder = join(this.#folder(), name);
+    const sandbox = new NamespaceSandbox({ spec, name, folder, host: this.#host, ids: this.#nextIds() });
+    this.#running.add(name);
+    const running = supervise(sandbox, { ...spec.limits, onOutput, log: this.#options.log });
+    return { kill: running.kill, done: running.done.finally(() => this.#running.delete(name)) };
+  }
+
+  async reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]> {
+    await mkdir(this.#folder(), { recursive: true, mode: 0o700 });
+    const reaped: WorkRef[] = [];
+    for (const name of await readdir(this.#folder())) {
+      if (this.#running.has(name)) continue;
+      const record = parseRecord(await readText(join(this.#folder(), name, 'record.json')));
+      if (record !== undefined && (record.runnerId !== this.#options.runnerId || isLive(record.workId, record.epoch))) continue;
+      if (record !== undefined) {
+        await killRecorded(record);
+        reaped.push({ workId: record.workId, epoch: record.epoch });
+      }
+      await this.#host.cgroups?.removeLeftover(name);
+      await rm(join(this.#folder(), name), { recursive: true, force: true });
+    }
+    return reaped;
+  }
+
+  #folder(): string {
+    return join(this.#options.dataDir, 'sandboxes');
+  }
+}
+
+function sandboxName(spec: SandboxSpec): string {
+  return `cp-${spec.workId}-${spec.epoch}`;
+}
+
+function describeLimits(cgroups: CgroupHost | undefined): string {
+  const covers = cgroups?.covers;
+  const memory = covers?.has('memory') === true ? `memory limited by cgroup ${cgroups?.version}` : 'memory limited by sampling every 50 ms';
+  const pids = covers?.has('pids') === true ? 'processes by cgroup and rlimit' : 'processes by rlimit';
+  const cpu = covers?.has('cpu') === true ? 'cpu by cgroup' : 'cpu not limited';
+  return `${memory}, ${pids}, ${cpu}`;
+}
+
+function parseRecord(text: string | undefined): SandboxRecord | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as SandboxRecord);
+  } catch {
+    return undefined; // Written by a daemon that died in the middle of it: before the task could start.
+  }
+}
+
+async function killRecorded(record: SandboxRecord): Promise<void> {
+  const same = async () => record.bootId === (await bootId()) && record.initStartTime === (await startTimeOf(record.initPid));
+  const deadline = performance.now() + REAP_WAIT_MS;
+  while ((await same()) && performance.now() < deadline) {
+    try {
+      process.kill(record.initPid, 'SIGKILL');
+    } catch {
+      return; // Gone between the look and the signal.
+    }
+    await sleep(10);
+  }
+}
+
+/**
+ * Root gives every sandbox two users that nothing else on the host has, so that one task's processes and files mean nothing to
+ * another's. Anybody else may map only itself.
+ */
+async function idAllocator(): Promise<() => IdMap> {
+  const [uid, gid] = [process.geteuid?.() ?? -1, process.getegid?.() ?? -1];
+  if (uid !== 0) return () => ({ rootUid: uid, rootGid: gid });
+  const base = await firstMappedBase([ID_BASE, ID_BASE_SMALL]);
+  let slot = process.pid % ID_SLOTS;
+  return () => {
+    slot = (slot + 1) % ID_SLOTS;
+    const root = base + 2 * slot;
+    return { rootUid: root, rootGid: root, task: { uid: root + 1, gid: root + 1 } };
+  };
+}
+
+async function firstMappedBase(bases: readonly number[]): Promise<number> {
+  const covers = (text: string, base: number) =>
+    text.split('\n').some((line) => {
+      const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
+      return inside <= base && base + 2 * ID_SLOTS <= inside + count;
+    });
+  const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
+  const base = bases.find((candidate) => maps.every((map) => covers(map ?? '', candidate)));
+  if (base === undefined) throw new Error('the runner is root in a user namespace that maps fewer than 64000 users');
+  return base;
+}

@@ -1,0 +1,37 @@
+/** Counts what a task writes and cuts it at the limit, with one marker line that nobody can overlook. */
+
+export interface OutputCap {
+  /** What may be passed on of this chunk; empty once the limit was reached and marked. */
+  take(chunk: Uint8Array): Uint8Array[];
+  readonly truncated: boolean;
+}
+
+const NEWLINE = 0x0a;
+
+/** One cap for both streams: the marker appears once, on the stream that crossed the limit. */
+export function createOutputCap(bytesMax: number): OutputCap {
+  let bytes = 0;
+  let truncated = false;
+  let atLineStart = true;
+
+  const mark = (): Uint8Array => {
+    truncated = true;
+    return Buffer.from(`${atLineStart ? '' : '\n'}[output truncated at ${bytesMax} bytes]\n`);
+  };
+
+  return {
+    take(chunk) {
+      if (truncated || chunk.length === 0) return [];
+      const allowed = Math.min(chunk.length, bytesMax - bytes);
+      const kept = chunk.subarray(0, allowed);
+      bytes += allowed;
+      if (kept.length > 0) atLineStart = kept[kept.length - 1] === NEWLINE;
+      const pieces = kept.length > 0 ? [kept] : [];
+      return allowed < chunk.length ? [...pieces, mark()] : pieces;
+    },
+    get truncated() {
+      return truncated;
+    },
+  };
+}
+

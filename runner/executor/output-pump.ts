@@ -1,0 +1,68 @@
+/**
+ * Moves a task's two pipes to the consumer.
+ *
+ * One reader a pipe, one delivery at a time: the consumer never sees two open calls, and while it is busy nothing is read, so the
+ * pipe fills up and the kernel stops the task. What is held in memory is at most one pipe buffer and one chunk a stream.
+ * After the cap the pipes are still read, and thrown away, so that the task can run on.
+ */
+import type { Readable } from 'node:stream';
+import type { OnOutput, OutputStream } from './executor.ts';
+import { createOutputCap } from './output-cap.ts';
+
+export interface OutputPump {
+  /** Both pipes have ended and everything was delivered (or the pump was stopped). Never rejects. */
+  readonly drained: Promise<void>;
+  /** Stops delivering; what is still in the pipes is lost. */
+  stop(): void;
+}
+
+export interface PumpOptions {
+  stdout: Readable;
+  stderr: Readable;
+  outputBytes: number;
+  onOutput: OnOutput;
+  /** The consumer failed: output after this is lost, so the run must not go on as if nothing had happened. */
+  onSinkError: (error: Error) => void;
+}
+
+export function pumpOutput(options: PumpOptions): OutputPump {
+  const cap = createOutputCap(options.outputBytes);
+  let delivery: Promise<void> = Promise.resolve();
+  let broken = false;
+
+  const deliver = (stream: OutputStream, piece: Uint8Array): Promise<void> => {
+    delivery = delivery.then(async () => {
+      if (broken) return;
+      try {
+        await options.onOutput(stream, piece);
+      } catch (error) {
+        broken = true;
+        options.onSinkError(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    return delivery;
+  };
+
+  const read = async (stream: OutputStream, source: Readable): Promise<void> => {
+    try {
+      for await (const chunk of source as AsyncIterable<Buffer>) {
+        for (const piece of cap.take(chunk)) await deliver(stream, piece);
+      }
+    } catch {
+      // The pipe was closed under us: the process is gone, and its ending is reported by whoever watches it.
+    }
+  };
+
+  const drained = Promise.all([read('stdout', options.stdout), read('stderr', options.stderr)]).then(() => undefined);
+  let release: () => void = () => undefined;
+  const stopped = new Promise<void>((resolve) => (release = resolve));
+  return {
+    drained: Promise.race([drained, stopped]),
+    stop() {
+      broken = true;
+      options.stdout.destroy();
+      options.stderr.destroy();
+      release();
+    },
+  };
+}

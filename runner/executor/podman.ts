@@ -1,0 +1,89 @@
+/** podman: picks an OCI runtime that works here by really running a container with all walls up. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensureBaseImage } from './base-image.ts';
+import { complaint, findProgram, runCommand } from './command.ts';
+import { createEngineCgroups } from './engine-cgroup.ts';
+import { EngineExecutor } from './engine.ts';
+import { prepareLaunchFolder, prepareShell, probe } from './engine-setup.ts';
+import type { DetectOptions, Executor } from './executor.ts';
+import { parseProfile, tightenProfile } from './seccomp.ts';
+
+const INFO_TIMEOUT_MS = 20_000;
+const RUNTIMES = ['crun', 'runc', 'runsc', 'youki'];
+const PROFILES = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'];
+
+interface PodmanInfo {
+  host: {
+    cgroupManager: string;
+    cgroupVersion: string;
+    ociRuntime: { name: string };
+    security: { rootless: boolean; seccompEnabled: boolean; seccompProfilePath?: string };
+  };
+  version: { Version: string };
+}
+
+/** Throws with why it does not work here and what to install. */
+export async function createPodmanExecutor(options: DetectOptions): Promise<Executor> {
+  const program = findProgram('podman');
+  if (program === undefined) throw new Error('not installed; install podman and crun or runc (Debian: apt-get install podman runc)');
+  const info = await readInfo(program);
+  if (!info.host.security.seccompEnabled) throw new Error('podman was built without seccomp');
+  const seccompPath = await writeProfile(info, options.dataDir);
+  const baseImage = await ensureBaseImage(program, options.dataDir);
+  const rootless = info.host.security.rootless;
+  const cgroups = !rootless && info.host.cgroupManager === 'cgroupfs' ? await createEngineCgroups() : undefined;
+  const shellPath = await prepareShell(options.dataDir);
+  const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
+
+  const failures: string[] = [];
+  for (const runtime of candidates(info.host.ociRuntime.name)) {
+    const engine = {
+      name: 'podman' as const,
+      program,
+      runtime,
+      seccompPath,
+      ...(shellPath === undefined ? {} : { shellPath }),
+      ...(cgroups === undefined ? {} : { cgroupParentOf: cgroups.parentOf }),
+    };
+    const description = `podman ${info.version.Version}, runtime ${runtime}, ${rootless ? 'rootless' : 'root'}, cgroup ${info.host.cgroupVersion}, tightened seccomp`;
+    const create = (image: string) =>
+      new EngineExecutor({ engine, cgroups, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });
+    const failure = await probe(create(baseImage), options.runnerId);
+    if (failure === undefined) return create(options.defaultImage ?? baseImage);
+    failures.push(`${runtime}: ${failure}`);
+    options.log('container runtime does not work here', { engine: 'podman', runtime, reason: failure });
+  }
+  throw new Error(`no runtime works (${failures.join('; ')}); install crun or runc`);
+}
+
+async function readInfo(program: string): Promise<PodmanInfo> {
+  const answer = await runCommand([program, 'info', '--format', 'json'], { timeoutMs: INFO_TIMEOUT_MS });
+  if (answer.code !== 0) throw new Error(`podman info failed: ${complaint(answer)}`);
+  return JSON.parse(answer.stdout) as PodmanInfo;
+}
+
+/** The engine's own choice first, then whatever else is installed. */
+function candidates(preferred: string): string[] {
+  return [...new Set([preferred, ...RUNTIMES])].filter((name) => findProgram(name) !== undefined);
+}
+
+async function writeProfile(info: PodmanInfo, dataDir: string): Promise<string> {
+  const [source, text] = await firstReadable([info.host.security.seccompProfilePath, ...PROFILES].filter((path) => path !== undefined && path !== ''));
+  const path = join(dataDir, 'seccomp-task.json');
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await writeFile(path, JSON.stringify(tightenProfile(parseProfile(text, source)), null, 1));
+  return path;
+}
+
+async function firstReadable(paths: readonly (string | undefined)[]): Promise<[path: string, text: string]> {
+  for (const path of paths) {
+    if (path === undefined) continue;
+    try {
+      return [path, await readFile(path, 'utf8')];
+    } catch {
+      continue; // Not installed there.
+    }
+  }
+  throw new Error(`no seccomp profile at ${PROFILES.join(' or ')}; install containers-common (golang-github-containers-common)`);
+}

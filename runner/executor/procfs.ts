@@ -1,0 +1,88 @@
+/** Reads of the host's /proc. A process that ends while we look at it is no error: it reads as absent. */
+import { readFile, readdir } from 'node:fs/promises';
+
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    return undefined; // Gone, or hidden from us: the caller treats both as absent.
+  }
+}
+
+/** Direct children of all threads of a process, oldest first. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  let threads: string[];
+  try {
+    threads = await readdir(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+  const lists = await Promise.all(threads.map((thread) => readText(`/proc/${pid}/task/${thread}/children`)));
+  if (lists.every((list) => list === undefined)) return await childrenByScan(pid);
+  return lists.flatMap((list) => (list ?? '').trim().split(' ').filter((text) => text !== '').map(Number));
+}
+
+/** For kernels without CONFIG_PROC_CHILDREN. */
+async function childrenByScan(pid: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const parents = await Promise.all(pids.map(async (candidate) => (await statFields(candidate))?.[1]));
+  return pids.filter((_, index) => parents[index] === String(pid));
+}
+
+/** The process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is the namespace. */
+export async function treeOf(pid: number): Promise<number[]> {
+  const found = [pid];
+  for (const parent of found) found.push(...(await childrenOf(parent)));
+  return found;
+}
+
+/** Clock ticks since boot: together with the pid and the boot id it names a process for good. */
+export async function startTimeOf(pid: number): Promise<string | undefined> {
+  return (await statFields(pid))?.[19];
+}
+
+/** Fields of /proc/pid/stat after the name, which may itself hold spaces and brackets; [0] is the state, [1] the parent. */
+async function statFields(pid: number): Promise<string[] | undefined> {
+  const text = await readText(`/proc/${pid}/stat`);
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/**
+ * Memory that is the process's own: anonymous and shared-memory pages. Mapped files are left out, because the page cache
+ * gives them back under pressure; pages shared after a fork are counted in each process, so the sum errs upwards.
+ */
+export async function ownMemoryBytes(pid: number): Promise<number> {
+  const status = (await readText(`/proc/${pid}/status`)) ?? '';
+  const kib = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
+  return (kib('RssAnon') + kib('RssShmem')) * 1024;
+}
+
+export async function bootId(): Promise<string> {
+  return ((await readText('/proc/sys/kernel/random/boot_id')) ?? '').trim();
+}
+
+export interface Mount {
+  /** Path inside the filesystem that is mounted here. */
+  root: string;
+  point: string;
+  options: readonly string[];
+  type: string;
+  superOptions: readonly string[];
+}
+
+export async function listMounts(): Promise<Mount[]> {
+  return parseMountinfo((await readText('/proc/self/mountinfo')) ?? '');
+}
+
+export function parseMountinfo(text: string): Mount[] {
+  const unescape = (field: string) => field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [before = '', after = ''] = line.split(' - ');
+      const [, , , root = '', point = '', options = ''] = before.split(' ');
+      const [type = '', , superOptions = ''] = after.split(' ');
+      return { root: unescape(root), point: unescape(point), options: options.split(','), type, superOptions: superOptions.split(',') };
+    });
+}

@@ -1,0 +1,244 @@
+/**
+ * One run from start to clean host, the same for every kind of sandbox.
+ *
+ *   prepare -> started -> (exit | stop: SIGTERM -> grace -> SIGKILL) -> output drained -> verdict -> cleaned up -> done
+ *
+ * What races here: the process's own exit, the deadline, kill() from the daemon, the memory watchdog, a failing consumer.
+ * They all write one variable, `cause`, through `claim`; the first writer wins and nobody overwrites it, so "timeout" and
+ * "exit" in the same tick give one of the two, never a mix. This function owns that variable, the deadline timer and the
+ * signalling loop. What must always hold: `done` resolves, cleanup has been attempted, and no timer is left behind.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Readable } from 'node:stream';
+import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
+import { pumpOutput } from './output-pump.ts';
+import type { OutputPump } from './output-pump.ts';
+
+export const GRACE_MS = 5_000;
+/** SIGTERM may come before the engine knows the container; ask again this often. */
+const TERM_RETRY_MS = 200;
+const KILL_RETRY_MS = 1_000;
+/** After this long of unanswered SIGKILLs the engine is taken for dead and the run is given up. */
+const ABANDON_MS = 20_000;
+/** A killed run's last output may take this long to be stored; the lease may be somebody else's by now. */
+const DRAIN_AFTER_KILL_MS = 10_000;
+
+export interface ProcessExit {
+  code?: number;
+  signal?: string;
+}
+
+/** Something that is not the task's fault: it becomes the outcome `engine_error` with this message. */
+export class SandboxError extends Error {
+  override readonly name = 'SandboxError';
+}
+
+export interface StartedProcess {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly exited: Promise<ProcessExit>;
+  /** Last resort when SIGKILL through the sandbox does not help: make `exited` resolve whatever happens. */
+  abandon(): void;
+}
+
+export interface Verdict {
+  reason: 'exit' | 'memory' | 'engine_error';
+  exitCode?: number;
+  signal?: string;
+  message?: string;
+}
+
+/** Ends the run from inside the sandbox's own machinery (watchdog, probe). */
+export type Abort = (reason: 'memory' | 'engine_error', message: string) => void;
+
+/** What one kind of sandbox does for one run; every method has its own time limit. */
+export interface Sandbox {
+  prepare(): Promise<void>;
+  start(abort: Abort): Promise<StartedProcess>;
+  /** Rejects when it could not be delivered yet; it is then called again. */
+  signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  verdict(exit: ProcessExit): Promise<Verdict>;
+  /** Removes everything, also after a failed prepare; rejects with what is left. */
+  cleanup(): Promise<void>;
+}
+
+export interface SuperviseOptions {
+  timeoutSeconds: number;
+  outputBytes: number;
+  onOutput: OnOutput;
+  log: (message: string, fields?: object) => void;
+}
+
+export function supervise(sandbox: Sandbox, options: SuperviseOptions): Running {
+  const run = new Run(sandbox, options);
+  return { done: run.whole(), kill: (reason, graceMs) => run.stop(reason, graceMs ?? GRACE_MS) };
+}
+
+class Run {
+  readonly #sandbox: Sandbox;
+  readonly #options: SuperviseOptions;
+  readonly #startedAt = performance.now();
+  #cause: EndReason | undefined;
+  #message: string | undefined;
+  #killAt = Infinity;
+  #termSent = false;
+  #exited = false;
+  #abandoned = false;
+  #lastSignalError: string | undefined;
+  /** Resolved and replaced at every change that the signalling loop or the drain must look at. */
+  #changed = signalFlag();
+  #stopping = signalFlag();
+
+  constructor(sandbox: Sandbox, options: SuperviseOptions) {
+    this.#sandbox = sandbox;
+    this.#options = options;
+  }
+
+  async whole(): Promise<Outcome> {
+    let outcome: Outcome;
+    try {
+      outcome = await this.#execute();
+    } catch (error) {
+      this.#claim('engine_error');
+      outcome = this.#outcome({ reason: 'engine_error', message: messageOf(error) }, this.#elapsedMs());
+    }
+    try {
+      await this.#sandbox.cleanup();
+    } catch (error) {
+      this.#options.log('sandbox not cleaned up, the next reap tries again', { error: messageOf(error) });
+    }
+    return outcome;
+  }
+
+  /** The first reason stands; a later call can only shorten the grace. */
+  stop(reason: KillReason | 'timeout' | 'memory' | 'engine_error', graceMs: number, message?: string): void {
+    if (this.#claim(reason)) this.#message = message;
+    this.#killAt = Math.min(this.#killAt, performance.now() + graceMs);
+    this.#stopping.set();
+    this.#change();
+  }
+
+  async #execute(): Promise<Outcome> {
+    await this.#sandbox.prepare();
+    if (this.#cause !== undefined) return this.#outcome(undefined, this.#elapsedMs());
+    const process = await this.#sandbox.start((reason, message) => this.stop(reason, 0, message));
+    const deadline = setTimeout(() => this.stop('timeout', GRACE_MS), this.#options.timeoutSeconds * 1000);
+    const pump = pumpOutput({
+      stdout: process.stdout,
+      stderr: process.stderr,
+      outputBytes: this.#options.outputBytes,
+      onOutput: this.#options.onOutput,
+      onSinkError: (error) => this.stop('engine_error', GRACE_MS, `output could not be stored: ${error.message}`),
+    });
+    const signalling = this.#signalUntilGone(process);
+    const exit = await process.exited;
+    clearTimeout(deadline);
+    this.#claim('exit');
+    this.#exited = true;
+    this.#change();
+    const durationMs = this.#elapsedMs();
+    await signalling;
+    await this.#drain(pump);
+    return this.#outcome(await this.#sandbox.verdict(exit), durationMs);
+  }
+
+  /** The only place that sends signals. Sleeps until the cause is set, then climbs the ladder until the process is gone. */
+  async #signalUntilGone(process: StartedProcess): Promise<void> {
+    while (!this.#exited) {
+      const changed = this.#changed;
+      const now = performance.now();
+      if (this.#killAt === Infinity) {
+        await changed.promise;
+      } else if (now < this.#killAt) {
+        if (!this.#termSent) this.#termSent = await this.#send('SIGTERM');
+        const waitMs = this.#killAt - performance.now();
+        await atMost(changed.promise, this.#termSent ? waitMs : Math.min(waitMs, TERM_RETRY_MS));
+      } else if (now < this.#killAt + ABANDON_MS) {
+        await this.#send('SIGKILL');
+        await atMost(changed.promise, KILL_RETRY_MS);
+      } else {
+        this.#abandoned = true;
+        process.abandon();
+        await changed.promise;
+      }
+    }
+  }
+
+  async #send(signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+    if (this.#exited) return true;
+    try {
+      await this.#sandbox.signal(signal);
+      return true;
+    } catch (error) {
+      this.#lastSignalError = `${signal}: ${messageOf(error)}`;
+      return false;
+    }
+  }
+
+  async #drain(pump: OutputPump): Promise<void> {
+    const late = this.#stopping.promise.then(() => atMost(pump.drained, DRAIN_AFTER_KILL_MS));
+    await Promise.race([pump.drained, late]);
+    pump.stop();
+  }
+
+  #outcome(verdict: Verdict | undefined, durationMs: number): Outcome {
+    const cause = this.#cause ?? 'engine_error';
+    const message = this.#message ?? verdict?.message;
+    const reason = this.#abandoned ? 'engine_error' : cause === 'exit' && verdict !== undefined ? verdict.reason : cause;
+    return {
+      reason,
+      durationMs,
+      ...(verdict?.exitCode === undefined ? {} : { exitCode: verdict.exitCode }),
+      ...(verdict?.signal === undefined ? {} : { signal: verdict.signal }),
+      ...(this.#abandoned
+        ? { message: `the run did not end within ${ABANDON_MS / 1000} s of SIGKILL (${this.#lastSignalError ?? 'no error reported'})` }
+        : message === undefined
+          ? {}
+          : { message }),
+    };
+  }
+
+  #claim(cause: EndReason): boolean {
+    if (this.#cause !== undefined) return false;
+    this.#cause = cause;
+    return true;
+  }
+
+  #change(): void {
+    const changed = this.#changed;
+    this.#changed = signalFlag();
+    changed.set();
+  }
+
+  #elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedAt);
+  }
+}
+
+function signalFlag(): { promise: Promise<void>; set: () => void } {
+  let set: () => void = () => undefined;
+  const promise = new Promise<void>((resolve) => (set = resolve));
+  return { promise, set };
+}
+
+/** Resolves with the promise or after `ms`, and leaves no timer behind. */
+export async function atMost(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, Math.max(0, ms))));
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Exit codes above 128 read as a shell reads them; a task that itself exits with 137 looks the same. */
+export function signalOfExitCode(code: number | undefined): string | undefined {
+  return code === undefined ? undefined : SIGNALS[code - 128];
+}
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 5: 'SIGTRAP', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL',
+  10: 'SIGUSR1', 11: 'SIGSEGV', 12: 'SIGUSR2', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM', 24: 'SIGXCPU', 25: 'SIGXFSZ', 31: 'SIGSYS',
+};
