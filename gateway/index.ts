@@ -1,0 +1,138 @@
+/**
+ * The gateway as a part of a process: the app for the door, and its end. It keeps no truth. The process brings the way to
+ * the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the log.
+ */
+import { randomUUID } from 'node:crypto';
+import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { rpcs } from '@svc/proto/gen/rpcs.ts';
+import type { App, Gate } from '@svc/proto/http/call.ts';
+import { ApiError } from '@svc/proto/http/errors.ts';
+import type { Client } from '@svc/proto/http/implement.ts';
+import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
+import { authoritySet } from '@svc/proto/signature/facts.ts';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { Background } from './background.ts';
+import { systemClock, type Clock } from './clock.ts';
+import { KeyCache } from './key-cache.ts';
+import { createMetrics } from './metrics.ts';
+import { POOL_TIMES, type PoolTimes } from './pool.ts';
+import { Polls } from './polls.ts';
+import { createRunnerService } from './service.ts';
+import { TimerWheel } from './timer-wheel.ts';
+import { revokedError, Verification, VERIFICATION_LIMITS, type GatewayCaller, type VerificationLimits } from './verification.ts';
+
+export type { GatewayCaller } from './verification.ts';
+
+/** Claims that nobody asked for, at once: what a broken broker may cost the database. */
+const BACKGROUND_CLAIMS_MAX = 16;
+
+export interface GatewayOptions {
+  readonly dispatch: Client<typeof DispatchService>;
+  readonly queue: WorkQueue;
+  /** Signatures are made for these; see `authoritySet`. */
+  readonly publicUrls: readonly string[];
+  readonly log: Logger;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Default: open. The door asks for every call. */
+  readonly gate?: (rpc: RpcInfo) => Gate;
+  /** Peers whose X-Forwarded-Host counts. Default: none. */
+  readonly isTrustedProxy?: (address: string) => boolean;
+  readonly limits?: Partial<VerificationLimits>;
+  readonly times?: Partial<PoolTimes>;
+  /** Where the gateway's figures go. Default: a registry of its own. */
+  readonly registry?: Registry;
+}
+
+export interface Gateway {
+  readonly app: App<GatewayCaller>;
+  readonly registry: Registry;
+  /** Polls held now. */
+  parked(): number;
+  /** Answers held polls empty, waits up to `graceMs` for claims under way, stops consuming. Close the door after it. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export function startGateway(options: GatewayOptions): Gateway {
+  const { dispatch, queue, log } = options;
+  const clock = options.clock ?? systemClock;
+  const metrics = createMetrics(options.registry);
+  const keys = new KeyCache(dispatch, clock);
+  const polls = new Polls({
+    dispatch,
+    queue,
+    clock,
+    log,
+    metrics,
+    wheel: new TimerWheel(clock),
+    background: new Background(BACKGROUND_CLAIMS_MAX),
+    random: options.random ?? Math.random,
+    times: { ...POOL_TIMES, ...options.times },
+  });
+  const verification = new Verification({
+    dispatch,
+    keys,
+    clock,
+    log,
+    metrics,
+    authorities: authoritySet(options.publicUrls),
+    isTrustedProxy: options.isTrustedProxy ?? (() => false),
+    limits: { ...VERIFICATION_LIMITS, ...options.limits },
+  });
+  const stopListening = listen(queue, keys, polls);
+  const service = createRunnerService({ dispatch, polls, clock, newPollId: () => randomUUID() });
+  return {
+    app: createApp(verification, service.methods, options.gate ?? (() => 'open')),
+    registry: metrics.registry,
+    parked: () => polls.size,
+    stop: (graceMs) => {
+      stopListening();
+      return polls.stop(graceMs);
+    },
+  };
+}
+
+function listen(queue: WorkQueue, keys: KeyCache, polls: Polls): () => void {
+  const onControl = (event: ControlEvent): void => {
+    if (event.type === 'runner_revoked') {
+      keys.revoke(event.keyId);
+      polls.endRunner(event.runnerId, revokedError());
+    } else if (event.type === 'runner_changed') {
+      polls.reconsider(event.runnerId);
+    }
+    // `work_cancelled` is told with the next heartbeat; nothing held here depends on it.
+  };
+  const onUp = (up: boolean): void => {
+    polls.rearmPools();
+    if (!up) return;
+    // Notices sent while this process was away are lost.
+    keys.expireAll();
+    polls.reconsiderAll();
+  };
+  const stops = [queue.onControl(onControl), queue.onUp(onUp)];
+  return () => stops.forEach((stop) => stop());
+}
+
+function createApp(
+  verification: Verification,
+  methods: ReturnType<typeof createRunnerService>['methods'],
+  gate: (rpc: RpcInfo) => Gate,
+): App<GatewayCaller> {
+  return {
+    rpcs: rpcs.filter((rpc) => rpc.audience === 'runner'),
+    gate,
+    admit: (call) => verification.admit(call),
+    admitBody: (call, caller, body) => verification.admitBody(call, caller, body),
+    invoke: async (call, caller, request) => {
+      const method = methods.get(call.rpc.id);
+      const answer = method?.(request, { call, caller });
+      if (!(answer instanceof Promise)) throw new Error(`${call.rpc.id} is not a unary RPC of the gateway`);
+      return answer;
+    },
+    stream: (call) => {
+      throw new ApiError('internal', `${call.rpc.id} is not a stream`);
+    },
+  };
+}

@@ -1,0 +1,520 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { generateSigningKey } from '@svc/proto/signature/keys.ts';
+import { WorkKind, type ClaimRequest } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { Background } from './background.ts';
+import { createMetrics } from './metrics.ts';
+import { POOL_TIMES, type PoolTimes } from './pool.ts';
+import { Polls } from './polls.ts';
+import { FakeBroker, type FakeQueue } from './testing/fake-queue.ts';
+import { FakeDispatch, type FakeRunner } from './testing/fake-dispatch.ts';
+import { ShiftedClock } from './testing/shifted-clock.ts';
+import { waitFor } from './testing/wait-for.ts';
+import { TimerWheel } from './timer-wheel.ts';
+import { revokedError } from './verification.ts';
+import type { PollAsk } from './waiter.ts';
+
+let clock: ShiftedClock;
+let broker: FakeBroker;
+let dispatch: FakeDispatch;
+let started: Polls[];
+let pollCount: number;
+
+interface Side {
+  readonly polls: Polls;
+  readonly queue: FakeQueue;
+}
+
+function gateway(times: Partial<PoolTimes> = {}): Side {
+  const queue = broker.connect();
+  const polls = new Polls({
+    dispatch: dispatch.client,
+    queue,
+    clock,
+    wheel: new TimerWheel(clock),
+    background: new Background(16),
+    random: () => 0,
+    metrics: createMetrics(),
+    log: pino({ level: 'silent' }),
+    times: { ...POOL_TIMES, ...times },
+  });
+  started.push(polls);
+  return { polls, queue };
+}
+
+function runner(id: string, teamId = 'team_a'): FakeRunner {
+  return dispatch.addRunner(generateSigningKey(), id, teamId);
+}
+
+/** Starts a poll; the answer is the id of the offered run, 'empty', or the error code. */
+function poll({ polls }: Side, { runnerId, teamId }: FakeRunner, ask: Partial<PollAsk> & { holdMs?: number } = {}): Promise<string> {
+  const answer = polls.poll({
+    caller: { runnerId, teamId, bootId: '' },
+    kind: 'run',
+    pollId: `poll ${++pollCount}`,
+    slots: 1,
+    notReady: [],
+    leases: [],
+    untilMs: clock.monotonicMs() + (ask.holdMs ?? 30_000),
+    signal: new AbortController().signal,
+    ...ask,
+  });
+  return answer.then(
+    (offer) => offer?.work.value?.id ?? 'empty',
+    (error: { code?: string }) => error.code ?? String(error),
+  );
+}
+
+const parked = ({ polls }: Side, count: number) =>
+  waitFor(
+    () => polls.size === count && dispatch.count('beginPoll') >= count,
+    () => ({ size: polls.size, begun: dispatch.count('beginPoll') }),
+  );
+const consumed = (count = 1) => waitFor(() => broker.consumers() === count, () => broker.consumers());
+const called = (method: 'claim' | 'returnHint' | 'beginPoll', count: number) =>
+  waitFor(() => dispatch.count(method) >= count, () => dispatch.calls.map((call) => call.method));
+
+/** Work that a hint announces only later. */
+function submit(workId: string): void {
+  dispatch.addItem(workId);
+  broker.hint(workId);
+}
+
+describe('Polls', () => {
+  beforeEach(() => {
+    clock = new ShiftedClock();
+    broker = new FakeBroker();
+    dispatch = new FakeDispatch();
+    started = [];
+    pollCount = 0;
+  });
+  afterEach(async () => {
+    await Promise.all(started.map((polls) => polls.stop(0)));
+    expect(broker.subscriptions).toEqual([]);
+  });
+
+  it('answers at once with what the server claims as the poll begins', async () => {
+    dispatch.addItem('run_1');
+    expect(await poll(gateway(), runner('rnr_1'))).toBe('run_1');
+    expect(dispatch.count('claim')).toBe(0);
+  });
+
+  it('turns a hint into a claim and the claim into the answer of a held poll', async () => {
+    const side = gateway();
+    const answer = poll(side, runner('rnr_1'));
+    await consumed();
+    submit('run_1');
+    expect(await answer).toBe('run_1');
+    expect((dispatch.calls.at(-1)?.request as ClaimRequest).workId).toBe('run_1');
+    expect(side.polls.size).toBe(0);
+  });
+
+  it('keeps runs and builds of one team apart', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    const [run, build] = [poll(side, one), poll(side, one, { kind: 'build' })];
+    await waitFor(() => broker.subscriptions.length === 2, () => broker.subscriptions.length);
+    dispatch.addItem('bld_1', 'team_a', WorkKind.BUILD);
+    broker.hint('bld_1', 'team_a', 'build');
+    expect(await build).toBe('bld_1');
+    submit('run_1');
+    expect(await run).toBe('run_1');
+  });
+
+  it('serves the poll that waits longest', async () => {
+    const side = gateway();
+    const [first, second] = [runner('rnr_1'), runner('rnr_2')];
+    const older = poll(side, first);
+    await parked(side, 1);
+    const younger = poll(side, second);
+    await parked(side, 2);
+    await consumed();
+    submit('run_1');
+    expect(await older).toBe('run_1');
+    submit('run_2');
+    expect(await younger).toBe('run_2');
+  });
+
+  it('gives one item to one of two gateways that race for it; the loser keeps waiting', async () => {
+    const [a, b] = [gateway(), gateway()];
+    const answers = [poll(a, runner('rnr_1')), poll(b, runner('rnr_2'))];
+    await consumed(2);
+    dispatch.addItem('run_1');
+    await broker.hintAll('run_1');
+    expect(a.polls.size + b.polls.size).toBe(1);
+    expect(await Promise.race(answers)).toBe('run_1');
+    // The hint may reach the gateway where nobody waits any more; the server then hints again.
+    dispatch.before = (method) => (method === 'returnHint' ? broker.hint('run_2') : undefined);
+    submit('run_2');
+    expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2']);
+  });
+
+  it('claims the next item when the hinted one is taken, so that stale hints hide nothing', async () => {
+    const side = gateway();
+    const answer = poll(side, runner('rnr_1'));
+    await consumed();
+    dispatch.addItem('run_fresh');
+    broker.hint('run_long_gone');
+    expect(await answer).toBe('run_fresh');
+  });
+
+  it('returns a hint that finds no poll, and stops consuming so that it does not come back', async () => {
+    const side = gateway();
+    const leaves = new AbortController();
+    const answer = poll(side, runner('rnr_1'), { signal: leaves.signal });
+    await consumed();
+    leaves.abort();
+    expect(await answer).toBe('empty');
+    expect(broker.consumers()).toBe(1);
+    submit('run_1');
+    await called('returnHint', 1);
+    expect(broker.consumers()).toBe(0);
+    expect(dispatch.count('claim')).toBe(0);
+  });
+
+  it('lets a hint wait for the poll that a busy runner sends next', async () => {
+    const side = gateway({ hintPatienceMs: 5_000 });
+    const one = runner('rnr_1');
+    const leaves = new AbortController();
+    void poll(side, one, { signal: leaves.signal });
+    await consumed();
+    leaves.abort();
+    broker.hint('run_1');
+    const answer = poll(side, one);
+    await parked(side, 1);
+    await called('claim', 1);
+    expect(dispatch.count('returnHint')).toBe(0);
+    submit('run_2');
+    expect(await answer).toBe('run_2');
+  });
+
+  it('stops consuming a while after the last poll and forgets the pool', async () => {
+    const side = gateway();
+    expect(await poll(side, runner('rnr_1'), { holdMs: 1 })).toBe('empty');
+    await consumed();
+    expect(side.polls.poolCount).toBe(1);
+    clock.skip(POOL_TIMES.lingerMs + 100);
+    await consumed(0);
+    clock.skip(2_000);
+    await waitFor(() => side.polls.poolCount === 0, () => side.polls.poolCount);
+  });
+
+  it('claims by itself while the broker is down', async () => {
+    const side = gateway();
+    side.queue.setUp(false);
+    const answer = poll(side, runner('rnr_1'));
+    await parked(side, 1);
+    submit('run_1');
+    clock.skip(2_600);
+    expect(await answer).toBe('run_1');
+  });
+
+  it('changes to claiming by itself when the broker goes down under held polls', async () => {
+    const side = gateway();
+    const answer = poll(side, runner('rnr_1'));
+    await consumed();
+    side.queue.setUp(false);
+    dispatch.addItem('run_1');
+    clock.skip(2_600);
+    expect(await answer).toBe('run_1');
+  });
+
+  it('claims by itself while the consumer does not start, and starts it when it can', async () => {
+    const side = gateway();
+    side.queue.refusing = true;
+    const answer = poll(side, runner('rnr_1'));
+    await parked(side, 1);
+    dispatch.addItem('run_1');
+    clock.skip(2_600);
+    expect(await answer).toBe('run_1');
+    const next = poll(side, runner('rnr_2'));
+    side.queue.refusing = false;
+    clock.skip(2_600);
+    await consumed();
+    submit('run_2');
+    expect(await next).toBe('run_2');
+  });
+
+  it('finds work whose hint was lost while the broker is up', async () => {
+    const side = gateway();
+    const answer = poll(side, runner('rnr_1'));
+    await consumed();
+    dispatch.addItem('run_1');
+    clock.skip(POOL_TIMES.safetyMs + 100);
+    expect(await answer).toBe('run_1');
+  });
+
+  it('serves all polls of a pool with one fall-back claim after the other', async () => {
+    const side = gateway();
+    side.queue.setUp(false);
+    const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`)));
+    await parked(side, 3);
+    for (const n of [1, 2]) dispatch.addItem(`run_${n}`);
+    clock.skip(2_600);
+    expect(await Promise.all(answers.slice(0, 2))).toEqual(['run_1', 'run_2']);
+    await called('claim', 3);
+    expect(side.polls.size).toBe(1);
+  });
+
+  it('ends the held polls of a revoked runner within 100 ms and leaves the others', async () => {
+    const side = gateway();
+    const [bad, good] = [runner('rnr_1'), runner('rnr_2')];
+    const ended = [poll(side, bad), poll(side, bad, { kind: 'build' })];
+    void poll(side, good);
+    await parked(side, 3);
+    const startedMs = performance.now();
+    side.polls.endRunner('rnr_1', revokedError());
+    expect(await Promise.all(ended)).toEqual(['runner_revoked', 'runner_revoked']);
+    expect(performance.now() - startedMs).toBeLessThan(100);
+    expect(side.polls.size).toBe(1);
+  });
+
+  it('ends a poll that is revoked while the server is being asked', async () => {
+    const side = gateway();
+    let goOn = (): void => undefined;
+    dispatch.before = (method) => (method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    const answer = poll(side, runner('rnr_1'));
+    await called('beginPoll', 1);
+    side.polls.endRunner('rnr_1', revokedError());
+    expect(await answer).toBe('runner_revoked');
+    goOn();
+    expect(side.polls.size).toBe(0);
+  });
+
+  it('asks again when the runner changes: paused ends the waiting, resumed begins it', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    const answer = poll(side, one);
+    await consumed();
+    one.mayReceive = false;
+    side.polls.reconsider('rnr_1');
+    await called('beginPoll', 2);
+    submit('run_1');
+    await called('returnHint', 1);
+    one.mayReceive = true;
+    side.polls.reconsider('rnr_1');
+    expect(await answer).toBe('run_1');
+  });
+
+  it('asks once more when the runner changes while the server is being asked', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    one.mayReceive = false;
+    let goOn = (): void => undefined;
+    dispatch.before = (method) => (method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    const answer = poll(side, one);
+    await called('beginPoll', 1);
+    side.polls.reconsider('rnr_1');
+    dispatch.before = () => {
+      one.mayReceive = true;
+      dispatch.addItem('run_1');
+      dispatch.before = () => undefined;
+    };
+    goOn();
+    expect(await answer).toBe('run_1');
+    expect(dispatch.count('beginPoll')).toBe(2);
+  });
+
+  it('holds the empty answer of a refused runner, unless the server or the runner says at once', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    one.mayReceive = false;
+    const held = poll(side, one);
+    await parked(side, 1);
+    one.hold = false;
+    expect(await poll(side, one)).toBe('empty');
+    one.hold = true;
+    expect(await poll(side, one, { holdMs: 0 })).toBe('empty');
+    expect(await poll(side, one, { slots: 0, holdMs: 0 })).toBe('empty');
+    clock.skip(31_000);
+    expect(await held).toBe('empty');
+    expect(broker.subscriptions).toEqual([]);
+  });
+
+  it('never claims for a poll without slots or that is not ready', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    dispatch.addItem('run_1');
+    const answers = [poll(side, one, { slots: 0 }), poll(side, one, { notReady: ['disk is full'] })];
+    await parked(side, 2);
+    clock.skip(31_000);
+    expect(await Promise.all(answers)).toEqual(['empty', 'empty']);
+    expect(dispatch.count('claim')).toBe(0);
+  });
+
+  it('leaves the offer with its poll id when the client is gone mid-claim; the repetition gets it', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    const leaves = new AbortController();
+    let goOn = (): void => undefined;
+    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    const lost = poll(side, one, { pollId: 'same', signal: leaves.signal });
+    await consumed();
+    submit('run_1');
+    await called('claim', 1);
+    leaves.abort();
+    expect(await lost).toBe('empty');
+    goOn();
+    await waitFor(() => dispatch.items[0]?.grantedTo !== undefined, () => dispatch.items);
+    expect(await poll(side, one, { pollId: 'same' })).toBe('run_1');
+  });
+
+  it('gives two parallel calls of one poll id one offer', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    const older = poll(side, one, { pollId: 'same' });
+    await consumed();
+    const newer = poll(side, one, { pollId: 'same' });
+    expect(await older).toBe('empty');
+    for (const workId of ['run_1', 'run_2']) submit(workId);
+    expect(await newer).toBe('run_1');
+    expect(dispatch.items.filter(({ grantedTo }) => grantedTo !== undefined)).toHaveLength(1);
+  });
+
+  it('hands the offer of an overtaken call to the call that waits under its poll id', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    const older = poll(side, one, { pollId: 'same' });
+    await consumed();
+    let goOn = (): void => undefined;
+    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    broker.hint('run_1');
+    await called('claim', 1);
+    const newer = poll(side, one, { pollId: 'same' });
+    expect(await older).toBe('empty');
+    await called('beginPoll', 2);
+    dispatch.addItem('run_1');
+    goOn();
+    expect(await newer).toBe('run_1');
+  });
+
+  it('tries the next poll when the server refuses the first for good', async () => {
+    const side = gateway();
+    const refused = poll(side, runner('rnr_1'));
+    await parked(side, 1);
+    const served = poll(side, runner('rnr_2'));
+    await parked(side, 2);
+    await consumed();
+    dispatch.before = (method) => {
+      if (method !== 'claim') return;
+      dispatch.before = () => undefined;
+      throw apiError('boot_superseded', 'a newer process of this runner took over');
+    };
+    submit('run_1');
+    expect(await refused).toBe('boot_superseded');
+    expect(await served).toBe('run_1');
+  });
+
+  it('tries again soon after a claim whose outcome is unknown', async () => {
+    const side = gateway();
+    const answer = poll(side, runner('rnr_1'));
+    await consumed();
+    dispatch.before = (method) => {
+      if (method !== 'claim') return;
+      dispatch.before = () => undefined;
+      throw apiError('unavailable', 'the server is gone');
+    };
+    submit('run_1');
+    await called('claim', 1);
+    clock.skip(1_600);
+    expect(await answer).toBe('run_1');
+  });
+
+  it('passes on why a poll could not begin', async () => {
+    const side = gateway();
+    dispatch.before = () => {
+      throw apiError('unavailable', 'no server answers');
+    };
+    expect(await poll(side, runner('rnr_1'))).toBe('unavailable');
+    expect(side.polls.size).toBe(0);
+  });
+
+  it('answers when its time is up, up to 50 ms early', async () => {
+    const side = gateway();
+    const startedMs = performance.now();
+    expect(await poll(side, runner('rnr_1'), { holdMs: 300 })).toBe('empty');
+    const tookMs = performance.now() - startedMs;
+    expect(tookMs).toBeGreaterThan(245);
+    expect(tookMs).toBeLessThan(500);
+  });
+
+  it('waits a moment for a claim under way when its time is up, and no longer', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    let goOn = (): void => undefined;
+    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    const won = poll(side, one, { holdMs: 200 });
+    await consumed();
+    submit('run_1');
+    await called('claim', 1);
+    clock.skip(300);
+    goOn();
+    expect(await won).toBe('run_1');
+    const given = poll(side, one, { holdMs: 200 });
+    await parked(side, 1);
+    broker.hint('run_2');
+    await called('claim', 2);
+    clock.skip(1_000);
+    expect(await given).toBe('empty');
+    goOn();
+  });
+
+  it('holds at most 16 polls of one runner: the oldest gives way', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    const answers = [];
+    for (let n = 0; n < 1_000; n += 1) {
+      answers.push(poll(side, one));
+      await waitFor(() => dispatch.count('beginPoll') === n + 1, () => n);
+    }
+    expect(side.polls.size).toBe(16);
+    await side.polls.stop(100);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['empty']));
+  });
+
+  it('refuses one poll more than 16 that are all being asked for', async () => {
+    const side = gateway();
+    const one = runner('rnr_1');
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    dispatch.before = (method) => (method === 'beginPoll' ? gate : undefined);
+    const answers = Array.from({ length: 16 }, () => poll(side, one));
+    expect(() => poll(side, one)).toThrow('runner has 16 polls under way, limit 16');
+    goOn();
+    await side.polls.stop(1_000);
+    await Promise.all(answers);
+  });
+
+  it('answers every held poll when it stops, waits for a claim under way, and holds nothing new', async () => {
+    const side = gateway();
+    const [one, two] = [runner('rnr_1'), runner('rnr_2')];
+    const claiming = poll(side, one);
+    await parked(side, 1);
+    const idle = poll(side, two);
+    await parked(side, 2);
+    await consumed();
+    let goOn = (): void => undefined;
+    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    submit('run_1');
+    await called('claim', 1);
+    const stopped = side.polls.stop(5_000);
+    expect(await idle).toBe('empty');
+    expect(await poll(side, two)).toBe('empty');
+    goOn();
+    expect(await claiming).toBe('run_1');
+    await stopped;
+    expect(broker.subscriptions).toEqual([]);
+  });
+
+  it('asks again for everything held after it was away from the broker', async () => {
+    const side = gateway();
+    const runners = Array.from({ length: 40 }, (_, n) => runner(`rnr_${n}`));
+    for (const each of runners) void poll(side, each);
+    await parked(side, 40);
+    runners[0]!.mayReceive = false;
+    side.polls.reconsiderAll();
+    await called('beginPoll', 80);
+    expect(side.polls.size).toBe(40);
+  });
+});

@@ -1,0 +1,233 @@
+/**
+ * Every poll held by this gateway.
+ *
+ * A poll first asks the server (BeginPoll), which answers a standing offer of the same poll id, claims a fresh item, or
+ * says where the runner may receive work. Then it waits in its pool until a claim made for it wins, its time is up,
+ * its runner is revoked, its client is gone or the gateway stops. This table owns every waiter; a waiter is in it exactly from
+ * `poll` until `#finish`, which answers it once.
+ *
+ * What must hold: one waiter for each (runner, kind, poll id), the newest call; an offer belongs to its poll id and is handed to
+ * whoever waits under it, so two calls of one poll id never get two offers.
+ */
+import type { DispatchService, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
+import type { Client } from '@svc/proto/http/implement.ts';
+import { Pool, workKind, type PoolDeps, type PoolOwner } from './pool.ts';
+import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.ts';
+
+/** Polls of one runner held at once; the oldest gives way to a new one. */
+const POLLS_PER_RUNNER_MAX = 16;
+/** How long a poll whose time is up waits for the claim that is under way for it. Below the second that answers come early by. */
+const LATE_CLAIM_MS = 500;
+/** How long stopping consumers may take at most, after the last poll was answered. */
+const CLOSE_MS = 2_000;
+
+export type PollsDeps = Omit<PoolDeps, 'dispatch'> & {
+  readonly dispatch: Pick<Client<typeof DispatchService>, 'beginPoll' | 'claim' | 'returnHint'>;
+};
+
+export class Polls implements WaiterOwner, PoolOwner {
+  readonly #deps: PollsDeps;
+  readonly #byPoll = new Map<string, Waiter>();
+  readonly #byRunner = new Map<string, Set<Waiter>>();
+  readonly #pools = new Map<string, Pool>();
+  #stopping = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(deps: PollsDeps) {
+    this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#byPoll.size;
+  }
+
+  /** Pools with polls or a consumer. */
+  get poolCount(): number {
+    return this.#pools.size;
+  }
+
+  /** Resolves with the offer, or undefined for an empty answer; rejects with an ApiError. */
+  poll(ask: PollAsk): Promise<Offer | undefined> {
+    if (this.#stopping || ask.signal.aborted) return Promise.resolve(undefined);
+    const waiter = new Waiter(this, ask);
+    const older = this.#byPoll.get(waiter.key);
+    // The client repeats a poll when it lost the connection of the first one: nobody reads that answer.
+    if (older !== undefined) this.#finish(older, 'empty');
+    this.#makeRoom(ask.caller.runnerId);
+    this.#register(waiter);
+    if (ask.untilMs > this.#deps.clock.monotonicMs()) this.#deps.wheel.arm(waiter, ask.untilMs);
+    else waiter.late = true;
+    ask.signal.addEventListener('abort', waiter, { once: true });
+    void this.#begin(waiter);
+    return waiter.promise;
+  }
+
+  /** Ends every poll of a runner with an error: it was revoked. */
+  endRunner(runnerId: string, error: ApiError): void {
+    for (const waiter of [...(this.#byRunner.get(runnerId) ?? [])]) this.#finish(waiter, error);
+  }
+
+  /** Whether the runner may receive work has changed: every poll of it asks again. */
+  reconsider(runnerId: string): void {
+    for (const waiter of [...(this.#byRunner.get(runnerId) ?? [])]) void this.#reconsider(waiter);
+  }
+
+  /** Notices may have been missed: every held poll asks again, a few at a time. */
+  reconsiderAll(): void {
+    for (const waiter of this.#byPoll.values()) this.#deps.background.run(() => this.#reconsider(waiter));
+  }
+
+  /** The broker came or went. */
+  rearmPools(): void {
+    for (const pool of this.#pools.values()) pool.rearm();
+  }
+
+  /** Answers what waits, lets what is under way end within `graceMs`, then stops consuming. No poll is held any more. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    for (const waiter of [...this.#byPoll.values()]) {
+      waiter.late = true;
+      if (waiter.state === 'ready' || waiter.state === 'refused') this.#finish(waiter, 'empty');
+    }
+    if (this.#byPoll.size > 0) await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
+    for (const waiter of [...this.#byPoll.values()]) this.#finish(waiter, 'empty');
+    await within(CLOSE_MS, Promise.allSettled([...this.#pools.values()].map((pool) => pool.close())));
+    this.#pools.clear();
+  }
+
+  onDue(waiter: Waiter): void {
+    if (waiter.state === 'ready' || waiter.state === 'refused' || waiter.late) return this.#finish(waiter, 'empty');
+    waiter.late = true;
+    this.#deps.wheel.arm(waiter, this.#deps.clock.monotonicMs() + LATE_CLAIM_MS);
+  }
+
+  onGone(waiter: Waiter): void {
+    this.#finish(waiter, 'gone');
+  }
+
+  deliver(waiter: Waiter, offer: Offer): void {
+    const heir = waiter.state === 'done' ? this.#byPoll.get(waiter.key) : waiter;
+    if (heir !== undefined) return this.#finish(heir, offer);
+    const { caller, pollId } = waiter.ask;
+    this.#deps.log.info({ runnerId: caller.runnerId, pollId }, 'poll left before its offer; it stands for the same poll id');
+  }
+
+  refuse(waiter: Waiter, error: ApiError): void {
+    this.#finish(waiter, error);
+  }
+
+  expire(waiter: Waiter): void {
+    this.#finish(waiter, 'empty');
+  }
+
+  forget(pool: Pool): void {
+    this.#pools.delete(pool.key);
+  }
+
+  /** Does not reject. */
+  async #begin(waiter: Waiter): Promise<void> {
+    const { caller, kind, pollId, slots, notReady, leases } = waiter.ask;
+    const askedMs = this.#deps.clock.monotonicMs();
+    try {
+      const answer = await this.#deps.dispatch.beginPoll({
+        caller,
+        kind: workKind(kind),
+        pollId,
+        slots,
+        notReady: [...notReady],
+        leases,
+      });
+      if (answer.offer !== undefined) return this.deliver(waiter, answer.offer);
+      if (waiter.state !== 'beginning') return;
+      if (waiter.again && !waiter.late) {
+        waiter.again = false;
+        return await this.#begin(waiter);
+      }
+      const willing = slots > 0 && notReady.length === 0;
+      if (waiter.late || !(answer.mayReceive && willing || answer.hold)) return this.#finish(waiter, 'empty');
+      waiter.state = answer.mayReceive && willing ? 'ready' : 'refused';
+      if (waiter.state === 'ready') this.#poolOf(answer.poolId, kind).add(waiter, askedMs);
+    } catch (error) {
+      if (waiter.state === 'beginning') this.#finish(waiter, toApiError(error));
+    }
+  }
+
+  /** A claim that is under way is left alone: the server decides it by the runner's state of that moment. Does not reject. */
+  async #reconsider(waiter: Waiter): Promise<void> {
+    if (waiter.state === 'beginning') waiter.again = true;
+    if (waiter.state !== 'ready' && waiter.state !== 'refused') return;
+    waiter.pool?.remove(waiter);
+    waiter.state = 'beginning';
+    await this.#begin(waiter);
+  }
+
+  #poolOf(poolId: string, kind: PollKind): Pool {
+    const key = `${kind} ${poolId}`;
+    let pool = this.#pools.get(key);
+    if (pool === undefined) {
+      pool = new Pool(poolId, kind, this, this.#deps);
+      this.#pools.set(pool.key, pool);
+    }
+    return pool;
+  }
+
+  #makeRoom(runnerId: string): void {
+    const held = this.#byRunner.get(runnerId);
+    if (held === undefined || held.size < POLLS_PER_RUNNER_MAX) return;
+    for (const waiter of held) {
+      if (waiter.state === 'ready' || waiter.state === 'refused') return this.#finish(waiter, 'empty');
+    }
+    throw apiError('rate_limited', `runner has ${held.size} polls under way, limit ${POLLS_PER_RUNNER_MAX}; wait for their answers`, {
+      retryAfterMs: 1_000,
+    });
+  }
+
+  #register(waiter: Waiter): void {
+    const { runnerId } = waiter.ask.caller;
+    this.#byPoll.set(waiter.key, waiter);
+    const held = this.#byRunner.get(runnerId);
+    if (held === undefined) this.#byRunner.set(runnerId, new Set([waiter]));
+    else held.add(waiter);
+    this.#deps.metrics.parked.set(this.#byPoll.size);
+  }
+
+  #finish(waiter: Waiter, outcome: Offer | ApiError | 'empty' | 'gone'): void {
+    if (waiter.state === 'done') return;
+    waiter.state = 'done';
+    this.#deregister(waiter);
+    const { kind } = waiter.ask;
+    const { polls } = this.#deps.metrics;
+    if (outcome instanceof Error) {
+      polls.inc({ kind, outcome: outcome.code });
+      waiter.reject(outcome);
+    } else if (typeof outcome === 'string') {
+      polls.inc({ kind, outcome });
+      waiter.resolve(undefined);
+    } else {
+      polls.inc({ kind, outcome: 'offer' });
+      waiter.resolve(outcome);
+    }
+    if (this.#byPoll.size === 0) this.#onEmpty?.();
+  }
+
+  #deregister(waiter: Waiter): void {
+    const { runnerId } = waiter.ask.caller;
+    waiter.pool?.remove(waiter);
+    this.#deps.wheel.disarm(waiter);
+    waiter.ask.signal.removeEventListener('abort', waiter);
+    this.#byPoll.delete(waiter.key);
+    const held = this.#byRunner.get(runnerId);
+    held?.delete(waiter);
+    if (held?.size === 0) this.#byRunner.delete(runnerId);
+    this.#deps.metrics.parked.set(this.#byPoll.size);
+  }
+}
+
+/** Waits for `done`, at most `ms`. */
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([done, timeout]);
+  clearTimeout(timer);
+}

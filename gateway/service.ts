@@ -1,0 +1,97 @@
+/** The machine endpoints: each call is checked against its signer and passed on to the server. */
+import type { DispatchService, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import {
+  RunnerService,
+  type LogsRequest,
+  type PollRequest,
+  type ReportRequest,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type { CallContext } from '@svc/proto/http/call.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement, type Client, type Handlers } from '@svc/proto/http/implement.ts';
+import { callerLimitMs } from './caller-limit.ts';
+import type { Clock } from './clock.ts';
+import { workKind } from './pool.ts';
+import type { Polls } from './polls.ts';
+import type { GatewayCaller } from './verification.ts';
+import type { PollCaller, PollKind } from './waiter.ts';
+
+const POLL_WAIT_MS = 30_000;
+const POLL_WAIT_MS_MAX = 50_000;
+/** An answer leaves this long before the caller gives up. */
+const ANSWER_EARLY_MS = 1_000;
+
+export interface RunnerCtx {
+  readonly call: CallContext;
+  readonly caller: GatewayCaller;
+}
+
+export interface RunnerServiceDeps {
+  readonly dispatch: Client<typeof DispatchService>;
+  readonly polls: Polls;
+  readonly clock: Clock;
+  /** A poll id for a poll that brought none. */
+  readonly newPollId: () => string;
+}
+
+export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx> {
+  const { dispatch } = deps;
+  const appendLogs = (kind: PollKind) => async (logs: LogsRequest, ctx: RunnerCtx) =>
+    dispatch.appendLogs({ caller: callerOf(ctx, logs.runnerId), kind: workKind(kind), logs });
+  const report = (kind: PollKind) => async (ended: ReportRequest, ctx: RunnerCtx) =>
+    dispatch.report({ caller: callerOf(ctx, ended.runnerId), kind: workKind(kind), report: ended });
+  return implement<typeof RunnerService, RunnerCtx>(RunnerService, {
+    enroll: (request) => dispatch.enroll(request),
+    heartbeat: async (heartbeat, ctx) =>
+      dispatch.heartbeat({ caller: callerOf(ctx, heartbeat.runnerId, heartbeat.bootId), heartbeat }),
+    poll: async (request, ctx) => {
+      const work = (await waitForWork(deps, 'run', request, ctx))?.work;
+      return work?.case === 'run' ? { run: work.value } : {};
+    },
+    buildPoll: async (request, ctx) => {
+      const work = (await waitForWork(deps, 'build', request, ctx))?.work;
+      return work?.case === 'build' ? { build: work.value } : {};
+    },
+    logs: appendLogs('run'),
+    buildLogs: appendLogs('build'),
+    report: report('run'),
+    buildReport: report('build'),
+  });
+}
+
+function waitForWork(
+  deps: RunnerServiceDeps,
+  kind: PollKind,
+  request: PollRequest,
+  ctx: RunnerCtx,
+): Promise<Offer | undefined> {
+  return deps.polls.poll({
+    caller: callerOf(ctx, request.runnerId, request.bootId),
+    kind,
+    pollId: request.pollId ?? deps.newPollId(),
+    slots: request.slots ?? 1,
+    notReady: request.notReady,
+    leases: request.leases,
+    untilMs: answerDueMs(deps.clock, request.waitMs, ctx),
+    signal: ctx.call.signal,
+  });
+}
+
+/** Counted from when the head of the request was there, because the caller's own limit runs since before that. */
+export function answerDueMs(clock: Clock, waitMs: number | undefined, { call, caller }: RunnerCtx): number {
+  const startedMs = caller.kind === 'runner' ? caller.receivedMs : clock.monotonicMs();
+  const hold = Math.min(waitMs ?? POLL_WAIT_MS, POLL_WAIT_MS_MAX);
+  const limit = callerLimitMs(call);
+  return startedMs + (limit === undefined ? hold : Math.min(hold, limit - ANSWER_EARLY_MS));
+}
+
+/** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. */
+function callerOf({ caller }: RunnerCtx, runnerId: string, bootId = ''): PollCaller {
+  if (caller.kind !== 'runner' || caller.signature !== undefined) {
+    throw new Error('a runner call reached its implementation without a verified signature');
+  }
+  if (caller.key.runnerId !== runnerId) {
+    throw apiError('not_found', `runner ${JSON.stringify(runnerId.slice(0, 64))} does not exist`);
+  }
+  return { runnerId, teamId: caller.key.teamId, bootId };
+}

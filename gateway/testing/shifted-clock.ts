@@ -1,0 +1,18 @@
+import type { Clock } from '../clock.ts';
+
+/** The real clocks, which a test can move on at once. */
+export class ShiftedClock implements Clock {
+  #shiftMs = 0;
+
+  skip(ms: number): void {
+    this.#shiftMs += ms;
+  }
+
+  now(): Date {
+    return new Date(Date.now() + this.#shiftMs);
+  }
+
+  monotonicMs(): number {
+    return performance.now() + this.#shiftMs;
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Who calls: the signature of a runner, or nobody yet (enrollment, whose token is the server's to judge).
+ *
+ * In the order of cost: form of the head, limits by address, key (cached), then with the whole body its digest and the
+ * Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an enrolled key learns only that the signature is missing,
+ * invalid, or of an unknown key; `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. A
+ * request whose nonce cannot be stored is refused.
+ */
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { CallContext } from '@svc/proto/http/call.ts';
+import { ApiError, apiError, type ErrorCode } from '@svc/proto/http/errors.ts';
+import type { Client } from '@svc/proto/http/implement.ts';
+import { factsFromNodeRequest, type AuthoritySet } from '@svc/proto/signature/facts.ts';
+import type { SignatureProblem } from '@svc/proto/signature/profile.ts';
+import { parseSignature, verifySignature, type ParsedSignature } from '@svc/proto/signature/verify.ts';
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+import type { KeyCache, RunnerKey } from './key-cache.ts';
+import type { Metrics } from './metrics.ts';
+import { NonceWindow } from './nonce-window.ts';
+import { TokenBuckets, type BucketLimits } from './token-buckets.ts';
+
+/** A runner whose key is known; its signature is verified once `signature` is gone. */
+export interface VerifiedRunner {
+  readonly kind: 'runner';
+  readonly key: RunnerKey;
+  /** When the head was there, on the monotonic clock. */
+  readonly receivedMs: number;
+  signature: ParsedSignature | undefined;
+}
+
+export interface Enrolling {
+  readonly kind: 'enrolling';
+}
+
+export type GatewayCaller = VerifiedRunner | Enrolling;
+
+export interface VerificationLimits {
+  /** Refused signatures by address. */
+  readonly failures: BucketLimits;
+  /** Enrollments by address. */
+  readonly enrollments: BucketLimits;
+  /** Verified calls by runner. */
+  readonly calls: BucketLimits;
+}
+
+export const VERIFICATION_LIMITS: VerificationLimits = {
+  failures: { perSecond: 1, burst: 60 },
+  enrollments: { perSecond: 0.5, burst: 30 },
+  calls: { perSecond: 2_000, burst: 10_000 },
+};
+
+export interface VerificationDeps {
+  readonly dispatch: Pick<Client<typeof DispatchService>, 'useNonce'>;
+  readonly keys: KeyCache;
+  readonly authorities: AuthoritySet;
+  /** Whether X-Forwarded-Host from this peer counts. */
+  readonly isTrustedProxy: (address: string) => boolean;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly limits: VerificationLimits;
+}
+
+/** One text for each code, so that answers of one code do not differ in anything but the request id. */
+const MESSAGES = {
+  signature_missing: 'request is not signed: it needs signature-input, signature and content-digest of the runner protocol',
+  signature_invalid: 'request signature is not valid for this request; sign it as the runner protocol says',
+  key_unknown: 'signing key belongs to no enrolled runner; enroll the runner',
+  replayed: 'nonce was used before; sign every attempt with a fresh one',
+  clock_skew: 'signature time is outside of the accepted window of 60 s back and 30 s ahead; correct by details.serverTime',
+  runner_revoked: 'runner was revoked; it gets no work and its leases are void',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+export function revokedError(): ApiError {
+  return apiError('runner_revoked', MESSAGES.runner_revoked);
+}
+
+export class Verification {
+  readonly #deps: VerificationDeps;
+  readonly #nonces: NonceWindow;
+  readonly #failures: TokenBuckets;
+  readonly #enrollments: TokenBuckets;
+  readonly #calls: TokenBuckets;
+
+  constructor(deps: VerificationDeps) {
+    this.#deps = deps;
+    this.#nonces = new NonceWindow(deps.clock);
+    this.#failures = new TokenBuckets(deps.clock, deps.limits.failures);
+    this.#enrollments = new TokenBuckets(deps.clock, deps.limits.enrollments);
+    this.#calls = new TokenBuckets(deps.clock, deps.limits.calls);
+  }
+
+  /** From the head alone. */
+  async admit(call: CallContext): Promise<GatewayCaller> {
+    if (call.rpc.auth === 'enrollment_token') {
+      const waitMs = this.#enrollments.take(call.remoteAddress);
+      if (waitMs > 0) throw this.#limited('enrollments from this address', waitMs);
+      return { kind: 'enrolling' };
+    }
+    const receivedMs = this.#deps.clock.monotonicMs();
+    const facts = factsFromNodeRequest(call.request, {
+      forwardedHostTrusted: this.#deps.isTrustedProxy(call.request.socket.remoteAddress ?? ''),
+    });
+    const { authorities } = this.#deps;
+    const signature = parseSignature(facts, { authorities, nowMs: this.#deps.clock.now().getTime() });
+    this.#checkFailures(call, signature);
+    if (!signature.ok) throw this.#refuse(call, signature.reason, signature.detail);
+    const key = await this.#deps.keys.find(signature.keyid);
+    if (key === undefined) throw this.#refuse(call, 'key_unknown', `no runner has the key ${signature.keyid}`);
+    return { kind: 'runner', key, receivedMs, signature };
+  }
+
+  /** With the body as it was sent. */
+  async admitBody(call: CallContext, caller: GatewayCaller, body: Uint8Array): Promise<void> {
+    if (caller.kind === 'enrolling' || caller.signature === undefined) return;
+    const { key, signature } = caller;
+    const end = this.#deps.metrics.verifySeconds.startTimer();
+    const verified = verifySignature(signature, key.publicKey, body);
+    const genuine = verified.ok || verified.reason === 'clock_skew';
+    if (genuine) key.verifiedFrom = call.remoteAddress;
+    // Cached keys are marked when a revocation is heard of, also between head and body.
+    if (genuine && key.revoked) throw this.#told('runner_revoked');
+    if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
+    const waitMs = this.#calls.take(key.runnerId);
+    if (waitMs > 0) throw this.#limited('calls of this runner', waitMs);
+    await this.#useNonce(call, signature);
+    caller.signature = undefined;
+    end();
+  }
+
+  async #useNonce(call: CallContext, { keyid, nonce, created }: ParsedSignature): Promise<void> {
+    let fresh = this.#nonces.add(keyid, nonce);
+    if (fresh) {
+      const answer = await this.#deps.dispatch.useNonce({ keyId: keyid, nonce, created: timestampFromMs(created * 1000) });
+      fresh = answer.fresh;
+    }
+    if (!fresh) throw this.#refuse(call, 'replayed', `nonce ${nonce} of key ${keyid} was used before`);
+  }
+
+  /**
+   * Past the limit of its address, a request is looked at only if its key verified from there before: one broken or hostile machine
+   * must not lock out the others behind the same address.
+   */
+  #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
+    const waitMs = this.#failures.waitMs(call.remoteAddress);
+    if (waitMs === 0) return;
+    if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === call.remoteAddress) return;
+    throw this.#limited('refused signatures from this address', waitMs);
+  }
+
+  #refuse(call: CallContext, code: keyof typeof MESSAGES, detail: string): ApiError {
+    if (code !== 'clock_skew') this.#failures.take(call.remoteAddress);
+    const { rpc, requestId, remoteAddress } = call;
+    this.#deps.log.warn({ rpc: rpc.id, requestId, remoteAddress, code, detail }, 'signature refused');
+    return this.#told(code);
+  }
+
+  #told(code: keyof typeof MESSAGES): ApiError {
+    this.#deps.metrics.refusals.inc({ code });
+    if (code !== 'clock_skew') return apiError(code, MESSAGES[code]);
+    return apiError(code, MESSAGES.clock_skew, { details: { serverTime: this.#deps.clock.now().toISOString() } });
+  }
+
+  #limited(what: string, waitMs: number): ApiError {
+    this.#deps.metrics.refusals.inc({ code: 'rate_limited' });
+    return apiError('rate_limited', `too many ${what}; the next is accepted in ${waitMs} ms`, { retryAfterMs: waitMs });
+  }
+}

@@ -1,0 +1,73 @@
+/** One poll that waits. Plain state; `polls.ts` owns it and alone changes it, `pool.ts` marks who is claiming. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { BeginPollRequestSchema, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { WorkHint } from '@svc/proto/queue/queue.ts';
+import type { Pool } from './pool.ts';
+import { TimerEntry } from './timer-wheel.ts';
+
+export type PollKind = WorkHint['kind'];
+
+export interface PollCaller {
+  readonly runnerId: string;
+  readonly teamId: string;
+  readonly bootId: string;
+}
+
+export interface PollAsk {
+  readonly caller: PollCaller;
+  readonly kind: PollKind;
+  /** Never empty. */
+  readonly pollId: string;
+  readonly slots: number;
+  readonly notReady: readonly string[];
+  readonly leases: NonNullable<MessageInitShape<typeof BeginPollRequestSchema>['leases']>;
+  /** When an empty answer is due, on the monotonic clock; not later than now: answer as soon as the server has. */
+  readonly untilMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * beginning: the server is asked whether the runner may receive work. refused: it may not, the empty answer is held.
+ * ready: a hint may take it. claiming: a claim for it is under way. done: answered.
+ */
+export type WaiterState = 'beginning' | 'refused' | 'ready' | 'claiming' | 'done';
+
+export class Waiter extends TimerEntry {
+  readonly ask: PollAsk;
+  readonly key: string;
+  readonly promise: Promise<Offer | undefined>;
+  state: WaiterState = 'beginning';
+  /** Its time is up: answer as soon as what is under way has ended. */
+  late = false;
+  /** The runner changed while the server was being asked: ask again. */
+  again = false;
+  pool: Pool | undefined = undefined;
+  resolve!: (offer: Offer | undefined) => void;
+  reject!: (error: Error) => void;
+  readonly #owner: WaiterOwner;
+
+  constructor(owner: WaiterOwner, ask: PollAsk) {
+    super();
+    this.#owner = owner;
+    this.ask = ask;
+    this.key = `${ask.caller.runnerId} ${ask.kind} ${ask.pollId}`;
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  onDue(): void {
+    this.#owner.onDue(this);
+  }
+
+  /** The listener of the call's abort signal is the waiter itself: no closure for each parked poll. */
+  handleEvent(): void {
+    this.#owner.onGone(this);
+  }
+}
+
+export interface WaiterOwner {
+  onDue(waiter: Waiter): void;
+  onGone(waiter: Waiter): void;
+}
