@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { enumNames } from '../http/enum-names.ts';
 import { buildModel } from './build-model.ts';
 import { loadImage } from './image.ts';
 import type { Model } from './model.ts';
@@ -62,6 +63,14 @@ describe('the contracts', () => {
         service.rpcs.flatMap((rpc) => rpc.routes.map(({ route, jsonPath }) => `${route.verb} ${jsonPath}`)),
       );
     expect(documented.sort()).toEqual(served.sort());
+  });
+
+  it('spell enum values as the JSON codec does', () => {
+    for (const { desc, values } of model.enums) {
+      const { byNumber } = enumNames(desc);
+      expect(values.map((value) => value.json)).toEqual(values.map((value) => byNumber.get(value.number)));
+    }
+    expect(model.enums.length).toBeGreaterThan(10);
   });
 
   it('describe every rpc, field, message and enum value', () => {
