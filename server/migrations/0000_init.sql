@@ -5,8 +5,7 @@ CREATE TABLE "sessions" (
 	"created_at" timestamp with time zone NOT NULL,
 	"last_seen_at" timestamp with time zone NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "totp" (
 	"user_id" text PRIMARY KEY NOT NULL,
 	"secret" text NOT NULL,
@@ -14,8 +13,7 @@ CREATE TABLE "totp" (
 	"last_step" integer DEFAULT 0 NOT NULL,
 	"recovery_hashes" text[] DEFAULT '{}' NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "users" (
 	"id" text PRIMARY KEY NOT NULL,
 	"email" text NOT NULL,
@@ -23,8 +21,7 @@ CREATE TABLE "users" (
 	"password_hash" text NOT NULL,
 	"staff" boolean DEFAULT false NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "api_keys" (
 	"id" text PRIMARY KEY NOT NULL,
 	"user_id" text NOT NULL,
@@ -37,8 +34,7 @@ CREATE TABLE "api_keys" (
 	"expires_at" timestamp with time zone NOT NULL,
 	"last_used_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "environments" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -51,8 +47,7 @@ CREATE TABLE "environments" (
 	"created_at" timestamp with time zone NOT NULL,
 	"updated_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "environments_build_type" CHECK ("environments"."build_type" in ('auto', 'dockerfile', 'buildpack'))
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
 	"principal" text NOT NULL,
 	"rpc" text NOT NULL,
@@ -62,13 +57,11 @@ CREATE TABLE "idempotency_keys" (
 	"response" "bytea" NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "idempotency_keys_principal_rpc_key_pk" PRIMARY KEY("principal","rpc","key")
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "settings" (
 	"key" text PRIMARY KEY NOT NULL,
 	"value" text NOT NULL
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "projects" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -76,16 +69,14 @@ CREATE TABLE "projects" (
 	"slug" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "projects_slug_unique" UNIQUE("slug")
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "regions" (
 	"id" text PRIMARY KEY NOT NULL,
 	"name" text NOT NULL,
 	"operator" text NOT NULL,
 	CONSTRAINT "regions_name_unique" UNIQUE("name"),
 	CONSTRAINT "regions_operator" CHECK ("regions"."operator" in ('service', 'customer'))
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "enrollment_tokens" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -95,15 +86,13 @@ CREATE TABLE "enrollment_tokens" (
 	"expires_at" timestamp with time zone NOT NULL,
 	"used_at" timestamp with time zone,
 	"runner_id" text
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "runner_boots" (
 	"runner_id" text NOT NULL,
 	"boot_id" text NOT NULL,
 	"first_seen_at" timestamp with time zone NOT NULL,
 	"superseded_at" timestamp with time zone
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "runner_events" (
 	"seq" bigserial PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -112,8 +101,7 @@ CREATE TABLE "runner_events" (
 	"kind" text NOT NULL,
 	"detail" text NOT NULL,
 	CONSTRAINT "runner_events_kind" CHECK ("runner_events"."kind" like 'runner.%')
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "runners" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -139,8 +127,7 @@ CREATE TABLE "runners" (
 	"last_heartbeat_at" timestamp with time zone,
 	"last_seen_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "team_invites" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -150,8 +137,7 @@ CREATE TABLE "team_invites" (
 	"created_at" timestamp with time zone NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
 	"accepted_at" timestamp with time zone
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "team_members" (
 	"team_id" text NOT NULL,
 	"user_id" text NOT NULL,
@@ -159,8 +145,7 @@ CREATE TABLE "team_members" (
 	"joined_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "team_members_team_id_user_id_pk" PRIMARY KEY("team_id","user_id"),
 	CONSTRAINT "team_members_role" CHECK ("team_members"."role" in ('viewer', 'developer', 'admin', 'owner'))
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "teams" (
 	"id" text PRIMARY KEY NOT NULL,
 	"name" text NOT NULL,
@@ -171,8 +156,7 @@ CREATE TABLE "teams" (
 	"service_pool" boolean DEFAULT false NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "teams_kind" CHECK ("teams"."kind" in ('personal', 'organization'))
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "outbox" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -181,8 +165,7 @@ CREATE TABLE "outbox" (
 	"payload" jsonb NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"published_at" timestamp with time zone
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "work_items" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -222,8 +205,7 @@ CREATE TABLE "work_items" (
 	CONSTRAINT "work_items_lease" CHECK (("work_items"."state" in ('offered', 'running')) = ("work_items"."lease_id" is not null)),
 	CONSTRAINT "work_items_lease_expiry" CHECK (("work_items"."lease_id" is null) = ("work_items"."lease_expires_at" is null)),
 	CONSTRAINT "work_items_finished" CHECK (("work_items"."state" in ('succeeded', 'failed', 'cancelled', 'dead')) = ("work_items"."finished_at" is not null))
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "work_leases" (
 	"work_id" text NOT NULL,
 	"team_id" text NOT NULL,
@@ -236,8 +218,7 @@ CREATE TABLE "work_leases" (
 	"ended_at" timestamp with time zone,
 	"end_reason" text,
 	CONSTRAINT "work_leases_work_id_epoch_pk" PRIMARY KEY("work_id","epoch")
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "work_logs" (
 	"work_id" text NOT NULL,
 	"team_id" text NOT NULL,
@@ -247,8 +228,7 @@ CREATE TABLE "work_logs" (
 	"data" "bytea" NOT NULL,
 	"at" timestamp with time zone NOT NULL,
 	CONSTRAINT "work_logs_work_id_epoch_offset_pk" PRIMARY KEY("work_id","epoch","offset")
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TABLE "work_reports" (
 	"work_id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -257,26 +237,7 @@ CREATE TABLE "work_reports" (
 	"outcome" text NOT NULL,
 	"digest" "bytea" NOT NULL,
 	"accepted_at" timestamp with time zone NOT NULL
-);
---> statement-breakpoint
-ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "totp" ADD CONSTRAINT "totp_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_user_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_team_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "environments" ADD CONSTRAINT "environments_project_fk" FOREIGN KEY ("team_id","project_id") REFERENCES "public"."projects"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "projects" ADD CONSTRAINT "projects_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "enrollment_tokens" ADD CONSTRAINT "enrollment_tokens_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "runner_boots" ADD CONSTRAINT "runner_boots_runner_id_runners_id_fk" FOREIGN KEY ("runner_id") REFERENCES "public"."runners"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "runner_events" ADD CONSTRAINT "runner_events_runner_fk" FOREIGN KEY ("team_id","runner_id") REFERENCES "public"."runners"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "runners" ADD CONSTRAINT "runners_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "team_members" ADD CONSTRAINT "team_members_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "team_members" ADD CONSTRAINT "team_members_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "teams" ADD CONSTRAINT "teams_region_id_regions_id_fk" FOREIGN KEY ("region_id") REFERENCES "public"."regions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_items" ADD CONSTRAINT "work_items_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_leases" ADD CONSTRAINT "work_leases_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_logs" ADD CONSTRAINT "work_logs_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_reports" ADD CONSTRAINT "work_reports_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+);--> statement-breakpoint
 CREATE UNIQUE INDEX "sessions_token_hash" ON "sessions" USING btree ("token_hash");--> statement-breakpoint
 CREATE INDEX "sessions_user" ON "sessions" USING btree ("user_id");--> statement-breakpoint
 CREATE INDEX "sessions_expires" ON "sessions" USING btree ("expires_at");--> statement-breakpoint
@@ -310,4 +271,22 @@ CREATE INDEX "work_items_expiry" ON "work_items" USING btree ("lease_expires_at"
 CREATE UNIQUE INDEX "work_items_poll" ON "work_items" USING btree ("runner_id","poll_id") WHERE "work_items"."lease_id" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "work_leases_one_open" ON "work_leases" USING btree ("work_id") WHERE "work_leases"."ended_at" is null;--> statement-breakpoint
 CREATE INDEX "work_leases_runner" ON "work_leases" USING btree ("runner_id","granted_at" DESC NULLS LAST);--> statement-breakpoint
-CREATE INDEX "work_leases_open" ON "work_leases" USING btree ("runner_id") WHERE "work_leases"."ended_at" is null;
+CREATE INDEX "work_leases_open" ON "work_leases" USING btree ("runner_id") WHERE "work_leases"."ended_at" is null;--> statement-breakpoint
+ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "totp" ADD CONSTRAINT "totp_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_user_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_team_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "environments" ADD CONSTRAINT "environments_project_fk" FOREIGN KEY ("team_id","project_id") REFERENCES "public"."projects"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "projects" ADD CONSTRAINT "projects_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "enrollment_tokens" ADD CONSTRAINT "enrollment_tokens_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "runner_boots" ADD CONSTRAINT "runner_boots_runner_id_runners_id_fk" FOREIGN KEY ("runner_id") REFERENCES "public"."runners"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "runner_events" ADD CONSTRAINT "runner_events_runner_fk" FOREIGN KEY ("team_id","runner_id") REFERENCES "public"."runners"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "runners" ADD CONSTRAINT "runners_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team_members" ADD CONSTRAINT "team_members_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team_members" ADD CONSTRAINT "team_members_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "teams" ADD CONSTRAINT "teams_region_id_regions_id_fk" FOREIGN KEY ("region_id") REFERENCES "public"."regions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "work_items" ADD CONSTRAINT "work_items_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "work_leases" ADD CONSTRAINT "work_leases_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "work_logs" ADD CONSTRAINT "work_logs_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "work_reports" ADD CONSTRAINT "work_reports_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;

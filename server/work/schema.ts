@@ -4,6 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   boolean,
   check,
   foreignKey,
@@ -67,7 +68,7 @@ export const workItems = pgTable(
     meteredMs: integer('metered_ms'),
     selfReportedMs: integer('self_reported_ms'),
     /** Bytes of output of the current epoch that were acknowledged; the next append must start here. */
-    logOffset: integer('log_offset').notNull().default(0),
+    logOffset: bigint('log_offset', { mode: 'number' }).notNull().default(0),
     /** Bytes of it that are stored: fewer once the limit cut them off. */
     logBytes: integer('log_bytes').notNull().default(0),
     logLimit: integer('log_limit').notNull().default(16_777_216),

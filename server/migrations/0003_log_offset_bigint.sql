@@ -1,0 +1,1 @@
+ALTER TABLE "work_items" ALTER COLUMN "log_offset" SET DATA TYPE bigint;
