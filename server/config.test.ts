@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, readConfig } from './config.ts';
+
+function problemsOf(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('readConfig()', () => {
+  it('runs with nothing set', () => {
+    const config = readConfig({});
+    expect(config).toMatchObject({ port: 8080, mode: 'all-in-one', roles: { api: true, worker: true }, runnersEnabled: true, strikesMax: 3 });
+    expect(config.databaseUrl).toBeUndefined();
+  });
+
+  it('treats an empty variable as not set', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: ' ' }).port).toBe(8080);
+  });
+
+  it('names every problem at once, with variable, value and what is allowed', () => {
+    const text = problemsOf({ PORT: '99999', RUNNERS_ENABLED: 'maybe', LOG_LEVEL: 'loud', SVC_ROLES: 'api,cook' });
+    expect(text).toContain('PORT is "99999", expected a whole number from 0 to 65535');
+    expect(text).toContain('RUNNERS_ENABLED is "maybe", expected true or false');
+    expect(text).toContain('LOG_LEVEL is "loud", expected one of');
+    expect(text).toContain('SVC_ROLES is "api,cook"');
+  });
+
+  it('does not repeat an address that may hold a password', () => {
+    expect(problemsOf({ DATABASE_URL: 'mysql://u:hunter2@h/db' })).toMatch(/^(?!.*hunter2)[\s\S]*DATABASE_URL/);
+  });
+
+  it('refuses split mode without a broker and a token', () => {
+    const text = problemsOf({ SVC_MODE: 'split' });
+    expect(text).toContain('AMQP_URL');
+    expect(text).toContain('INTERNAL_TOKEN');
+  });
+
+  it.each(['-1', '1.5', '1e3', '0x10', 'NaN', '１２'])('refuses %s as a number', (value) => {
+    expect(problemsOf({ PORT: value })).toContain('PORT is');
+  });
+
+  it('refuses a lease shorter than three heartbeats', () => {
+    expect(problemsOf({ LEASE_MS: '20000' })).toContain('LEASE_MS is 20000');
+  });
+
+  it('wants 32 bytes as the key-encryption key', () => {
+    expect(problemsOf({ SECRETS_KEY: 'c2hvcnQ=' })).toContain('decodes to 5 bytes, expected 32');
+    expect(readConfig({ SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') }).secretsKey).toHaveLength(32);
+  });
+});

@@ -1,0 +1,207 @@
+/** Every setting of the server: its variable, unit, default, bounds, and what must hold between them. */
+import { resolve } from 'node:path';
+import { isUrl, SettingsReader } from './settings.ts';
+import type { Environment } from './settings.ts';
+
+export { ConfigError } from './settings.ts';
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/** Token bucket: `count` calls in `windowMs`, refilled evenly. */
+export interface RateRule {
+  readonly count: number;
+  readonly windowMs: number;
+}
+
+export interface Limits {
+  /** Requests a minute of one API key or session. */
+  readonly requestsPerMinute: number;
+  /** Submissions a minute of one API key or session. */
+  readonly submitsPerMinute: number;
+  /** Calls of sign-in and the like a minute from one address, and requests a minute of callers without a credential. */
+  readonly loginsPerMinute: number;
+  readonly anonymousPerMinute: number;
+  readonly apiKeysMax: number;
+  readonly teamsMax: number;
+  readonly environmentsPerProjectMax: number;
+  readonly runnersPerTeamMax: number;
+  readonly queuedRunsPerTeamMax: number;
+}
+
+export interface SessionTimes {
+  readonly idleMs: number;
+  readonly absoluteMs: number;
+  readonly staffIdleMs: number;
+  readonly staffAbsoluteMs: number;
+}
+
+/** Times of dispatch; tests and the fault suite shorten them. */
+export interface DispatchTimes {
+  readonly pollWaitMs: number;
+  readonly heartbeatMs: number;
+  readonly offerMs: number;
+  readonly leaseMs: number;
+  readonly graceMs: number;
+  readonly sweepEveryMs: number;
+  readonly relayEveryMs: number;
+  readonly silentMs: number;
+}
+
+export interface Config {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Internal gRPC for gateways; used when split. */
+  readonly internalHost: string;
+  readonly internalPort: number;
+  readonly internalToken: string | undefined;
+  /** `all-in-one` serves the machine endpoints in this process. */
+  readonly mode: 'all-in-one' | 'split';
+  readonly roles: { readonly api: boolean; readonly worker: boolean };
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  readonly databaseConnections: number;
+  readonly amqpUrl: string | undefined;
+  /** Authorities that requests may be signed for; undefined: the loopback names at the port. */
+  readonly publicUrls: readonly string[] | undefined;
+  readonly trustedProxies: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly jobRunnerEnabled: boolean;
+  readonly runnersEnabled: boolean;
+  readonly strikesMax: number;
+  /** Key-encryption key, 32 bytes; undefined: made once and kept in the data folder. */
+  readonly secretsKey: Uint8Array | undefined;
+  readonly stopGraceMs: number;
+  readonly limits: Limits;
+  readonly sessions: SessionTimes;
+  readonly dispatch: DispatchTimes;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export function readConfig(env: Environment): Config {
+  const read = new SettingsReader(env);
+  const config: Config = {
+    host: read.text('HOST', '0.0.0.0'),
+    port: read.number('PORT', { fallback: 8080, min: 0, max: 65_535 }),
+    internalHost: read.text('INTERNAL_HOST', '127.0.0.1'),
+    internalPort: read.number('INTERNAL_PORT', { fallback: 8081, min: 0, max: 65_535 }),
+    internalToken: read.optional('INTERNAL_TOKEN'),
+    mode: read.choice('SVC_MODE', ['all-in-one', 'split'], 'all-in-one'),
+    roles: readRoles(read),
+    dataDir: resolve(read.text('DATA_DIR', './.svc')),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databaseConnections: read.number('DATABASE_CONNECTIONS', { fallback: 10, min: 2, max: 200 }),
+    amqpUrl: read.url('AMQP_URL', ['amqp:', 'amqps:']),
+    publicUrls: readPublicUrls(read),
+    trustedProxies: read.list('TRUSTED_PROXIES') ?? [],
+    logLevel: read.choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
+    runnersEnabled: read.flag('RUNNERS_ENABLED', true),
+    strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', { fallback: 3, min: 1, max: 1_000 }),
+    secretsKey: readSecretsKey(read),
+    stopGraceMs: read.number('STOP_GRACE_MS', { fallback: 10_000, min: 0, max: 300_000 }),
+    limits: readLimits(read),
+    sessions: readSessionTimes(read),
+    dispatch: readDispatchTimes(read),
+  };
+  crossCheck(config, read);
+  read.finish();
+  return config;
+}
+
+function readRoles(read: SettingsReader): Config['roles'] {
+  const names = read.list('SVC_ROLES') ?? ['api', 'worker'];
+  const unknown = names.filter((name) => name !== 'api' && name !== 'worker');
+  if (unknown.length > 0 || names.length === 0) {
+    read.problem(`SVC_ROLES is "${names.join(',')}", expected api, worker or both`);
+  }
+  return { api: names.includes('api'), worker: names.includes('worker') };
+}
+
+function readPublicUrls(read: SettingsReader): readonly string[] | undefined {
+  const urls = read.list('PUBLIC_URLS');
+  for (const url of urls ?? []) {
+    if (!isUrl(url, ['http:', 'https:'])) read.problem(`PUBLIC_URLS holds "${url}", expected http:// or https:// addresses, separated by commas`);
+  }
+  return urls;
+}
+
+function readSecretsKey(read: SettingsReader): Uint8Array | undefined {
+  const text = read.optional('SECRETS_KEY');
+  if (text === undefined) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length === 32) return bytes;
+  read.problem(`SECRETS_KEY decodes to ${bytes.length} bytes, expected 32 in base64; make one with: openssl rand -base64 32`);
+  return undefined;
+}
+
+function readLimits(read: SettingsReader): Limits {
+  const limit = (name: string, fallback: number): number => read.number(name, { fallback, min: 1, max: 10_000_000 });
+  return {
+    requestsPerMinute: limit('LIMIT_REQUESTS_PER_MINUTE', 6_000),
+    submitsPerMinute: limit('LIMIT_SUBMITS_PER_MINUTE', 60_000),
+    loginsPerMinute: limit('LIMIT_LOGINS_PER_MINUTE', 20),
+    anonymousPerMinute: limit('LIMIT_ANONYMOUS_PER_MINUTE', 600),
+    apiKeysMax: limit('LIMIT_API_KEYS', 100),
+    teamsMax: limit('LIMIT_TEAMS', 50),
+    environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200),
+    runnersPerTeamMax: limit('LIMIT_RUNNERS_PER_TEAM', 1_000),
+    queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000),
+  };
+}
+
+function readSessionTimes(read: SettingsReader): SessionTimes {
+  const time = (name: string, fallback: number): number => read.number(name, { fallback, min: 1_000, max: 90 * DAY });
+  return {
+    idleMs: time('SESSION_IDLE_MS', 12 * HOUR),
+    absoluteMs: time('SESSION_ABSOLUTE_MS', 7 * DAY),
+    staffIdleMs: time('SESSION_STAFF_IDLE_MS', 30 * MINUTE),
+    staffAbsoluteMs: time('SESSION_STAFF_ABSOLUTE_MS', 12 * HOUR),
+  };
+}
+
+function readDispatchTimes(read: SettingsReader): DispatchTimes {
+  const time = (name: string, fallback: number, max = HOUR): number => read.number(name, { fallback, min: 10, max });
+  return {
+    pollWaitMs: time('POLL_WAIT_MS', 30_000, 50_000),
+    heartbeatMs: time('HEARTBEAT_MS', 15_000),
+    offerMs: time('OFFER_MS', 15_000),
+    leaseMs: time('LEASE_MS', 60_000),
+    graceMs: time('LEASE_GRACE_MS', 2_000),
+    sweepEveryMs: time('SWEEP_EVERY_MS', 2_000),
+    relayEveryMs: time('RELAY_EVERY_MS', 1_000),
+    silentMs: time('RUNNER_SILENT_MS', 60_000),
+  };
+}
+
+/** What no single setting can see. */
+function crossCheck(config: Config, read: SettingsReader): void {
+  const { dispatch, sessions } = config;
+  if (config.mode === 'split' && config.amqpUrl === undefined) {
+    read.problem('SVC_MODE is "split" and AMQP_URL is not set: gateways in other processes need a broker; set AMQP_URL or use SVC_MODE=all-in-one');
+  }
+  if (config.mode === 'split' && config.internalToken === undefined) {
+    read.problem('SVC_MODE is "split" and INTERNAL_TOKEN is not set: gateways must prove themselves; make one with: openssl rand -base64 32');
+  }
+  if (config.internalToken !== undefined && config.internalToken.length < 16) {
+    read.problem(`INTERNAL_TOKEN has ${config.internalToken.length} characters, expected at least 16`);
+  }
+  if (config.mode === 'split' && config.internalPort === config.port && config.port !== 0) {
+    read.problem(`INTERNAL_PORT and PORT are both ${config.port}, expected two different ports`);
+  }
+  if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined) {
+    read.problem('SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use');
+  }
+  if (dispatch.leaseMs < 3 * dispatch.heartbeatMs) {
+    read.problem(`LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`);
+  }
+  if (dispatch.silentMs < 2 * dispatch.heartbeatMs) {
+    read.problem(`RUNNER_SILENT_MS is ${dispatch.silentMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected at least two heartbeats`);
+  }
+  if (sessions.idleMs > sessions.absoluteMs || sessions.staffIdleMs > sessions.staffAbsoluteMs) {
+    read.problem('SESSION_IDLE_MS is longer than SESSION_ABSOLUTE_MS (or the staff pair is), expected idle ≤ absolute');
+  }
+}
