@@ -1,0 +1,65 @@
+/**
+ * A background job that repeats: one run at a time, at once again while there is more to do, otherwise after a pause with ±20 % of jitter so that
+ * several servers spread out. A failed run is reported and the next one comes as usual.
+ */
+
+export interface Loop {
+  /** Does not wait for the pause. */
+  wake(): void;
+  /** Resolves when the running pass has ended. */
+  stop(): Promise<void>;
+}
+
+export interface LoopOptions {
+  readonly everyMs: number;
+  /** True: there is more to do at once. */
+  run(): Promise<boolean>;
+  onError(error: unknown): void;
+}
+
+const JITTER = 0.2;
+
+export function startLoop({ everyMs, run, onError }: LoopOptions): Loop {
+  let stopped = false;
+  let woken = false;
+  let endPause: (() => void) | undefined;
+
+  const pause = async (): Promise<void> => {
+    if (woken || stopped) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    endPause = undefined;
+  };
+  const pass = async (): Promise<boolean> => {
+    try {
+      return await run();
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  };
+  const loop = async (): Promise<void> => {
+    while (!stopped) {
+      woken = false;
+      const more = await pass();
+      if (!more) await pause();
+    }
+  };
+  const done = loop();
+  return {
+    wake: () => {
+      woken = true;
+      endPause?.();
+    },
+    stop: async () => {
+      stopped = true;
+      endPause?.();
+      await done;
+    },
+  };
+}

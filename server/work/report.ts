@@ -1,0 +1,109 @@
+/**
+ * Accepts how work ended: exactly one report of an item, ever. The statement ends the item, closes its lease, keeps the report, writes the
+ * event and judges the durations; whoever comes second is answered from what the first left.
+ */
+import { createHash } from 'node:crypto';
+import type { WorkKind } from '@svc/proto/queue/queue.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { SqlTag } from '../platform/db/index.ts';
+import type { WorkSettings } from './settings.ts';
+import { announce } from './sql.ts';
+import type { EndReasonWord, FinalState } from './states.ts';
+
+/** Largest value of an integer column: 24 days in milliseconds. */
+const INT_MAX = 2_147_483_647;
+
+export interface ReportInput {
+  readonly runnerId: string;
+  readonly kind: WorkKind;
+  readonly id: string;
+  readonly epoch: number;
+  readonly reportId: string;
+  readonly reason: EndReasonWord;
+  readonly exitCode: number | undefined;
+  readonly message: string | undefined;
+  /** What the runner measured itself. */
+  readonly durationMs: number | undefined;
+  /** How long the report waited in the runner's outbox before this call; differs between repetitions and is not part of the report. */
+  readonly waitedMs: number;
+}
+
+/** The state that a report asks for; `cancelled` is granted only where a cancel was asked for. */
+export function outcomeOf({ reason, exitCode }: Pick<ReportInput, 'reason' | 'exitCode'>): FinalState {
+  if (reason === 'exit' && exitCode === 0) return 'succeeded';
+  return reason === 'cancelled' ? 'cancelled' : 'failed';
+}
+
+/** SHA-256 over what must be equal in a repetition. */
+function digestOf(input: ReportInput): Uint8Array {
+  const { reason, exitCode = null, message = null, durationMs = null } = input;
+  return createHash('sha256').update(JSON.stringify([reason, exitCode, message, durationMs])).digest();
+}
+
+/** Answers whether an earlier call had been accepted with this very report; throws `stale_epoch` when the item is not this runner's to end. */
+export async function report(sql: SqlTag, settings: WorkSettings, input: ReportInput): Promise<{ readonly repeated: boolean }> {
+  const digest = digestOf(input);
+  if (await accept(sql, settings, input, digest)) return { repeated: false };
+  // Read in a statement of its own: the one above may have waited for the first report and cannot see it.
+  const [known] = await sql<Array<{ epoch: number; report_id: string; same: boolean }>>`
+    select p.epoch, p.report_id, p.digest = ${digest} as same
+    from work_reports p join work_items w on w.id = p.work_id
+    where p.work_id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = ${input.kind}`;
+  if (known !== undefined && known.epoch === input.epoch && known.report_id === input.reportId && known.same) {
+    return { repeated: true };
+  }
+  throw staleEpoch(input, known === undefined ? 'it is not held by this runner under that epoch' : 'another report of it was accepted');
+}
+
+export function staleEpoch(input: { readonly id: string; readonly epoch: number }, why: string): Error {
+  return apiError('stale_epoch', `nothing was changed on ${input.id} with epoch ${input.epoch}: ${why}; stop it and report nothing`);
+}
+
+async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, digest: Uint8Array): Promise<boolean> {
+  const { id, epoch, runnerId, kind, reportId, reason, exitCode = null, message = null, durationMs = null, waitedMs } = input;
+  const outcome = outcomeOf(input);
+  const rows = await sql`
+    with ended as (
+      update work_items w set
+        state = case when ${outcome} = 'cancelled' and w.cancel_requested_at is null then 'failed' else ${outcome} end,
+        attempt = w.attempt + (w.state = 'offered')::int,
+        finished_at = clock_timestamp(),
+        started_at = coalesce(w.started_at, clock_timestamp()),
+        lease_id = null, lease_expires_at = null, deadline_at = null,
+        reason = ${reason}, exit_code = ${exitCode}::int, message = ${message}::text,
+        metered_ms = least(extract(epoch from clock_timestamp() - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
+        self_reported_ms = ${durationMs === null ? null : Math.min(durationMs, INT_MAX)}::int
+      where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
+        and w.state in ('offered', 'running')
+      returning w.*
+    ),
+    kept as (
+      insert into work_reports (work_id, team_id, epoch, report_id, outcome, digest, accepted_at)
+      select e.id, e.team_id, e.epoch, ${reportId}, e.state, ${digest}, e.finished_at from ended e
+    ),
+    closed as (
+      update work_leases x set ended_at = e.finished_at, end_reason = 'reported', started_at = coalesce(x.started_at, e.finished_at)
+      from ended e where x.work_id = e.id and x.epoch = e.epoch
+      returning greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
+    ),
+    diverged as (
+      select e.id, e.runner_id, e.metered_ms, e.self_reported_ms from ended e, closed c
+      where abs(e.self_reported_ms - e.metered_ms)
+          > greatest(${settings.divergenceMs}::int, ${settings.divergenceShare}::float8 * greatest(e.self_reported_ms, e.metered_ms))
+            + ${settings.heartbeatMs}::int
+        and c.gap_ms <= ${2 * settings.heartbeatMs}::int and ${waitedMs}::bigint <= ${settings.outboxWaitMs}::int
+    ),
+    struck as (
+      update runners r set strikes = r.strikes + 1 from diverged d where r.id = d.runner_id
+      returning r.id, r.team_id, r.strikes, d.id as work_id, d.metered_ms, d.self_reported_ms
+    ),
+    noted as (
+      insert into runner_events (team_id, runner_id, at, kind, detail)
+      select s.team_id, s.id, clock_timestamp(), 'runner.duration_divergence',
+        s.work_id || ': the runner measured ' || s.self_reported_ms || ' ms, the control plane ' || s.metered_ms || ' ms; strike ' || s.strikes
+      from struck s
+    ),
+    ${announce(sql, 'ended')}
+    select from ended`;
+  return rows.count === 1;
+}

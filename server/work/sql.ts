@@ -1,0 +1,135 @@
+/** Pieces of SQL that several transitions share, so that one rule stands in one place. */
+import type { SqlTag } from '../platform/db/index.ts';
+import type { WorkSettings } from './settings.ts';
+
+/** A piece to be put into another statement. */
+export type Fragment = ReturnType<SqlTag>;
+
+/** Milliseconds as an interval. */
+export function ms(sql: SqlTag, count: number): Fragment {
+  return sql`(${count}::float8 * interval '1 millisecond')`;
+}
+
+/** Whose call it is. `bootId` empty: the daemon did not say, and its process is not checked. */
+export interface RunnerRef {
+  readonly runnerId: string;
+  readonly bootId: string;
+}
+
+/** Columns of `callingRunner`. */
+export interface CallingRunner {
+  readonly revoked: boolean;
+  readonly speaks: boolean;
+  readonly may_receive: boolean;
+  readonly draining: boolean;
+  readonly paused: boolean;
+  readonly flagged: boolean;
+  readonly diagnostics_wanted: boolean;
+}
+
+/**
+ * The calling runner, read in the same statement as what it does. `speaks` is the one rule for being listened to: not revoked, and of the
+ * current process. `may_receive` is the one rule for being given work. With a lock the row is as it stands after the wait for it.
+ */
+export function callingRunner(sql: SqlTag, settings: WorkSettings, { runnerId, bootId }: RunnerRef, lock = sql``): Fragment {
+  return sql`
+    select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining) as may_receive
+    from (
+      select r.id, r.team_id, r.isolation, r.draining,
+        r.revoked_at is not null as revoked,
+        r.revoked_at is null and (${bootId} = '' or r.boot_id = ${bootId}) as speaks,
+        r.strikes >= ${settings.strikesMax}::int as flagged,
+        r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
+        r.diagnostics_requested_at is not null as diagnostics_wanted,
+        (${settings.feedServicePool}::boolean
+          or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed
+      from runners r where r.id = ${runnerId} ${lock}
+    ) c`;
+}
+
+/**
+ * SET list that renews the lease of `w` where `when` holds: an offer becomes a lease and counts as an attempt. A lease never outlives the
+ * deadline, so that a runner which heartbeats for ever loses a run that is over time.
+ */
+export function renewal(sql: SqlTag, settings: WorkSettings, when: Fragment = sql`true`): Fragment {
+  const deadline = sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
+  return sql`
+    attempt = w.attempt + (${when} and w.state = 'offered')::int,
+    state = case when ${when} then 'running' else w.state end,
+    started_at = case when ${when} then coalesce(w.started_at, clock_timestamp()) else w.started_at end,
+    deadline_at = case when ${when} then ${deadline} else w.deadline_at end,
+    lease_expires_at = case when ${when}
+      then least(clock_timestamp() + ${ms(sql, settings.leaseMs)}, ${deadline}) else w.lease_expires_at end`;
+}
+
+/** SET list of the lease row `x` when its holder was heard. */
+export function contact(sql: SqlTag): Fragment {
+  return sql`
+    started_at = coalesce(x.started_at, clock_timestamp()),
+    contact_gap_ms = greatest(x.contact_gap_ms, extract(epoch from clock_timestamp() - x.last_contact_at) * 1000),
+    last_contact_at = clock_timestamp()`;
+}
+
+/**
+ * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever happens. Its id is the item's, so
+ * that a second attempt to write it cannot even be expressed.
+ */
+export function announce(sql: SqlTag, from: string): Fragment {
+  return sql`
+    announced as (
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select 'evt_' || substr(e.id, strpos(e.id, '_') + 1), e.team_id, 'work.finished', e.id,
+        jsonb_build_object('workId', e.id, 'kind', e.kind, 'state', e.state, 'reason', e.reason, 'exitCode', e.exit_code,
+          'runnerId', e.runner_id, 'epoch', e.epoch, 'attempt', e.attempt, 'meteredMs', e.metered_ms),
+        clock_timestamp()
+      from ${sql(from)} e where e.finished_at is not null
+      on conflict (kind, dedupe_key) do nothing
+    )`;
+}
+
+export interface Release {
+  /** `where` clause over `work_items w`, with its order, limit and lock: which items lose their holder. */
+  readonly lost: Fragment;
+  readonly endReason: 'expired' | 'revoked';
+  /**
+   * Whether to wait before the next grant: 0, 1, 3, 7 … 60 s after the first, second, third … one. The first loss costs nothing; an item
+   * that takes its runners down with it slows down.
+   */
+  readonly backoff: boolean;
+}
+
+/** CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end. */
+export function release(sql: SqlTag, settings: WorkSettings, { lost, endReason, backoff }: Release): Fragment {
+  const wait = backoff ? sql`(least(60, power(2, least(w.offers - 1, 6)) - 1) * interval '1 second')` : sql`interval '0'`;
+  return sql`
+    lost as (
+      select w.id, w.state as was,
+        case
+          when w.cancel_requested_at is not null then 'cancelled'
+          when w.deadline_at <= now() then 'failed'
+          when w.attempt >= w.max_attempts or w.offers >= ${settings.offersMax}::int then 'dead'
+          else 'queued'
+        end as next,
+        ${wait} as wait
+      from work_items w ${lost}
+    ),
+    released as (
+      update work_items w set
+        state = l.next,
+        lease_id = null, lease_expires_at = null, poll_id = null, deadline_at = null,
+        run_after = clock_timestamp() + l.wait, hint_due_at = clock_timestamp() + l.wait, hint_count = 0,
+        finished_at = case when l.next = 'queued' then null else clock_timestamp() end,
+        reason = case l.next when 'cancelled' then 'cancelled' when 'failed' then 'timeout' when 'dead' then 'lease_lost' end,
+        message = case l.next
+          when 'failed' then 'the time limit passed and its runner did not report'
+          when 'dead' then 'given up after ' || w.attempt || ' attempts in ' || w.offers || ' offers: each lost its runner'
+        end
+      from lost l where w.id = l.id
+      returning w.*, l.was
+    ),
+    closed as (
+      update work_leases x set ended_at = clock_timestamp(), end_reason = ${endReason}
+      from released e where x.work_id = e.id and x.epoch = e.epoch and x.ended_at is null
+    ),
+    ${announce(sql, 'released')}`;
+}

@@ -1,0 +1,116 @@
+/**
+ * Makes a new item durable: the team's pool, the limit on waiting items, the Idempotency-Key and the row itself in one statement. The row is its own
+ * outbox: the hint that follows may get lost, the relay finds the row.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { IdempotencyClaim } from '../platform/context.ts';
+import type { SqlTag } from '../platform/db/index.ts';
+import { poolColumn } from './pool.ts';
+import type { WorkSettings } from './settings.ts';
+import { ms } from './sql.ts';
+import type { Fragment } from './sql.ts';
+
+export interface NewWork {
+  readonly id: string;
+  readonly kind: WorkKind;
+  readonly teamId: string;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  /** JSON values only. */
+  readonly spec: object;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly needsContainer: boolean;
+  readonly timeoutMs: number;
+  /** Bytes of output that are kept. */
+  readonly logLimit: number;
+}
+
+/** What is stored for a repeated call with the same key. */
+export interface KeyedAnswer extends IdempotencyClaim {
+  readonly status: number;
+  readonly response: Uint8Array;
+}
+
+export type Submitted =
+  | { readonly replayed: false; readonly poolId: string }
+  | { readonly replayed: true; readonly status: number; readonly response: Uint8Array };
+
+/** A key may be used for something else after this. */
+const KEY_LIFE_HOURS = 24;
+
+interface Row {
+  readonly pool: string | null;
+  readonly free: boolean;
+  readonly created: boolean;
+}
+
+export async function submit(sql: SqlTag, settings: WorkSettings, work: NewWork, keyed?: KeyedAnswer): Promise<Submitted> {
+  const [row] = await sql<Row[]>`
+    with team as materialized (
+      select t.id, ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = ${work.teamId}
+    ),
+    room as materialized (
+      select count(*) < ${settings.queuedMax}::int as free
+      from (
+        select from work_items w where w.team_id = ${work.teamId} and w.kind = ${work.kind} and w.state = 'queued'
+        limit ${settings.queuedMax}::int
+      ) q
+    ),
+    ${keyed === undefined ? sql`` : takeKey(sql, keyed)}
+    item as (
+      insert into work_items (id, team_id, kind, pool_id, state, spec, labels, needs_container, timeout_ms, log_limit,
+        run_after, hint_due_at, created_by, created_at)
+      select ${work.id}, t.id, ${work.kind}, t.pool, 'queued', ${sql.json(work.spec as never)}, ${sql.json(work.labels)},
+        ${work.needsContainer}::boolean, ${work.timeoutMs}::int, ${work.logLimit}::int,
+        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, ${work.createdBy}, ${work.createdAt}
+      from team t, room where room.free and t.pool is not null ${keyed === undefined ? sql`` : sql`and exists (select from taken)`}
+      returning id
+    )
+    select t.pool, room.free, exists (select from item) as created from room left join team t on true`;
+  if (row?.created === true && row.pool !== null) return { replayed: false, poolId: row.pool };
+  const earlier = keyed === undefined ? undefined : await replay(sql, keyed);
+  if (earlier !== undefined) return earlier;
+  if (row?.free === false) {
+    throw apiError('limit_reached', `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`, {
+      details: { limit: settings.queuedMax },
+      retryable: true,
+      retryAfterMs: 5_000,
+    });
+  }
+  if (row === undefined || row.pool === null) {
+    throw apiError('unavailable', `team ${work.teamId} has no pool of runners: the service's own pool is not set up`);
+  }
+  // The key was taken by a call that then rolled back: doing it again is what the caller would do.
+  throw apiError('idempotency_in_progress', 'another call with the same Idempotency-Key has not finished; try again', { retryAfterMs: 1_000 });
+}
+
+/** CTE `taken`: one row when the key is ours. A parallel call with the same key waits here for the first one's outcome. */
+function takeKey(sql: SqlTag, { principal, rpc, key, fingerprint, status, response }: KeyedAnswer): Fragment {
+  return sql`
+    taken as (
+      insert into idempotency_keys (principal, rpc, key, fingerprint, status, response, created_at)
+      select ${principal}, ${rpc}, ${key}, ${fingerprint}, ${status}::int, ${response}, clock_timestamp()
+      from team t, room where room.free and t.pool is not null
+      on conflict (principal, rpc, key) do update set
+        fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response, created_at = excluded.created_at
+        where idempotency_keys.created_at < now() - ${KEY_LIFE_HOURS}::int * interval '1 hour'
+      returning key
+    ),`;
+}
+
+async function replay(sql: SqlTag, { principal, rpc, key, fingerprint }: KeyedAnswer): Promise<Submitted | undefined> {
+  const [row] = await sql<Array<{ same: boolean; status: number; response: Uint8Array }>>`
+    select fingerprint = ${fingerprint} as same, status, response from idempotency_keys
+    where principal = ${principal} and rpc = ${rpc} and key = ${key} and created_at >= now() - ${KEY_LIFE_HOURS}::int * interval '1 hour'`;
+  if (row === undefined) return undefined;
+  if (!row.same) {
+    throw apiError('idempotency_key_reused', `Idempotency-Key ${key} was used for another request; use a new key for a new request`);
+  }
+  return { replayed: true, status: row.status, response: row.response };
+}
+
+/** Best effort and without waiting: when it fails, the relay hints a moment later. */
+export function hintAtOnce(queue: WorkQueue, hint: WorkHint, onError: (error: unknown) => void): void {
+  if (queue.up) queue.hint(hint).catch(onError);
+}
