@@ -406,19 +406,51 @@ describe('Polls', () => {
     expect(await served).toBe('run_1');
   });
 
-  it('tries again soon after a claim whose outcome is unknown', async () => {
+  it('fetches the offer of a claim whose answer was lost, while the poll is still held', async () => {
     const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
-    dispatch.before = (method) => {
+    dispatch.after = (method) => {
       if (method !== 'claim') return;
-      dispatch.before = () => undefined;
-      throw apiError('unavailable', 'the server is gone');
+      dispatch.after = () => undefined;
+      throw apiError('unavailable', 'the connection broke');
     };
     submit('run_1');
     await called('claim', 1);
-    clock.skip(1_600);
+    expect(dispatch.items[0]?.grantedTo).toBe('rnr_1 poll 1');
     expect(await answer).toBe('run_1');
+  });
+
+  it('keeps holding when the server is away for a moment, and serves another poll meanwhile', async () => {
+    const side = gateway();
+    const [first, second] = [runner('rnr_1'), runner('rnr_2')];
+    const hit = poll(side, first);
+    await parked(side, 1);
+    const other = poll(side, second);
+    await parked(side, 2);
+    let away = true;
+    dispatch.before = () => {
+      if (away) throw apiError('unavailable', 'the server is gone');
+    };
+    submit('run_1');
+    await called('beginPoll', 3);
+    away = false;
+    clock.skip(2_000);
+    expect(await other).toBe('run_1');
+    submit('run_2');
+    expect(await hit).toBe('run_2');
+  });
+
+  it('tries another poll when the runner of the first may not take the item', async () => {
+    const side = gateway();
+    const answers = ['rnr_1', 'rnr_2', 'rnr_3'].map((id) => poll(side, runner(id)));
+    await parked(side, 3);
+    await consumed();
+    dispatch.unfit.add('rnr_1').add('rnr_2');
+    submit('run_1');
+    expect(await Promise.race(answers)).toBe('run_1');
+    expect(dispatch.items[0]?.grantedTo).toBe('rnr_3 poll 3');
+    expect(side.polls.size).toBe(2);
   });
 
   it('passes on why a poll could not begin', async () => {

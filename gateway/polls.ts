@@ -19,6 +19,8 @@ import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.
 const POLLS_PER_RUNNER_MAX = 16;
 /** How long a poll whose time is up waits for the claim that is under way for it. Below the second that answers come early by. */
 const LATE_CLAIM_MS = 500;
+/** A claim whose outcome is unknown is looked after in about this time. */
+const ASK_AGAIN_MS = 1_000;
 /** How long stopping consumers may take at most, after the last poll was answered. */
 const CLOSE_MS = 2_000;
 
@@ -121,6 +123,15 @@ export class Polls implements WaiterOwner, PoolOwner {
     this.#finish(waiter, 'empty');
   }
 
+  askAgain(waiter: Waiter): void {
+    if (waiter.state !== 'claiming') return;
+    if (waiter.late) return this.#finish(waiter, 'empty');
+    waiter.pool?.remove(waiter);
+    waiter.state = 'refused';
+    const delayMs = ASK_AGAIN_MS * (0.5 + this.#deps.random());
+    setTimeout(() => this.#deps.background.run(() => this.#reconsider(waiter)), delayMs).unref();
+  }
+
   forget(pool: Pool): void {
     this.#pools.delete(pool.key);
   }
@@ -144,13 +155,24 @@ export class Polls implements WaiterOwner, PoolOwner {
         waiter.again = false;
         return await this.#begin(waiter);
       }
-      const willing = slots > 0 && notReady.length === 0;
-      if (waiter.late || !(answer.mayReceive && willing || answer.hold)) return this.#finish(waiter, 'empty');
-      waiter.state = answer.mayReceive && willing ? 'ready' : 'refused';
-      if (waiter.state === 'ready') this.#poolOf(answer.poolId, kind).add(waiter, askedMs);
+      const willing = answer.mayReceive && slots > 0 && notReady.length === 0;
+      if (waiter.late || !(willing || answer.hold)) return this.#finish(waiter, 'empty');
+      waiter.poolId = willing ? answer.poolId : undefined;
+      this.#park(waiter, askedMs);
     } catch (error) {
-      if (waiter.state === 'beginning') this.#finish(waiter, toApiError(error));
+      if (waiter.state === 'beginning') this.#notBegun(waiter, toApiError(error), askedMs);
     }
+  }
+
+  #park(waiter: Waiter, askedMs: number): void {
+    waiter.state = waiter.poolId === undefined ? 'refused' : 'ready';
+    if (waiter.poolId !== undefined) this.#poolOf(waiter.poolId, waiter.ask.kind).add(waiter, askedMs);
+  }
+
+  /** A poll that was held already outlives a moment without a server. */
+  #notBegun(waiter: Waiter, error: ApiError, askedMs: number): void {
+    if (waiter.poolId === undefined || waiter.late || !error.retryable) return this.#finish(waiter, error);
+    this.#park(waiter, askedMs);
   }
 
   /** A claim that is under way is left alone: the server decides it by the runner's state of that moment. Does not reject. */

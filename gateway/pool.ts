@@ -32,7 +32,9 @@ export interface PoolTimes {
 
 export const POOL_TIMES: PoolTimes = { fallbackMs: 2_000, safetyMs: 15_000, lingerMs: 10_000, hintPatienceMs: 25 };
 
-/** After an item turned out to be taken, and an empty pool, for how long other stale hints are believed to be stale. */
+/** Polls for which an unhinted claim is tried before the pool counts as empty: not every runner may take every item. */
+const TRIES_MAX = 3;
+/** For how long after that a hint whose item is taken is believed to be stale. */
 const EMPTY_BELIEVED_MS = 50;
 /** A claim whose outcome is unknown is tried again after about this long. */
 const RETRY_MS = 1_000;
@@ -54,6 +56,8 @@ export interface PoolOwner {
   refuse(waiter: Waiter, error: ApiError): void;
   /** The claim for a waiter whose time was up has ended without an offer. */
   expire(waiter: Waiter): void;
+  /** Nobody knows whether the claim won: the waiter has to ask for the standing offer of its poll id. */
+  askAgain(waiter: Waiter): void;
   /** Nobody waits and nothing is consumed. */
   forget(pool: Pool): void;
 }
@@ -196,9 +200,9 @@ export class Pool extends TimerEntry {
   }
 
   /** Marks the longest waiting ready poll as claiming. */
-  #take(): Waiter | undefined {
+  #take(except?: ReadonlySet<Waiter>): Waiter | undefined {
     for (const waiter of this.#waiting) {
-      if (waiter.state !== 'ready') continue;
+      if (waiter.state !== 'ready' || except?.has(waiter)) continue;
       waiter.state = 'claiming';
       return waiter;
     }
@@ -228,22 +232,21 @@ export class Pool extends TimerEntry {
     wake(waiter);
   }
 
-  /** Claims without a hint for one poll after the other until the pool is empty. Does not reject. */
+  /** Claims without a hint for one poll after the other until the pool seems empty. Does not reject. */
   async #claimNext(via: 'next' | 'fallback'): Promise<void> {
     if (this.#claimingNext) return;
     this.#claimingNext = true;
-    try {
-      for (;;) {
-        const waiter = this.#take();
-        if (waiter === undefined) return;
-        const startedMs = this.#deps.clock.monotonicMs();
-        const outcome = await this.#claim(waiter, '', via);
-        if (outcome === 'lost') this.#emptyMs = startedMs;
-        if (outcome === 'lost' || outcome === 'failed') return;
-      }
-    } finally {
-      this.#claimingNext = false;
+    const tried = new Set<Waiter>();
+    while (tried.size < TRIES_MAX) {
+      const startedMs = this.#deps.clock.monotonicMs();
+      const waiter = this.#take(tried);
+      if (waiter === undefined) break;
+      const outcome = await this.#claim(waiter, '', via);
+      if (outcome === 'failed') break;
+      if (outcome === 'lost') tried.add(waiter);
+      if (outcome === 'lost') this.#emptyMs = startedMs;
     }
+    this.#claimingNext = false;
   }
 
   /** Undefined: the waiter was gone before the claim was sent. Does not reject. */
@@ -252,8 +255,11 @@ export class Pool extends TimerEntry {
     this.#askedMs = this.#deps.clock.monotonicMs();
     const outcome = await this.#tryClaim(waiter, workId);
     this.#deps.metrics.claims.inc({ via, outcome });
-    if (outcome === 'lost' || outcome === 'failed') this.#release(waiter);
-    if (outcome === 'failed') this.#retrySoon();
+    if (outcome === 'lost') this.#release(waiter);
+    if (outcome === 'failed') {
+      this.#owner.askAgain(waiter);
+      this.#retrySoon();
+    }
     return outcome;
   }
 
@@ -281,14 +287,17 @@ export class Pool extends TimerEntry {
     }
   }
 
+  /** It goes to the end: another one may be able to take what it could not. */
   #release(waiter: Waiter): void {
     if (waiter.state !== 'claiming') return;
     waiter.state = 'ready';
     if (waiter.late) return this.#owner.expire(waiter);
+    this.#waiting.delete(waiter);
+    this.#waiting.add(waiter);
     this.#offerToHints(waiter);
   }
 
-  /** The item of a failed claim may stand offered to its poll id, or wait without a hint. */
+  /** The item of a failed claim may wait without a hint now. */
   #retrySoon(): void {
     if (this.#closed || this.#waiting.size === 0) return;
     this.#askedMs = Number.NEGATIVE_INFINITY;

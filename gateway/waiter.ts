@@ -42,6 +42,8 @@ export class Waiter extends TimerEntry {
   /** The runner changed while the server was being asked: ask again. */
   again = false;
   pool: Pool | undefined = undefined;
+  /** Where the server last said that the runner may receive work. */
+  poolId: string | undefined = undefined;
   resolve!: (offer: Offer | undefined) => void;
   reject!: (error: Error) => void;
   readonly #owner: WaiterOwner;

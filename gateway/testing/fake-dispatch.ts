@@ -44,6 +44,10 @@ export class FakeDispatch {
   readonly items: Item[] = [];
   /** Called before a method answers; may wait or throw. */
   before: (method: Method, request: unknown) => Promise<void> | void = () => undefined;
+  /** Called after a method took effect; may throw, as when the answer is lost. */
+  after: (method: Method) => void = () => undefined;
+  /** Runners that may not take what is queued. */
+  readonly unfit = new Set<string>();
   readonly #runners = new Map<string, FakeRunner>();
   readonly #nonces = new Set<string>();
 
@@ -97,7 +101,8 @@ export class FakeDispatch {
       await this.#enter('claim', request);
       const runner = this.#runners.get(request.caller?.runnerId ?? '');
       if (runner === undefined || runner.revoked) throw apiError('runner_revoked', 'runner was revoked');
-      const offer = this.#grant(runner, request.pollId ?? '', request.poolId ?? '', request.kind ?? 0, request.workId ?? '');
+      const offer = this.#grant(runner, request.pollId ?? '', request.poolId ?? '', request.kind ?? 0, request.workId ?? '', false);
+      this.after('claim');
       return create(ClaimResponseSchema, offer && { offer });
     },
     returnHint: async (request) => {
@@ -123,8 +128,8 @@ export class FakeDispatch {
     await this.before(method, request);
   }
 
-  /** One statement of the real server: the standing offer of the poll, else the hinted item, else the next one. */
-  #grant(runner: FakeRunner, pollId: string, poolId: string, kind: WorkKind, workId: string): Offer | undefined {
+  /** One statement of the real server. A claim does not answer the standing offer of its poll id, a poll that begins does. */
+  #grant(runner: FakeRunner, pollId: string, poolId: string, kind: WorkKind, workId: string, again = true): Offer | undefined {
     const grantedTo = `${runner.runnerId} ${pollId}`;
     const mine = this.items.find((item) => item.grantedTo === grantedTo);
     const free = this.items.find(
@@ -132,7 +137,8 @@ export class FakeDispatch {
         item.grantedTo === undefined && item.poolId === poolId && item.kind === kind && (workId === '' || item.workId === workId),
     );
     const item = mine ?? free;
-    if (item === undefined) return undefined;
+    if (item === undefined || (mine !== undefined && !again)) return undefined;
+    if (this.unfit.has(runner.runnerId)) return undefined;
     item.grantedTo = grantedTo;
     const value = { id: item.workId, leaseId: `lease ${item.workId}`, epoch: 1, leaseMs: 15_000 };
     const offer: MessageInitShape<typeof OfferSchema> =

@@ -1,0 +1,150 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { generateSigningKey } from '@svc/proto/signature/keys.ts';
+import { ApiError, apiError } from '@svc/proto/http/errors.ts';
+import { connectDispatch, type DispatchClient } from './dispatch-client.ts';
+import { FakeDispatch } from './testing/fake-dispatch.ts';
+import { startGrpcServer, type GrpcServer } from './testing/grpc-server.ts';
+import { ShiftedClock } from './testing/shifted-clock.ts';
+import { waitFor } from './testing/wait-for.ts';
+
+const TOKEN = 'internal token';
+let dispatch: FakeDispatch[];
+let servers: GrpcServer[];
+let opened: DispatchClient[];
+let lines: Record<string, unknown>[];
+let clock: ShiftedClock;
+
+async function start(count: number): Promise<DispatchClient['client']> {
+  for (let n = 0; n < count; n += 1) {
+    const fake = new FakeDispatch();
+    dispatch.push(fake);
+    servers.push(await startGrpcServer(fake.client, TOKEN));
+  }
+  return connect(servers.map(({ url }) => url));
+}
+
+function connect(urls: readonly string[], token = TOKEN): DispatchClient['client'] {
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const connected = connectDispatch({ urls, token, clock, log });
+  opened.push(connected);
+  return connected.client;
+}
+
+const failed = (promise: Promise<unknown>): Promise<ApiError> =>
+  promise.then(
+    () => Promise.reject(new Error('the call succeeded')),
+    (error: unknown) => (error instanceof ApiError ? error : Promise.reject(error as Error)),
+  );
+const total = (method: 'resolveKey' | 'useNonce' | 'claim') => dispatch.map((fake) => fake.count(method));
+
+describe('connectDispatch()', () => {
+  beforeEach(() => {
+    dispatch = [];
+    servers = [];
+    opened = [];
+    lines = [];
+    clock = new ShiftedClock();
+  });
+  afterEach(async () => {
+    for (const each of opened) each.close();
+    await Promise.all(servers.map((server) => server.kill()));
+  });
+
+  it('carries messages both ways', async () => {
+    const client = await start(1);
+    const key = generateSigningKey();
+    dispatch[0]!.addRunner(key, 'rnr_1', 'team_1');
+    const answer = await client.resolveKey({ keyId: key.keyid });
+    expect(answer).toMatchObject({ known: true, runnerId: 'rnr_1', teamId: 'team_1' });
+    expect(Buffer.from(answer.publicKey).toString('base64url')).toBe(key.publicKey);
+  });
+
+  it('hands on the error of the server as it was', async () => {
+    const client = await start(1);
+    dispatch[0]!.before = () => {
+      throw apiError('log_gap', 'offset is 10, stored are 4 bytes', { details: { nextOffset: 4 }, retryable: true, retryAfterMs: 250 });
+    };
+    expect(await failed(client.appendLogs({}))).toMatchObject({
+      code: 'log_gap',
+      message: 'offset is 10, stored are 4 bytes',
+      details: { nextOffset: 4 },
+      retryable: true,
+      retryAfterMs: 250,
+    });
+    expect(dispatch[0]!.count('appendLogs')).toBe(1);
+  });
+
+  it('turns to every server in turn', async () => {
+    const client = await start(3);
+    for (let n = 0; n < 9; n += 1) await client.resolveKey({ keyId: 'k' });
+    expect(total('resolveKey')).toEqual([3, 3, 3]);
+  });
+
+  it('repeats a call at another server when one is gone, passes over the dead one, and takes it back', async () => {
+    const client = await start(2);
+    for (let n = 0; n < 4; n += 1) await client.resolveKey({ keyId: 'k' });
+    await servers[0]!.kill();
+    for (let n = 0; n < 10; n += 1) await client.resolveKey({ keyId: 'k' });
+    expect(total('resolveKey')[1]).toBe(12);
+    servers.push(await startGrpcServer(dispatch[0]!.client, TOKEN, servers[0]!.port));
+    clock.skip(5_000);
+    // Both are tried in turn from now on.
+    while (total('resolveKey')[0] === 2) await client.resolveKey({ keyId: 'k' });
+    opened[0]!.close();
+    expect(await failed(client.resolveKey({ keyId: 'k' }))).toMatchObject({ code: 'unavailable' });
+  });
+
+  it('never repeats the use of a nonce', async () => {
+    const client = await start(2);
+    await client.resolveKey({ keyId: 'k' });
+    await client.resolveKey({ keyId: 'k' });
+    // The server dies with the nonce stored and the answer unsent.
+    for (const [index, fake] of dispatch.entries()) fake.before = () => servers[index]!.kill();
+    expect(await failed(client.useNonce({ keyId: 'k', nonce: 'n' }))).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(total('useNonce').toSorted()).toEqual([0, 1]);
+  });
+
+  it('says unavailable when every server is gone, without naming one', async () => {
+    const client = await start(2);
+    await Promise.all(servers.map((server) => server.kill()));
+    const error = await failed(client.claim({ workId: 'run_1' }));
+    expect(error).toMatchObject({ code: 'unavailable', status: 503, retryable: true });
+    expect(error.message).not.toMatch(/\d/);
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.length).toBeLessThanOrEqual(2);
+  });
+
+  it('gives up a server that hangs in time to ask another one', async () => {
+    const client = await start(2);
+    dispatch[0]!.before = () => new Promise(() => undefined);
+    const answers = await Promise.all([1, 2, 3].map(() => client.resolveKey({ keyId: 'k' }, { timeoutMs: 1_000 })));
+    expect(answers.map(({ known }) => known)).toEqual([false, false, false]);
+    expect(total('resolveKey')[1]).toBe(3);
+  });
+
+  it('ends a call when its caller gives up', async () => {
+    const client = await start(1);
+    dispatch[0]!.before = () => new Promise(() => undefined);
+    const givesUp = new AbortController();
+    const call = failed(client.resolveKey({ keyId: 'k' }, { signal: givesUp.signal }));
+    await waitFor(() => total('resolveKey')[0] === 1, () => total('resolveKey'));
+    givesUp.abort();
+    expect((await call).code).toBe('client_closed');
+  });
+
+  it('never turns a refusal of the gateway itself into a refusal of the runner', async () => {
+    await start(1);
+    expect((await failed(connect([servers[0]!.url], 'wrong').claim({}))).code).toBe('unavailable');
+    dispatch[0]!.before = () => {
+      throw apiError('credentials_invalid', 'the internal token is wrong');
+    };
+    expect((await failed(opened[0]!.client.claim({}))).code).toBe('unavailable');
+    expect(lines.some(({ msg }) => msg === 'the server refuses this gateway; check INTERNAL_TOKEN')).toBe(true);
+  });
+
+  it('refuses URLs that it cannot use', () => {
+    expect(() => connect(['server:9090'])).toThrow('dispatch URL "server:9090" is not grpc://host:port or grpcs://host:port');
+    expect(() => connect([])).toThrow('no dispatch URL given');
+  });
+});

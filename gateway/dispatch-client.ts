@@ -1,0 +1,192 @@
+/**
+ * The dispatch service over gRPC, at one or several servers in turn.
+ *
+ * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. A
+ * call that may be repeated is repeated once, at another server if there is one. What must hold: UseNonce is never repeated, because
+ * the second one would call a fresh nonce used; the error of a server reaches the caller as it was, an error of
+ * the transport as `unavailable`.
+ */
+import { create, fromBinary, toBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
+import {
+  Client as Channel,
+  connectivityState,
+  credentials,
+  Metadata,
+  status,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Client, ClientCallOptions } from '@svc/proto/http/implement.ts';
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+import { errorFromTrailers, transportError } from './grpc-error.ts';
+
+/** How long a server that failed is passed over. */
+const PASS_OVER_MS = 1_000;
+const DEADLINE_MS = 5_000;
+/** Calls that carry data or wait for a lock take longer than look-ups. */
+const DEADLINES_MS: Readonly<Record<string, number>> = { enroll: 10_000, heartbeat: 10_000, appendLogs: 20_000, report: 20_000 };
+/** The first try of a repeatable call may use up this share of the deadline. */
+const FIRST_TRY_SHARE = 0.6;
+
+const CHANNEL_OPTIONS = {
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2_000,
+  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  // Repeating is decided here, where it is known what may be repeated.
+  'grpc.enable_retries': 0,
+  // A name with several addresses (servers behind one DNS name) is used in full.
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+} as const;
+
+export interface DispatchClientOptions {
+  /** `grpc://host:port`, or `grpcs://` for TLS by the system's certificates. */
+  readonly urls: readonly string[];
+  readonly token: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface DispatchClient {
+  readonly client: Client<typeof DispatchService>;
+  /** Whether some server is connected or has not been tried yet. */
+  ready(): boolean;
+  close(): void;
+}
+
+interface Endpoint {
+  readonly address: string;
+  readonly channel: Channel;
+  passOverUntilMs: number;
+}
+
+export function connectDispatch(options: DispatchClientOptions): DispatchClient {
+  const endpoints = options.urls.map(openEndpoint);
+  const calls = new Calls(endpoints, options);
+  const methods: Record<string, (request: Message, callOptions?: ClientCallOptions) => Promise<Message>> = {};
+  for (const method of DispatchService.methods.filter((each): each is DescMethodUnary => each.methodKind === 'unary')) {
+    methods[method.localName] = (request, callOptions) => calls.call(method, request, callOptions);
+  }
+  return {
+    // Built from the descriptor, so its methods are exactly the service's.
+    client: methods as unknown as Client<typeof DispatchService>,
+    ready: () => calls.ready(),
+    close: () => calls.close(),
+  };
+}
+
+function openEndpoint(url: string): Endpoint {
+  const match = /^(grpcs?):\/\/([^/?#]+:\d+)\/?$/.exec(url);
+  const [, scheme, address] = match ?? [];
+  if (address === undefined) throw new RangeError(`dispatch URL ${JSON.stringify(url)} is not grpc://host:port or grpcs://host:port`);
+  const security = scheme === 'grpcs' ? credentials.createSsl() : credentials.createInsecure();
+  return { address, channel: new Channel(address, security, CHANNEL_OPTIONS), passOverUntilMs: Number.NEGATIVE_INFINITY };
+}
+
+class Calls {
+  readonly #endpoints: readonly Endpoint[];
+  readonly #metadata = new Metadata();
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #turn = 0;
+  #closed = false;
+
+  constructor(endpoints: readonly Endpoint[], { token, clock, log }: DispatchClientOptions) {
+    if (endpoints.length === 0) throw new RangeError('no dispatch URL given, expected at least one');
+    this.#endpoints = endpoints;
+    this.#metadata.set('authorization', `Bearer ${token}`);
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  ready(): boolean {
+    return this.#endpoints.some(
+      ({ channel }) => channel.getChannel().getConnectivityState(true) !== connectivityState.TRANSIENT_FAILURE,
+    );
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { channel } of this.#endpoints) channel.close();
+  }
+
+  async call(method: DescMethodUnary, request: Message, options: ClientCallOptions = {}): Promise<Message> {
+    const untilMs = this.#clock.monotonicMs() + (options.timeoutMs ?? DEADLINES_MS[method.localName] ?? DEADLINE_MS);
+    const bytes = Buffer.from(toBinary(method.input, create(method.input, request)));
+    const repeatable = method.localName !== 'useNonce';
+    for (let tries = 1, last: Endpoint | undefined; ; tries += 1) {
+      if (this.#closed) throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });
+      const endpoint = this.#pick(last);
+      const leftMs = untilMs - this.#clock.monotonicMs();
+      const isLast = !repeatable || tries === 2;
+      const error = await this.#try(endpoint, method, bytes, isLast ? leftMs : leftMs * FIRST_TRY_SHARE, options.signal);
+      if (!(error instanceof Error)) return error;
+      const own = errorFromTrailers(error.metadata);
+      if (own !== undefined) throw this.#judge(own, endpoint);
+      if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up', { cause: error });
+      this.#passOver(endpoint, error);
+      if (isLast) throw transportError(error, endpoint.address);
+      last = endpoint;
+    }
+  }
+
+  /** In turn, past those that failed lately and the one that failed just now. */
+  #pick(failed: Endpoint | undefined): Endpoint {
+    const nowMs = this.#clock.monotonicMs();
+    this.#turn = (this.#turn + 1) % this.#endpoints.length;
+    const inTurn = [...this.#endpoints.slice(this.#turn), ...this.#endpoints.slice(0, this.#turn)];
+    const good = inTurn.find((endpoint) => endpoint !== failed && endpoint.passOverUntilMs <= nowMs);
+    const endpoint = good ?? inTurn.find((each) => each !== failed) ?? inTurn[0];
+    if (endpoint === undefined) throw new Error('no endpoint, although there is at least one');
+    return endpoint;
+  }
+
+  #try(
+    { channel }: Endpoint,
+    method: DescMethodUnary,
+    bytes: Buffer,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Message | ServiceError> {
+    return new Promise((resolve) => {
+      const call = channel.makeUnaryRequest(
+        `/${method.parent.typeName}/${method.name}`,
+        (value: Buffer) => value,
+        (value: Buffer) => fromBinary(method.output, value),
+        bytes,
+        this.#metadata,
+        // grpc-js counts down to a moment of the wall clock, by Date.now().
+        { deadline: Date.now() + timeoutMs },
+        (error: ServiceError | null, answer?: Message) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(error ?? answer ?? create(method.output));
+        },
+      );
+      const onAbort = (): void => call.cancel();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal?.aborted) onAbort();
+    });
+  }
+
+  /** A refusal of this gateway itself is the operator's business; it says nothing about the runner. */
+  #judge(error: Error & { readonly code: string }, endpoint: Endpoint): Error {
+    if (!error.code.startsWith('credentials_')) return error;
+    this.#log.error({ server: endpoint.address, code: error.code }, 'the server refuses this gateway; check INTERNAL_TOKEN');
+    return apiError('unavailable', 'no server answers at the moment; try again', { retryAfterMs: 1_000, cause: error });
+  }
+
+  #passOver(endpoint: Endpoint, error: ServiceError): void {
+    const nowMs = this.#clock.monotonicMs();
+    // One line for each second of an outage, not one for each call.
+    if (endpoint.passOverUntilMs <= nowMs) {
+      const { address } = endpoint;
+      this.#log.warn({ server: address, status: status[error.code], details: error.details }, 'server does not answer');
+    }
+    endpoint.passOverUntilMs = nowMs + PASS_OVER_MS;
+  }
+}
