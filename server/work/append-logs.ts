@@ -49,11 +49,16 @@ interface Row {
 /** Rows read at once for the digest; each holds at most one call's worth of bytes. */
 const DIGEST_PAGE = 32;
 export const APPEND_BYTES_MAX = 262_144;
+/** Offsets travel as 32 bits without sign. */
+const OFFSET_MAX = 4_294_967_295;
 
 export async function appendLogs(sql: SqlTag, settings: WorkSettings, input: AppendInput): Promise<AppendOutcome> {
   const bytes = input.pieces.reduce((sum, piece) => sum + piece.data.length, 0);
   if (bytes > APPEND_BYTES_MAX) {
     throw apiError('validation_failed', `chunks hold ${bytes} bytes, at most ${APPEND_BYTES_MAX} fit into one call`);
+  }
+  if (input.offset + bytes > OFFSET_MAX) {
+    throw apiError('validation_failed', `output of ${input.id} would reach ${input.offset + bytes} bytes, at most ${OFFSET_MAX} can be counted`);
   }
   const row = await store(sql, settings, input, bytes);
   if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');

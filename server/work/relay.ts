@@ -35,6 +35,17 @@ export async function returnHint(sql: SqlTag, workId: string): Promise<void> {
   await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
 }
 
+/**
+ * After a hint that a runner could not use (paused meanwhile, wrong isolation, or beaten to it): when the item still waits, the next hint comes
+ * soon, and later each time, so that an item that nobody here can take does not go round and round.
+ */
+export async function declineHint(sql: SqlTag, settings: WorkSettings, workId: string): Promise<void> {
+  await sql`
+    update work_items set
+      hint_due_at = least(hint_due_at, now() + least(${ms(sql, settings.relayEveryMs)} * power(2, least(hint_count, 16)), ${ms(sql, settings.hintAgainMs)}))
+    where id = ${workId} and state = 'queued'`;
+}
+
 /** The broker may have lost everything: what waits is due. */
 export async function makeAllDue(sql: SqlTag): Promise<void> {
   await sql`update work_items set hint_due_at = now(), hint_count = 0 where state = 'queued' and hint_due_at > now()`;

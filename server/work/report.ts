@@ -40,10 +40,18 @@ function digestOf(input: ReportInput): Uint8Array {
   return createHash('sha256').update(JSON.stringify([reason, exitCode, message, durationMs])).digest();
 }
 
-/** Answers whether an earlier call had been accepted with this very report; throws `stale_epoch` when the item is not this runner's to end. */
-export async function report(sql: SqlTag, settings: WorkSettings, input: ReportInput): Promise<{ readonly repeated: boolean }> {
+export interface Reported {
+  /** This very report had been accepted before. */
+  readonly repeated: boolean;
+  /** Strikes of the runner, when this report cost it one. */
+  readonly strikes?: number;
+}
+
+/** Throws `stale_epoch` when the item is not this runner's to end. */
+export async function report(sql: SqlTag, settings: WorkSettings, input: ReportInput): Promise<Reported> {
   const digest = digestOf(input);
-  if (await accept(sql, settings, input, digest)) return { repeated: false };
+  const accepted = await accept(sql, settings, input, digest);
+  if (accepted !== undefined) return { repeated: false, ...(accepted.strikes === null ? {} : accepted) };
   // Read in a statement of its own: the one above may have waited for the first report and cannot see it.
   const [known] = await sql<Array<{ epoch: number; report_id: string; same: boolean }>>`
     select p.epoch, p.report_id, p.digest = ${digest} as same
@@ -59,10 +67,10 @@ export function staleEpoch(input: { readonly id: string; readonly epoch: number 
   return apiError('stale_epoch', `nothing was changed on ${input.id} with epoch ${input.epoch}: ${why}; stop it and report nothing`);
 }
 
-async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, digest: Uint8Array): Promise<boolean> {
+async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, digest: Uint8Array): Promise<{ strikes: number } | { strikes: null } | undefined> {
   const { id, epoch, runnerId, kind, reportId, reason, exitCode = null, message = null, durationMs = null, waitedMs } = input;
   const outcome = outcomeOf(input);
-  const rows = await sql`
+  const [row] = await sql<Array<{ strikes: number } | { strikes: null }>>`
     with ended as (
       update work_items w set
         state = case when ${outcome} = 'cancelled' and w.cancel_requested_at is null then 'failed' else ${outcome} end,
@@ -104,6 +112,6 @@ async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, d
       from struck s
     ),
     ${announce(sql, 'ended')}
-    select from ended`;
-  return rows.count === 1;
+    select (select strikes from struck) as strikes from ended`;
+  return row;
 }

@@ -1,0 +1,208 @@
+/**
+ * The dispatch service: what gateways ask for. Each handler is one statement and the telling of who waits for its outcome; nothing is kept between
+ * calls, so that any server answers any call.
+ */
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Caller } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { LeaseState } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type { EnrollRequest, EnrollResponseSchema, IntervalsSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/index.ts';
+import { appendLogs } from './append-logs.ts';
+import { speaking } from './boot.ts';
+import { beginPoll, claim } from './claim.ts';
+import { heartbeat } from './heartbeat.ts';
+import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
+import type { NonceStore } from './nonces.ts';
+import { declineHint, returnHint } from './relay.ts';
+import { report } from './report.ts';
+import { toOffer } from './run-spec.ts';
+import type { WorkSettings } from './settings.ts';
+import type { RunnerRef } from './sql.ts';
+import type { Wake } from './wake.ts';
+import { kindWord, reasonWord, streamWord } from './words.ts';
+
+export interface DispatchDeps {
+  readonly db: Database;
+  readonly queue: WorkQueue;
+  readonly clock: Clock;
+  readonly settings: WorkSettings;
+  readonly nonces: NonceStore;
+  readonly wake: Wake;
+  /** See runners/enroll.ts. */
+  enroll(request: EnrollRequest): Promise<MessageInitShape<typeof EnrollResponseSchema>>;
+  /** Something is due for a hint. */
+  wakeRelay(): void;
+  /** A notice that could not be sent; what it would have said is found out a moment later anyway. */
+  onError(error: unknown): void;
+}
+
+/** What carries the call: the deadline or the connection's end. */
+export interface DispatchCtx {
+  readonly signal: AbortSignal;
+}
+
+const LEASE_STATES: Readonly<Record<LeaseWord, LeaseState>> = {
+  ok: LeaseState.OK,
+  cancelled: LeaseState.CANCELLED,
+  superseded: LeaseState.SUPERSEDED,
+};
+
+export function intervals(settings: WorkSettings): MessageInitShape<typeof IntervalsSchema> {
+  return { heartbeatMs: settings.heartbeatMs, pollWaitMs: settings.pollWaitMs, leaseMs: settings.leaseMs };
+}
+
+function runnerOf(caller: Caller | undefined): RunnerRef {
+  if (caller === undefined || caller.runnerId === '') throw apiError('validation_failed', 'caller is missing: a gateway names the runner it speaks for');
+  return { runnerId: caller.runnerId, bootId: caller.bootId };
+}
+
+/** The message of a call that wraps another one. */
+function required<T>(message: T | undefined, field: string): T {
+  if (message === undefined) throw apiError('validation_failed', `${field} is missing`);
+  return message;
+}
+
+/** Of a heartbeat as the wire has it. */
+function heartbeatInput(runner: RunnerRef, said: Parameters<Service['heartbeat']>[0]['heartbeat']): HeartbeatInput {
+  const { leases, draining, diagnostics, facts, labels } = required(said, 'heartbeat');
+  return {
+    ...runner,
+    leases,
+    draining: draining ?? false,
+    ...(diagnostics === undefined
+      ? {}
+      : {
+          diagnostics: {
+            containerCliVersion: diagnostics.containerCliVersion,
+            deployCliVersion: diagnostics.deployCliVersion,
+            workspaceFreeMb: diagnostics.workspaceFreeMb,
+          },
+        }),
+    ...(facts === undefined ? {} : { facts }),
+    // A map cannot be absent on the wire: an empty one says nothing.
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+  };
+}
+
+type Service = Implementation<typeof DispatchService, DispatchCtx>;
+
+export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
+  return implement(DispatchService, { ...keyCalls(deps), ...pollCalls(deps), ...leaseCalls(deps) });
+}
+
+function keyCalls({ db: { sql }, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveKey' | 'useNonce' | 'enroll'> {
+  return {
+    resolveKey: async ({ keyId }) => {
+      const [row] = await sql<Array<{ id: string; team_id: string; public_key: Uint8Array; revoked: boolean }>>`
+        select id, team_id, public_key, revoked_at is not null as revoked from runners where key_id = ${keyId}`;
+      if (row === undefined) return { known: false };
+      return { known: true, runnerId: row.id, teamId: row.team_id, publicKey: new Uint8Array(row.public_key), revoked: row.revoked };
+    },
+    useNonce: async ({ keyId, nonce, created }) => ({
+      fresh: await nonces.use({ keyId, nonce, created: timestampDate(required(created, 'created')) }),
+    }),
+    enroll: async (request) => await enroll(request),
+  };
+}
+
+function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'returnHint'> {
+  const { db, settings } = deps;
+  const { sql } = db;
+  return {
+    beginPoll: async (request) => {
+      const runner = runnerOf(request.caller);
+      const wantsWork = request.slots > 0 && request.notReady.length === 0;
+      const poll = { ...runner, kind: kindWord(request.kind), pollId: request.pollId, notReady: request.notReady, wantsWork };
+      const row = await speaking(sql, runner, async () => await beginPoll(sql, settings, poll));
+      return {
+        mayReceive: row.may_receive && wantsWork,
+        // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
+        hold: request.slots > 0 && !row.draining,
+        poolId: row.teamId,
+        ...(row.grant === undefined ? {} : { offer: toOffer(row.grant, settings.offerMs) }),
+      };
+    },
+    claim: async (request) => {
+      const workId = request.workId === '' ? undefined : request.workId;
+      const grant = await claim(sql, settings, { ...runnerOf(request.caller), kind: kindWord(request.kind), pollId: request.pollId, workId });
+      if (grant !== undefined) return { offer: toOffer(grant, settings.offerMs) };
+      // The hint is used up: when this runner could not take the item, another one may.
+      if (workId !== undefined) await declineHint(sql, settings, workId);
+      return {};
+    },
+    returnHint: async ({ workId }) => {
+      await returnHint(sql, workId);
+      deps.wakeRelay();
+      return {};
+    },
+  };
+}
+
+function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs' | 'report'> {
+  const { db, settings, queue, clock, wake, onError } = deps;
+  const { sql } = db;
+  const tell = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
+  return {
+    heartbeat: async ({ caller, heartbeat: said }) => {
+      const runner = runnerOf(caller);
+      const input = heartbeatInput(runner, said);
+      const row = await speaking(sql, runner, async () => await heartbeat(sql, settings, input));
+      if (input.draining && !row.draining) tell({ type: 'runner_changed', runnerId: runner.runnerId });
+      return {
+        leases: row.leases.map(({ id, epoch, word }) => ({
+          id,
+          epoch,
+          state: LEASE_STATES[word],
+          leaseMs: word === 'ok' ? settings.leaseMs : 0,
+        })),
+        directives: {
+          sendDiagnostics: row.diagnostics_wanted && input.diagnostics === undefined,
+          paused: row.paused,
+          flagged: row.flagged,
+        },
+        intervals: intervals(settings),
+        serverTime: timestampFromDate(clock.now()),
+      };
+    },
+    appendLogs: async ({ caller, kind, logs }) => {
+      const { id, epoch, offset, chunks, end } = required(logs, 'logs');
+      const stored = await appendLogs(sql, settings, {
+        runnerId: runnerOf(caller).runnerId,
+        kind: kindWord(kind),
+        id,
+        epoch,
+        offset,
+        pieces: chunks.map(({ stream, data }) => ({ stream: streamWord(stream), data })),
+        ...(end === undefined ? {} : { end }),
+      });
+      wake.notify(id);
+      return { nextOffset: stored.nextOffset, complete: stored.complete, state: LEASE_STATES[stored.word] };
+    },
+    report: async ({ caller, kind, report: said }) => {
+      const { runnerId } = runnerOf(caller);
+      const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs } = required(said, 'report');
+      const done = await report(sql, settings, {
+        runnerId,
+        kind: kindWord(kind),
+        id,
+        epoch,
+        reportId,
+        reason: reasonWord(reason),
+        exitCode,
+        message,
+        durationMs,
+        waitedMs: waitedMs ?? 0,
+      });
+      wake.notify(id);
+      if (done.strikes !== undefined && done.strikes >= settings.strikesMax) tell({ type: 'runner_changed', runnerId });
+      return { accepted: true, repeated: done.repeated };
+    },
+  };
+}
