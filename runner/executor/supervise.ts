@@ -8,7 +8,6 @@
  * "exit" in the same tick give one of the two, never a mix. This function owns that variable, the deadline timer and the
  * signalling loop. What must always hold: `done` resolves, cleanup has been attempted, and no timer is left behind.
  */
-import { performance } from 'node:perf_hooks';
 import type { Readable } from 'node:stream';
 import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
 import { pumpOutput } from './output-pump.ts';
