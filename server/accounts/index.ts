@@ -1,0 +1,10 @@
+export { createAccountService } from './account-service.ts';
+export { createAuthService } from './auth-service.ts';
+export type { AuthDeps } from './auth-service.ts';
+export { checkPasswordStrength, createPasswords, DEFAULT_COST } from './password.ts';
+export type { PasswordCost, Passwords } from './password.ts';
+export { hashToken, looksLikeSessionToken } from './session-token.ts';
+export { purgeSessions, sessionTimesOf } from './sessions.ts';
+export { createUser, findUserByEmail, findUserById } from './store.ts';
+export type { User } from './store.ts';
+export { createTries } from './tries.ts';

@@ -1,0 +1,79 @@
+/** Authentication and rate limits: what happens to a call before its body is looked at. */
+import type { CallContext } from '@svc/proto/http/call.ts';
+import { ApiError, apiError } from '@svc/proto/http/errors.ts';
+import type { RateLimit } from '@svc/proto/http/rpc.ts';
+import { ANONYMOUS } from './auth/index.ts';
+import type { Authenticator } from './auth/index.ts';
+import type { Limits } from './config.ts';
+import type { Clock } from './platform/clock.ts';
+import type { Caller } from './platform/context.ts';
+import { applyRate, createRateLimiter, tooMany } from './platform/rate-limit.ts';
+import type { RateLimiter, RateRule } from './platform/rate-limit.ts';
+
+const MINUTE_MS = 60_000;
+
+/** One bucket kind; who it counts is decided by `admit`. */
+interface Bucket {
+  readonly name: string;
+  readonly rule: RateRule;
+  readonly limiter: RateLimiter;
+}
+
+export function createAdmission(deps: { readonly authenticator: Authenticator; readonly clock: Clock; readonly limits: Limits }) {
+  const { authenticator, clock, limits } = deps;
+  const bucket = (name: string, count: number): Bucket => {
+    const rule = { count, windowMs: MINUTE_MS };
+    return { name, rule, limiter: createRateLimiter(rule, clock) };
+  };
+  const buckets: Readonly<Record<RateLimit, Bucket>> = {
+    default: bucket('default', limits.requestsPerMinute),
+    submit: bucket('submit', limits.submitsPerMinute),
+    login: bucket('login', limits.loginsPerMinute),
+    machine: bucket('machine', limits.requestsPerMinute),
+  };
+  const anonymous = bucket('anonymous', limits.anonymousPerMinute);
+  /** Credentials that turned out wrong, by address: guessing is slowed before the database is asked. */
+  const failures = bucket('failures', limits.loginsPerMinute * 3);
+
+  const spend = (call: CallContext, { name, rule, limiter }: Bucket, who: string): void =>
+    applyRate(name, rule, limiter.take(who), call.responseHeaders);
+
+  const afterwards = (call: CallContext, caller: Caller | undefined): Caller => {
+    const { auth, rateLimit } = call.rpc;
+    if (caller === undefined && auth !== 'optional') throw missing();
+    if (rateLimit === 'login') spend(call, buckets.login, call.remoteAddress);
+    else if (caller === undefined) spend(call, anonymous, call.remoteAddress);
+    else spend(call, buckets[rateLimit], caller.credentialId);
+    return caller ?? ANONYMOUS;
+  };
+
+  const failed = (call: CallContext, error: unknown): never => {
+    if (error instanceof ApiError && error.code === 'credentials_invalid') failures.limiter.take(call.remoteAddress);
+    throw error;
+  };
+
+  return (call: CallContext): Promise<Caller> | Caller => {
+    if (call.rpc.auth === 'none') {
+      spend(call, call.rpc.rateLimit === 'login' ? buckets.login : anonymous, call.remoteAddress);
+      return ANONYMOUS;
+    }
+    const guesses = failures.limiter.peek(call.remoteAddress);
+    if (!guesses.allowed) throw tooMany(`${failures.rule.count} wrong credentials from your address within a minute`, guesses.resetMs);
+    try {
+      const caller = authenticator.authenticate(call);
+      if (!(caller instanceof Promise)) return afterwards(call, caller);
+      return caller.then(
+        (proven) => afterwards(call, proven),
+        (error: unknown) => failed(call, error),
+      );
+    } catch (error) {
+      return failed(call, error);
+    }
+  };
+}
+
+function missing(): Error {
+  return apiError('credentials_missing', 'no credential was sent; send "Authorization: Bearer <API key or session token>"', {
+    headers: { 'www-authenticate': 'Bearer realm="svc"' },
+  });
+}

@@ -1,0 +1,2 @@
+export { createApiKeysService, insertApiKey } from './apikeys-service.ts';
+export { parseKey, secretMatches } from './key.ts';

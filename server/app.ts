@@ -1,0 +1,102 @@
+/**
+ * The pipeline of the server's public RPCs: feature gate, authentication and rate limit (admission.ts), scope and role, then
+ * idempotency, then the implementation. The door does the protocol around it: parsing, validation, deadline, error bodies.
+ */
+import type { Message } from '@bufbuild/protobuf';
+import type { App, CallContext } from '@svc/proto/http/call.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
+import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
+import { createAdmission } from './admission.ts';
+import type { Authenticator } from './auth/index.ts';
+import type { Limits } from './config.ts';
+import { authorise } from './platform/authorise.ts';
+import type { Clock } from './platform/clock.ts';
+import type { Caller, Ctx } from './platform/context.ts';
+import { mapDatabaseError } from './platform/db/index.ts';
+import type { Database } from './platform/db/index.ts';
+import type { FeatureGate } from './platform/feature-gate.ts';
+import { claimFor, idempotencyKey, runKeyed } from './platform/idempotency.ts';
+
+export interface AppDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly authenticator: Authenticator;
+  readonly gate: FeatureGate;
+  readonly limits: Limits;
+  /** One per service; together they must implement every public RPC. */
+  readonly handlers: ReadonlyArray<Handlers<Ctx>>;
+  /** Default: the public RPCs of the contract. */
+  readonly rpcs?: readonly RpcInfo[];
+}
+
+export function createApp(deps: AppDeps): App<Caller> {
+  const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
+  const methods = collectMethods(rpcs, deps.handlers);
+  const admit = createAdmission(deps);
+
+  const contextOf = (call: CallContext, caller: Caller, request: Message): Ctx => ({
+    call,
+    caller,
+    teams: authorise(call.rpc, caller, request),
+    db: deps.db,
+    clock: deps.clock,
+  });
+
+  return {
+    rpcs,
+    gate: (rpc) => (rpc.feature === undefined ? 'open' : deps.gate.state(rpc.feature)),
+    admit: (call) => {
+      try {
+        const caller = admit(call);
+        return caller instanceof Promise ? caller.catch(rethrowMapped) : caller;
+      } catch (error) {
+        return rethrowMapped(error);
+      }
+    },
+    invoke: async (call, caller, request) => {
+      try {
+        return await invokeUnary(deps, method(methods, call.rpc), contextOf(call, caller, request), request);
+      } catch (error) {
+        return rethrowMapped(error);
+      }
+    },
+    stream: async function* (call, caller, request) {
+      try {
+        yield* method(methods, call.rpc)(request, contextOf(call, caller, request)) as AsyncIterable<Message>;
+      } catch (error) {
+        rethrowMapped(error);
+      }
+    },
+  };
+}
+
+function rethrowMapped(error: unknown): never {
+  throw mapDatabaseError(error);
+}
+
+async function invokeUnary(deps: AppDeps, run: Handler<Ctx>, ctx: Ctx, request: Message): Promise<Message> {
+  const { call, caller } = ctx;
+  const { idempotency } = call.rpc;
+  const key = idempotency === undefined || idempotency === 'none' ? undefined : idempotencyKey(call);
+  // Nobody has no name to keep a key under.
+  if (key === undefined || caller.kind === 'anonymous') return await (run(request, ctx) as Promise<Message>);
+  const claim = claimFor(call.rpc, caller, key, request);
+  if (idempotency === 'statement') return await (run(request, { ...ctx, idempotency: claim }) as Promise<Message>);
+  return await runKeyed({ call, db: deps.db, clock: deps.clock, claim }, async (db) => await (run(request, { ...ctx, db }) as Promise<Message>));
+}
+
+function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handler<Ctx> {
+  const found = methods.get(rpc.id);
+  if (found === undefined) throw apiError('not_found', 'no such route'); // the door asks for this app's RPCs alone
+  return found;
+}
+
+/** Fails at the start, not at the first call, when the contract and the implementations do not meet. */
+function collectMethods(rpcs: readonly RpcInfo[], handlers: ReadonlyArray<Handlers<Ctx>>): ReadonlyMap<string, Handler<Ctx>> {
+  const methods = new Map(handlers.flatMap((service) => [...service.methods]));
+  const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
+  if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);
+  return methods;
+}

@@ -1,0 +1,154 @@
+/**
+ * Who calls. Two kinds of credential, told apart by their form: API keys and session tokens. A credential that was proven in the
+ * last two seconds is answered from memory, else one indexed read finds the row together with the memberships. All refusals are
+ * the same `credentials_invalid`: whether a key is unknown, revoked, expired or has a wrong secret is nobody's business.
+ */
+import type { CallContext } from '@svc/proto/http/call.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/index.ts';
+import { parseKey, secretMatches } from '../apikeys/index.ts';
+import type { SessionTimes } from '../config.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Caller, Role } from '../platform/context.ts';
+import type { CredentialChanges } from '../platform/credential-changes.ts';
+import type { Database } from '../platform/db/index.ts';
+import { sessionScopes, STAFF_SCOPE } from '../platform/scopes.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import { createCredentialCache } from './credential-cache.ts';
+import type { Proven } from './credential-cache.ts';
+import { presented, refuseForgery } from './presented.ts';
+import { createTouches } from './touches.ts';
+
+export interface AuthenticatorDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly changes: CredentialChanges;
+  readonly sessions: SessionTimes;
+  /** Origins of browsers that may use the cookie: the public addresses. */
+  readonly origins: ReadonlySet<string>;
+}
+
+export interface Authenticator {
+  /** Undefined when the call presents nothing; throws `credentials_invalid` when what it presents is not good. */
+  authenticate(call: CallContext): Promise<Caller> | Caller | undefined;
+  /** Writes when credentials were last used. Called every few seconds and at the stop. */
+  flush(): Promise<void>;
+}
+
+export const ANONYMOUS: Caller = {
+  kind: 'anonymous',
+  userId: '',
+  credentialId: '',
+  staff: false,
+  scopes: new Set(),
+  memberships: new Map(),
+};
+
+interface CommonRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly staff: boolean;
+  readonly memberships: Readonly<Record<string, Role>> | null;
+  readonly expires_at: Date;
+}
+
+interface KeyRow extends CommonRow {
+  readonly digest: Uint8Array;
+  readonly scopes: readonly string[];
+  readonly team_id: string | null;
+  readonly revoked_at: Date | null;
+  readonly last_used_at: Date | null;
+}
+
+interface SessionRow extends CommonRow {
+  readonly last_seen_at: Date;
+}
+
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  const { db, clock } = deps;
+  const pepper = deps.secrets.mac('derive', 'api-key-pepper.v1');
+  const cache = createCredentialCache(clock);
+  const touches = createTouches(db, clock);
+  deps.changes.onChange((change) => cache.drop(change));
+
+  const accept = (proven: Proven): Caller => {
+    const { caller } = proven;
+    if (caller.kind !== 'anonymous') touches.used(caller.kind, caller.credentialId, proven.storedUseAt);
+    return caller;
+  };
+
+  const prove = async (credential: string): Promise<Caller> => {
+    const generation = cache.generation();
+    const proven = looksLikeSessionToken(credential) ? await proveSession(deps, credential) : await proveKey(deps, pepper, credential);
+    if (proven === undefined) throw invalid();
+    cache.put(credential, proven, generation);
+    return accept(proven);
+  };
+
+  return {
+    authenticate: (call) => {
+      const given = presented(call);
+      if (given === undefined) return undefined;
+      if (given.from === 'cookie') refuseForgery(call, deps.origins);
+      const known = cache.get(given.credential);
+      if (known !== undefined && known.expiresAtMs > clock.now().getTime()) return accept(known);
+      return prove(given.credential);
+    },
+    flush: async () => await touches.flush(),
+  };
+}
+
+function invalid(): Error {
+  return apiError('credentials_invalid', 'the API key or session token is not valid (any more); sign in again or create a new key', {
+    headers: { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' },
+  });
+}
+
+async function proveKey({ db, clock }: AuthenticatorDeps, pepper: Uint8Array, credential: string): Promise<Proven | undefined> {
+  const parts = parseKey(credential);
+  if (parts === undefined) return undefined; // Never was a key: no look into the database.
+  const [row] = await db.sql<KeyRow[]>`
+    select k.id, k.user_id, k.digest, k.scopes, k.team_id, k.expires_at, k.revoked_at, k.last_used_at, u.staff,
+      (select jsonb_object_agg(m.team_id, m.role) from team_members m
+       where m.user_id = k.user_id and (k.team_id is null or m.team_id = k.team_id)) as memberships
+    from api_keys k join users u on u.id = k.user_id where k.kid = ${parts.kid}`;
+  const matches = secretMatches(pepper, parts.secret, row?.digest);
+  if (!matches || row === undefined || row.revoked_at !== null || row.expires_at <= clock.now()) return undefined;
+  return {
+    caller: {
+      kind: 'api_key',
+      userId: row.user_id,
+      credentialId: row.id,
+      staff: row.staff,
+      scopes: new Set(row.scopes.filter((scope) => scope !== STAFF_SCOPE || row.staff)),
+      memberships: new Map(Object.entries(row.memberships ?? {})),
+      ...(row.team_id === null ? {} : { onlyTeamId: row.team_id }),
+    },
+    expiresAtMs: row.expires_at.getTime(),
+    storedUseAt: row.last_used_at ?? undefined,
+  };
+}
+
+async function proveSession({ db, clock, sessions }: AuthenticatorDeps, credential: string): Promise<Proven | undefined> {
+  const [row] = await db.sql<SessionRow[]>`
+    select s.id, s.user_id, s.expires_at, s.last_seen_at, u.staff,
+      (select jsonb_object_agg(m.team_id, m.role) from team_members m where m.user_id = s.user_id) as memberships
+    from sessions s join users u on u.id = s.user_id where s.token_hash = ${hashToken(credential)}`;
+  if (row === undefined) return undefined;
+  const now = clock.now().getTime();
+  const idleEndsMs = row.last_seen_at.getTime() + sessionTimesOf(sessions, row.staff).idleMs;
+  if (row.expires_at.getTime() <= now || idleEndsMs <= now) return undefined;
+  return {
+    caller: {
+      kind: 'session',
+      userId: row.user_id,
+      credentialId: row.id,
+      staff: row.staff,
+      scopes: sessionScopes(row.staff),
+      memberships: new Map(Object.entries(row.memberships ?? {})),
+    },
+    expiresAtMs: row.expires_at.getTime(),
+    storedUseAt: row.last_seen_at,
+  };
+}

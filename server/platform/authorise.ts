@@ -1,0 +1,70 @@
+/**
+ * Scope and role: who may do what on which team. Makes the TeamScope that stores demand. The order of answers is fixed:
+ * a team that is not the caller's is 404 whatever else is missing; 403 comes only to those who may see it.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import type { Message } from '@bufbuild/protobuf';
+import type { Caller, TeamScope } from './context.ts';
+import { notFound } from './not-found.ts';
+import { roleAtLeast, roleGrants, STAFF_SCOPE } from './scopes.ts';
+
+/** The implementation itself decides what each role may do; the credential's scope is still checked here. */
+const ROLE_DECIDED_INSIDE: ReadonlySet<string> = new Set([
+  'svc.teams.v1.TeamsService/RemoveMember', // every member may leave, whatever the role
+]);
+
+export function authorise(rpc: RpcInfo, caller: Caller, request: Message): TeamScope {
+  if (rpc.auth === 'session' && caller.kind !== 'session') {
+    throw apiError('session_required', 'this needs a session of the account itself, an API key cannot do it; sign in first');
+  }
+  if (rpc.auth === 'staff' && !(caller.staff && caller.scopes.has(STAFF_SCOPE))) {
+    throw apiError('scope_missing', `this needs the scope "${STAFF_SCOPE}", which only staff accounts hold`, { details: { scope: STAFF_SCOPE } });
+  }
+  const scope = teamScope(rpc, caller, rpc.teamInPath ? pathTeam(request) : undefined);
+  if (rpc.teamInPath) scope.require(scope.teamIds[0] ?? '');
+  else if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
+  return scope;
+}
+
+function pathTeam(request: Message): string {
+  const { teamId } = request as Message & { readonly teamId?: unknown };
+  return typeof teamId === 'string' ? teamId : '';
+}
+
+function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): TeamScope {
+  const staffCall = rpc.auth === 'staff';
+  return {
+    teamIds: only === undefined ? [...caller.memberships.keys()] : [only],
+    role: (teamId) => caller.memberships.get(teamId),
+    require: (teamId) => {
+      if (only !== undefined && teamId !== only) throw notFound('team');
+      if (staffCall) return; // Checked above; staff act on any team through these RPCs and no others.
+      const role = caller.memberships.get(teamId);
+      if (role === undefined) throw notFound('team');
+      if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
+      if (ROLE_DECIDED_INSIDE.has(rpc.id)) return;
+      if (rpc.scope !== undefined && !roleGrants(role, rpc.scope)) {
+        throw apiError('role_insufficient', `your role in the team is ${role}, which does not grant "${rpc.scope}"; ask an admin of the team`, {
+          details: { role, scope: rpc.scope },
+        });
+      }
+      if (rpc.role !== undefined && !roleAtLeast(role, rpc.role)) {
+        throw apiError('role_insufficient', `your role in the team is ${role}, this needs ${rpc.role}`, { details: { role, needed: rpc.role } });
+      }
+    },
+  };
+}
+
+function requireCredentialScope(caller: Caller, scope: string): void {
+  if (caller.scopes.has(scope)) return;
+  const what = caller.kind === 'session' ? 'a session does' : 'the API key does';
+  throw apiError('scope_missing', `${what} not hold the scope "${scope}"; use an API key that does`, { details: { scope } });
+}
+
+/** For RPCs whose team stands in the body: the same answers as for a team in the path. */
+export function requireTeam(scope: TeamScope, teamId: string): string {
+  if (!scope.teamIds.includes(teamId)) throw notFound('team');
+  scope.require(teamId);
+  return teamId;
+}

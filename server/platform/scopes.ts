@@ -1,0 +1,60 @@
+/** The closed list of scopes, and which of them each role grants on its team. The one place where this stands. */
+import { enumNames } from '@svc/proto/http/enum-names.ts';
+import type { Role } from '@svc/proto/http/rpc.ts';
+import { RoleSchema, ScopeSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
+import type { Role as RoleNumber, Scope as ScopeNumber } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
+
+const VIEWER = ['team:read', 'project:read', 'run:read', 'runner:read', 'ci:read'];
+const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write'];
+const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage'];
+
+/** Owners differ from admins by what RPCs ask a least role for, not by scopes. */
+const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {
+  viewer: new Set(VIEWER),
+  developer: new Set(DEVELOPER),
+  admin: new Set(ADMIN),
+  owner: new Set(ADMIN),
+};
+
+const RANK: Readonly<Record<Role, number>> = { viewer: 1, developer: 2, admin: 3, owner: 4 };
+
+export const STAFF_SCOPE = 'staff';
+
+/** What a team's role grants there, before the credential narrows it. */
+export function roleGrants(role: Role, scope: string): boolean {
+  return GRANTED[role].has(scope);
+}
+
+export function roleAtLeast(role: Role, least: Role): boolean {
+  return RANK[role] >= RANK[least];
+}
+
+const scopeNames = enumNames(ScopeSchema);
+const roleNames = enumNames(RoleSchema);
+
+/** All scopes but `staff`. */
+export const TEAM_SCOPES: readonly string[] = [...scopeNames.byNumber]
+  .filter(([number, name]) => number !== 0 && name !== STAFF_SCOPE)
+  .map(([, name]) => name);
+
+export function scopeName(scope: ScopeNumber): string {
+  return scopeNames.byNumber.get(scope) ?? '';
+}
+
+/** Names that this version does not know (a key made by a newer server) are left out. */
+export function scopeNumbers(names: Iterable<string>): ScopeNumber[] {
+  return [...names].flatMap((name) => scopeNames.byName.get(name) ?? []);
+}
+
+export function roleName(role: RoleNumber): Role {
+  return roleNames.byNumber.get(role) as Role;
+}
+
+export function roleNumber(role: Role): RoleNumber {
+  return roleNames.byName.get(role) as RoleNumber;
+}
+
+/** What a session may do at most. Reporting CI runs is for CI credentials, not for people (SPEC 5.1). */
+export function sessionScopes(staff: boolean): ReadonlySet<string> {
+  return new Set([...TEAM_SCOPES.filter((scope) => scope !== 'ci:write'), ...(staff ? [STAFF_SCOPE] : [])]);
+}
