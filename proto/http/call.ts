@@ -35,7 +35,7 @@ export interface App<C> {
   gate(rpc: RpcInfo): Gate;
   /** Authentication and rate limit, from the head alone; throws ApiError. */
   admit(call: CallContext): Promise<C> | C;
-  /** The raw body as sent, before content-decoding and parsing: the place for a signature check. Not called for RPCs that a body cannot come with. */
+  /** The raw body as sent (empty when there was none), before content-decoding and parsing: the place for a signature check. */
   admitBody?(call: CallContext, caller: C, body: Uint8Array): Promise<void>;
   /** Scope and role, idempotency, implementation. The request was validated before. */
   invoke(call: CallContext, caller: C, request: Message): Promise<Message>;

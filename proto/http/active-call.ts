@@ -1,0 +1,146 @@
+/**
+ * One call from the first byte of its head to its last: identity, deadline, the client's presence, and the promise that it is
+ * settled exactly once. Owned by the door; handlers see it as CallContext.
+ *
+ * States: open → settled. Whoever settles first wins: the answer, an error, the deadline or the client's leaving. `abort` settles
+ * nothing by itself; it wakes whoever waits on the signal.
+ */
+import type { CallContext, Protocol } from './call.ts';
+import { apiError, type ApiError } from './errors.ts';
+import type { NodeRequest, NodeResponse } from './reply.ts';
+import type { RpcInfo } from './rpc.ts';
+
+/** For logs and metrics, once per request. `rpc` is absent when no RPC was reached. */
+export interface CallRecord {
+  readonly rpc?: RpcInfo;
+  readonly protocol: Protocol;
+  readonly requestId: string;
+  readonly remoteAddress: string;
+  readonly method: string;
+  /** HTTP status; for gRPC the one that REST would have had. 499: the client left. */
+  readonly status: number;
+  /** Error code, absent on success. */
+  readonly code?: string;
+  readonly ms: number;
+}
+
+export interface CallParts {
+  readonly rpc: RpcInfo;
+  readonly protocol: Protocol;
+  readonly requestId: string;
+  readonly remoteAddress: string;
+  readonly request: NodeRequest;
+  readonly response: NodeResponse;
+  /** Of the process's monotonic clock. */
+  readonly startedMs: number;
+  readonly onSettled: (call: ActiveCall, status: number, error: ApiError | undefined) => void;
+}
+
+export class ActiveCall implements CallContext {
+  readonly rpc: RpcInfo;
+  readonly protocol: Protocol;
+  readonly requestId: string;
+  readonly remoteAddress: string;
+  readonly request: NodeRequest;
+  readonly response: NodeResponse;
+  readonly startedMs: number;
+  readonly responseHeaders = new Map<string, string>();
+  status?: number;
+  #settled = false;
+  #controller: AbortController | undefined;
+  #abortedBy: ApiError | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  readonly #onSettled: CallParts['onSettled'];
+  readonly #onClose: () => void;
+
+  constructor(parts: CallParts) {
+    this.rpc = parts.rpc;
+    this.protocol = parts.protocol;
+    this.requestId = parts.requestId;
+    this.remoteAddress = parts.remoteAddress;
+    this.request = parts.request;
+    this.response = parts.response;
+    this.startedMs = parts.startedMs;
+    this.#onSettled = parts.onSettled;
+    // `close` of the response, not of the request: a request closes as soon as its body is read.
+    this.#onClose = () => this.#clientLeft();
+    this.response.once('close', this.#onClose);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** Made on first use: most unary handlers end before anybody asks. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  get abortedBy(): ApiError | undefined {
+    return this.#abortedBy;
+  }
+
+  /** `onDeadline` runs at most once, and not after the call was settled. */
+  startDeadline(timeoutMs: number, onDeadline: (error: ApiError) => void): void {
+    this.#deadline = setTimeout(() => {
+      const error = apiError('deadline_exceeded', `the call was not done after ${timeoutMs} ms`);
+      this.abort(error);
+      if (!this.#settled) onDeadline(error);
+    }, timeoutMs);
+  }
+
+  /** Tells whoever waits on the signal to give up. The first reason stands. */
+  abort(error: ApiError): void {
+    if (this.#abortedBy !== undefined) return;
+    this.#abortedBy = error;
+    this.#controller?.abort(error);
+  }
+
+  /** True for the first caller, who then owns the response. */
+  settle(status: number, error?: ApiError): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    clearTimeout(this.#deadline);
+    this.response.off('close', this.#onClose);
+    this.#onSettled(this, status, error);
+    return true;
+  }
+
+  #clientLeft(): void {
+    const error = apiError('client_closed', 'the client closed the connection');
+    this.abort(error);
+    this.settle(error.status, error);
+  }
+}
+
+/** 24 days, the most that a Node timer holds. */
+const TIMEOUT_MAX_MS = 2_147_483_647;
+
+/** What the client allows, capped by what the contract allows. Throws `validation_failed` on a hint that cannot be read. */
+export function deadlineMs(rpc: RpcInfo, call: Pick<CallContext, 'header' | 'protocol'>): number {
+  const most = Math.min(rpc.timeoutMs, TIMEOUT_MAX_MS);
+  const grpc = call.protocol === 'grpc' || call.protocol === 'grpcweb';
+  const hint = grpc ? call.header('grpc-timeout') : call.header('connect-timeout-ms');
+  if (hint === undefined) return most;
+  const asked = grpc ? grpcTimeoutMs(hint) : /^\d{1,10}$/.test(hint) ? Number(hint) : undefined;
+  if (asked === undefined) {
+    throw apiError('request_invalid', `the header ${grpc ? 'grpc-timeout' : 'connect-timeout-ms'} cannot be read: "${hint.slice(0, 40)}"`);
+  }
+  return Math.min(asked, most);
+}
+
+const GRPC_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 0.001, n: 0.000_001 };
+
+function grpcTimeoutMs(hint: string): number | undefined {
+  const match = /^(\d{1,8})([HMSmun])$/.exec(hint);
+  return match === null ? undefined : Number(match[1]) * (GRPC_UNIT_MS[match[2] ?? ''] ?? 0);
+}

@@ -1,0 +1,285 @@
+/**
+ * The Connect, gRPC and gRPC-Web doors. Their wire formats are @connectrpc/connect's business: its handlers take a request and give
+ * an answer as plain values, and this file, the only one that knows them, moves those to and from Node. Our own pipeline runs
+ * inside: admission and the raw body's check happen when the handler first asks for the body, so that a refusal is told in the
+ * protocol of the caller; validation and the app run where the handler calls the implementation.
+ */
+import { Code, createConnectRouter, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect';
+import { createAsyncIterable, type Compression, type UniversalHandler, type UniversalServerResponse } from '@connectrpc/connect/protocol';
+import type { DescMethodServerStreaming, DescMethodUnary, Message } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import { drained, unlessAborted } from './abort.ts';
+import { deadlineMs, type ActiveCall } from './active-call.ts';
+import { decodeContent, readBody } from './body.ts';
+import type { App, Protocol } from './call.ts';
+import { toConnectError } from './connect-errors.ts';
+import { apiError, toApiError, type ApiError } from './errors.ts';
+import type { DoorLimits } from './limits.ts';
+import type { NodeRequest, ReplyHeaders } from './reply.ts';
+import { failRest } from './rest.ts';
+import type { RpcInfo } from './rpc.ts';
+import { validate } from './validate.ts';
+
+export interface RpcEntry {
+  readonly rpc: RpcInfo;
+  readonly app: App<unknown>;
+  readonly handler: UniversalHandler;
+}
+
+export interface RpcCall {
+  readonly call: ActiveCall;
+  readonly entry: RpcEntry;
+  readonly query: string;
+  readonly headers: ReplyHeaders;
+  /** Told instead of an answer. */
+  readonly refusal?: ApiError;
+}
+
+export interface RpcDoor {
+  /** By path: `/svc.runners.v1.RunnersService/List`. */
+  find(path: string): RpcEntry | undefined;
+  protocolOf(request: NodeRequest): Protocol;
+  /** Never rejects. */
+  serve(call: RpcCall): Promise<void>;
+}
+
+/** One call on its way through a handler of the library. */
+interface Passage {
+  readonly call: ActiveCall;
+  readonly app: App<unknown>;
+  caller?: unknown;
+  /** The first error of our own making, for the record of the call. */
+  failure?: ApiError;
+}
+
+const PASSAGE = createContextKey<Passage | undefined>(undefined, { description: 'passage' });
+
+/** Bytes of framing around one message, generously. */
+const FRAMING_BYTES = 1024;
+
+export function createRpcDoor(appOf: ReadonlyMap<string, App<unknown>>, limits: DoorLimits): RpcDoor {
+  const entries = new Map<string, RpcEntry>();
+  for (const app of new Set(appOf.values())) {
+    for (const rpc of app.rpcs) entries.set(`/${rpc.id}`, { rpc, app, handler: createHandler(rpc) });
+  }
+  return {
+    find: (path) => entries.get(path),
+    protocolOf,
+    async serve(rpcCall) {
+      const { call, headers } = rpcCall;
+      try {
+        await serve(rpcCall, limits);
+      } catch (error) {
+        failRest(call, headers, toApiError(error));
+      }
+    },
+  };
+}
+
+function protocolOf(request: NodeRequest): Protocol {
+  const type = request.headers['content-type'] ?? '';
+  if (type.startsWith('application/grpc-web')) return 'grpcweb';
+  return type.startsWith('application/grpc') ? 'grpc' : 'connect';
+}
+
+function createHandler(rpc: RpcInfo): UniversalHandler {
+  const router = createConnectRouter({
+    acceptCompression: [compression('gzip', promisify(gzip)), compression('br', promisify(brotliCompress))],
+    readMaxBytes: rpc.bodyBytesMax,
+    // Unknown fields are mistakes of the caller here as on REST.
+    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+  });
+  if (rpc.desc.methodKind === 'unary') router.rpc(rpc.desc as DescMethodUnary, unary);
+  else router.rpc(rpc.desc as DescMethodServerStreaming, stream);
+  const [handler] = router.handlers;
+  if (handler === undefined) throw new Error(`${rpc.id} got no handler`);
+  return handler;
+}
+
+function compression(name: string, compress: (bytes: Uint8Array) => Promise<Buffer>): Compression {
+  return {
+    name,
+    compress: async (bytes) => new Uint8Array(await compress(bytes)),
+    async decompress(bytes, readMaxBytes) {
+      try {
+        return new Uint8Array(await decodeContent(bytes, name, readMaxBytes));
+      } catch (error) {
+        throw toConnectError(toApiError(error), '');
+      }
+    },
+  };
+}
+
+/** The library's implementation of every unary RPC. */
+async function unary(request: Message, context: HandlerContext): Promise<Message> {
+  const passage = passageOf(context);
+  const { call, app, caller } = passage;
+  return await passing(passage, async () => {
+    validate(call.rpc.desc.input, request);
+    const output = await unlessAborted(app.invoke(call, caller, request), call.signal);
+    for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
+    return output;
+  });
+}
+
+/** The library's implementation of every server stream. */
+async function* stream(request: Message, context: HandlerContext): AsyncIterable<Message> {
+  const passage = passageOf(context);
+  const { call, app, caller } = passage;
+  const iterator = await passing(passage, async () => {
+    validate(call.rpc.desc.input, request);
+    return app.stream(call, caller, request)[Symbol.asyncIterator]();
+  });
+  try {
+    for (;;) {
+      const next = await passing(passage, () => unlessAborted(iterator.next(), call.signal));
+      if (next.done === true) return;
+      for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
+      yield next.value;
+    }
+  } finally {
+    iterator.return?.().catch(() => {
+      // What a producer throws while it is being closed concerns nobody any more.
+    });
+  }
+}
+
+function passageOf(context: HandlerContext): Passage {
+  const passage = context.values.get(PASSAGE);
+  if (passage === undefined) throw new Error('a handler was called outside of the door');
+  return passage;
+}
+
+/** Errors on the way become the caller's protocol errors, and are remembered for the record. */
+async function passing<T>(passage: Passage, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    passage.failure ??= toApiError(error);
+    throw toConnectError(passage.failure, passage.call.requestId);
+  }
+}
+
+async function serve({ call, entry, query, headers, refusal }: RpcCall, limits: DoorLimits): Promise<void> {
+  const { app, handler, rpc } = entry;
+  const { request } = call;
+  const sent = sentMessage(rpc, request, query);
+  if (!handler.supportedContentType(sent.contentType)) {
+    throw apiError('unsupported_media_type', `the content-type "${sent.contentType.slice(0, 80)}" is none of Connect, gRPC or gRPC-Web`);
+  }
+  const passage: Passage = { call, app };
+  const admitted = async function* (): AsyncIterable<Uint8Array> {
+    yield await passing(passage, () => admit(passage, { sent, refusal, limits }));
+  };
+  const answer = await handler({
+    httpVersion: request.httpVersion,
+    method: 'POST',
+    url: `http://localhost/${rpc.id}`,
+    header: forwardedHeaders(request, sent),
+    body: admitted(),
+    signal: call.signal,
+    contextValues: createContextValues().set(PASSAGE, passage),
+  });
+  await sendAnswer(answer, passage, headers);
+}
+
+async function admit(passage: Passage, { sent, refusal, limits }: { sent: SentMessage; refusal: ApiError | undefined; limits: DoorLimits }): Promise<Uint8Array> {
+  const { call, app } = passage;
+  if (refusal !== undefined) throw refusal;
+  call.startDeadline(deadlineMs(call.rpc, call), () => {
+    // The signal ends the wait below and those of the implementation.
+  });
+  const act = async (): Promise<Uint8Array> => {
+    passage.caller = await app.admit(call);
+    const raw = await readBody(call.request, { bytesMax: call.rpc.bodyBytesMax + FRAMING_BYTES, timeoutMs: limits.bodyTimeoutMs });
+    await app.admitBody?.(call, passage.caller, raw);
+    return sent.message ?? raw;
+  };
+  return await unlessAborted(act(), call.signal);
+}
+
+interface SentMessage {
+  readonly contentType: string;
+  readonly contentEncoding?: string;
+  /** Absent: in the body. */
+  readonly message?: Uint8Array;
+}
+
+/** A Connect GET carries in its query what a POST carries in its body; from here on it is one. */
+function sentMessage(rpc: RpcInfo, request: NodeRequest, query: string): SentMessage {
+  const mayGet = rpc.desc.methodKind === 'unary' && rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  if (request.method === 'POST') return { contentType: request.headers['content-type'] ?? '' };
+  if (request.method !== 'GET' || !mayGet) {
+    const allow = mayGet ? 'GET, POST' : 'POST';
+    throw apiError('method_not_allowed', `${request.method} is not possible at /${rpc.id}, ${allow} is`, { headers: { allow } });
+  }
+  const parameters = new URLSearchParams(query);
+  const message = parameters.get('message') ?? '';
+  const contentEncoding = parameters.get('compression');
+  return {
+    contentType: `application/${parameters.get('encoding') ?? ''}`,
+    message: Buffer.from(message, parameters.get('base64') === '1' ? 'base64url' : 'utf8'),
+    ...(contentEncoding !== null && { contentEncoding }),
+  };
+}
+
+/** Deadlines are ours alone: the library would refuse one that is longer than it likes, where we shorten it. */
+const WITHHELD: ReadonlySet<string> = new Set(['connect-timeout-ms', 'grpc-timeout']);
+
+function forwardedHeaders(request: NodeRequest, sent: SentMessage): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value === undefined || name.startsWith(':') || WITHHELD.has(name)) continue;
+    headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  if (sent.message !== undefined) {
+    headers.set('content-type', sent.contentType);
+    headers.delete('content-length');
+    if (sent.contentEncoding !== undefined) headers.set('content-encoding', sent.contentEncoding);
+  }
+  return headers;
+}
+
+/** Writes head, body and trailers. A reader that is slow holds the producer back. */
+async function sendAnswer(answer: UniversalServerResponse, passage: Passage, headers: ReplyHeaders): Promise<void> {
+  const { call } = passage;
+  const { response, signal } = call;
+  const body = (answer.body ?? createAsyncIterable([]))[Symbol.asyncIterator]();
+  try {
+    let chunk = await body.next();
+    if (call.settled) return;
+    answer.header?.forEach((value, name) => (headers[name] = value));
+    response.writeHead(answer.status, headers);
+    for (; chunk.done !== true; chunk = await body.next()) {
+      if (call.settled) return;
+      if (!response.write(chunk.value)) await unlessSettled(drained(response, signal), call);
+    }
+    const failure = passage.failure ?? protocolFailure(answer);
+    if (!call.settle(failure?.status ?? answer.status, failure)) return;
+    if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(answer.trailer));
+    response.end();
+  } finally {
+    body.return?.().catch(() => {
+      // The answer is out, or the client is gone.
+    });
+  }
+}
+
+/** A deadline ends a stream by its end message, which must still go out; only the client's leaving ends the writing. */
+async function unlessSettled(wait: Promise<void>, call: ActiveCall): Promise<void> {
+  try {
+    await wait;
+  } catch (error) {
+    if (call.settled) throw error;
+  }
+}
+
+/** An error that the library found by itself: broken framing, a message that does not parse. */
+function protocolFailure(answer: UniversalServerResponse): ApiError | undefined {
+  const grpcStatus = answer.trailer?.get('grpc-status') ?? '0';
+  if (answer.status === 200 && grpcStatus === '0') return undefined;
+  return apiError(grpcStatus === String(Code.Internal) ? 'internal' : 'request_invalid', 'the message could not be read');
+}
+

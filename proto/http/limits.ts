@@ -1,0 +1,39 @@
+/** Every bound of the HTTP layer. Times in milliseconds; tests shorten them, nobody else needs to. */
+export interface DoorLimits {
+  /** Request line and headers together, HTTP/1.1 and HTTP/2 alike. */
+  readonly headerBytesMax: number;
+  /** From the connection, or from the previous answer's end, until the head is complete. Also bounds the first three bytes. */
+  readonly headersTimeoutMs: number;
+  /** From the first byte of a request until its body is complete. Long polls and streams are not concerned: their body is in. */
+  readonly bodyTimeoutMs: number;
+  /** Idle time between requests of one connection. */
+  readonly keepAliveMs: number;
+  /** Silence in both directions within a request. Above the longest long poll (60 s) and far above a stream's comments (15 s). */
+  readonly socketIdleMs: number;
+  /** How often expired connections are looked for. */
+  readonly sweepMs: number;
+  readonly requestsPerSocketMax: number;
+  /** Connections of one client address. Everybody behind one proxy counts as one. */
+  readonly connectionsPerAddressMax: number;
+  /** Requests at once on one HTTP/2 connection. */
+  readonly streamsPerSessionMax: number;
+  /** A comment on a stream after this much silence. */
+  readonly commentMs: number;
+  /** How long a stream's status line waits for the first message. */
+  readonly peekMs: number;
+}
+
+export const LIMITS: DoorLimits = {
+  headerBytesMax: 16_384,
+  headersTimeoutMs: 10_000,
+  bodyTimeoutMs: 30_000,
+  keepAliveMs: 75_000,
+  socketIdleMs: 120_000,
+  sweepMs: 2000,
+  requestsPerSocketMax: 10_000,
+  connectionsPerAddressMax: 20_000,
+  streamsPerSessionMax: 128,
+  commentMs: 15_000,
+  // Clients give up on a silent connection after 8 s.
+  peekMs: 2000,
+};

@@ -1,0 +1,62 @@
+/** What leaves the door: status, headers, body, and the one shape of errors. */
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import { errorBody, type ApiError } from './errors.ts';
+
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+export type ReplyHeaders = Record<string, string | number>;
+
+/** What the responses of node:http and node:http2 have in common; their own types share no callable signature. */
+export interface NodeResponse {
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  writeHead(status: number, headers: ReplyHeaders): unknown;
+  write(chunk: string | Uint8Array): boolean;
+  end(chunk?: string | Uint8Array): unknown;
+  once(event: 'close' | 'drain', listener: () => void): unknown;
+  off(event: 'close' | 'drain', listener: () => void): unknown;
+  setHeader(name: string, value: string | number): unknown;
+  addTrailers(headers: Record<string, string>): void;
+}
+
+/** On every response of the door; an RPC's own headers override them. */
+export function baseHeaders(requestId: string, hsts: boolean): ReplyHeaders {
+  const headers: ReplyHeaders = {
+    'x-request-id': requestId,
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+  };
+  if (hsts) headers['strict-transport-security'] = 'max-age=63072000; includeSubDomains';
+  return headers;
+}
+
+/** Sends a whole response. Does nothing when the response has begun or the client is gone. */
+export function reply(response: NodeResponse, status: number, headers: ReplyHeaders, body?: string | Uint8Array): void {
+  if (response.headersSent || response.writableEnded) return;
+  if (body === undefined) {
+    // 204 and 304 must not name a length; any other empty answer says so, which keeps the connection usable.
+    if (status !== 204 && status !== 304) headers['content-length'] = 0;
+    response.writeHead(status, headers);
+    response.end();
+    return;
+  }
+  headers['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+/** Headers that an error brings along. */
+export function errorHeaders(error: ApiError): ReplyHeaders {
+  const headers: ReplyHeaders = { ...error.headers };
+  if (error.status === 401) headers['www-authenticate'] ??= 'Bearer';
+  if (error.retryAfterMs !== undefined) headers['retry-after'] = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
+  return headers;
+}
+
+export function replyError(response: NodeResponse, error: ApiError, requestId: string, headers: ReplyHeaders): void {
+  Object.assign(headers, errorHeaders(error), { 'content-type': 'application/json; charset=utf-8' });
+  reply(response, error.status, headers, JSON.stringify(errorBody(error, requestId)));
+}

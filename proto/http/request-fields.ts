@@ -1,0 +1,136 @@
+/** Request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
+import { create, ScalarType, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
+import { isWrapped } from './json-encode.ts';
+import { singleReader } from './json-decode.ts';
+import { refuse, type Path } from './json-path.ts';
+import { textToJson } from './json-scalar.ts';
+import { problem } from './json-text.ts';
+
+type Fields = Record<string, unknown>;
+
+/** A field below the request, reached through singular message fields. */
+export interface FieldPath {
+  /** From the request down; the last one is the field itself. */
+  readonly chain: readonly DescField[];
+  readonly field: DescField;
+  /** Local names joined by dots; equal for every spelling of the same field. */
+  readonly id: string;
+}
+
+const namesOf = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+
+/** Fields by JSON, proto and local name. */
+function fieldNames(desc: DescMessage): ReadonlyMap<string, DescField> {
+  let names = namesOf.get(desc);
+  if (names === undefined) {
+    names = new Map(desc.fields.flatMap((field) => [[field.name, field], [field.localName, field], [field.jsonName, field]]));
+    namesOf.set(desc, names);
+  }
+  return names;
+}
+
+/** `limits.cpus` in any of its spellings, or nothing when there is no such field. */
+export function findField(desc: DescMessage, name: string): FieldPath | undefined {
+  const chain: DescField[] = [];
+  let at: DescMessage | undefined = desc;
+  for (const part of name.split('.')) {
+    const field: DescField | undefined = at === undefined ? undefined : fieldNames(at).get(part);
+    if (field === undefined) return undefined;
+    chain.push(field);
+    at = field.fieldKind === 'message' ? field.message : undefined;
+  }
+  const field = chain.at(-1);
+  return field === undefined ? undefined : { chain, field, id: chain.map((step) => step.localName).join('.') };
+}
+
+const TEXT_MESSAGES = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask']);
+
+/** Whether one text can stand for the field's value (or for one item of it). */
+export function takesText(field: DescField): boolean {
+  if (field.fieldKind === 'map') return false;
+  if (field.message === undefined) return true;
+  return isWrapped(field) || TEXT_MESSAGES.has(field.message.typeName);
+}
+
+/** Turns a text into the value of the field, or into one item when it is a list. */
+export function textReader(field: DescField): (text: string, path: Path) => unknown {
+  const read = singleReader(field);
+  if (field.enum !== undefined) return (text, path) => read(/^-?\d{1,10}$/.test(text) ? Number(text) : text, path);
+  const type = isWrapped(field) ? field.message?.fields[0]?.scalar : field.scalar;
+  return type === undefined ? read : (text, path) => read(textToJson(type as ScalarType, text), path);
+}
+
+/** Writes a value into the message, making the messages on the way. A list field is added to. */
+export function writeField(message: Message, { chain, field }: FieldPath, value: unknown): void {
+  let at = message as unknown as Fields;
+  for (const step of chain.slice(0, -1)) at = enter(at, step);
+  const name = field.localName;
+  if (field.fieldKind === 'list') (at[name] as unknown[]).push(value);
+  else if (field.oneof === undefined) at[name] = value;
+  else at[field.oneof.localName] = { case: name, value };
+}
+
+function enter(at: Fields, step: DescField): Fields {
+  const known = step.oneof === undefined ? at[step.localName] : oneofValue(at, step);
+  if (known !== undefined) return known as Fields;
+  const made = create(step.message as DescMessage) as unknown as Fields;
+  if (step.oneof === undefined) at[step.localName] = made;
+  else at[step.oneof.localName] = { case: step.localName, value: made };
+  return made;
+}
+
+function oneofValue(at: Fields, step: DescField): unknown {
+  const chosen = at[step.oneof?.localName ?? ''] as { case?: string; value?: unknown };
+  return chosen.case === step.localName ? chosen.value : undefined;
+}
+
+/** A path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because it is data there. */
+export function decodePathText(text: string, multi: boolean, field: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    if (!multi) return decodeURIComponent(text);
+    return text.split(/(%2f)/i).map((part) => (/^%2f$/i.test(part) ? part : decodeURIComponent(part))).join('');
+  } catch {
+    throw problem(field, 'percent_encoding', 'the path holds a % that is not followed by the code of a UTF-8 character');
+  }
+}
+
+/** Decoded pairs in order. Empty parts (`a=1&&b=2`) are nothing. */
+export function parseQuery(query: string): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const key = decodeQueryText(equals === -1 ? part : part.slice(0, equals), '');
+    pairs.push([key, equals === -1 ? '' : decodeQueryText(part.slice(equals + 1), key)]);
+  }
+  return pairs;
+}
+
+function decodeQueryText(text: string, key: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw problem(key, 'percent_encoding', 'the query holds a % that is not followed by the code of a UTF-8 character');
+  }
+}
+
+/** Writes every query parameter into the message. `bound`: ids of the fields that the path has set. */
+export function writeQuery(message: Message, desc: DescMessage, pairs: readonly [string, string][], bound: ReadonlySet<string>): void {
+  const seen = new Set<unknown>();
+  for (const [key, text] of pairs) {
+    const found = findField(desc, key);
+    const path: Path = key.split('.');
+    if (found === undefined) throw refuse(path, 'unknown_parameter', 'is not a parameter of this request');
+    if (bound.has(found.id)) throw refuse(path, 'bound_by_path', 'is given by the path already');
+    const { field } = found;
+    if (!takesText(field)) throw refuse(path, 'not_a_parameter', `cannot be given in the query; send it in the body where the operation has one`);
+    if (field.fieldKind !== 'list' && seen.has(found.id)) throw refuse(path, 'repeated_parameter', 'is given twice and takes one value');
+    if (field.oneof !== undefined && seen.has(field.oneof)) {
+      throw refuse(path, 'oneof', `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`);
+    }
+    seen.add(found.id);
+    if (field.oneof !== undefined) seen.add(field.oneof);
+    writeField(message, found, textReader(field)(text, path));
+  }
+}

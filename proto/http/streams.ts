@@ -1,0 +1,128 @@
+/**
+ * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for. One loop per stream owns the response:
+ * it takes a message, writes it, and waits for the socket to drain before it takes the next, so that a slow reader holds back the
+ * producer instead of filling memory. The first message is awaited before the status line, so that an error before it is
+ * an ordinary error response. The iterator is closed on every way out.
+ */
+import type { Message } from '@bufbuild/protobuf';
+import { drained, unlessAborted } from './abort.ts';
+import type { ActiveCall } from './active-call.ts';
+import { errorBody, toApiError, type ApiError } from './errors.ts';
+import { encoder } from './json-encode.ts';
+import type { ReplyHeaders } from './reply.ts';
+
+export interface StreamTimes {
+  /** A comment after this much silence, so that proxies keep the connection. */
+  readonly commentMs: number;
+  /** How long the status line waits for the first message. */
+  readonly peekMs: number;
+}
+
+interface Framing {
+  readonly contentType: string;
+  readonly comment: string;
+  message(json: string, id: string | undefined): string;
+  error(json: string): string;
+  readonly done: string;
+}
+
+const SSE: Framing = {
+  contentType: 'text/event-stream; charset=utf-8',
+  comment: ': keep-alive\n\n',
+  // JSON text holds no line break.
+  message: (json, id) => (id === undefined ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`),
+  error: (json) => `event: error\ndata: ${json}\n\n`,
+  done: 'event: done\ndata: {}\n\n',
+};
+
+const NDJSON: Framing = {
+  contentType: 'application/x-ndjson; charset=utf-8',
+  comment: '\n',
+  message: (json) => `${json}\n`,
+  error: (json) => `${json}\n`,
+  done: '',
+};
+
+/** The earlier of the two in Accept; SSE when neither is named. */
+export function framingOf(accept: string | undefined): 'sse' | 'ndjson' {
+  const ndjson = accept?.indexOf('application/x-ndjson') ?? -1;
+  const sse = accept?.indexOf('text/event-stream') ?? -1;
+  return ndjson !== -1 && (sse === -1 || ndjson < sse) ? 'ndjson' : 'sse';
+}
+
+export interface StreamOutput {
+  readonly call: ActiveCall;
+  readonly headers: ReplyHeaders;
+  readonly times: StreamTimes;
+  /** Sends an ordinary error response; for errors before the first message. */
+  readonly fail: (error: ApiError) => void;
+}
+
+/** Runs a stream to its end, its error, the client's leaving or the deadline. Never rejects. */
+export async function sendStream(messages: AsyncIterable<Message>, { call, headers, times, fail }: StreamOutput): Promise<void> {
+  const iterator = messages[Symbol.asyncIterator]();
+  try {
+    const first = iterator.next();
+    await unlessAborted(firstOrTime(first, times.peekMs), call.signal);
+    if (call.settled) return;
+    const framing = framingOf(call.header('accept')) === 'ndjson' ? NDJSON : SSE;
+    Object.assign(headers, Object.fromEntries(call.responseHeaders), { 'content-type': framing.contentType, 'x-accel-buffering': 'no' });
+    call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
+    await pump(first, iterator, call, framing, times.commentMs);
+  } catch (error) {
+    if (!call.settled) fail(toApiError(error));
+  } finally {
+    // A generator that is stuck in an await ends when that await does; the signal told it.
+    iterator.return?.().catch(() => {
+      // What a producer throws while it is being closed concerns nobody any more.
+    });
+  }
+}
+
+type Item = Promise<IteratorResult<Message>>;
+
+async function pump(first: Item, iterator: AsyncIterator<Message>, call: ActiveCall, framing: Framing, commentMs: number): Promise<void> {
+  const { response, rpc, signal } = call;
+  const encode = encoder(rpc.desc.output);
+  const idField = rpc.stream?.idField;
+  let blocked = false;
+  const silence = setInterval(() => {
+    // Nothing is added behind a reader that does not read.
+    if (!blocked) response.write(framing.comment);
+  }, commentMs);
+  try {
+    for (let next = await unlessAborted(first, signal); next.done !== true; next = await unlessAborted(iterator.next(), signal)) {
+      const id = idField === undefined ? undefined : eventId((next.value as unknown as Record<string, unknown>)[idField]);
+      blocked = !response.write(framing.message(encode(next.value), id));
+      if (blocked) await drained(response, signal);
+      blocked = false;
+      silence.refresh();
+    }
+    end(call, framing.done);
+  } catch (error) {
+    const known = toApiError(error);
+    end(call, framing.error(JSON.stringify(errorBody(known, call.requestId))), known);
+  } finally {
+    clearInterval(silence);
+  }
+}
+
+/** A line break in an id would begin another field of the event. */
+function eventId(value: unknown): string | undefined {
+  const id = String(value ?? '');
+  return id === '' || /[\r\n\0]/.test(id) ? undefined : id;
+}
+
+function end(call: ActiveCall, last: string, error?: ApiError): void {
+  if (!call.settle(error?.status ?? call.status ?? call.rpc.successStatus, error)) return;
+  if (last !== '') call.response.write(last);
+  call.response.end();
+}
+
+/** Settles with the first message, or after a time without one. */
+function firstOrTime(first: Item, peekMs: number): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, peekMs);
+    first.then(() => resolve(), reject).finally(() => clearTimeout(timer));
+  });
+}

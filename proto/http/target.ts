@@ -1,0 +1,109 @@
+/** The head of a request, made unambiguous: one path, one host, one credential, one client address. */
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import { BlockList, isIPv6 } from 'node:net';
+import { apiError, type ApiError } from './errors.ts';
+
+type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+export interface RequestTarget {
+  /** Percent-encoded still, begins with a slash. */
+  readonly path: string;
+  /** Without its question mark. */
+  readonly query: string;
+}
+
+/** Visible ASCII without `#`: what a request target may hold. */
+const TARGET = /^[!"$-~]*$/;
+
+/** Path and query. Throws `request_invalid`. */
+export function parseTarget(request: NodeRequest): RequestTarget {
+  let url = request.url ?? '';
+  if (!TARGET.test(url)) throw apiError('request_invalid', 'the request target holds a character that must be percent-encoded');
+  if (!url.startsWith('/')) url = fromAbsolute(url, request.headers.host);
+  const mark = url.indexOf('?');
+  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+/** `http://host/path`, as a client speaks to a proxy: allowed by RFC 9112, as long as both hosts agree. */
+function fromAbsolute(url: string, host: string | undefined): string {
+  const match = /^https?:\/\/([^/?@]+)(.*)$/i.exec(url);
+  if (match === null) throw apiError('request_invalid', 'the request target must be a path that begins with "/"');
+  const [, authority = '', rest = ''] = match;
+  if (host === undefined || authority.toLowerCase() !== host.toLowerCase()) throw hostConflict();
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+function hostConflict(): ApiError {
+  return apiError('request_invalid', 'the request names two different hosts');
+}
+
+/** Header fields that must not be repeated: whoever reads the first and whoever reads the last would see different requests. */
+const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding', 'idempotency-key']);
+const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE].map((name) => name.length));
+
+/** Throws `request_invalid` when the head can be read in two ways. */
+export function assertUnambiguous(request: NodeRequest): void {
+  const raw = request.rawHeaders;
+  let seen = '';
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] ?? '';
+    if (!SINGLE_LENGTHS.has(name.length)) continue;
+    const lower = `${name.toLowerCase()};`;
+    if (!SINGLE.has(lower.slice(0, -1))) continue;
+    if (seen.includes(lower)) throw apiError('request_invalid', `the header ${lower.slice(0, -1)} is given twice`);
+    seen += lower;
+  }
+  const { host } = request.headers;
+  const authority = request.headers[':authority'];
+  if (typeof authority !== 'string') {
+    if (host === undefined && request.httpVersion !== '1.0') throw apiError('request_invalid', 'the request names no host');
+    return;
+  }
+  if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) throw hostConflict();
+}
+
+/** Finds out who the client is behind trusted proxies. */
+export type AddressOf = (request: NodeRequest) => string;
+
+/** `trustedProxies`: addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. */
+export function addressReader(trustedProxies: readonly string[]): AddressOf {
+  if (trustedProxies.length === 0) return socketAddress;
+  const trusted = blockList(trustedProxies);
+  const isTrusted = (address: string): boolean => {
+    try {
+      return trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+    } catch {
+      // Not an address at all ("unknown", an obfuscated name): certainly no proxy of ours.
+      return false;
+    }
+  };
+  return (request) => {
+    let address = socketAddress(request);
+    const forwarded = request.headers['x-forwarded-for'];
+    if (forwarded === undefined || !isTrusted(address)) return address;
+    // From the right: each trusted hop tells who called it; the first that is not trusted is the client.
+    const hops = String(forwarded).split(',').map((hop) => plainAddress(hop.trim()));
+    for (let i = hops.length - 1; i >= 0 && isTrusted(address); i--) address = hops[i] ?? address;
+    return address;
+  };
+}
+
+function socketAddress(request: NodeRequest): string {
+  return plainAddress(request.socket.remoteAddress ?? '');
+}
+
+/** An IPv4 address as itself, also when the socket is a dual-stack one. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
+  }
+  return list;
+}

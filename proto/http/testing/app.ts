@@ -1,0 +1,65 @@
+/** An app for tests of the door: any RPC of the contracts, answered by functions of the test. */
+import type { Message } from '@bufbuild/protobuf';
+import { rpcs } from '../../gen/rpcs.ts';
+import type { App, CallContext, Gate } from '../call.ts';
+import { createDoor, type DoorOptions, type OpenDoor } from '../door.ts';
+import { apiError } from '../errors.ts';
+import type { CallRecord } from '../active-call.ts';
+import type { RpcInfo } from '../rpc.ts';
+
+export interface TestAnswers {
+  invoke?: (call: CallContext, request: Message) => Promise<Message> | Message;
+  stream?: (call: CallContext, request: Message) => AsyncIterable<Message>;
+  admit?: (call: CallContext) => string;
+  admitBody?: (call: CallContext, body: Uint8Array) => void;
+  gate?: (rpc: RpcInfo) => Gate;
+}
+
+export interface TestDoor {
+  readonly url: string;
+  readonly port: number;
+  readonly open: OpenDoor;
+  /** In order of their end. */
+  readonly records: CallRecord[];
+  readonly logged: object[];
+}
+
+export const publicRpcs = rpcs.filter((rpc) => rpc.audience !== 'internal');
+
+export function testApp(answers: TestAnswers, served: readonly RpcInfo[] = publicRpcs): App<string> {
+  const { admitBody } = answers;
+  return {
+    rpcs: served,
+    gate: answers.gate ?? (() => 'open'),
+    admit: answers.admit ?? (() => 'ada'),
+    ...(admitBody !== undefined && { admitBody: async (call: CallContext, _caller: string, body: Uint8Array) => admitBody(call, body) }),
+    async invoke(call, _caller, request) {
+      if (answers.invoke === undefined) throw apiError('unavailable', 'no answer in this test');
+      return await answers.invoke(call, request);
+    },
+    stream(call, _caller, request) {
+      if (answers.stream === undefined) throw apiError('unavailable', 'no stream in this test');
+      return answers.stream(call, request);
+    },
+  };
+}
+
+export async function openDoor(answers: TestAnswers, options: Partial<DoorOptions> = {}): Promise<TestDoor> {
+  const records: CallRecord[] = [];
+  const logged: object[] = [];
+  const log = { error: (fields: object) => void logged.push(fields), warn: (fields: object) => void logged.push(fields) };
+  const door = createDoor({ apps: [testApp(answers)], log, onCall: (record) => void records.push(record), ...options });
+  const open = await door.listen({ port: 0, host: '127.0.0.1' });
+  return { url: `http://127.0.0.1:${open.port}`, port: open.port, open, records, logged };
+}
+
+/** Waits for a condition, not for a time; says what was last seen when it never holds. */
+export async function until(condition: () => boolean, seen: () => unknown, ms = 5000): Promise<void> {
+  const endMs = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > endMs) throw new Error(`did not happen within ${ms} ms; last seen: ${JSON.stringify(seen())}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+  }
+}
