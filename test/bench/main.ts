@@ -1,0 +1,34 @@
+/**
+ * `npm run bench [name…]`: every figure of the design beside its reference, measured in the same run. One JSON line a
+ * figure as it comes, a table at the end; exit code 1 when a target is missed.
+ */
+import { printTable, type Figure } from './figure.ts';
+
+const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
+  json: () => import('./json.ts'),
+  cli: () => import('./cli.ts'),
+  sdk: () => import('./sdk.ts'),
+  get: () => import('./get.ts'),
+  dispatch: () => import('./dispatch.ts'),
+  throughput: () => import('./throughput.ts'),
+  polls: () => import('./polls.ts'),
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in BENCHES));
+if (unknown.length > 0) {
+  console.error(`unknown benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`);
+  process.exit(2);
+}
+
+const figures: Figure[] = [];
+for (const [name, load] of Object.entries(BENCHES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  const { run } = await load();
+  for (const one of await run()) {
+    figures.push(one);
+    console.log(JSON.stringify(one));
+  }
+}
+printTable(figures);
+process.exitCode = figures.every(({ pass }) => pass) ? 0 : 1;

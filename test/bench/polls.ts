@@ -1,0 +1,153 @@
+/**
+ * Memory of an idle long poll: 10,000 signed polls parked on one gateway process, beside a bare node http server that just keeps as many
+ * requests open. Both are processes of their own; the figure is the growth of their resident memory for each open request, sockets included.
+ */
+import { readFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { createNonce, generateSigningKey, type SigningKey } from '@svc/proto/signature/keys.ts';
+import { signRequest } from '@svc/proto/signature/sign.ts';
+import { figure, type Figure } from './figure.ts';
+import { createJsonClient } from './client.ts';
+import { freshDatabase } from './database.ts';
+import { AMQP_URL } from '../setup/needs.ts';
+import { startPlatform } from '../e2e/platform.ts';
+import { startProgram, waitFor, type Program } from '../e2e/processes.ts';
+
+const POLLS = 10_000;
+/** A gateway parks at most 16 polls of one runner. */
+const POLLS_PER_RUNNER = 10;
+const OPEN_AT_ONCE = 200;
+
+function residentBytes({ child }: Program): number {
+  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) * 1024;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Opens the requests, each on a socket of its own, and leaves them open. */
+async function open(port: number, requests: readonly string[]): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (let from = 0; from < requests.length; from += OPEN_AT_ONCE) {
+    await Promise.all(
+      requests.slice(from, from + OPEN_AT_ONCE).map(
+        (request) =>
+          new Promise<void>((resolve, reject) => {
+            const socket = connect({ host: '127.0.0.1', port }, () => socket.write(request, () => resolve()));
+            socket.on('error', reject);
+            socket.on('data', (data) => reject(new Error(`a poll was answered at once: ${data.toString().slice(0, 500)}`)));
+            sockets.push(socket);
+          }),
+      ),
+    );
+  }
+  return sockets;
+}
+
+function requestText(port: number, path: string, headers: Record<string, string>, body: string): string {
+  const all = { host: `127.0.0.1:${port}`, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
+  return `POST ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+}
+
+async function bytesPerPoll(program: Program, port: number, requests: readonly string[], parked: () => Promise<boolean>): Promise<number> {
+  const before = residentBytes(program);
+  const sockets = await open(port, requests);
+  await waitFor('all requests to be parked', async () => ((await parked()) ? true : undefined), 60_000);
+  const bytes = (residentBytes(program) - before) / requests.length;
+  for (const socket of sockets) socket.destroy();
+  return bytes;
+}
+
+async function bareNode(): Promise<number> {
+  const port = await freePort();
+  const program = startProgram('test/bench/reference/parked.mjs', [String(port)]);
+  await program.says(/listening/);
+  const requests = Array.from({ length: POLLS }, () => requestText(port, '/poll', {}, '{"waitMs":50000}'));
+  const parked = async () => Number(await (await fetch(`http://127.0.0.1:${port}/parked`)).text()) >= POLLS;
+  try {
+    return await bytesPerPoll(program, port, requests, parked);
+  } finally {
+    await program.stop();
+  }
+}
+
+interface PollingRunner {
+  readonly id: string;
+  readonly key: SigningKey;
+}
+
+function signedPoll(port: number, { id, key }: PollingRunner): string {
+  const path = `/runners/${id}/poll`;
+  const body = '{"waitMs":50000}';
+  const signature = signRequest(
+    { method: 'POST', authority: `127.0.0.1:${port}`, path, contentType: 'application/json', body: Buffer.from(body) },
+    { key, created: Math.floor(Date.now() / 1000), nonce: createNonce() },
+  );
+  return requestText(port, path, { ...signature }, body);
+}
+
+async function gateway(): Promise<number> {
+  await using database = await freshDatabase();
+  const [port, internalPort] = [await freePort(), await freePort()];
+  const shared = { AMQP_URL, INTERNAL_TOKEN: 'bench-internal-token-0123456789', PUBLIC_URLS: `http://127.0.0.1:${port}` };
+  const platform = await startPlatform({
+    ...shared,
+    DATABASE_URL: database.url,
+    SVC_MODE: 'split',
+    INTERNAL_PORT: String(internalPort),
+    LIMIT_REQUESTS_PER_MINUTE: '10000000',
+  });
+  const program = startProgram('gateway/dist/main.js', [], {
+    ...shared,
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    DISPATCH_URLS: `http://127.0.0.1:${internalPort}`,
+    LIMIT_ENROLLS_PER_MINUTE: '10000000',
+  });
+  const client = createJsonClient(`http://127.0.0.1:${port}`, 8);
+  try {
+    await program.says(/listening on/);
+    const teamId = await platform.customerTeam('bench');
+    const runners: PollingRunner[] = [];
+    for (let index = 0; index < POLLS / POLLS_PER_RUNNER; index += 1) {
+      const { token } = await platform.sdk.runners.createEnrollToken(teamId);
+      const key = generateSigningKey();
+      const { status, body } = await client.post('/runners/enroll', { token, name: `bench-${index}`, publicKey: key.publicKey });
+      if (status !== 201) throw new Error(`enroll answered ${status}: ${JSON.stringify(body)}`);
+      runners.push({ id: String(body['runnerId']), key });
+    }
+    const requests = runners.flatMap((runner) => Array.from({ length: POLLS_PER_RUNNER }, () => signedPoll(port, runner)));
+    const parked = async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      const counts = [...metrics.matchAll(/^svc_gateway_parked_polls(?:\{[^}]*\})? (\d+)$/gm)].map((match) => Number(match[1]));
+      return counts.reduce((sum, count) => sum + count, 0) >= POLLS;
+    };
+    return await bytesPerPoll(program, port, requests, parked);
+  } finally {
+    client.close();
+    await program.stop('SIGKILL');
+    await platform.stop();
+  }
+}
+
+export async function run(): Promise<Figure[]> {
+  const reference = await bareNode();
+  const ours = await gateway();
+  return [
+    figure({
+      name: `idle poll, ${POLLS} on one gateway`,
+      value: ours / 1024,
+      unit: 'KB each',
+      reference: 'bare node http',
+      referenceValue: reference / 1024,
+      target: '≤ 25 KB',
+      pass: (value) => value <= 25,
+    }),
+  ];
+}

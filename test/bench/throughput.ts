@@ -1,0 +1,118 @@
+/**
+ * Items a second through submit, claim and report, 50 at once, each over HTTP and the last two signed; beside graphile-worker and beside three bare
+ * commits a item, which is what any design that keeps truth in PostgreSQL must pay.
+ */
+import { randomUUID } from 'node:crypto';
+import postgres from 'postgres';
+import { figure, type Figure } from './figure.ts';
+import { createJsonClient, enrollBenchRunner, type BenchRunner, type JsonClient } from './client.ts';
+import { freshDatabase } from './database.ts';
+import { startGraphile } from './graphile.ts';
+import { AMQP_URL } from '../setup/needs.ts';
+import { startPlatform, type Platform } from '../e2e/platform.ts';
+
+const ITEMS = 5_000;
+const AT_ONCE = 50;
+const RUNNERS = 5;
+
+async function bareCommits(url: string): Promise<number> {
+  const sql = postgres(url, { max: 10, onnotice: () => undefined });
+  await sql`create table bare (id uuid primary key, state text not null)`;
+  let begun = 0;
+  const startedAt = performance.now();
+  const worker = async () => {
+    while (begun < ITEMS) {
+      begun += 1;
+      const id = randomUUID();
+      await sql`insert into bare values (${id}, 'queued')`;
+      await sql`update bare set state = 'running' where id = ${id}`;
+      await sql`update bare set state = 'done' where id = ${id}`;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const perSecond = (ITEMS / (performance.now() - startedAt)) * 1000;
+  await sql.end();
+  return perSecond;
+}
+
+async function graphile(url: string): Promise<number> {
+  const bench = await startGraphile(url);
+  try {
+    await bench.throughput(500, AT_ONCE);
+    return await bench.throughput(ITEMS, AT_ONCE);
+  } finally {
+    await bench.stop();
+  }
+}
+
+async function pump(client: JsonClient, platform: Platform, teamId: string, runners: readonly BenchRunner[], items: number): Promise<number> {
+  const headers = { authorization: `Bearer ${platform.bootstrap.apiKey}` };
+  let submitted = 0;
+  let reported = 0;
+  const submitter = async () => {
+    while (submitted < items) {
+      submitted += 1;
+      const { status, body } = await client.post(`/teams/${teamId}/sandbox-runs`, { command: ['true'] }, headers);
+      if (status !== 201) throw new Error(`submit answered ${status}: ${JSON.stringify(body)}`);
+    }
+  };
+  const slot = async (runner: BenchRunner) => {
+    while (reported < items) {
+      const { status, body } = await runner.call('poll', { waitMs: 1_000 });
+      if (status !== 200) throw new Error(`poll answered ${status}: ${JSON.stringify(body)}`);
+      const offer = body['run'] as { id: string; epoch: number } | undefined;
+      if (offer === undefined) continue;
+      const done = await runner.call('report', { id: offer.id, epoch: offer.epoch, reportId: `bench-${offer.id}`, reason: 'exit', exitCode: 0 });
+      if (done.status !== 200) throw new Error(`report answered ${done.status}: ${JSON.stringify(done.body)}`);
+      reported += 1;
+      if (reported === items) endedAt = performance.now();
+    }
+  };
+  let endedAt = 0;
+  const startedAt = performance.now();
+  const slots = Array.from({ length: AT_ONCE }, (_, index) => slot(runners[index % runners.length] ?? failNoRunner()));
+  await Promise.all([...Array.from({ length: AT_ONCE }, submitter), ...slots]);
+  return (items / (endedAt - startedAt)) * 1000;
+}
+
+function failNoRunner(): never {
+  throw new Error('no runner was enrolled');
+}
+
+async function product(url: string): Promise<number> {
+  const platform = await startPlatform({
+    DATABASE_URL: url,
+    AMQP_URL,
+    LIMIT_REQUESTS_PER_MINUTE: '10000000',
+    LIMIT_SUBMITS_PER_MINUTE: '10000000',
+    LIMIT_QUEUED_RUNS_PER_TEAM: '1000000',
+  });
+  const client = createJsonClient(platform.url, 2 * AT_ONCE);
+  try {
+    const teamId = await platform.customerTeam('bench');
+    const runners: BenchRunner[] = [];
+    for (let index = 0; index < RUNNERS; index += 1) {
+      const { token } = await platform.sdk.runners.createEnrollToken(teamId);
+      runners.push(await enrollBenchRunner(client, platform.url, token, `bench-${index}`));
+    }
+    await pump(client, platform, teamId, runners, 500);
+    return await pump(client, platform, teamId, runners, ITEMS);
+  } finally {
+    client.close();
+    await platform.stop();
+  }
+}
+
+export async function run(): Promise<Figure[]> {
+  await using first = await freshDatabase();
+  const commits = await bareCommits(first.url);
+  await using second = await freshDatabase();
+  const graphileRate = await graphile(second.url);
+  await using third = await freshDatabase();
+  const ours = await product(third.url);
+  const shared = { name: 'submit + claim + report, 50 at once', value: ours, unit: 'items/s' };
+  return [
+    figure({ ...shared, reference: 'graphile-worker', referenceValue: graphileRate, target: '≥ 1 ×', pass: (_, ratio) => ratio >= 1 }),
+    figure({ ...shared, reference: 'three bare commits', referenceValue: commits, target: '≥ 0.8 ×', pass: (_, ratio) => ratio >= 0.8 }),
+  ];
+}
