@@ -45,7 +45,7 @@ const CHANNEL_OPTIONS = {
 } as const;
 
 export interface DispatchClientOptions {
-  /** `grpc://host:port`, or `grpcs://` for TLS by the system's certificates. */
+  /** `grpc://host:port`, or `grpcs://` for TLS by the system's certificates; `http` and `https` mean the same. */
   readonly urls: readonly string[];
   readonly token: string;
   readonly clock: Clock;
@@ -81,10 +81,10 @@ export function connectDispatch(options: DispatchClientOptions): DispatchClient 
 }
 
 function openEndpoint(url: string): Endpoint {
-  const match = /^(grpcs?):\/\/([^/?#]+:\d+)\/?$/.exec(url);
+  const match = /^(grpcs?|https?):\/\/([^/?#]+:\d+)\/?$/.exec(url);
   const [, scheme, address] = match ?? [];
   if (address === undefined) throw new RangeError(`dispatch URL ${JSON.stringify(url)} is not grpc://host:port or grpcs://host:port`);
-  const security = scheme === 'grpcs' ? credentials.createSsl() : credentials.createInsecure();
+  const security = scheme === 'grpcs' || scheme === 'https' ? credentials.createSsl() : credentials.createInsecure();
   return { address, channel: new Channel(address, security, CHANNEL_OPTIONS), passOverUntilMs: Number.NEGATIVE_INFINITY };
 }
 

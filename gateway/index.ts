@@ -21,6 +21,7 @@ import { POOL_TIMES, type PoolTimes } from './pool.ts';
 import { Polls } from './polls.ts';
 import { createRunnerService } from './service.ts';
 import { TimerWheel } from './timer-wheel.ts';
+import { proxyCheck } from './trusted-proxies.ts';
 import { revokedError, Verification, VERIFICATION_LIMITS, type GatewayCaller, type VerificationLimits } from './verification.ts';
 
 export type { GatewayCaller } from './verification.ts';
@@ -31,15 +32,15 @@ const BACKGROUND_CLAIMS_MAX = 16;
 export interface GatewayOptions {
   readonly dispatch: Client<typeof DispatchService>;
   readonly queue: WorkQueue;
-  /** Signatures are made for these; see `authoritySet`. */
-  readonly publicUrls: readonly string[];
+  /** Signatures are made for these; see `authoritySet`. A function is asked at the first signed request, when the port is known. */
+  readonly publicUrls: readonly string[] | (() => readonly string[]);
   readonly log: Logger;
   readonly clock?: Clock;
   readonly random?: () => number;
   /** Default: open. The door asks for every call. */
   readonly gate?: (rpc: RpcInfo) => Gate;
-  /** Peers whose X-Forwarded-Host counts. Default: none. */
-  readonly isTrustedProxy?: (address: string) => boolean;
+  /** Addresses and ranges of peers whose X-Forwarded-Host counts. Default: none. */
+  readonly trustedProxies?: readonly string[];
   readonly limits?: Partial<VerificationLimits>;
   readonly times?: Partial<PoolTimes>;
   /** Where the gateway's figures go. Default: a registry of its own. */
@@ -77,8 +78,8 @@ export function startGateway(options: GatewayOptions): Gateway {
     clock,
     log,
     metrics,
-    authorities: authoritySet(options.publicUrls),
-    isTrustedProxy: options.isTrustedProxy ?? (() => false),
+    authorities: once(() => authoritySet(typeof options.publicUrls === 'function' ? options.publicUrls() : options.publicUrls)),
+    isTrustedProxy: proxyCheck(options.trustedProxies ?? []),
     limits: { ...VERIFICATION_LIMITS, ...options.limits },
   });
   const stopListening = listen(queue, keys, polls);
@@ -92,6 +93,11 @@ export function startGateway(options: GatewayOptions): Gateway {
       return polls.stop(graceMs);
     },
   };
+}
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 function listen(queue: WorkQueue, keys: KeyCache, polls: Polls): () => void {

@@ -47,14 +47,14 @@ export interface VerificationLimits {
 
 export const VERIFICATION_LIMITS: VerificationLimits = {
   failures: { perSecond: 1, burst: 60 },
-  enrollments: { perSecond: 0.5, burst: 30 },
+  enrollments: { perSecond: 5, burst: 200 },
   calls: { perSecond: 2_000, burst: 10_000 },
 };
 
 export interface VerificationDeps {
   readonly dispatch: Pick<Client<typeof DispatchService>, 'useNonce'>;
   readonly keys: KeyCache;
-  readonly authorities: AuthoritySet;
+  readonly authorities: () => AuthoritySet;
   /** Whether X-Forwarded-Host from this peer counts. */
   readonly isTrustedProxy: (address: string) => boolean;
   readonly clock: Clock;
@@ -103,8 +103,10 @@ export class Verification {
     const facts = factsFromNodeRequest(call.request, {
       forwardedHostTrusted: this.#deps.isTrustedProxy(call.request.socket.remoteAddress ?? ''),
     });
-    const { authorities } = this.#deps;
-    const signature = parseSignature(facts, { authorities, nowMs: this.#deps.clock.now().getTime() });
+    const signature = parseSignature(facts, {
+      authorities: this.#deps.authorities(),
+      nowMs: this.#deps.clock.now().getTime(),
+    });
     this.#checkFailures(call, signature);
     if (!signature.ok) throw this.#refuse(call, signature.reason, signature.detail);
     const key = await this.#deps.keys.find(signature.keyid);

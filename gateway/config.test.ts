@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { loopbackUrls, readConfig } from './config.ts';
+
+const least = { DISPATCH_URLS: 'grpc://a:1, grpc://b:2', INTERNAL_TOKEN: 't', AMQP_URL: 'amqp://x' };
+
+describe('readConfig()', () => {
+  it('needs three settings and has a default for every other', () => {
+    expect(readConfig(least)).toMatchObject({
+      port: 8081,
+      dispatchUrls: ['grpc://a:1', 'grpc://b:2'],
+      publicUrls: undefined,
+      trustedProxies: [],
+      logLevel: 'info',
+      runnersEnabled: true,
+    });
+  });
+
+  it('names everything that is wrong at once, and no password', () => {
+    const env = { AMQP_URL: 'http://user:hunter2@x', PORT: '99999', LOG_LEVEL: 'loud', INTERNAL_TOKEN: ' ' };
+    expect(() => readConfig(env)).toThrow(/AMQP_URL is not.*\n.*LOG_LEVEL is "loud".*\n.*DISPATCH_URLS is not set.*\n.*PORT is "99999".*\n.*INTERNAL_TOKEN is not set/);
+    expect(() => readConfig(env)).not.toThrow(/hunter2/);
+  });
+});
+
+describe('loopbackUrls()', () => {
+  it('names the port by every loopback name', () => {
+    expect(loopbackUrls(81)).toEqual(['http://localhost:81', 'http://127.0.0.1:81', 'http://[::1]:81']);
+  });
+});
