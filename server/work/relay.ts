@@ -80,7 +80,8 @@ export async function relayOnce({ sql, queue, settings, onError }: RelayDeps): P
 }
 
 export function startRelay(deps: RelayDeps): Loop {
-  let refill = false;
+  // What a process before this one had hinted may be lost with it.
+  let refill = true;
   const loop = startLoop({
     everyMs: deps.settings.relayEveryMs,
     onError: deps.onError,
