@@ -85,9 +85,12 @@ async function stepDown(parent: string, pid: number): Promise<void> {
   await writeFile(join(leaf, 'cgroup.procs'), String(pid));
 }
 
+/** Only what the group itself was given: a delegated tree often has memory and pids but no cpu. */
 async function enable(group: string): Promise<void> {
+  const available = words(await readText(join(group, 'cgroup.controllers')));
   const already = await enabled(group);
-  for (const name of CONTROLLERS) if (!already.includes(name)) await writeFile(join(group, 'cgroup.subtree_control'), `+${name}`);
+  const wanted = CONTROLLERS.filter((name) => available.includes(name) && !already.includes(name));
+  for (const name of wanted) await writeFile(join(group, 'cgroup.subtree_control'), `+${name}`);
 }
 
 async function enabled(group: string): Promise<Controller[]> {

@@ -1,6 +1,7 @@
 /** docker: the daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
 import { ensureBaseImage } from './base-image.ts';
 import { complaint, findProgram, runCommand } from './command.ts';
+import { ENGINE_TIMEOUTS } from './engine-argv.ts';
 import { EngineExecutor } from './engine.ts';
 import { prepareLaunchFolder, prepareShell, probe } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
@@ -22,7 +23,7 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
   const baseImage = await ensureBaseImage(program, options.dataDir);
   const shellPath = await prepareShell(options.dataDir);
   const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
-  const engine = { name: 'docker' as const, program, ...(shellPath === undefined ? {} : { shellPath }) };
+  const engine = { name: 'docker' as const, program, timeouts: ENGINE_TIMEOUTS, ...(shellPath === undefined ? {} : { shellPath }) };
   const description = `docker ${info.ServerVersion}, runtime ${info.DefaultRuntime}, cgroup v${info.CgroupVersion}, docker's own seccomp`;
   const create = (image: string) =>
     new EngineExecutor({ engine, cgroups: undefined, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });

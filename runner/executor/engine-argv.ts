@@ -14,9 +14,22 @@ export interface Engine {
   seccompPath?: string;
   /** A shell of the host that is mounted for the launch script; absent: the image's own. */
   shellPath?: string;
+  timeouts: EngineTimeouts;
   /** Parent group for evidence of memory kills, see engine-cgroup.ts. */
   cgroupParentOf?: (containerName: string) => string;
 }
+
+/** How long the engine may take to answer before it counts as dead. */
+export interface EngineTimeouts {
+  createMs: number;
+  callMs: number;
+  removeMs: number;
+  /** From `start` until the container must be running. */
+  startMs: number;
+}
+
+/** Creating may copy up a large image's layers on a busy disk; the rest is quick on an engine that is alive. */
+export const ENGINE_TIMEOUTS: EngineTimeouts = { createMs: 60_000, callMs: 10_000, removeMs: 30_000, startMs: 20_000 };
 
 export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';

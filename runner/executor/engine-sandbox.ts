@@ -21,12 +21,6 @@ import { launchScript } from './launcher.ts';
 import { SandboxError, signalOfExitCode } from './supervise.ts';
 import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
 
-/** Copying up a large image's layers on a busy disk takes seconds. */
-const CREATE_TIMEOUT_MS = 60_000;
-const CALL_TIMEOUT_MS = 10_000;
-const REMOVE_TIMEOUT_MS = 30_000;
-/** A container that has not started by now is stuck in the engine. */
-const START_TIMEOUT_MS = 20_000;
 const TAIL_BYTES = 2_048;
 /** podman and docker use it for their own failures. */
 const ENGINE_FAILED = 125;
@@ -69,7 +63,7 @@ export class EngineSandbox implements Sandbox {
     await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
     const argv = createArgv(engine, { spec, name, image, launchFile, hostCpus: availableParallelism(), nowMs: Date.now() });
     this.#created = true;
-    const created = await runCommand(argv, { timeoutMs: CREATE_TIMEOUT_MS });
+    const created = await runCommand(argv, { timeoutMs: engine.timeouts.createMs });
     if (created.code !== 0) throw this.#createError(created);
   }
 
@@ -92,7 +86,7 @@ export class EngineSandbox implements Sandbox {
       });
       child.once('exit', (code, signal) => resolve({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }));
     });
-    this.#startWatch = setTimeout(() => void this.#checkStarted(abort), START_TIMEOUT_MS);
+    this.#startWatch = setTimeout(() => void this.#checkStarted(abort), engine.timeouts.startMs);
     void exited.then(() => clearTimeout(this.#startWatch));
     if (child.stdout === null || child.stderr === null) throw new SandboxError(`${engine.name} cannot be started`);
     return { stdout: child.stdout, stderr: child.stderr.pipe(this.#keepTail()), exited, abandon: () => void child.kill('SIGKILL') };
@@ -154,13 +148,13 @@ export class EngineSandbox implements Sandbox {
     const status = inspected.code === 0 ? parseState(inspected.stdout)?.Status : undefined;
     if (status === 'running' || status === 'exited' || status === 'stopped' || status === 'stopping') return;
     const why = inspected.code === 0 ? `its state is ${status}` : complaint(inspected);
-    abort('engine_error', `${engine.name} has not started the container after ${START_TIMEOUT_MS / 1000} s: ${why}`);
+    abort('engine_error', `${engine.name} has not started the container after ${engine.timeouts.startMs / 1000} s: ${why}`);
   }
 
   async #remove(): Promise<void> {
     const { engine, name, spec } = this.#options;
     const force = engine.name === 'podman' ? ['--force', '--time=0'] : ['--force'];
-    const removed = await runCommand(engineArgv(engine, 'rm', ...force, '--volumes', name), { timeoutMs: REMOVE_TIMEOUT_MS });
+    const removed = await runCommand(engineArgv(engine, 'rm', ...force, '--volumes', name), { timeoutMs: engine.timeouts.removeMs });
     if (removed.code === 0) return;
     const filters = [`--filter=label=cp.work=${spec.workId}`, `--filter=label=cp.epoch=${spec.epoch}`];
     const left = await this.#call('ps', '--all', '--quiet', ...filters);
@@ -181,7 +175,7 @@ export class EngineSandbox implements Sandbox {
   }
 
   #call(...args: string[]): Promise<CommandResult> {
-    return runCommand(engineArgv(this.#options.engine, ...args), { timeoutMs: CALL_TIMEOUT_MS });
+    return runCommand(engineArgv(this.#options.engine, ...args), { timeoutMs: this.#options.engine.timeouts.callMs });
   }
 
   #keepTail(): Transform {

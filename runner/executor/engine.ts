@@ -10,8 +10,6 @@ import type { Executor, ExecutorName, OnOutput, Running, SandboxSpec, WorkRef } 
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
-const LIST_TIMEOUT_MS = 20_000;
-const REMOVE_TIMEOUT_MS = 30_000;
 const NAME = /^cp-(.+)-(\d+)$/;
 
 export interface EngineExecutorOptions {
@@ -82,8 +80,9 @@ export class EngineExecutor implements Executor {
 
   /** SIGTERM, the grace of the container's own stop timeout (5 s), SIGKILL; then every trace of it. */
   async #stop(left: Leftover): Promise<void> {
-    await runCommand(engineArgv(this.#options.engine, 'stop', left.id), { timeoutMs: LIST_TIMEOUT_MS });
-    const removed = await runCommand(engineArgv(this.#options.engine, 'rm', '--force', '--volumes', left.id), { timeoutMs: REMOVE_TIMEOUT_MS });
+    const { engine } = this.#options;
+    await runCommand(engineArgv(engine, 'stop', left.id), { timeoutMs: engine.timeouts.removeMs });
+    const removed = await runCommand(engineArgv(engine, 'rm', '--force', '--volumes', left.id), { timeoutMs: engine.timeouts.removeMs });
     if (removed.code !== 0) this.#options.log('leftover container not removed, the next reap tries again', { name: left.name, error: complaint(removed) });
   }
 
@@ -101,7 +100,8 @@ export class EngineExecutor implements Executor {
   }
 
   #call(...args: string[]): ReturnType<typeof runCommand> {
-    return runCommand(engineArgv(this.#options.engine, ...args), { timeoutMs: LIST_TIMEOUT_MS });
+    const { engine } = this.#options;
+    return runCommand(engineArgv(engine, ...args), { timeoutMs: engine.timeouts.callMs });
   }
 }
 

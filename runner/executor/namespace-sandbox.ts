@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { close, constants, open } from 'node:fs';
+import { close, closeSync, constants, open, openSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -40,6 +40,8 @@ export interface IdMap {
 export interface SandboxHost {
   layout: HostLayout;
   cgroups: CgroupHost | undefined;
+  /** The daemon's own descriptors that would otherwise be open in the task. */
+  inherited: readonly number[];
 }
 
 /** What reap needs to find this run again after a crash. */
@@ -156,22 +158,39 @@ export class NamespaceSandbox implements Sandbox {
   }
 
   #spawn(stdoutFd: number, stderrFd: number): ChildProcess {
+    const nullFd = openSync('/dev/null', 'r+');
+    try {
+      return this.#watchChild(this.#spawnInit({ stdoutFd, stderrFd, nullFd }));
+    } finally {
+      closeSync(nullFd);
+    }
+  }
+
+  #spawnInit({ stdoutFd, stderrFd, nullFd }: { stdoutFd: number; stderrFd: number; nullFd: number }): ChildProcess {
     const { ids, host, spec } = this.#options;
     const scripts = { layout: host.layout, limits: spec.limits, mappedRange: ids.task !== undefined };
     const namespaces = ['--user', '--keep-caps', '--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup'];
-    const child = spawn(
+    const stdio: (number | 'pipe' | 'ignore')[] = [spec.stdin === undefined ? 'ignore' : 'pipe', stdoutFd, 'pipe', 'pipe', stderrFd];
+    for (const fd of host.inherited) {
+      while (stdio.length <= fd) stdio.push('ignore');
+      if (fd > 4) stdio[fd] = nullFd;
+    }
+    return spawn(
       'setpriv',
       [
         ...['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--fork', '--kill-child', '--'],
         ...['sh', '-c', enterScript(scripts), 'svc-init', setupScript(scripts), ...spec.command],
       ],
       {
-        stdio: [spec.stdin === undefined ? 'ignore' : 'pipe', stdoutFd, 'pipe', 'pipe', stderrFd],
+        stdio,
         env: { PATH: TASK_PATH },
         cwd: '/',
         detached: true, // A session of its own: nothing of the daemon's terminal or process group.
       },
     );
+  }
+
+  #watchChild(child: ChildProcess): ChildProcess {
     this.#child = child;
     this.#exited = new Promise((resolve) => {
       const end = (exit: ProcessExit) => {

@@ -27,7 +27,7 @@ import type { Executor, OnOutput, Running, SandboxSpec, WorkRef } from './execut
 import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
 import { readHostLayout } from './namespace-script.ts';
-import { bootId, listMounts, readText, startTimeOf } from './procfs.ts';
+import { bootId, inheritedDescriptors, listMounts, readText, startTimeOf } from './procfs.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
@@ -57,7 +57,7 @@ export async function createNamespacesExecutor(options: NamespacesOptions): Prom
       ? undefined
       : await detectCgroups({ mounts: await listMounts(), self: (await readText('/proc/self/cgroup')) ?? '', pid: process.pid });
   const nextIds = await idAllocator();
-  return new NamespacesExecutor(options, { layout: await readHostLayout(), cgroups }, nextIds);
+  return new NamespacesExecutor(options, { layout: await readHostLayout(), cgroups, inherited: await inheritedDescriptors() }, nextIds);
 }
 
 class NamespacesExecutor implements Executor {

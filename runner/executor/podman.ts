@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ensureBaseImage } from './base-image.ts';
 import { complaint, findProgram, runCommand } from './command.ts';
 import { createEngineCgroups } from './engine-cgroup.ts';
+import { ENGINE_TIMEOUTS } from './engine-argv.ts';
 import { EngineExecutor } from './engine.ts';
 import { prepareLaunchFolder, prepareShell, probe } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
@@ -43,6 +44,7 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
       program,
       runtime,
       seccompPath,
+      timeouts: ENGINE_TIMEOUTS,
       ...(shellPath === undefined ? {} : { shellPath }),
       ...(cgroups === undefined ? {} : { cgroupParentOf: cgroups.parentOf }),
     };

@@ -61,6 +61,21 @@ export async function bootId(): Promise<string> {
   return ((await readText('/proc/sys/kernel/random/boot_id')) ?? '').trim();
 }
 
+const O_CLOEXEC = 0o2_000_000;
+
+/**
+ * Descriptors that this process was born with and would hand on to every child. node opens its own as close-on-exec and marks
+ * inherited ones, but stops looking at the first gap after 15.
+ */
+export async function inheritedDescriptors(): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc/self/fd')) {
+    const flags = /^flags:\s+([0-7]+)$/m.exec((await readText(`/proc/self/fdinfo/${name}`)) ?? '')?.[1];
+    if (Number(name) > 2 && flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0) found.push(Number(name));
+  }
+  return found;
+}
+
 export interface Mount {
   /** Path inside the filesystem that is mounted here. */
   root: string;

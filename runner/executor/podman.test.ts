@@ -1,0 +1,78 @@
+/** What only podman must answer for; what every executor must hold is in executor.test.ts. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { runCommand } from './command.ts';
+import type { Executor } from './executor.ts';
+import { makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
+import { createPodmanExecutor } from './podman.ts';
+
+const there = await has('podman');
+
+describe.runIf(there)('podman executor', () => {
+  let executor: Executor;
+  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
+  const runnerId = `rnr_podman_${process.pid}`;
+  const podman = (...args: string[]) => runCommand(['podman', ...args], { timeoutMs: 20_000 });
+
+  beforeAll(async () => {
+    dataDir = await makeDataDir();
+    executor = await createPodmanExecutor({ dataDir: dataDir.path, runnerId, log: () => undefined });
+  });
+  afterAll(async () => {
+    await executor.reap(() => false);
+    await dataDir.remove();
+  });
+
+  it('says which runtime passed the probe', () => {
+    expect(executor).toMatchObject({ name: 'podman', isolation: 'container' });
+    expect(executor.describe()).toMatch(/^podman \d+\.\d+\.\d+, runtime (crun|runc|runsc|youki), (root|rootless), cgroup v[12], tightened seccomp$/);
+  });
+
+  it('writes a filter that refuses what the installed one allows', async () => {
+    const profile = JSON.parse(await readFile(join(dataDir.path, 'seccomp-task.json'), 'utf8')) as { syscalls: { names: string[]; action: string }[] };
+    const allowed = new Set(profile.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ALLOW').flatMap((rule) => rule.names));
+    expect(allowed.size).toBeGreaterThan(250);
+    for (const call of ['unshare', 'mount', 'keyctl', 'bpf', 'io_uring_setup', 'clone3', 'ptrace']) expect(allowed.has(call)).toBe(false);
+  });
+
+  it('removes every container, launch file and control group that it made', async () => {
+    const spec = makeSpec(shell('exit 3'), { runnerId, env: { A: 'b' } });
+    await runToEnd(executor, spec);
+    expect((await podman('ps', '--all', '--quiet', `--filter=label=cp.runner=${runnerId}`)).stdout).toBe('');
+    const folders = await readdir('/dev/shm').catch(() => []);
+    const launches = await Promise.all(folders.filter((name) => name.startsWith('svc-runner-')).map((name) => readdir(join('/dev/shm', name))));
+    expect(launches.flat()).not.toContain(`cp-${spec.workId}-1`);
+  });
+
+  it('shows limits, labels and walls to the engine, and no variable of the task', async () => {
+    const run = await startCollecting(executor, makeSpec(shell('echo up; sleep 30'), { runnerId, epoch: 4, env: { TOKEN: 'visible?' } }));
+    await waitFor('the task', run.text, (text) => text.includes('up'));
+    const [id = ''] = (await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${runnerId}`)).stdout.split('\n');
+    const text = (await podman('inspect', id)).stdout;
+    const [container] = JSON.parse(text) as { Config: { Labels: Record<string, string> }; HostConfig: Record<string, unknown> }[];
+    expect(container?.Config.Labels).toMatchObject({ 'cp.runner': runnerId, 'cp.epoch': '4' });
+    expect(Number(container?.Config.Labels['cp.deadline'])).toBeGreaterThan(Date.now() / 1000);
+    expect(container?.HostConfig).toMatchObject({ ReadonlyRootfs: true, NetworkMode: 'none', PidsLimit: 32, Memory: 67_108_864, MemorySwap: 67_108_864, Privileged: false, AutoRemove: false });
+    expect(text).not.toContain('visible?');
+    run.running.kill('cancelled', 0);
+    await run.running.done;
+  });
+
+  it('notices that a container was removed behind its back', async () => {
+    const spec = makeSpec(shell('echo up; sleep 30'), { runnerId });
+    const run = await startCollecting(executor, spec);
+    await waitFor('the task', run.text, (text) => text.includes('up'));
+    await podman('rm', '--force', '--time=0', `cp-${spec.workId}-1`);
+    expect((await run.running.done).reason).toMatch(/^(engine_error|exit)$/);
+  });
+
+  it('uses the image that was asked for, and the default image otherwise', async () => {
+    const images = (await podman('images', '--format', '{{.Repository}}:{{.Tag}}')).stdout.split('\n');
+    const base = images.find((image) => image.startsWith('localhost/svc-base:'));
+    expect(await runToEnd(executor, makeSpec(['true'], { runnerId, ...(base === undefined ? {} : { image: base }) }))).toMatchObject({ exitCode: 0 });
+    const other = await createPodmanExecutor({ dataDir: dataDir.path, runnerId, defaultImage: 'localhost/not-here:1', log: () => undefined });
+    expect((await runToEnd(other, makeSpec(['true'], { runnerId }))).message).toContain('localhost/not-here:1 is not on this machine');
+  });
+});

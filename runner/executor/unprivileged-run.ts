@@ -1,0 +1,8 @@
+/** Run as an ordinary user by namespaces.test.ts: one task through the namespaces executor; prints what came of it as JSON. */
+import { createNamespacesExecutor } from './namespaces.ts';
+import { makeSpec, runToEnd, shell } from './fixtures.ts';
+
+const [dataDir = '', script = ''] = process.argv.slice(2);
+const executor = await createNamespacesExecutor({ dataDir, runnerId: 'rnr_test', log: () => undefined });
+const outcome = await runToEnd(executor, makeSpec(shell(script), { limits: { timeoutSeconds: 5 } }));
+console.log(JSON.stringify({ description: executor.describe(), ...outcome }));
