@@ -1,0 +1,88 @@
+/** What the journals hold. Written by the simulators, the submitter and the rig; read by the checker. */
+
+/** Answer word of the control plane on a lease. */
+export type LeaseWord = 'ok' | 'cancelled' | 'superseded';
+
+/** Journal of one runner identity; several processes write it one after the other. */
+export type RunnerEntry =
+  | { readonly event: 'boot'; readonly runnerId: string; readonly bootId: string; readonly pid: number }
+  | {
+      readonly event: 'offered';
+      readonly work: string;
+      readonly epoch: number;
+      readonly pollId: string;
+      readonly attempt: number;
+    }
+  | { readonly event: 'accepted'; readonly work: string; readonly epoch: number }
+  | { readonly event: 'start'; readonly work: string; readonly epoch: number }
+  | { readonly event: 'stop'; readonly work: string; readonly epoch: number; readonly exitCode: number }
+  | {
+      readonly event: 'kill';
+      readonly work: string;
+      readonly epoch: number;
+      readonly why: 'superseded' | 'cancelled' | 'lease' | 'shutdown';
+    }
+  /** A heartbeat that was answered; `sentWall` is when it went out. */
+  | {
+      readonly event: 'heartbeat';
+      readonly sentWall: number;
+      readonly leases: ReadonlyArray<{
+        readonly work: string;
+        readonly epoch: number;
+        readonly word: LeaseWord;
+      }>;
+    }
+  | {
+      readonly event: 'logs';
+      readonly work: string;
+      readonly epoch: number;
+      readonly bytes: number;
+      readonly sha256: string;
+    }
+  | {
+      readonly event: 'report-sent';
+      readonly work: string;
+      readonly epoch: number;
+      readonly reportId: string;
+      readonly exitCode: number;
+    }
+  /** `answer`: accepted, repeated, an error code, or `unanswered`. */
+  | {
+      readonly event: 'report-answer';
+      readonly work: string;
+      readonly epoch: number;
+      readonly reportId: string;
+      readonly answer: string;
+    }
+  | { readonly event: 'fatal'; readonly message: string };
+
+/** Journal of the submitter. `run` is a sandbox run, `project` a call that stores its answer in a transaction. */
+export type SubmitKind = 'run' | 'project';
+export type SubmitEntry =
+  | { readonly event: 'intent'; readonly kind: SubmitKind; readonly key: string }
+  /**
+   * Of one attempt. ok: acknowledged with this id. fail: refused for good, nothing may have happened by this attempt. unknown: it may have happened or
+   * not.
+   */
+  | {
+      readonly event: 'outcome';
+      readonly kind: SubmitKind;
+      readonly key: string;
+      readonly outcome: 'ok' | 'fail' | 'unknown';
+      readonly id?: string;
+      readonly status?: number;
+      readonly code?: string;
+    };
+
+/** Journal of the rig: what was done to which process. */
+export type RigEntry =
+  | { readonly event: 'started'; readonly process: string; readonly pid: number }
+  /** It is dead at this moment at the latest. */
+  | { readonly event: 'dead'; readonly process: string }
+  | { readonly event: 'frozen'; readonly process: string }
+  | { readonly event: 'thawed'; readonly process: string }
+  | { readonly event: 'fault'; readonly kind: string; readonly target: string; readonly detail?: string }
+  | { readonly event: 'healed' };
+
+/** Label of a run that names its submission, so that SQL alone shows which rows belong to which key. */
+export const KEY_LABEL = 'fault-key';

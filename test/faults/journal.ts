@@ -1,0 +1,94 @@
+/**
+ * Append-only journals: one JSON object a line, written and synced before `append` resolves, so that what a process knew is on
+ * disk whenever it is killed. One writer per file; lines that wait while a sync is under way share the next one.
+ */
+import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
+
+/** When something happened. */
+export interface Stamp {
+  /** Milliseconds since 1970: comparable with the database's clock, which runs on the same machine. */
+  readonly wall: number;
+  /** CLOCK_MONOTONIC in milliseconds: on Linux one clock for all processes of the machine. */
+  readonly mono: number;
+}
+
+export function stamp(): Stamp {
+  return { wall: Date.now(), mono: Math.round(performanceMs() * 1000) / 1000 };
+}
+
+function performanceMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export interface Journal<E extends object> {
+  /** Stamps the entry now; resolves when it is on disk. */
+  append(entry: E): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openJournal<E extends object>(path: string): Journal<E> {
+  const file = openSync(path, 'a');
+  let waiting: Array<{ readonly line: string; readonly done: (error: Error | null) => void }> = [];
+  let syncing: Promise<void> | undefined;
+
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      writeSync(file, batch.map(({ line }) => line).join(''));
+      const error = await new Promise<Error | null>((resolve) => fdatasync(file, resolve));
+      for (const { done } of batch) done(error);
+    }
+    syncing = undefined;
+  };
+  return {
+    append: (entry) =>
+      new Promise((resolve, reject) => {
+        const line = `${JSON.stringify({ ...entry, ...stamp() })}\n`;
+        waiting.push({ line, done: (error) => (error === null ? resolve() : reject(error)) });
+        syncing ??= flush();
+      }),
+    close: async () => {
+      await syncing;
+      closeSync(file);
+    },
+  };
+}
+
+/** Entries in order. A torn last line, left by a kill in mid-write, was never acknowledged to its writer and is left out. */
+export function readJournal<E extends object>(path: string): Array<E & Stamp> {
+  const text = readOrEmpty(path);
+  const lines = text.split('\n');
+  const torn = lines.pop();
+  const entries = lines.filter((line) => line !== '').map((line) => parseLine<E>(path, line));
+  if (torn !== undefined && torn !== '') entries.push(...tryParse<E>(torn));
+  return entries;
+}
+
+function parseLine<E extends object>(path: string, line: string): E & Stamp {
+  try {
+    return JSON.parse(line) as E & Stamp;
+  } catch (error) {
+    // A writer that was killed left a torn line and its successor wrote behind it: both halves are on one line.
+    const last = line.lastIndexOf('{"event":');
+    if (last > 0) return JSON.parse(line.slice(last)) as E & Stamp;
+    throw new Error(`${path} holds a line that is not JSON: ${line.slice(0, 200)}`, { cause: error });
+  }
+}
+
+function tryParse<E extends object>(line: string): Array<E & Stamp> {
+  try {
+    return [JSON.parse(line) as E & Stamp];
+  } catch {
+    return []; // Torn by a kill.
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
