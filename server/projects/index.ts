@@ -1,0 +1,68 @@
+/** Projects of the caller's teams. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
+import { requireTeam } from '../platform/authorise.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Ctx } from '../platform/context.ts';
+import type { Cursors } from '../platform/cursor.ts';
+import { newId } from '../platform/ids.ts';
+import { notFound } from '../platform/not-found.ts';
+import { closePage, openPage } from '../platform/paging.ts';
+import { slugOf } from './slug.ts';
+import { deleteProject, findProject, findProjectBySlug, insertProject, listProjects } from './store.ts';
+import type { Project } from './store.ts';
+
+export { findProject } from './store.ts';
+export type { Project } from './store.ts';
+
+export interface ProjectsDeps {
+  readonly clock: Clock;
+  readonly cursors: Cursors;
+}
+
+export function createProjects({ clock, cursors }: ProjectsDeps): Handlers<Ctx> {
+  return implement(ProjectsService, {
+    list: async ({ teamId, limit, cursor }, ctx: Ctx) => {
+      const teamIds = teamId === undefined ? ctx.teams.teamIds : [requireTeam(ctx.teams, teamId)];
+      const binding = `${ctx.caller.userId}|${teamId ?? ''}`;
+      const page = openPage(ctx.call.rpc, cursors, binding, { limit, cursor });
+      const after = page.after === undefined ? undefined : { createdAt: new Date(String(page.after[0])), id: String(page.after[1]) };
+      const rows = await listProjects(ctx.db, { teamIds, take: page.take, after });
+      const result = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [row.createdAt.toISOString(), row.id]);
+      return {
+        projects: result.items.map(present),
+        ...(result.nextCursor === undefined ? {} : { nextCursor: result.nextCursor }),
+      };
+    },
+    get: async ({ idOrSlug }, ctx: Ctx) => {
+      const project = idOrSlug.startsWith('prj_')
+        ? await findProject(ctx.db, ctx.teams, idOrSlug)
+        : await findProjectBySlug(ctx.db, ctx.teams, idOrSlug);
+      return present(visible(ctx, project));
+    },
+    create: async ({ name, teamId }, ctx: Ctx) => {
+      requireTeam(ctx.teams, teamId);
+      const createdAt = clock.now();
+      const project = { id: newId('prj', createdAt.getTime()), teamId, name, slug: slugOf(name), createdAt };
+      return present(await insertProject(ctx.db, project));
+    },
+    delete: async ({ projectId }, ctx: Ctx) => {
+      const project = visible(ctx, await findProject(ctx.db, ctx.teams, projectId));
+      await deleteProject(ctx.db, project);
+      return {};
+    },
+  });
+}
+
+function visible(ctx: Ctx, project: Project | undefined): Project {
+  if (project === undefined) throw notFound('project');
+  ctx.teams.require(project.teamId);
+  return project;
+}
+
+function present(project: Project) {
+  const { createdAt, ...rest } = project;
+  return { ...rest, createdAt: timestampFromDate(createdAt) };
+}

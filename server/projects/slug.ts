@@ -1,0 +1,20 @@
+/** Short names for addresses: lower-case letters, digits and dashes. */
+const CHARS_MAX = 48;
+
+/** `Überblick & Co.` is `uberblick-co`; a name without a usable letter is `project`. Never looks like an id, which has `_`. */
+export function slugOf(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, CHARS_MAX)
+    .replace(/^-+|-+$/g, '');
+  return plain === '' ? 'project' : plain;
+}
+
+/** The first of `slug`, `slug-2`, `slug-3` … that is not taken. */
+export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(slug)) return slug;
+  for (let n = 2; ; n += 1) if (!taken.has(`${slug}-${n}`)) return `${slug}-${n}`;
+}

@@ -1,0 +1,74 @@
+/** Joining a team by invitation: with the account that was invited, or by making it. */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { checkPasswordStrength, createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
+import type { Passwords, User } from '../accounts/index.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Caller } from '../platform/context.ts';
+import type { CredentialChanges } from '../platform/credential-changes.ts';
+import { isUniqueViolation } from '../platform/db/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import { newId } from '../platform/ids.ts';
+import { findInvite, useInvite } from './invites.ts';
+import type { Invite } from './invites.ts';
+import { findMember, findTeam, insertMember } from './store.ts';
+import type { Member, Team } from './store.ts';
+
+export interface AcceptDeps {
+  readonly clock: Clock;
+  readonly passwords: Passwords;
+  readonly changes: CredentialChanges;
+}
+
+export interface Acceptance {
+  readonly token: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+export async function acceptInvite(deps: AcceptDeps, db: Database, caller: Caller, request: Acceptance): Promise<{ team: Team; member: Member }> {
+  const invite = await findInvite(db, request.token, deps.clock.now());
+  if (invite === undefined) throw invalid();
+  const fresh = caller.kind === 'anonymous' ? await newAccount(deps, db, invite, request) : undefined;
+  try {
+    return await db.transact(async (tx) => await join(deps, tx, invite, caller, fresh));
+  } catch (error) {
+    if (isUniqueViolation(error, 'users_email')) throw signInFirst();
+    throw error;
+  }
+}
+
+function invalid(): Error {
+  return apiError('invite_invalid', 'the invitation does not exist, was used, was taken back, or is older than 7 days; ask for a new one');
+}
+
+function signInFirst(): Error {
+  return apiError('credentials_missing', 'the invited address has an account already; sign in with it and accept again');
+}
+
+/** Outside of the transaction, because the hash takes long. */
+async function newAccount(deps: AcceptDeps, db: Database, invite: Invite, request: Acceptance): Promise<User> {
+  const { username, password } = request;
+  if ((await findUserByEmail(db, invite.email)) !== undefined) throw signInFirst();
+  if (username === undefined || password === undefined) {
+    throw apiError('credentials_missing', 'send username and password to create the account, or sign in and accept again');
+  }
+  checkPasswordStrength(password, { email: invite.email, username });
+  const id = newId('user', deps.clock.now().getTime());
+  return { id, email: invite.email, username, staff: false, passwordHash: await deps.passwords.hash(password) };
+}
+
+async function join(deps: AcceptDeps, db: Database, invite: Invite, caller: Caller, fresh: User | undefined): Promise<{ team: Team; member: Member }> {
+  const now = deps.clock.now();
+  const user = fresh ?? (await findUserById(db, caller.userId));
+  if (user === undefined || user.email !== invite.email) {
+    throw apiError('invite_other_account', 'the invitation is for another e-mail address than the one of this account; sign in with the invited one');
+  }
+  if (!(await useInvite(db, invite.id, now))) throw invalid();
+  if (fresh !== undefined) await createUser(db, fresh, now);
+  await insertMember(db, invite.teamId, { userId: user.id, role: invite.role, joinedAt: now });
+  await deps.changes.announce(db, { userId: user.id });
+  const team = await findTeam(db, invite.teamId);
+  const member = await findMember(db, invite.teamId, user.id);
+  if (team === undefined || member === undefined) throw invalid(); // deleted at this very moment
+  return { team, member };
+}
