@@ -4,7 +4,7 @@
  * gives a new image and an unchanged one is found again.
  */
 import { createHash } from 'node:crypto';
-import { readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { complaint, findProgram, runCommand } from './command.ts';
 import { writeTar } from './tar.ts';
@@ -49,13 +49,15 @@ export function isStaticElf(bytes: Buffer): boolean {
   return count > 0;
 }
 
-/** Tag of the base image in the engine's local storage; builds it when it is not there. */
-export async function ensureBaseImage(engine: string, dataDir: string): Promise<string> {
-  const tar = writeTar(await rootEntries());
+/** Tag of the base image in the engine's local storage; builds it when it is not there. Without busybox only for tests. */
+export async function ensureBaseImage(engine: string, dataDir: string, useBusybox = true): Promise<string> {
+  if (process.platform !== 'linux') throw new Error('the base image is made of Linux programs; configure a default image');
+  const tar = writeTar(await rootEntries(useBusybox));
   const tag = `localhost/svc-base:${createHash('sha256').update(tar).digest('hex').slice(0, 12)}`;
   const known = await runCommand([engine, 'image', 'inspect', '--format', '{{.Id}}', tag], { timeoutMs: COMMAND_TIMEOUT_MS });
   if (known.code === 0) return tag;
   const path = join(dataDir, `base-image-${process.pid}.tar`);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   try {
     await writeFile(path, tar);
     const made = await runCommand([engine, 'import', path, tag], { timeoutMs: COMMAND_TIMEOUT_MS });
@@ -66,8 +68,8 @@ export async function ensureBaseImage(engine: string, dataDir: string): Promise<
   }
 }
 
-async function rootEntries(): Promise<TarEntry[]> {
-  const busybox = await findStaticBusybox();
+async function rootEntries(useBusybox: boolean): Promise<TarEntry[]> {
+  const busybox = useBusybox ? await findStaticBusybox() : undefined;
   return [...FOLDERS, ...(busybox === undefined ? await linkedEntries() : await busyboxEntries(busybox))];
 }
 

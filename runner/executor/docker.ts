@@ -1,9 +1,8 @@
 /** docker: the daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
-import { ensureBaseImage } from './base-image.ts';
 import { complaint, findProgram, runCommand } from './command.ts';
 import { ENGINE_TIMEOUTS } from './engine-argv.ts';
 import { EngineExecutor } from './engine.ts';
-import { prepareLaunchFolder, prepareShell, probe } from './engine-setup.ts';
+import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
 
 const INFO_TIMEOUT_MS = 10_000;
@@ -20,16 +19,16 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
   const program = findProgram('docker');
   if (program === undefined) throw new Error('not installed; install docker-ce or podman');
   const info = await readInfo(program);
-  const baseImage = await ensureBaseImage(program, options.dataDir);
+  const images = await chooseImage(program, options);
   const shellPath = await prepareShell(options.dataDir);
   const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
-  const engine = { name: 'docker' as const, program, timeouts: ENGINE_TIMEOUTS, ...(shellPath === undefined ? {} : { shellPath }) };
+  const engine = { name: 'docker' as const, program, timeouts: ENGINE_TIMEOUTS, processesPerUser: await taskProcessesMax(), ...(shellPath === undefined ? {} : { shellPath }) };
   const description = `docker ${info.ServerVersion}, runtime ${info.DefaultRuntime}, cgroup v${info.CgroupVersion}, docker's own seccomp`;
   const create = (image: string) =>
     new EngineExecutor({ engine, cgroups: undefined, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });
-  const failure = await probe(create(baseImage), options.runnerId);
+  const failure = await probe(create(images.probe), options.runnerId);
   if (failure !== undefined) throw new Error(`a probe container did not run: ${failure}`);
-  return create(options.defaultImage ?? baseImage);
+  return create(images.runs);
 }
 
 async function readInfo(program: string): Promise<DockerInfo> {

@@ -9,10 +9,11 @@ const PODMAN: Engine = {
   runtime: 'runc',
   seccompPath: '/data/seccomp-task.json',
   shellPath: '/data/task-shell',
+  processesPerUser: 5000,
   timeouts: ENGINE_TIMEOUTS,
   cgroupParentOf: (name) => `/parent/${name}`,
 };
-const DOCKER: Engine = { name: 'docker', program: '/usr/bin/docker', shellPath: '/data/task-shell', timeouts: ENGINE_TIMEOUTS };
+const DOCKER: Engine = { name: 'docker', program: '/usr/bin/docker', shellPath: '/data/task-shell', processesPerUser: 5000, timeouts: ENGINE_TIMEOUTS };
 
 function build(engine: Engine, changes: Parameters<typeof makeSpec>[1] = {}): string[] {
   const spec = makeSpec(['run', '--privileged', '$(id)'], {
@@ -28,7 +29,7 @@ function build(engine: Engine, changes: Parameters<typeof makeSpec>[1] = {}): st
 const WALLS = [
   '--network=none', '--read-only', '--user=65532:65532', '--cap-drop=ALL', '--security-opt=no-new-privileges', '--ipc=private',
   '--cgroupns=private', '--hostname=task', '--init', '--stop-timeout=5', '--log-driver=none', '--pull=never', '--pids-limit=99',
-  '--memory=512m', '--memory-swap=512m', '--cpus=2', '--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024', '--ulimit=core=0:0',
+  '--memory=512m', '--memory-swap=512m', '--cpus=2', '--ulimit=nofile=1024:1024', '--ulimit=nproc=5000:5000', '--ulimit=core=0:0',
   '--ulimit=fsize=268435456:268435456', '--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=128m,mode=1777',
   '--tmpfs=/workspace:rw,exec,nosuid,nodev,size=256m,mode=1777',
 ];

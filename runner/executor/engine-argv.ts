@@ -15,6 +15,8 @@ export interface Engine {
   /** A shell of the host that is mounted for the launch script; absent: the image's own. */
   shellPath?: string;
   timeouts: EngineTimeouts;
+  /** Hard limit of processes for the task's user, see taskProcessesMax. */
+  processesPerUser: number;
   /** Parent group for evidence of memory kills, see engine-cgroup.ts. */
   cgroupParentOf?: (containerName: string) => string;
 }
@@ -35,7 +37,6 @@ export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';
 const SHELL_PATH = '/run/svc/sh';
 const OPEN_FILES = 1024;
-const PROCESSES_PER_USER = 1024;
 /** The engine's own time limit only matters when the daemon died: well after ours, so that they never race. */
 const ENGINE_DEADLINE_SLACK_SECONDS = 60;
 
@@ -63,7 +64,7 @@ export function createArgv(engine: Engine, options: CreateOptions): string[] {
     `--name=${name}`,
     ...labels(options),
     ...isolation(engine),
-    ...limits(options),
+    ...limits(engine, options),
     ...mounts(engine, spec, launchFile),
     ...(engine.name === 'podman' ? podmanOnly(spec) : dockerOnly(engine)),
     ...(engine.cgroupParentOf === undefined ? [] : [`--cgroup-parent=${engine.cgroupParentOf(name)}`]),
@@ -103,7 +104,7 @@ function isolation(engine: Engine): string[] {
   ];
 }
 
-function limits({ spec, hostCpus }: CreateOptions): string[] {
+function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
   const { memoryMb, cpus, pids } = spec.limits;
   const workspaceBytes = workspaceMb(memoryMb) * 1_048_576;
   return [
@@ -114,7 +115,7 @@ function limits({ spec, hostCpus }: CreateOptions): string[] {
     `--cpus=${Math.min(cpus, hostCpus)}`,
     // Without these a daemon's own raised limits can make the runtime fail.
     `--ulimit=nofile=${OPEN_FILES}:${OPEN_FILES}`,
-    `--ulimit=nproc=${PROCESSES_PER_USER}:${PROCESSES_PER_USER}`,
+    `--ulimit=nproc=${engine.processesPerUser}:${engine.processesPerUser}`,
     '--ulimit=core=0:0',
     `--ulimit=fsize=${workspaceBytes}:${workspaceBytes}`,
     `--shm-size=${Math.max(1, Math.min(64, Math.floor(memoryMb / 8)))}m`,

@@ -12,7 +12,6 @@ import { oomKillsOf, removeGroup } from './cgroup.ts';
 import { listMounts, readText } from './procfs.ts';
 import type { Mount } from './procfs.ts';
 
-const PARENT = 'svc-runner-engine';
 const SIGKILL_EXIT_CODE = 137;
 /** The kernel charges in batches, so the limit is never reached to the byte. */
 const NEAR_BYTES = 1_048_576;
@@ -25,29 +24,31 @@ export interface EngineCgroups {
   leftovers(): Promise<string[]>;
 }
 
-export async function createEngineCgroups(): Promise<EngineCgroups> {
+/** Each runner has a parent of its own, so that none takes another's running containers for leftovers. */
+export async function createEngineCgroups(runnerId: string): Promise<EngineCgroups> {
+  const parent = `svc-engine-${runnerId}`;
   const mounts = (await listMounts()).filter((mount) => (mount.type === 'cgroup' || mount.type === 'cgroup2') && mount.root === '/');
   const points = [...new Set(mounts.map((mount) => mount.point))];
   return {
-    parentOf: (name) => `/${PARENT}/${name}`,
-    killedForMemory: (name, exitCode, limitBytes) => killed(mounts, { name, exitCode, limitBytes }),
+    parentOf: (name) => `/${parent}/${name}`,
+    killedForMemory: (name, exitCode, limitBytes) => killed(mounts, { group: join(parent, name), exitCode, limitBytes }),
     async remove(name) {
-      for (const point of points) await removeTree(join(point, PARENT, name));
+      for (const point of points) await removeTree(join(point, parent, name));
     },
     async leftovers() {
-      const lists = await Promise.all(points.map((point) => subgroups(join(point, PARENT))));
+      const lists = await Promise.all(points.map((point) => subgroups(join(point, parent))));
       return [...new Set(lists.flat())];
     },
   };
 }
 
-async function killed(mounts: readonly Mount[], run: { name: string; exitCode: number; limitBytes: number }): Promise<boolean> {
+async function killed(mounts: readonly Mount[], run: { group: string; exitCode: number; limitBytes: number }): Promise<boolean> {
   if (run.exitCode === 0) return false;
   const unified = mounts.find((mount) => mount.type === 'cgroup2');
-  if (unified !== undefined && (await oomKillsOf(join(unified.point, PARENT, run.name))) > 0) return true;
+  if (unified !== undefined && (await oomKillsOf(join(unified.point, run.group))) > 0) return true;
   const legacy = mounts.find((mount) => mount.superOptions.includes('memory'));
   if (legacy === undefined || run.exitCode !== SIGKILL_EXIT_CODE) return false;
-  const peak = await readText(join(legacy.point, PARENT, run.name, 'memory.max_usage_in_bytes'));
+  const peak = await readText(join(legacy.point, run.group, 'memory.max_usage_in_bytes'));
   return peak !== undefined && Number(peak) >= run.limitBytes - NEAR_BYTES;
 }
 

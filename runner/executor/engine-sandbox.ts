@@ -71,7 +71,9 @@ export class EngineSandbox implements Sandbox {
     const { engine, name, spec } = this.#options;
     const [program = '', ...args] = engineArgv(
       engine,
-      ...['start', '--attach', ...(spec.stdin === undefined ? [] : ['--interactive'])],
+      'start',
+      '--attach',
+      ...(spec.stdin === undefined ? [] : ['--interactive']),
       ...(engine.name === 'podman' ? ['--sig-proxy=false', '--detach-keys='] : []),
       name,
     );

@@ -2,12 +2,14 @@
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, lstat, mkdir, rename, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { findStaticBusybox } from './base-image.ts';
-import type { Executor } from './executor.ts';
+import { ensureBaseImage, findStaticBusybox } from './base-image.ts';
+import type { DetectOptions, Executor } from './executor.ts';
+import { readText } from './procfs.ts';
 import { messageOf } from './supervise.ts';
 
 const TMPFS_MAGIC = 0x0102_1994;
 const PROBE_SECONDS = 30;
+const PROCESSES_PER_USER_MAX = 16_384;
 const PROBE_TEXT = 'sandbox-probe';
 
 /** Undefined when the host has no static busybox: then the image's own /bin/sh reads the launch script. */
@@ -57,6 +59,30 @@ async function claim(path: string, uid: number): Promise<boolean> {
     return true;
   } catch {
     return false; // Not writable: the next candidate.
+  }
+}
+
+/**
+ * The rlimit counts all processes of one user of the host, and all tasks of an engine share that user: too low a value would let one
+ * task starve another, which the pids limit of each container is there to prevent. A runner that is not root cannot go above its own.
+ */
+export async function taskProcessesMax(): Promise<number> {
+  const hard = /^Max processes\s+\S+\s+(\d+)/m.exec((await readText('/proc/self/limits')) ?? '')?.[1];
+  return Math.min(PROCESSES_PER_USER_MAX, hard === undefined ? PROCESSES_PER_USER_MAX : Number(hard));
+}
+
+/**
+ * The image of runs that name none: the configured one, otherwise one made from this machine's tools. A machine without usable tools
+ * (macOS) works with a configured image.
+ */
+export async function chooseImage(program: string, options: DetectOptions): Promise<{ probe: string; runs: string }> {
+  try {
+    const base = await ensureBaseImage(program, options.dataDir);
+    return { probe: base, runs: options.defaultImage ?? base };
+  } catch (error) {
+    if (options.defaultImage === undefined) throw error;
+    options.log('no base image, the default image is used for the probe too', { reason: messageOf(error) });
+    return { probe: options.defaultImage, runs: options.defaultImage };
   }
 }
 

@@ -25,7 +25,7 @@ describe('an engine that misbehaves', () => {
     await writeFile(program, `#!/bin/sh\necho "$@" >>'${folder.path}/calls'\nshift\ncase $1 in\n${cases}\n*) exit 0;;\nesac\n`);
     await chmod(program, 0o755);
     return new EngineExecutor({
-      engine: { name: 'docker', program, timeouts: TIMEOUTS },
+      engine: { name: 'docker', program, processesPerUser: 1024, timeouts: TIMEOUTS },
       cgroups: undefined,
       runnerId: 'rnr_test',
       launchFolder: folder.path,

@@ -94,7 +94,7 @@ export class EngineExecutor implements Executor {
     };
     for (const name of (await readdir(launchFolder)).filter(dead)) await rm(join(launchFolder, name), { recursive: true, force: true });
     for (const name of ((await cgroups?.leftovers()) ?? []).filter(dead)) {
-      // Another runner's group of the same name is busy and stays: only empty groups can be removed.
+      // Only empty groups can be removed: one whose container the engine has not quite ended stays for the next round.
       await cgroups?.remove(name).catch((error: Error) => this.#options.log('control group not removed', { name, error: error.message }));
     }
   }

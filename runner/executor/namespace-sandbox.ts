@@ -170,6 +170,7 @@ export class NamespaceSandbox implements Sandbox {
     const { ids, host, spec } = this.#options;
     const scripts = { layout: host.layout, limits: spec.limits, mappedRange: ids.task !== undefined };
     const namespaces = ['--user', '--keep-caps', '--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup'];
+    const unshare = ['unshare', ...namespaces, '--fork', '--kill-child'];
     const stdio: (number | 'pipe' | 'ignore')[] = [spec.stdin === undefined ? 'ignore' : 'pipe', stdoutFd, 'pipe', 'pipe', stderrFd];
     for (const fd of host.inherited) {
       while (stdio.length <= fd) stdio.push('ignore');
@@ -177,10 +178,7 @@ export class NamespaceSandbox implements Sandbox {
     }
     return spawn(
       'setpriv',
-      [
-        ...['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--fork', '--kill-child', '--'],
-        ...['sh', '-c', enterScript(scripts), 'svc-init', setupScript(scripts), ...spec.command],
-      ],
+      ['--pdeathsig', 'KILL', '--', ...unshare, '--', 'sh', '-c', enterScript(scripts), 'svc-init', setupScript(scripts), ...spec.command],
       {
         stdio,
         env: { PATH: TASK_PATH },

@@ -128,8 +128,7 @@ describe.runIf(there)('namespaces executor', () => {
     if (process.geteuid?.() === 0) await chown(userDir, USER, USER);
     const script = 'id -u; grep -E "CapEff|CapBnd|NoNewPrivs" /proc/self/status; unshare -U true || echo refused; cat /proc/1/environ 2>&1; touch /x /usr/x 2>&1; ls /home 2>&1; exit 4';
     const asUser = process.geteuid?.() === 0 ? ['setpriv', '--reuid', String(USER), '--regid', String(USER), '--clear-groups'] : [];
-    const [command = '', ...args] = [...asUser, process.execPath, program, userDir, script];
-    const result = JSON.parse(execFileSync(command, args, { encoding: 'utf8' })) as Outcome & { stdout: string; description: string };
+    const result = JSON.parse(execFileSync('env', [...asUser, process.execPath, program, userDir, script], { encoding: 'utf8' })) as Outcome & { stdout: string; description: string };
     expect(result).toMatchObject({ reason: 'exit', exitCode: 4 });
     expect(result.description).toContain('task user mapped to the runner itself');
     expect(result.stdout).toMatch(/^65534\nCapBnd|^65534\nCapEff/);

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
+import { ensureBaseImage } from './base-image.ts';
 import { runCommand } from './command.ts';
 import type { Executor } from './executor.ts';
 import { makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
@@ -66,6 +67,17 @@ describe.runIf(there)('podman executor', () => {
     await waitFor('the task', run.text, (text) => text.includes('up'));
     await podman('rm', '--force', '--time=0', `cp-${spec.workId}-1`);
     expect((await run.running.done).reason).toMatch(/^(engine_error|exit)$/);
+  });
+
+  it('makes a base image from linked tools where there is no static busybox', async () => {
+    const image = await ensureBaseImage('podman', dataDir.path, false);
+    try {
+      const run = await runToEnd(executor, makeSpec(shell('seq 3 | wc -l; id -u; echo x >/tmp/x; cat /tmp/x; ls /lib | head -1'), { runnerId, image }));
+      expect(run).toMatchObject({ reason: 'exit', exitCode: 0, stderr: '' });
+      expect(run.stdout).toMatch(/^3\n65532\nx\n/);
+    } finally {
+      await podman('rmi', image);
+    }
   });
 
   it('uses the image that was asked for, and the default image otherwise', async () => {

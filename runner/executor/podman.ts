@@ -1,12 +1,11 @@
 /** podman: picks an OCI runtime that works here by really running a container with all walls up. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensureBaseImage } from './base-image.ts';
 import { complaint, findProgram, runCommand } from './command.ts';
 import { createEngineCgroups } from './engine-cgroup.ts';
 import { ENGINE_TIMEOUTS } from './engine-argv.ts';
 import { EngineExecutor } from './engine.ts';
-import { prepareLaunchFolder, prepareShell, probe } from './engine-setup.ts';
+import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
 import { parseProfile, tightenProfile } from './seccomp.ts';
 
@@ -31,10 +30,11 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
   const info = await readInfo(program);
   if (!info.host.security.seccompEnabled) throw new Error('podman was built without seccomp');
   const seccompPath = await writeProfile(info, options.dataDir);
-  const baseImage = await ensureBaseImage(program, options.dataDir);
+  const images = await chooseImage(program, options);
   const rootless = info.host.security.rootless;
-  const cgroups = !rootless && info.host.cgroupManager === 'cgroupfs' ? await createEngineCgroups() : undefined;
+  const cgroups = !rootless && info.host.cgroupManager === 'cgroupfs' ? await createEngineCgroups(options.runnerId) : undefined;
   const shellPath = await prepareShell(options.dataDir);
+  const processesPerUser = await taskProcessesMax();
   const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
 
   const failures: string[] = [];
@@ -45,14 +45,15 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
       runtime,
       seccompPath,
       timeouts: ENGINE_TIMEOUTS,
+      processesPerUser,
       ...(shellPath === undefined ? {} : { shellPath }),
       ...(cgroups === undefined ? {} : { cgroupParentOf: cgroups.parentOf }),
     };
     const description = `podman ${info.version.Version}, runtime ${runtime}, ${rootless ? 'rootless' : 'root'}, cgroup ${info.host.cgroupVersion}, tightened seccomp`;
     const create = (image: string) =>
       new EngineExecutor({ engine, cgroups, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });
-    const failure = await probe(create(baseImage), options.runnerId);
-    if (failure === undefined) return create(options.defaultImage ?? baseImage);
+    const failure = await probe(create(images.probe), options.runnerId);
+    if (failure === undefined) return create(images.runs);
     failures.push(`${runtime}: ${failure}`);
     options.log('container runtime does not work here', { engine: 'podman', runtime, reason: failure });
   }

@@ -5,4 +5,4 @@ import { makeSpec, runToEnd, shell } from './fixtures.ts';
 const [dataDir = '', script = ''] = process.argv.slice(2);
 const executor = await createNamespacesExecutor({ dataDir, runnerId: 'rnr_test', log: () => undefined });
 const outcome = await runToEnd(executor, makeSpec(shell(script), { limits: { timeoutSeconds: 5 } }));
-console.log(JSON.stringify({ description: executor.describe(), ...outcome }));
+process.stdout.write(`${JSON.stringify({ description: executor.describe(), ...outcome })}\n`);
