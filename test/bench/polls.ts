@@ -107,8 +107,7 @@ async function gateway(): Promise<number> {
     ...shared,
     PORT: String(port),
     HOST: '127.0.0.1',
-    DISPATCH_URLS: `http://127.0.0.1:${internalPort}`,
-    LIMIT_ENROLLS_PER_MINUTE: '10000000',
+    DISPATCH_URLS: `grpc://127.0.0.1:${internalPort}`,
   });
   const client = createJsonClient(`http://127.0.0.1:${port}`, 8);
   try {
@@ -125,7 +124,7 @@ async function gateway(): Promise<number> {
     const requests = runners.flatMap((runner) => Array.from({ length: POLLS_PER_RUNNER }, () => signedPoll(port, runner)));
     const parked = async () => {
       const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      const counts = [...metrics.matchAll(/^svc_gateway_parked_polls(?:\{[^}]*\})? (\d+)$/gm)].map((match) => Number(match[1]));
+      const counts = [...metrics.matchAll(/^svc_gateway_polls_parked(?:\{[^}]*\})? (\d+)$/gm)].map((match) => Number(match[1]));
       return counts.reduce((sum, count) => sum + count, 0) >= POLLS;
     };
     return await bytesPerPoll(program, port, requests, parked);

@@ -16,6 +16,10 @@ export interface Answer {
 export interface IndependentRunner {
   enroll(token: string, name: string): Promise<string>;
   call(action: string, body: unknown, tamper?: (headers: Record<string, string>) => void): Promise<Answer>;
+  /** Signed with the own key, in another runner's name. */
+  callAs(id: string, action: string, body: unknown): Promise<Answer>;
+  /** Calls in this name from now on, without having enrolled. */
+  actAs(id: string): void;
 }
 
 function jwkThumbprint(publicKey: KeyObject): string {
@@ -57,6 +61,14 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
     };
   }
 
+  async function post(id: string, action: string, body: unknown, tamper?: (headers: Record<string, string>) => void): Promise<Answer> {
+    const url = new URL(`/runners/${id}/${action}`, baseUrl);
+    const text = JSON.stringify(body);
+    const headers = signedHeaders(url, text);
+    tamper?.(headers);
+    return await answerOf(await fetch(url, { method: 'POST', headers, body: text }));
+  }
+
   return {
     async enroll(token, name) {
       const { x } = publicKey.export({ format: 'jwk' });
@@ -71,12 +83,10 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
       return runnerId;
     },
 
-    async call(action, body, tamper) {
-      const url = new URL(`/runners/${runnerId}/${action}`, baseUrl);
-      const text = JSON.stringify(body);
-      const headers = signedHeaders(url, text);
-      tamper?.(headers);
-      return await answerOf(await fetch(url, { method: 'POST', headers, body: text }));
+    call: (action, body, tamper) => post(runnerId, action, body, tamper),
+    callAs: (id, action, body) => post(id, action, body),
+    actAs: (id) => {
+      runnerId = id;
     },
   };
 }

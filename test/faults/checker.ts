@@ -244,7 +244,7 @@ function noStaleHeartbeat(facts: Facts): Violation[] {
         if (word !== 'ok') continue;
         const lease = (facts.leases.get(work) ?? []).find((row) => row.epoch === epoch);
         const holder = lease !== undefined && lease.runnerId === facts.runnerIds.get(runner);
-        const over = lease?.endedAt != null && lease.endedAt + times.toleranceMs < entry.sentWall;
+        const over = (lease?.endedAt ?? Number.POSITIVE_INFINITY) + times.toleranceMs < entry.sentWall;
         if (holder && !over) continue;
         const message = `${runner} was told to go on with epoch ${epoch}, which ${holder ? 'was over' : 'it does not hold'}`;
         found.push({

@@ -40,12 +40,12 @@ describe('startTcpProxy()', () => {
     const a = await backend('a');
     const b = await backend('b');
     const proxy = await proxyOver(a.port, b.port);
-    const names = new Set<unknown>();
+    const names = new Set<string>();
     for (let i = 0; i < 4; i += 1) {
-      names.add((await ask(proxy.url)).body['name']);
+      names.add(String((await ask(proxy.url)).body['name']));
       client.close(); // a new connection each time
     }
-    expect([...names].toSorted()).toEqual(['a', 'b']);
+    expect(names).toEqual(new Set(['a', 'b']));
     a.server.closeAllConnections();
     a.server.close();
     for (let i = 0; i < 3; i += 1) {

@@ -1,0 +1,83 @@
+/** One valid request for every public RPC, by RPC id. An RPC without one fails the matrix. */
+import type { World } from './world.ts';
+
+export interface ValidRequest {
+  /** Fields of the message by their JSON names; the matrix puts them into the path, the query and the body. */
+  readonly fields: (world: World) => Record<string, unknown>;
+  /** Status for the right caller; default: the RPC's success status. Some calls are right and still refused, with this code. */
+  readonly status?: number;
+  /** Which credential is the right one; default: by the RPC's declaration. */
+  readonly as?: 'session' | 'nobody';
+}
+
+const team = ({ teamId }: World) => ({ teamId });
+const runner = ({ teamId, runnerId }: World) => ({ teamId, runnerId });
+const environment = ({ environmentId }: World) => ({ environmentId });
+const nothing = () => ({});
+
+export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
+  'svc.account.v1.AccountService/ChangePassword': {
+    fields: () => ({ currentPassword: 'not the password', newPassword: 'a new long pass phrase' }),
+    status: 401,
+  },
+  'svc.account.v1.AccountService/Plan': { fields: nothing },
+  'svc.account.v1.AccountService/TotpConfirm': { fields: () => ({ code: '000000' }), status: 409 },
+  'svc.account.v1.AccountService/TotpDisable': { fields: nothing },
+  'svc.account.v1.AccountService/TotpEnroll': { fields: nothing },
+  'svc.account.v1.AccountService/TotpStatus': { fields: nothing },
+  'svc.account.v1.AccountService/UpdateUsername': { fields: () => ({ username: 'owner-renamed' }) },
+  'svc.account.v1.AccountService/Whoami': { fields: nothing },
+  'svc.apikeys.v1.ApiKeysService/Create': { fields: () => ({ name: 'made by the matrix', scopes: ['ci:read'] }) },
+  'svc.apikeys.v1.ApiKeysService/List': { fields: nothing },
+  'svc.apikeys.v1.ApiKeysService/Revoke': { fields: () => ({ apiKeyId: 'key_missing' }), status: 404 },
+  'svc.auth.v1.AuthService/Login': { fields: () => ({ email: 'owner@example.com', password: 'wrong' }), status: 401, as: 'nobody' },
+  'svc.auth.v1.AuthService/Logout': { fields: nothing },
+  'svc.environments.v1.EnvironmentsService/Create': { fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }) },
+  'svc.environments.v1.EnvironmentsService/Delete': { fields: environment },
+  'svc.environments.v1.EnvironmentsService/Get': { fields: environment },
+  'svc.environments.v1.EnvironmentsService/List': { fields: ({ projectId }) => ({ projectId }) },
+  'svc.environments.v1.EnvironmentsService/Update': { fields: (world) => ({ ...environment(world), branch: 'next' }) },
+  'svc.projects.v1.ProjectsService/Create': { fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }) },
+  'svc.projects.v1.ProjectsService/Delete': { fields: ({ projectId }) => ({ projectId }) },
+  'svc.projects.v1.ProjectsService/Get': { fields: ({ projectId }) => ({ idOrSlug: projectId }) },
+  'svc.projects.v1.ProjectsService/List': { fields: nothing },
+  'svc.regions.v1.RegionsService/List': { fields: nothing },
+  'svc.runners.v1.RunnersService/ClearDivergenceFlag': { fields: runner },
+  'svc.runners.v1.RunnersService/CreateEnrollToken': { fields: team },
+  'svc.runners.v1.RunnersService/Diagnose': { fields: team },
+  'svc.runners.v1.RunnersService/Get': { fields: runner },
+  'svc.runners.v1.RunnersService/List': { fields: team },
+  'svc.runners.v1.RunnersService/Pause': { fields: runner },
+  'svc.runners.v1.RunnersService/RequestDiagnostics': { fields: runner },
+  'svc.runners.v1.RunnersService/Resume': { fields: runner },
+  'svc.runners.v1.RunnersService/Revoke': { fields: runner },
+  'svc.sandboxruns.v1.SandboxRunsService/Cancel': { fields: ({ runId }) => ({ runId }) },
+  'svc.sandboxruns.v1.SandboxRunsService/Create': { fields: ({ teamId }) => ({ teamId, command: ['true'] }) },
+  'svc.sandboxruns.v1.SandboxRunsService/Get': { fields: ({ runId }) => ({ runId }) },
+  'svc.sandboxruns.v1.SandboxRunsService/List': { fields: team },
+  'svc.sandboxruns.v1.SandboxRunsService/StreamLogs': { fields: ({ runId }) => ({ runId, follow: false }) },
+  'svc.teams.v1.AdminTeamsService/SetRegion': { fields: ({ teamId, regionId }) => ({ teamId, regionId }) },
+  'svc.teams.v1.TeamsService/AcceptInvite': { fields: () => ({ token: 'inv_unknown' }), status: 404, as: 'session' },
+  'svc.teams.v1.TeamsService/Create': { fields: () => ({ name: 'made by the matrix' }) },
+  'svc.teams.v1.TeamsService/Delete': { fields: team },
+  'svc.teams.v1.TeamsService/Get': { fields: team },
+  'svc.teams.v1.TeamsService/InviteMember': { fields: ({ teamId }) => ({ teamId, email: 'guest@example.com' }) },
+  'svc.teams.v1.TeamsService/List': { fields: nothing },
+  'svc.teams.v1.TeamsService/ListInvites': { fields: team },
+  'svc.teams.v1.TeamsService/ListMembers': { fields: team },
+  'svc.teams.v1.TeamsService/RemoveMember': { fields: ({ teamId, memberId }) => ({ teamId, userId: memberId }) },
+  'svc.teams.v1.TeamsService/RevokeInvite': { fields: ({ teamId, inviteId }) => ({ teamId, inviteId }) },
+  'svc.teams.v1.TeamsService/Update': { fields: (world) => ({ ...team(world), description: 'seen by the matrix' }) },
+  'svc.teams.v1.TeamsService/UpdateMemberRole': { fields: ({ teamId, memberId }) => ({ teamId, userId: memberId, role: 'developer' }) },
+};
+
+/** The order in which the right callers act: what deletes comes last, deepest first. */
+export const LAST: readonly string[] = [
+  'svc.runners.v1.RunnersService/Revoke',
+  'svc.environments.v1.EnvironmentsService/Delete',
+  'svc.projects.v1.ProjectsService/Delete',
+  'svc.teams.v1.TeamsService/RevokeInvite',
+  'svc.teams.v1.TeamsService/RemoveMember',
+  'svc.teams.v1.TeamsService/Delete',
+  'svc.auth.v1.AuthService/Logout',
+];

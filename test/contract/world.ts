@@ -1,0 +1,99 @@
+/**
+ * The people, teams and rows that the contract matrix plays with: a team with an owner, a stranger with a team of its own, and one credential of
+ * every kind. Everything is made through the public API; only what time would do (an expired key) is done in SQL.
+ */
+import { createSvcSDK } from '@svc/sdk';
+import postgres from 'postgres';
+import type { Platform } from '../e2e/platform.ts';
+
+export interface World {
+  readonly teamId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly runId: string;
+  readonly runnerId: string;
+  readonly inviteId: string;
+  readonly regionId: string;
+  readonly memberId: string;
+  readonly userId: string;
+  /** Of the owner, with every scope. */
+  readonly key: string;
+  readonly session: string;
+  readonly staffKey: string;
+  readonly staffSession: string;
+  /** Of the owner, with no scope that matters here. */
+  readonly poorKey: string;
+  readonly expiredKey: string;
+  readonly revokedKey: string;
+  /** Of somebody who is in another team. */
+  readonly strangerKey: string;
+  readonly strangerSession: string;
+  readonly sql: postgres.Sql;
+}
+
+/** A new account by invitation, with a session and a team of its own. */
+async function newAccount(platform: Platform, teamId: string, name: string, password: string) {
+  const { token } = await platform.sdk.teams.inviteMember(teamId, `${name}@example.com`, 'developer');
+  const nobody = createSvcSDK({ baseUrl: platform.url });
+  await nobody.teams.acceptInvite(token, { username: name, password });
+  const { token: session, userId } = await nobody.auth.login(`${name}@example.com`, password);
+  return { session, userId, sdk: createSvcSDK({ baseUrl: platform.url, token: session }) };
+}
+
+export async function makeWorld(platform: Platform, databaseUrl: string): Promise<World> {
+  const sql = postgres(databaseUrl, { max: 2, onnotice: () => undefined });
+  const { bootstrap, staff } = platform;
+  const inviting = (await platform.sdk.teams.create('lobby')).id;
+  const owner = await newAccount(platform, inviting, 'owner', 'a long pass phrase');
+  const stranger = await newAccount(platform, inviting, 'stranger', 'another pass phrase');
+  const { userId: memberId } = await newAccount(platform, inviting, 'member', 'a third pass phrase');
+
+  const team = await owner.sdk.teams.create('matrix');
+  await stranger.sdk.teams.create('elsewhere');
+  const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
+  if (region === undefined) throw new Error('no customer-operated region');
+  const nobody = createSvcSDK({ baseUrl: platform.url });
+  const joining = await owner.sdk.teams.inviteMember(team.id, 'member@example.com', 'viewer');
+  const { token: memberSession } = await nobody.auth.login('member@example.com', 'a third pass phrase');
+  await createSvcSDK({ baseUrl: platform.url, token: memberSession }).teams.acceptInvite(joining.token);
+
+  const key = await owner.sdk.apiKeys.create('all');
+  const sdk = createSvcSDK({ baseUrl: platform.url, apiKey: key.secret });
+  const poor = await owner.sdk.apiKeys.create('poor', { scopes: ['ci:read'] });
+  const expired = await owner.sdk.apiKeys.create('expired');
+  const revoked = await owner.sdk.apiKeys.create('revoked');
+  await sql`update api_keys set expires_at = now() - interval '1 minute' where id = ${expired.apiKey.id}`;
+  await owner.sdk.apiKeys.revoke(revoked.apiKey.id);
+
+  const project = await sdk.projects.create({ name: 'matrix', teamId: team.id });
+  const environment = await sdk.environments.create(project.id, { name: 'production' });
+  const run = await sdk.sandboxRuns.create(team.id, { command: ['true'] });
+  const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
+  const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
+  const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
+  const runnerId = await createIndependentRunner(platform.url).enroll(enrollToken, 'matrix');
+  const strangerKey = await stranger.sdk.apiKeys.create('stranger');
+  const { token: staffSession } = await nobody.auth.login(bootstrap.staffEmail, bootstrap.staffPassword);
+
+  return {
+    teamId: team.id,
+    projectId: project.id,
+    environmentId: environment.id,
+    runId: run.id,
+    runnerId,
+    inviteId: invite.id,
+    regionId: region.id,
+    memberId,
+    userId: owner.userId,
+    key: key.secret,
+    session: owner.session,
+    staffKey: bootstrap.staffApiKey,
+    staffSession,
+    poorKey: poor.secret,
+    expiredKey: expired.secret,
+    revokedKey: revoked.secret,
+    strangerKey: strangerKey.secret,
+    strangerSession: stranger.session,
+    sql,
+  };
+}

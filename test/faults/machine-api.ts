@@ -1,0 +1,85 @@
+/**
+ * The machine protocol as a simulator speaks it: JSON, each attempt signed afresh. A call without an answer is told apart from a refused one, because the
+ * first may have had its effect.
+ */
+import { createNonce } from '@svc/proto/signature/keys.ts';
+import type { SigningKey } from '@svc/proto/signature/keys.ts';
+import { signRequest, targetOfUrl } from '@svc/proto/signature/sign.ts';
+import { createHttpClient } from './http-client.ts';
+import type { HttpAnswer } from './http-client.ts';
+
+/** No answer came, or one that says nothing about the effect (5xx, 429). */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+}
+
+export interface MachineApi {
+  /** 2xx and definite refusals; rejects with Unanswered otherwise. */
+  call(action: string, body: object, timeoutMs: number): Promise<HttpAnswer & { readonly sentMono: number; readonly sentWall: number }>;
+  close(): void;
+}
+
+const RETRYABLE_CODES = ['idempotency_in_progress', 'rate_limited', 'unavailable'];
+
+export function createMachineApi(baseUrl: string, runnerId: string, key: SigningKey): MachineApi {
+  const client = createHttpClient();
+  return {
+    call: async (action, body, timeoutMs) => {
+      const url = new URL(`/runners/${runnerId}/${action}`, baseUrl);
+      const text = JSON.stringify(body);
+      const contentType = 'application/json';
+      const signed = signRequest(
+        { method: 'POST', ...targetOfUrl(url), contentType, body: Buffer.from(text) },
+        { key, created: Math.floor(Date.now() / 1_000), nonce: createNonce() },
+      );
+      const sentMono = performanceNow();
+      const sentWall = Date.now();
+      const answer = await sendOnce(client, url, { 'content-type': contentType, ...signed }, text, timeoutMs);
+      return { ...answer, sentMono, sentWall };
+    },
+    close: () => client.close(),
+  };
+}
+
+async function sendOnce(
+  client: ReturnType<typeof createHttpClient>,
+  url: URL,
+  headers: Record<string, string>,
+  body: string,
+  timeoutMs: number,
+): Promise<HttpAnswer> {
+  let answer: HttpAnswer;
+  try {
+    answer = await client.call({ method: 'POST', url, headers, body, timeoutMs });
+  } catch (error) {
+    throw new Unanswered(`${url.pathname}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const vague = answer.status >= 500 || answer.status === 429 || RETRYABLE_CODES.includes(answer.code ?? '');
+  if (vague) throw new Unanswered(`${url.pathname} answered ${answer.status} ${answer.code ?? ''}`);
+  return answer;
+}
+
+/** Enrolls, again and again until it is answered: the same token and key get the same runner. */
+export async function enroll(baseUrl: string, token: string, name: string, key: SigningKey): Promise<string> {
+  const client = createHttpClient();
+  const body = JSON.stringify({ token, name, publicKey: key.publicKey, facts: { version: 'simulator', os: 'linux', arch: 'x64', isolation: 'container' } });
+  try {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const answer = await sendOnce(client, new URL('/runners/enroll', baseUrl), { 'content-type': 'application/json' }, body, 5_000);
+        const id = answer.body['runnerId'];
+        if (typeof id === 'string') return id;
+        throw new Error(`enrollment was refused: ${answer.status} ${JSON.stringify(answer.body)}`);
+      } catch (error) {
+        if (!(error instanceof Unanswered) || tries >= 40) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+    }
+  } finally {
+    client.close();
+  }
+}
+
+function performanceNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

@@ -1,0 +1,317 @@
+/**
+ * A runner in a process of its own that speaks the machine protocol and executes nothing but time, so that thousands of runs cost little. It journals
+ * what it does before it does it, keeps unanswered reports on disk, and obeys the rules of the protocol: work begins when the first heartbeat was
+ * answered `ok`, and ends when the control plane says so or when the lease could have ended, by its own clock.
+ *
+ * This process owns the leases in `held`; the heartbeat loop alone renews them. Now and then, by the seed, a run loses its network: it is left out of
+ * the heartbeats and its report is sent late, when the lease may have ended and the run may be somebody else's, or its own again.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { signingKeyFromPem, generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
+import type { SigningKey } from '@svc/proto/signature/keys.ts';
+import type { LeaseWord, RunnerEntry } from './entries.ts';
+import { openJournal, stamp } from './journal.ts';
+import { createMachineApi, enroll, Unanswered } from './machine-api.ts';
+import { randomOf } from './random.ts';
+
+export interface SimConfig {
+  readonly name: string;
+  readonly url: string;
+  readonly token: string;
+  readonly folder: string;
+  readonly seed: number;
+  readonly slots: number;
+  readonly pollWaitMs: number;
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+  /** Most runs take up to this long. */
+  readonly workMs: number;
+  /** Share of runs that outlive their first lease. */
+  readonly longShare: number;
+  /** Share of runs that lose their network when they have ended. */
+  readonly lateShare: number;
+  /** For how long they lose it, at least and at most. */
+  readonly lateMs: readonly [number, number];
+  /** Share of runs that end with an exit code. */
+  readonly failShare: number;
+  /** Share of runs that write output. */
+  readonly outputShare: number;
+}
+
+interface Held {
+  readonly work: string;
+  readonly epoch: number;
+  /** Monotonic; Infinity once the work is over and only its report is open. */
+  giveUpAt: number;
+  /** False while its network is lost. */
+  heard: boolean;
+  word: (word: LeaseWord | 'lease') => void;
+}
+
+interface OpenReport {
+  readonly work: string;
+  readonly epoch: number;
+  readonly reportId: string;
+  readonly exitCode: number;
+  readonly durationMs: number;
+}
+
+type Outcome = 'done' | 'killed';
+
+const config = JSON.parse(process.env['FAULT_SIM'] ?? '{}') as SimConfig;
+const bootId = randomUUID();
+const journal = openJournal<RunnerEntry>(join(config.folder, `${config.name}.jsonl`));
+const outbox = join(config.folder, `${config.name}-outbox`);
+/** The report is due; a lease is given up early enough that no clock can be late. */
+const marginMs = Math.min(1_000, config.leaseMs / 6);
+const held = new Map<string, Held>();
+const now = (): number => stamp().mono;
+const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+const keyOf = ({ work, epoch }: { readonly work: string; readonly epoch: number }): string => `${work} ${epoch}`;
+
+/** Written to one side and moved into place, so that a kill leaves the old file or the new one. */
+function writeWhole(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { flush: true });
+  renameSync(`${path}.new`, path);
+}
+
+async function identity(): Promise<{ readonly runnerId: string; readonly key: SigningKey }> {
+  const keyPath = join(config.folder, `${config.name}.pem`);
+  const idPath = join(config.folder, `${config.name}.id`);
+  if (!existsSync(keyPath)) writeWhole(keyPath, signingKeyToPem(generateSigningKey()));
+  const key = signingKeyFromPem(readFileSync(keyPath, 'utf8'));
+  if (!existsSync(idPath)) writeWhole(idPath, await enroll(config.url, config.token, config.name, key));
+  return { runnerId: readFileSync(idPath, 'utf8'), key };
+}
+
+const { runnerId, key } = await identity();
+const api = createMachineApi(config.url, runnerId, key);
+await journal.append({ event: 'boot', runnerId, bootId, pid: process.pid });
+mkdirSync(outbox, { recursive: true });
+
+async function fatal(message: string): Promise<never> {
+  await journal.append({ event: 'fatal', message });
+  process.stderr.write(`${config.name}: ${message}\n`);
+  process.exit(3);
+}
+
+/** The heartbeat: one at a time, at once when an offer came. */
+let beating = false;
+let beatAgain = false;
+let introduced = false;
+
+async function beat(): Promise<void> {
+  if (beating) {
+    beatAgain = true;
+    return;
+  }
+  beating = true;
+  beatAgain = false;
+  const asked = [...held.values()].filter(({ heard }) => heard);
+  const leases = asked.map(({ work, epoch }) => ({ id: work, epoch }));
+  const facts = introduced ? {} : { facts: { version: 'simulator', os: 'linux', arch: 'x64', isolation: 'container', executor: 'simulator' } };
+  try {
+    const answer = await api.call('heartbeat', { bootId, leases, ...facts }, 1_500);
+    if (answer.status !== 200) await fatal(`heartbeat answered ${answer.status} ${answer.code}`);
+    introduced = true;
+    await hear(answer.body, answer.sentMono, answer.sentWall);
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+    await pause(50);
+  } finally {
+    beating = false;
+  }
+  if (beatAgain) await beat();
+}
+
+async function hear(body: Record<string, unknown>, sentMono: number, sentWall: number): Promise<void> {
+  const statuses = (body['leases'] ?? []) as Array<{ id: string; epoch: number; state: LeaseWord; leaseMs?: number }>;
+  if (statuses.length === 0) return;
+  const leases = statuses.map(({ id, epoch, state }) => ({ work: id, epoch, word: state }));
+  await journal.append({ event: 'heartbeat', sentWall, leases });
+  for (const { id, epoch, state, leaseMs } of statuses) {
+    const lease = held.get(keyOf({ work: id, epoch }));
+    if (lease === undefined) continue;
+    // Not longer than the server's word, counted from before it was asked.
+    if (state === 'ok' && lease.giveUpAt !== Number.POSITIVE_INFINITY) lease.giveUpAt = sentMono + (leaseMs ?? config.leaseMs) - marginMs;
+    lease.word(state);
+  }
+}
+
+async function heartbeatLoop(): Promise<never> {
+  for (;;) {
+    await beat();
+    await pause(config.heartbeatMs);
+  }
+}
+
+/** Leases that could have ended are given up, whatever the heartbeat is doing. */
+function giveUpLoop(): void {
+  const atMs = now();
+  for (const lease of [...held.values()]) if (lease.giveUpAt <= atMs) lease.word('lease');
+}
+
+interface Offer {
+  readonly id: string;
+  readonly epoch: number;
+  readonly leaseMs: number;
+  readonly attempt: number;
+}
+
+/** One poll id until it was answered or its offer would have run out. */
+async function poll(): Promise<{ readonly offer: Offer | undefined; readonly pollId: string }> {
+  const pollId = randomUUID();
+  const until = now() + config.pollWaitMs + config.leaseMs;
+  while (now() < until) {
+    try {
+      const leases = [...held.values()].map(({ work, epoch }) => ({ id: work, epoch }));
+      const body = { bootId, pollId, waitMs: config.pollWaitMs, slots: 1, leases };
+      const answer = await api.call('poll', body, config.pollWaitMs + 1_500);
+      if (answer.status !== 200) await fatal(`poll answered ${answer.status} ${answer.code}`);
+      return { offer: answer.body['run'] as Offer | undefined, pollId };
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      await pause(50 + 100 * Math.random());
+    }
+  }
+  return { offer: undefined, pollId };
+}
+
+async function slot(): Promise<never> {
+  for (;;) {
+    const { offer, pollId } = await poll();
+    if (offer !== undefined) await take(offer, pollId);
+  }
+}
+
+async function take(offer: Offer, pollId: string): Promise<void> {
+  const work = offer.id;
+  const { epoch } = offer;
+  if (held.has(keyOf({ work, epoch }))) return; // The answer to an earlier call of the same poll.
+  const random = randomOf('work', config.seed, work, epoch);
+  const words: Array<LeaseWord | 'lease'> = [];
+  let wake = (): void => undefined;
+  const lease: Held = {
+    work,
+    epoch,
+    giveUpAt: now() + offer.leaseMs,
+    heard: true,
+    word: (word) => {
+      words.push(word);
+      wake();
+    },
+  };
+  /** The first word that ends it, or undefined after `ms`. `ok` ends the wait for the acceptance only. */
+  const wordWithin = async (ms: number, okCounts: boolean): Promise<LeaseWord | 'lease' | undefined> => {
+    const until = now() + ms;
+    for (;;) {
+      const word = words.shift();
+      if (word !== undefined && (okCounts || word !== 'ok')) return word;
+      if (word !== undefined) continue;
+      const left = until - now();
+      if (left <= 0) return undefined;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(left, 2 ** 30));
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  };
+  held.set(keyOf(lease), lease);
+  await journal.append({ event: 'offered', work, epoch, pollId, attempt: offer.attempt });
+  void beat();
+  const first = await wordWithin(Number.POSITIVE_INFINITY, true);
+  if (first !== 'ok') return void held.delete(keyOf(lease));
+  await journal.append({ event: 'accepted', work, epoch });
+  await journal.append({ event: 'start', work, epoch });
+  const startedAt = now();
+  const long = random.chance(config.longShare);
+  const workMs = long ? config.leaseMs * (1 + 0.5 * random.next()) : 1 + config.workMs * random.next() ** 2;
+  const word = await wordWithin(workMs, false);
+  if (word !== undefined) {
+    // What is told to stop has stopped; what was cancelled would be reported, but nothing is cancelled here.
+    await journal.append({ event: 'kill', work, epoch, why: word === 'ok' ? 'shutdown' : word });
+    held.delete(keyOf(lease));
+    return;
+  }
+  lease.giveUpAt = Number.POSITIVE_INFINITY;
+  const exitCode = random.chance(config.failShare) ? random.whole(1, 255) : 0;
+  await journal.append({ event: 'stop', work, epoch, exitCode });
+  const report: OpenReport = { work, epoch, reportId: randomUUID(), exitCode, durationMs: Math.round(now() - startedAt) };
+  writeWhole(join(outbox, `${work}-${epoch}.json`), JSON.stringify(report));
+  const late = random.chance(config.lateShare);
+  if (late) lease.heard = false;
+  const [minMs, maxMs] = config.lateMs;
+  void finish(report, late ? minMs + (maxMs - minMs) * random.next() : 0, random.chance(config.outputShare));
+}
+
+/** Reports until there is a definite answer. Does not reject. */
+async function finish(report: OpenReport, lateMs: number, output: boolean): Promise<void> {
+  const { work, epoch, reportId, exitCode, durationMs } = report;
+  const endedAt = now();
+  if (lateMs > 0) await pause(lateMs);
+  if (output) await sendOutput(report);
+  for (let tries = 0; ; tries += 1) {
+    await journal.append({ event: 'report-sent', work, epoch, reportId, exitCode });
+    const answer = await reportOnce({ id: work, epoch, reportId, reason: 'exit', exitCode, durationMs, waitedMs: Math.round(now() - endedAt) });
+    await journal.append({ event: 'report-answer', work, epoch, reportId, answer });
+    if (answer !== 'unanswered') break;
+    await pause(Math.min(1_000, 50 * 2 ** tries) * (0.5 + Math.random() / 2));
+  }
+  unlinkSync(join(outbox, `${work}-${epoch}.json`));
+  held.delete(keyOf(report));
+}
+
+async function reportOnce(body: object): Promise<string> {
+  try {
+    const answer = await api.call('report', body, 2_500);
+    if (answer.status !== 200) return answer.code ?? `status_${answer.status}`;
+    if (answer.body['accepted'] !== true) return 'not_accepted';
+    return answer.body['repeated'] === true ? 'repeated' : 'accepted';
+  } catch (error) {
+    if (error instanceof Unanswered) return 'unanswered';
+    throw error;
+  }
+}
+
+/** Two appends and the end; journalled only when the server said that all of it is stored. */
+async function sendOutput({ work, epoch }: OpenReport): Promise<void> {
+  const pieces = [Buffer.from(`output of ${work}\n`), Buffer.from(`under epoch ${epoch}\n`)];
+  const whole = Buffer.concat(pieces);
+  const sha256 = createHash('sha256').update(whole).digest('hex');
+  let offset = 0;
+  for (const [i, piece] of pieces.entries()) {
+    const end = i === pieces.length - 1 ? { end: { bytes: whole.length, sha256 } } : {};
+    const body = { id: work, epoch, offset, chunks: [{ stream: 'stdout', data: piece.toString('base64') }], ...end };
+    try {
+      const answer = await api.call('logs', body, 2_500);
+      if (answer.status !== 200) return;
+      if (answer.body['complete'] === true) await journal.append({ event: 'logs', work, epoch, bytes: whole.length, sha256 });
+    } catch (error) {
+      // Output is not what these runs are about: what is not acknowledged is not looked at.
+      if (error instanceof Unanswered) return;
+      throw error;
+    }
+    offset += piece.length;
+  }
+}
+
+/** What an earlier process left behind. Its leases are kept alive until the report is answered, as a real daemon does. */
+function resumeReports(): void {
+  for (const file of readdirSync(outbox).filter((name) => name.endsWith('.json'))) {
+    const report = JSON.parse(readFileSync(join(outbox, file), 'utf8')) as OpenReport;
+    const lease: Held = { work: report.work, epoch: report.epoch, giveUpAt: Number.POSITIVE_INFINITY, heard: true, word: () => undefined };
+    held.set(keyOf(lease), lease);
+    void finish(report, 0, false);
+  }
+}
+
+process.on('SIGTERM', () => process.exit(0));
+resumeReports();
+setInterval(giveUpLoop, 20);
+process.stdout.write('ready\n');
+await Promise.all([heartbeatLoop(), ...Array.from({ length: config.slots }, async () => await slot())]);
