@@ -1,0 +1,53 @@
+/**
+ * Time, in the two kinds that must never be mixed: the monotonic clock for leases and durations, the wall clock for signatures
+ * and for people. Both are the same for the main thread and the heartbeat thread (`performance.now()` is not: each thread has its own zero).
+ */
+
+/** Milliseconds on the machine's monotonic clock, with fractions. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}
+
+/** Milliseconds since 1970 on this machine's own clock, right or wrong. */
+export function wallMs(): number {
+  return Date.now();
+}
+
+/**
+ * What to add to the wall clock to get the server's, in milliseconds. One number for the whole process: the two threads share it,
+ * so that a skew that one of them learned does not cost the other a refused request.
+ */
+export interface ClockOffset {
+  get(): number;
+  set(offsetMs: number): void;
+  readonly shared: SharedArrayBuffer;
+}
+
+/** Beyond what fits in 32 bits (24 days) the offset is clipped; such a reply is not believed anyway (proto/signature/skew.ts). */
+const OFFSET_MS_MAX = 2 ** 31 - 1;
+
+export function createClockOffset(shared = new SharedArrayBuffer(4)): ClockOffset {
+  const cell = new Int32Array(shared);
+  return {
+    get: () => Atomics.load(cell, 0),
+    set(offsetMs) {
+      Atomics.store(cell, 0, Math.max(-OFFSET_MS_MAX, Math.min(OFFSET_MS_MAX, Math.round(offsetMs))));
+    },
+    shared,
+  };
+}
+
+/** Resolves after `ms`, or at once when the signal is aborted. Never rejects: callers look at the signal. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,62 @@
+/** `svc-runner run`: the daemon in the foreground, for a service manager or a terminal. */
+import type { CommandIo } from '../command-io.ts';
+import { startDaemon } from '../daemon.ts';
+import { detectExecutor, type Executor } from '../executor/executor.ts';
+import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
+import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
+import { createLog, type Log } from '../log.ts';
+import { RUN_FLAGS, runSettings, type RunSettings } from '../settings.ts';
+import { ownSecrets } from '../secrets.ts';
+
+const FLAGS: readonly FlagSpec[] = [...RUN_FLAGS, { name: 'help', help: 'this text' }];
+
+const HELP = `Usage: svc-runner run [flags]
+
+Takes work until it is stopped. SIGTERM or Ctrl-C drains: no new work, running work is finished. A second one cancels what runs; it goes back to
+the queue. Results that could not be delivered wait in the data folder for the next start.
+
+${flagsHelp(FLAGS)}
+
+A flag wins over its environment variable, that over the same setting in <data-dir>/config.json (slots, executor, defaultImage, caFile, drainTimeout,
+minFreeMb, logLevel), that over the default. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured.
+Exit codes: 0 drained, 1 failed, 2 wrong command line, 5 revoked, 6 another process took this runner over.
+`;
+
+/** How the daemon gets its executor; a test brings its own. */
+export type OpenExecutor = (settings: RunSettings, context: { dataDir: string; runnerId: string; log: Log }) => Promise<Executor>;
+
+export async function run(io: CommandIo): Promise<number> {
+  return await runWith(io, openDetected);
+}
+
+export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promise<number> {
+  const flags = parseFlags(FLAGS, io.args, io.env);
+  if (flags.on('help')) {
+    io.print(HELP);
+    return 0;
+  }
+  const { dataDir } = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
+  const config = requireConfig(dataPaths(dataDir));
+  const settings = runSettings(flags, config);
+  const log = createLog({ level: settings.logLevel, human: process.stderr.isTTY, write: io.note });
+  const daemon = await startDaemon({
+    dataDir,
+    config,
+    settings,
+    openExecutor: async () => await openExecutor(settings, { dataDir, runnerId: config.runnerId, log }),
+    secrets: ownSecrets(io.env),
+    log,
+    env: io.env,
+  });
+  io.onStopSignal(() => daemon.onSignal());
+  return await daemon.done;
+}
+
+const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) =>
+  await detectExecutor({
+    ...(settings.executor === undefined ? {} : { wanted: settings.executor }),
+    ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
+    dataDir,
+    runnerId,
+    log: (message, fields) => log.info({ ...fields }, message),
+  });

@@ -1,0 +1,52 @@
+/** `svc-runner status`: reads what the daemon wrote; asks nobody over the network. Exit code 1 when no daemon runs here. */
+import type { CommandIo } from '../command-io.ts';
+import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
+import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
+import { lockHolder } from '../lock.ts';
+import { DATA_DIR_FLAG } from '../settings.ts';
+import { readState, type DaemonState } from '../state-file.ts';
+
+const FLAGS: readonly FlagSpec[] = [DATA_DIR_FLAG, { name: 'json', help: 'as JSON' }, { name: 'help', help: 'this text' }];
+
+const HELP = `Usage: svc-runner status [flags]
+
+What the daemon on this machine is doing, from its state file (rewritten every 5 s). Exit code 1 when none runs.
+
+${flagsHelp(FLAGS)}
+`;
+
+export async function status(io: CommandIo): Promise<number> {
+  const flags = parseFlags(FLAGS, io.args, io.env);
+  if (flags.on('help')) {
+    io.print(HELP);
+    return 0;
+  }
+  const paths = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
+  const config = requireConfig(paths);
+  const holder = await lockHolder(paths.dataDir);
+  const state = readState(paths.state);
+  const running = holder !== undefined && state?.pid === holder.pid;
+  if (flags.on('json')) io.print(`${JSON.stringify({ running, runnerId: config.runnerId, ...(state === undefined ? {} : { state }) })}\n`);
+  else if (running) io.print(describe(state));
+  else io.print(`${config.runnerId} (${config.name}): not running${state === undefined ? '' : `, last seen ${state.writtenAt}`}${leftovers(state)}\n`);
+  return running ? 0 : 1;
+}
+
+function leftovers(state: DaemonState | undefined): string {
+  return state === undefined || state.outbox === 0 ? '' : `; ${state.outbox} results wait to be delivered at the next start`;
+}
+
+function describe(state: DaemonState): string {
+  const flags = [state.draining ? 'draining' : '', state.paused ? 'paused by the team' : '', state.flagged ? 'flagged, takes no work' : ''].filter((word) => word !== '');
+  const lines = [
+    ['runner', `${state.runnerId} at ${state.baseUrl}, version ${state.version}, pid ${state.pid}, up since ${state.startedAt}`],
+    ['state', flags.length === 0 ? 'running' : flags.join(', ')],
+    ['contact', state.lastContactAt === undefined ? 'none yet; see: svc-runner doctor' : `last heartbeat answered ${state.lastContactAt}`],
+    ['clock', Math.abs(state.clockOffsetMs) < 1000 ? 'fine' : `off by ${state.clockOffsetMs} ms, corrected when signing`],
+    ['slots', `${state.slots.total - state.slots.free} of ${state.slots.total} in use, executor ${state.executor}`],
+    ...state.notReady.map((reason) => ['not ready', reason]),
+    ...state.runs.map((run) => ['run', `${run.id} epoch ${run.epoch}, ${run.phase} since ${run.since}`]),
+    ['backlog', `${state.outbox} results, ${state.spoolBytes} bytes of output`],
+  ];
+  return lines.map(([name, text]) => `${(name ?? '').padEnd(10)}${text}\n`).join('');
+}

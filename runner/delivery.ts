@@ -1,0 +1,146 @@
+/**
+ * What is left to do when a task has ended: its last output, then its result, then the end of the lease, in this order, because the control plane
+ * may close the books on a run with its report.
+ *
+ *   in the outbox → output delivered → report answered → journal `reported` | `dropped` → files deleted, lease released
+ *
+ * Each delivery repeats until it has a definite answer, however long that takes. When the process ends first, the outbox holds it for the next one.
+ */
+import type { Api } from './api.ts';
+import { monotonicMs, pause } from './clock.ts';
+import { errorText } from './durable-file.ts';
+import type { Journal } from './journal.ts';
+import type { Lease } from './lease.ts';
+import type { Log } from './log.ts';
+import type { LogsOutcome } from './log-sender.ts';
+import type { Spool } from './log-spool.ts';
+import { type Outbox, type OutboxEntry, waitedMs } from './outbox.ts';
+import { CallError } from './retryable.ts';
+import { createSlots } from './slots.ts';
+
+/** After a long outage a full outbox must not come down on the control plane all at once. */
+const DELIVERIES_AT_ONCE = 8;
+const MESSAGE_LENGTH_MAX = 2_000;
+
+export interface DeliveryItem {
+  entry: OutboxEntry;
+  spool: Spool;
+  lease: Lease;
+  /** How the sending of the output ended. */
+  logs: Promise<LogsOutcome>;
+}
+
+export interface DeliveryOptions {
+  api: Pick<Api, 'callUntilAnswered'>;
+  outbox: Outbox;
+  journal: Journal;
+  machineBoot: string;
+  /** Aborted when the process has no more time: what is not delivered stays in the outbox. */
+  signal: AbortSignal;
+  onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
+  log: Log;
+}
+
+export interface Deliveries {
+  /** Never rejects; resolves when the item is delivered, dropped or left for the next process. */
+  deliver(item: DeliveryItem): Promise<void>;
+  readonly pending: number;
+  /** Resolves when nothing is pending, or after `ms`. */
+  settle(ms: number): Promise<void>;
+}
+
+export function createDeliveries(options: DeliveryOptions): Deliveries {
+  const turns = createSlots(DELIVERIES_AT_ONCE);
+  const pending = new Set<Promise<void>>();
+  return {
+    async deliver(item) {
+      const delivery = deliverOne(options, turns, item).catch((error: unknown) => {
+        options.log.error({ id: item.entry.report.id, problem: errorText(error) }, 'a result could not be handled, it stays in the outbox');
+      });
+      pending.add(delivery);
+      await delivery;
+      pending.delete(delivery);
+    },
+    get pending() {
+      return pending.size;
+    },
+    async settle(ms) {
+      const deadline = monotonicMs() + ms;
+      while (pending.size > 0 && monotonicMs() < deadline) {
+        const patience = new AbortController();
+        await Promise.race([Promise.all(pending), pause(deadline - monotonicMs(), patience.signal)]);
+        patience.abort();
+      }
+    },
+  };
+}
+
+async function deliverOne(options: DeliveryOptions, turns: ReturnType<typeof createSlots>, item: DeliveryItem): Promise<void> {
+  const outcome = await item.logs;
+  if (outcome === 'stopped') return await leave(item);
+  if (!(await turns.take(options.signal))) return await leave(item);
+  try {
+    const dropped = outcome === 'superseded' || item.lease.word === 'superseded' ? 'superseded' : await report(options, item, outcome);
+    if (dropped === 'left') return await leave(item);
+    await close(options, item, dropped);
+  } finally {
+    turns.release();
+  }
+}
+
+/** Undefined: accepted, now or by an earlier call. `left`: no definite answer. Otherwise the code with which it was refused. */
+async function report(options: DeliveryOptions, item: DeliveryItem, logs: LogsOutcome): Promise<string | undefined> {
+  const { entry } = item;
+  const { id, epoch } = entry.report;
+  const told = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
+  const superseded = new AbortController();
+  item.lease.listen((word) => {
+    if (word === 'superseded') superseded.abort();
+  });
+  try {
+    const { value } = await options.api.callUntilAnswered(
+      'report',
+      () => ({ ...entry.report, ...told, waitedMs: waitedMs(entry, options.machineBoot) }),
+      {
+        signal: AbortSignal.any([options.signal, superseded.signal]),
+        onFailure(failure, failures) {
+          if (failures === 1) options.log.warn({ id, problem: failure.message }, 'the result cannot be delivered, trying again');
+        },
+      },
+    );
+    options.log.info({ id, epoch, reason: entry.report.reason, accepted: value.accepted === true }, 'result delivered');
+    return value.accepted === true ? undefined : 'not_accepted';
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    const { verdict, code, message } = error.failure;
+    // It ended over there, by this very report whose answer was lost, or without us.
+    if (superseded.signal.aborted) return 'superseded';
+    if (verdict === 'refused') {
+      options.log.warn({ id, epoch, problem: message }, 'the result was refused');
+      return code;
+    }
+    if (verdict === 'revoked' || verdict === 'boot_superseded') options.onFatal(verdict, message);
+    return 'left';
+  }
+}
+
+/** Journal first: when the process dies in between, the next one finds the outbox file of a closed grant and deletes it. */
+async function close(options: DeliveryOptions, item: DeliveryItem, dropped: string | undefined): Promise<void> {
+  const { report: sent } = item.entry;
+  await options.journal
+    .record(dropped === undefined ? 'reported' : 'dropped', sent, dropped === undefined ? { reportId: sent.reportId } : { reason: dropped })
+    .catch((error: unknown) => options.log.error({ id: sent.id, problem: errorText(error) }, 'the journal cannot be written'));
+  await options.outbox.remove(sent);
+  await item.spool.remove();
+  item.lease.release();
+}
+
+/** The files stay for the next process; the lease stays named until this one ends. */
+async function leave(item: DeliveryItem): Promise<void> {
+  await item.spool.close();
+}
+
+function withNote(message: string | undefined): string {
+  const note = 'the output is incomplete: the control plane refused a part of it';
+  return (message === undefined ? note : `${message}; ${note}`).slice(0, MESSAGE_LENGTH_MAX);
+}

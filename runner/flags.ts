@@ -1,0 +1,86 @@
+/** Strict command-line flags: an unknown one, a missing value or a stray word is an error that says what was meant. */
+
+export interface FlagSpec {
+  /** Long name without dashes. */
+  readonly name: string;
+  /** What its value is called in help; absent for a switch. */
+  readonly value?: string;
+  /** May be given several times. */
+  readonly repeated?: boolean;
+  readonly help: string;
+  /** Environment variable that is read when the flag is absent. */
+  readonly env?: string;
+}
+
+export interface Flags {
+  /** The flag's value, else that of its environment variable. */
+  text(name: string): string | undefined;
+  list(name: string): readonly string[];
+  on(name: string): boolean;
+}
+
+/** The command line itself is wrong: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export function parseFlags(specs: readonly FlagSpec[], args: readonly string[], env: NodeJS.ProcessEnv): Flags {
+  const values = new Map<string, string[]>();
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at] ?? '';
+    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    if (name === undefined) throw new UsageError(`unexpected argument ${JSON.stringify(word)}; all options are flags like --name value`);
+    const spec = specs.find((known) => known.name === name);
+    if (spec === undefined) throw new UsageError(`unknown flag --${name}${suggestion(name, specs.map((known) => known.name), '--')}`);
+    if (spec.value === undefined) {
+      if (inline !== undefined) throw new UsageError(`--${name} is a switch and takes no value`);
+      values.set(name, ['true']);
+      continue;
+    }
+    const value = inline ?? args[(at += 1)];
+    if (value === undefined || (inline === undefined && value.startsWith('--'))) throw new UsageError(`--${name} needs a value: --${name} <${spec.value}>`);
+    const earlier = values.get(name);
+    if (earlier !== undefined && spec.repeated !== true) throw new UsageError(`--${name} is given twice`);
+    values.set(name, [...(earlier ?? []), value]);
+  }
+  const fromEnv = (name: string): string | undefined => {
+    const variable = specs.find((spec) => spec.name === name)?.env;
+    return variable === undefined ? undefined : env[variable] || undefined;
+  };
+  return {
+    text: (name) => values.get(name)?.[0] ?? fromEnv(name),
+    list: (name) => values.get(name) ?? fromEnv(name)?.split(',') ?? [],
+    on: (name) => values.has(name) || ['1', 'true', 'yes'].includes(fromEnv(name) ?? ''),
+  };
+}
+
+/** `; did you mean --slots?` for the nearest name, if any is near. */
+export function suggestion(word: string, known: readonly string[], prefix = ''): string {
+  const near = known
+    .map((name) => ({ name, distance: name.startsWith(word) || word.startsWith(name) ? 1 : editDistance(word, name) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  return near !== undefined && near.distance <= Math.max(1, Math.floor(near.name.length / 3)) ? `; did you mean ${prefix}${near.name}?` : '';
+}
+
+/** Levenshtein, for words of a few letters. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+export function flagsHelp(specs: readonly FlagSpec[]): string {
+  const rows = specs.map((spec) => {
+    const left = `--${spec.name}${spec.value === undefined ? '' : ` <${spec.value}>`}`;
+    return [left, `${spec.help}${spec.env === undefined ? '' : ` [env ${spec.env}]`}`] as const;
+  });
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`).join('\n');
+}

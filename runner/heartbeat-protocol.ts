@@ -1,0 +1,39 @@
+/** What the main thread and the heartbeat thread tell each other. */
+import type { Intervals } from './intervals.ts';
+import type { LogLevel } from './log.ts';
+import type { WireDiagnostics, WireDirectives, WireFacts, WireIntervals, WireLeaseState } from './wire.ts';
+import type { WorkRef } from './work-ref.ts';
+
+/** What the heartbeat thread is started with. It reads the key file itself: key objects and secrets do not travel. */
+export interface HeartbeatSetup {
+  baseUrl: string;
+  runnerId: string;
+  keyPath: string;
+  caFile?: string;
+  bootId: string;
+  facts: WireFacts;
+  labels: Readonly<Record<string, string>>;
+  intervals: WireIntervals;
+  offset: SharedArrayBuffer;
+}
+
+export type ToHeartbeat =
+  | { type: 'hold'; ref: WorkRef; leaseMs?: number }
+  | { type: 'renewed'; ref: WorkRef; sentMonotonicMs: number }
+  | { type: 'finished'; ref: WorkRef }
+  | { type: 'release'; ref: WorkRef }
+  | { type: 'diagnostics'; diagnostics: WireDiagnostics }
+  | { type: 'draining' }
+  /** The main thread lives. */
+  | { type: 'tick' }
+  | { type: 'stop' };
+
+/** `lost`: the lease ran out without word from the control plane. */
+export type LeaseWord = WireLeaseState | 'lost';
+
+export type FromHeartbeat =
+  | { type: 'word'; ref: WorkRef; word: LeaseWord }
+  | { type: 'contact'; atMs: number; directives: WireDirectives; intervals: Intervals }
+  | { type: 'log'; level: Exclude<LogLevel, 'silent'>; fields: Record<string, unknown>; message: string }
+  | { type: 'fatal'; verdict: 'revoked' | 'boot_superseded'; message: string }
+  | { type: 'stopped' };

@@ -1,0 +1,63 @@
+/**
+ * The leases that this process holds, and when each must be let go: pure state of the heartbeat thread, without timers or calls.
+ *
+ * A lease counts from the moment when the request that renewed it was sent, on the monotonic clock, so it never outlives the control plane's. It is given
+ * up a margin before its end, so that the task is dead before anybody else may start it: 5 s, or a sixth of a lease shorter than 30 s.
+ * An offer counts from its arrival: its poll was sent long before, and the heartbeat that accepts it is checked over there.
+ */
+import { refKey, type WorkRef } from './work-ref.ts';
+
+export const LEASE_MARGIN_MS = 5_000;
+
+export function leaseMarginMs(leaseMs: number): number {
+  return Math.min(LEASE_MARGIN_MS, leaseMs / 6);
+}
+
+export interface HeldLease extends WorkRef {
+  /** When to give up. Infinity: the work has ended, only its report is outstanding; nothing is left to be killed. */
+  giveUpAtMs: number;
+}
+
+export interface LeaseBook {
+  /** A fresh offer, or (leaseMs undefined) finished work whose report is outstanding. */
+  hold(ref: WorkRef, leaseMs: number | undefined, nowMs: number): void;
+  /** Later ends only: an answer that was overtaken changes nothing. */
+  renew(ref: WorkRef, sentAtMs: number, leaseMs: number): void;
+  /** The task is dead; the lease is kept alive for the report. */
+  finish(ref: WorkRef): void;
+  release(ref: WorkRef): void;
+  holds(ref: WorkRef): boolean;
+  refs(): WorkRef[];
+  /** Removes and returns what must be let go now. */
+  takeLost(nowMs: number): WorkRef[];
+  /** Infinity for none. */
+  nextGiveUpAtMs(): number;
+}
+
+export function createLeaseBook(): LeaseBook {
+  const leases = new Map<string, HeldLease>();
+  return {
+    hold(ref, leaseMs, nowMs) {
+      const giveUpAtMs = leaseMs === undefined ? Number.POSITIVE_INFINITY : nowMs + leaseMs;
+      leases.set(refKey(ref), { id: ref.id, epoch: ref.epoch, giveUpAtMs });
+    },
+    renew(ref, sentAtMs, leaseMs) {
+      const lease = leases.get(refKey(ref));
+      if (lease === undefined || leaseMs <= 0) return;
+      lease.giveUpAtMs = Math.max(lease.giveUpAtMs, sentAtMs + leaseMs - leaseMarginMs(leaseMs));
+    },
+    finish(ref) {
+      const lease = leases.get(refKey(ref));
+      if (lease !== undefined) lease.giveUpAtMs = Number.POSITIVE_INFINITY;
+    },
+    release: (ref) => void leases.delete(refKey(ref)),
+    holds: (ref) => leases.has(refKey(ref)),
+    refs: () => [...leases.values()].map(({ id, epoch }) => ({ id, epoch })),
+    takeLost(nowMs) {
+      const lost = [...leases.values()].filter((lease) => lease.giveUpAtMs <= nowMs);
+      for (const lease of lost) leases.delete(refKey(lease));
+      return lost.map(({ id, epoch }) => ({ id, epoch }));
+    },
+    nextGiveUpAtMs: () => Math.min(Number.POSITIVE_INFINITY, ...[...leases.values()].map((lease) => lease.giveUpAtMs)),
+  };
+}

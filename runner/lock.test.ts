@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { acquireLock, lockHolder, LockedError } from './lock.ts';
+import { tempDir } from './testing/temp-dir.ts';
+
+describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps it', () => {
+  it('refuses a second daemon and names the first', async () => {
+    const dir = tempDir();
+    const lock = await acquireLock(dir, 'one');
+    await expect(acquireLock(dir, 'two')).rejects.toThrow(new RegExp(`pid ${process.pid}`));
+    expect((await lockHolder(dir))?.pid).toBe(process.pid);
+    await lock.release();
+    expect(existsSync(join(dir, 'lock'))).toBe(false);
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('takes over from a process that is gone', async () => {
+    const dir = tempDir();
+    const child = spawn('true');
+    await once(child, 'exit');
+    const lock = await acquireLock(dir, 'one');
+    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+    await lock.release();
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, pid: child.pid, token: 'dead' }));
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('takes over when the process id was given to another process', async () => {
+    const dir = tempDir();
+    const lock = await acquireLock(dir, 'one');
+    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+    await lock.release();
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, startTime: '1', token: 'dead' }));
+    expect(await lockHolder(dir)).toBeUndefined();
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('believes a holder in another container as long as it touches its file', async () => {
+    const dir = tempDir();
+    const path = join(dir, 'lock');
+    writeFileSync(path, JSON.stringify({ pid: 7, space: 'elsewhere', token: 'there' }));
+    await expect(acquireLock(dir, 'two')).rejects.toThrow(LockedError);
+    utimesSync(path, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000));
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('lets exactly one of many win a stale lock', async () => {
+    const dir = tempDir();
+    writeFileSync(join(dir, 'lock'), 'garbage');
+    const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map(async (token) => await acquireLock(dir, token)));
+    const locks = results.filter((result) => result.status === 'fulfilled');
+    expect(locks).toHaveLength(1);
+  });
+});

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { BATCH_BYTES_MAX, openSpool, spoolPath, type Spool, type SpoolChunk } from './log-spool.ts';
+import { tempDir } from './testing/temp-dir.ts';
+
+const ref = { id: 'run_1', epoch: 3 };
+
+async function readAll(spool: Spool): Promise<SpoolChunk[]> {
+  const chunks: SpoolChunk[] = [];
+  for (let offset = 0; offset < spool.bytes; ) {
+    const batch = await spool.read(offset);
+    expect(batch.nextOffset).toBeGreaterThan(offset);
+    chunks.push(...batch.chunks);
+    offset = batch.nextOffset;
+  }
+  return chunks;
+}
+
+describe('log spool', () => {
+  it('gives back what was appended, in order, neighbours of one stream joined', async () => {
+    const spool = await openSpool(tempDir(), ref);
+    await Promise.all([spool.append('stdout', Buffer.from('a')), spool.append('stdout', Buffer.from('b')), spool.append('stderr', Buffer.from('c'))]);
+    const batch = await spool.read(0);
+    expect(batch).toEqual({ offset: 0, nextOffset: 3, chunks: [{ stream: 'stdout', data: Buffer.from('ab') }, { stream: 'stderr', data: Buffer.from('c') }] });
+    expect((await spool.read(1)).chunks[0]?.data.toString()).toBe('b');
+    expect(await spool.end()).toEqual({ bytes: 3, sha256: createHash('sha256').update('abc').digest('hex') });
+    await spool.close();
+  });
+
+  it('cuts batches at the limit and never inside of a character', async () => {
+    const spool = await openSpool(tempDir(), ref);
+    const text = 'x€🚀'.repeat(90_000);
+    await spool.append('stdout', Buffer.from(text));
+    const chunks = await readAll(spool);
+    for (const chunk of chunks) expect(chunk.data.toString('utf8')).not.toContain('\ufffd');
+    expect(Buffer.concat(chunks.map((chunk) => chunk.data)).toString('utf8')).toBe(text);
+    expect((await spool.read(0)).nextOffset).toBeGreaterThan(BATCH_BYTES_MAX - 70_000);
+    await spool.close();
+  });
+
+  it('keeps the encoded body of a call below its limit when the streams alternate', async () => {
+    const spool = await openSpool(tempDir(), ref);
+    const appended = Array.from({ length: 20_000 }, async (_, at) => {
+      await spool.append(at % 2 === 0 ? 'stdout' : 'stderr', Buffer.from(`${at}\n`));
+    });
+    await Promise.all(appended);
+    const batch = await spool.read(0);
+    const body = JSON.stringify({ id: 'x'.repeat(40), epoch: 1, offset: 1, chunks: batch.chunks.map((chunk) => ({ ...chunk, data: chunk.data.toString('base64') })) });
+    expect(body.length).toBeLessThan(393_216);
+    expect(batch.chunks.length).toBeLessThanOrEqual(4096);
+    expect(batch.chunks.length).toBeGreaterThan(1000);
+    await spool.close();
+  });
+
+  it('reads on from any offset after a rewind', async () => {
+    const spool = await openSpool(tempDir(), ref);
+    const data = Buffer.from(Array.from({ length: 300_000 }, (_, at) => 97 + (at % 26)));
+    await spool.append('stdout', data);
+    await readAll(spool);
+    for (const offset of [250_000, 3, 131_071, 0, 299_999]) {
+      const batch = await spool.read(offset);
+      const got = Buffer.concat(batch.chunks.map((chunk) => chunk.data));
+      expect(got.equals(data.subarray(offset, offset + got.length))).toBe(true);
+    }
+    expect((await spool.read(300_000)).chunks).toEqual([]);
+    await spool.close();
+  });
+
+  it('goes on after a restart, without the frame that was torn', async () => {
+    const folder = tempDir();
+    const first = await openSpool(folder, ref);
+    await first.append('stdout', Buffer.from('whole'));
+    await first.append('stderr', Buffer.from('torn in the middle'));
+    await first.close();
+    truncateSync(spoolPath(folder, ref), statSync(spoolPath(folder, ref)).size - 4);
+    const second = await openSpool(folder, ref);
+    expect(second.bytes).toBe(5);
+    await second.append('runner', Buffer.from('!'));
+    expect((await readAll(second)).map((chunk) => chunk.data.toString())).toEqual(['whole', '!']);
+    expect((await second.end()).sha256).toBe(createHash('sha256').update('whole!').digest('hex'));
+    await second.remove();
+    expect(() => readFileSync(spoolPath(folder, ref))).toThrow(/ENOENT/);
+  });
+
+  it('cuts off what is no frame at all', async () => {
+    const folder = tempDir();
+    appendFileSync(spoolPath(folder, ref), Buffer.alloc(100, 0xff));
+    const spool = await openSpool(folder, ref);
+    expect(spool.bytes).toBe(0);
+    await spool.close();
+  });
+});

@@ -1,0 +1,283 @@
+/**
+ * A run's output on this machine's disk, masked already, until the control plane has stored it.
+ *
+ * One file a grant, a sequence of frames: stream (1 byte), length (4 bytes, big-endian), data. Offsets on the wire count the data of all streams
+ * together, in this order. The writer and the one reader work on the same open file; appends go through one queue. A frame that a killed
+ * process left half written is cut off when the file is opened again.
+ *
+ * When the disk is full the run goes on: what could not be written is counted and, as soon as there is room, a line of the runner says how much
+ * is missing. Nothing is ever lost in silence.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { open, readdir, stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode, removeIfThere } from './durable-file.ts';
+import { characterBoundary } from './masking.ts';
+import { refKey, refOfKey, type WorkRef } from './work-ref.ts';
+import type { WireLogStream } from './wire.ts';
+
+const STREAMS: readonly WireLogStream[] = ['stdout', 'stderr', 'runner'];
+const HEADER_BYTES = 5;
+/** Longer appends are split, so that the reader can hold any frame in its buffer. */
+const FRAME_BYTES_MAX = 65_536;
+const READ_BYTES = 131_072;
+
+/** Most data in one call, by contract. */
+export const BATCH_BYTES_MAX = 262_144;
+/** The body of a call may be 393,216 bytes; base64 takes four characters for three bytes, a chunk about 40 around them. */
+const BATCH_ENCODED_MAX = 380_000;
+const CHUNK_OVERHEAD = 48;
+/** Most chunks in one call, by contract. */
+const CHUNKS_MAX = 4096;
+
+export interface SpoolChunk {
+  stream: WireLogStream;
+  data: Buffer;
+}
+
+export interface SpoolBatch {
+  offset: number;
+  chunks: SpoolChunk[];
+  /** Offset behind the last chunk. */
+  nextOffset: number;
+}
+
+export interface SpoolEnd {
+  bytes: number;
+  sha256: string;
+}
+
+export interface Spool {
+  readonly ref: WorkRef;
+  /** Data written so far, all streams together. */
+  readonly bytes: number;
+  /** Resolves when the data is in the file (not necessarily on the disk). Rejects only for errors other than a full disk. */
+  append(stream: WireLogStream, data: Uint8Array): Promise<void>;
+  /** No more will come: syncs the file. Never rejects. */
+  end(): Promise<SpoolEnd>;
+  readonly ended: SpoolEnd | undefined;
+  /** Pieces from this offset on, at most one call's worth. One reader only. */
+  read(offset: number): Promise<SpoolBatch>;
+  /** Called after each append and at the end. */
+  onChange(listener: () => void): void;
+  close(): Promise<void>;
+  /** Closes and deletes. */
+  remove(): Promise<void>;
+}
+
+/** Opens the spool of a grant, an existing one with all whole frames that are in it. */
+export async function openSpool(folder: string, ref: WorkRef): Promise<Spool> {
+  const path = spoolPath(folder, ref);
+  const file = await open(path, 'a+', 0o600);
+  const hash = createHash('sha256');
+  const found = await scan(file, hash);
+  if (found.fileBytes < (await file.stat()).size) await file.truncate(found.fileBytes);
+  return createSpool({ ref, path, file, hash, ...found });
+}
+
+export function spoolPath(folder: string, ref: WorkRef): string {
+  return join(folder, `${refKey(ref)}.log`);
+}
+
+/** Every grant that has a spool, and the size of all of them together. */
+export async function listSpools(folder: string): Promise<{ refs: WorkRef[]; bytes: number }> {
+  const refs: WorkRef[] = [];
+  let bytes = 0;
+  for (const name of await readdir(folder)) {
+    const ref = name.endsWith('.log') ? refOfKey(name.slice(0, -'.log'.length)) : undefined;
+    if (ref === undefined) continue;
+    refs.push(ref);
+    // Another part of the daemon may delete it at this very moment.
+    bytes += (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0;
+  }
+  return { refs, bytes };
+}
+
+interface OpenFile {
+  ref: WorkRef;
+  path: string;
+  file: FileHandle;
+  hash: Hash;
+  /** Whole frames in the file. */
+  fileBytes: number;
+  bytes: number;
+}
+
+function createSpool(state: OpenFile): Spool {
+  const { ref, path, file, hash } = state;
+  let ended: SpoolEnd | undefined;
+  let queue: Promise<void> = Promise.resolve();
+  const listeners: (() => void)[] = [];
+  const write = createWriter(state);
+  const reader = createReader(file);
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
+
+  return {
+    ref,
+    get bytes() {
+      return state.bytes;
+    },
+    async append(stream, data) {
+      if (data.length === 0) return;
+      const written = queue.then(async () => await write(stream, data));
+      queue = written.catch(() => undefined);
+      await written;
+      changed();
+    },
+    async end() {
+      await queue;
+      // A broken disk may refuse both: what is there is as good as it gets, and the result matters more.
+      await write('runner', new Uint8Array()).catch(() => undefined);
+      await file.datasync().catch(() => undefined);
+      ended = { bytes: state.bytes, sha256: hash.copy().digest('hex') };
+      changed();
+      return ended;
+    },
+    get ended() {
+      return ended;
+    },
+    read: async (offset) => await reader(offset, state.bytes),
+    onChange: (listener) => void listeners.push(listener),
+    async close() {
+      await queue;
+      await file.close();
+    },
+    async remove() {
+      await queue;
+      await file.close();
+      await removeIfThere(path);
+    },
+  };
+}
+
+/** Writes frames and keeps the counts; what a full disk refuses is counted and named in the output later. */
+function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array) => Promise<void> {
+  const { file, hash } = state;
+  let lostBytes = 0;
+
+  const writeFrame = async (stream: WireLogStream, data: Uint8Array): Promise<void> => {
+    const frame = Buffer.allocUnsafe(HEADER_BYTES + data.length);
+    frame.writeUInt8(STREAMS.indexOf(stream), 0);
+    frame.writeUInt32BE(data.length, 1);
+    frame.set(data, HEADER_BYTES);
+    try {
+      await file.appendFile(frame);
+    } catch (error) {
+      // Whatever part of the frame got in comes out again, or the frames behind it would be unreadable.
+      await file.truncate(state.fileBytes);
+      throw error;
+    }
+    state.fileBytes += frame.length;
+    state.bytes += data.length;
+    hash.update(data);
+  };
+
+  return async (stream, data) => {
+    let at = 0;
+    try {
+      if (lostBytes > 0) {
+        await writeFrame('runner', Buffer.from(`\n[${lostBytes} bytes of output are missing here: the runner's disk was full]\n`));
+        lostBytes = 0;
+      }
+      for (; at < data.length; at += FRAME_BYTES_MAX) await writeFrame(stream, data.subarray(at, at + FRAME_BYTES_MAX));
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      lostBytes += data.length - at;
+    }
+  };
+}
+
+function isDiskFull(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
+}
+
+/** Walks over all whole frames, feeding the hash. */
+async function scan(file: FileHandle, hash: Hash): Promise<{ fileBytes: number; bytes: number }> {
+  let fileBytes = 0;
+  let bytes = 0;
+  for (;;) {
+    const frame = await readFrame(file, fileBytes);
+    if (frame === undefined) return { fileBytes, bytes };
+    hash.update(frame.data);
+    fileBytes += HEADER_BYTES + frame.data.length;
+    bytes += frame.data.length;
+  }
+}
+
+/** The frame at this place of the file; undefined at the end or where it is not whole. */
+async function readFrame(file: FileHandle, position: number): Promise<SpoolChunk | undefined> {
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + FRAME_BYTES_MAX);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+  return frameIn(buffer.subarray(0, bytesRead));
+}
+
+function frameIn(buffer: Buffer): SpoolChunk | undefined {
+  if (buffer.length < HEADER_BYTES) return undefined;
+  const stream = STREAMS[buffer.readUInt8(0)];
+  const length = buffer.readUInt32BE(1);
+  if (stream === undefined || length > FRAME_BYTES_MAX || buffer.length < HEADER_BYTES + length) return undefined;
+  return { stream, data: buffer.subarray(HEADER_BYTES, HEADER_BYTES + length) };
+}
+
+/** Reads batches; remembers where the last one ended, so that going on costs no search. A rewind walks from the start. */
+function createReader(file: FileHandle): (offset: number, end: number) => Promise<SpoolBatch> {
+  /** A frame boundary: place in the file, and offset of the frame's first byte. */
+  let mark = { position: 0, offset: 0 };
+
+  return async (offset, end) => {
+    if (offset < mark.offset) mark = { position: 0, offset: 0 };
+    const batch: Batch = { chunks: [], nextOffset: offset };
+    const room = { data: BATCH_BYTES_MAX, encoded: BATCH_ENCODED_MAX };
+    let buffer = Buffer.alloc(0);
+    let bufferAt = mark.position;
+    while (mark.offset < end) {
+      let frame = frameIn(buffer.subarray(mark.position - bufferAt));
+      if (frame === undefined) {
+        const fresh = Buffer.allocUnsafe(READ_BYTES);
+        const { bytesRead } = await file.read(fresh, 0, READ_BYTES, mark.position);
+        buffer = fresh.subarray(0, bytesRead);
+        bufferAt = mark.position;
+        frame = frameIn(buffer);
+        if (frame === undefined) break;
+      }
+      const frameEnd = mark.offset + frame.data.length;
+      if (frameEnd > batch.nextOffset && !take(batch, room, frame, batch.nextOffset - mark.offset)) break;
+      if (batch.nextOffset < frameEnd) break;
+      mark = { position: mark.position + HEADER_BYTES + frame.data.length, offset: frameEnd };
+    }
+    const chunks = batch.chunks.map(({ stream, parts }) => ({ stream, data: Buffer.concat(parts) }));
+    return { offset, chunks, nextOffset: batch.nextOffset };
+  };
+}
+
+/** A batch under construction. Pieces are joined once at the end: joining them one by one would cost the square of their number. */
+interface Batch {
+  chunks: { stream: WireLogStream; parts: Buffer[] }[];
+  nextOffset: number;
+}
+
+/** Adds what fits of a frame from `from` on; false when nothing more fits. */
+function take(batch: Batch, room: { data: number; encoded: number }, frame: SpoolChunk, from: number): boolean {
+  const last = batch.chunks.at(-1);
+  const joined = last !== undefined && last.stream === frame.stream;
+  if (!joined && batch.chunks.length >= CHUNKS_MAX) return false;
+  const encodedRoom = Math.floor((room.encoded - (joined ? 0 : CHUNK_OVERHEAD)) / 4) * 3 - 2;
+  const allowed = Math.min(room.data, encodedRoom, frame.data.length - from);
+  if (allowed <= 0) return false;
+  let to = from + allowed;
+  if (to < frame.data.length) {
+    const boundary = characterBoundary(frame.data, from, to);
+    if (boundary > from) to = boundary;
+  }
+  // A copy: the read buffer is larger than what is kept of it.
+  const data = Buffer.from(frame.data.subarray(from, to));
+  if (joined) last.parts.push(data);
+  else batch.chunks.push({ stream: frame.stream, parts: [data] });
+  room.data -= data.length;
+  room.encoded -= Math.ceil(data.length / 3) * 4 + (joined ? 0 : CHUNK_OVERHEAD);
+  batch.nextOffset += data.length;
+  return true;
+}

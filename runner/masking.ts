@@ -1,0 +1,175 @@
+/**
+ * Strikes secrets out of a task's output before it is written anywhere.
+ *
+ * A stream of bytes goes through in any cuts: what could be the beginning of a secret (or of a UTF-8 character) at the end of a chunk is held
+ * back until the next one. Each secret is looked for as it is, in base64 at each of its three alignments, percent-encoded and escaped as
+ * in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are struck out as one.
+ */
+
+/** What stands in a secret's place. Never longer than the shortest secret, so masking cannot make output grow. */
+const MASK = Buffer.from('***');
+/** Shorter values are words like `yes` or `1`: masking them would only garble the output. */
+export const SECRET_LENGTH_MIN = 4;
+/** Values that are surely no secret and that would garble nearly every output. */
+const PLAIN_WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'none', 'undefined']);
+/** The index looks at this many first bytes of a pattern; every pattern has at least as many. */
+const PREFIX_BYTES = 4;
+
+export interface StreamMasker {
+  /** What can be passed on of this chunk and what was held back before it. */
+  push(chunk: Uint8Array): Buffer;
+  /** What is still held back, at the end of the stream. */
+  flush(): Buffer;
+}
+
+export interface Masker {
+  /** One for each stream: what is held back of one does not belong to the other. */
+  stream(): StreamMasker;
+  /** A whole text, for messages. */
+  text(text: string): string;
+}
+
+export function createMasker(secrets: Iterable<string>): Masker {
+  const index = buildIndex(patternsOf(secrets));
+  return {
+    stream: () => createStream(index),
+    text(text) {
+      const stream = createStream(index);
+      return Buffer.concat([stream.push(Buffer.from(text)), stream.flush()]).toString('utf8');
+    },
+  };
+}
+
+/** All spellings of all secrets, as bytes. */
+export function patternsOf(secrets: Iterable<string>): Buffer[] {
+  const spellings = new Set<string>();
+  for (const secret of secrets) {
+    for (const part of partsOf(secret)) for (const spelling of spellingsOf(part)) spellings.add(spelling);
+  }
+  return [...spellings].map((spelling) => Buffer.from(spelling)).filter((bytes) => bytes.length >= PREFIX_BYTES);
+}
+
+/** The secret as a whole and, where it has several lines, each line: a program may print them one by one. */
+function partsOf(secret: string): string[] {
+  const lines = secret.split(/\r?\n/).map((line) => line.trim());
+  const parts = lines.length > 1 ? [secret, secret.trim(), secret.replaceAll(/\r?\n/g, '\r\n'), ...lines] : [secret, secret.trim()];
+  return parts.filter((part) => part.length >= SECRET_LENGTH_MIN && !PLAIN_WORDS.has(part.toLowerCase()));
+}
+
+function spellingsOf(secret: string): string[] {
+  const escaped = JSON.stringify(secret).slice(1, -1);
+  // Through bytes: a lone surrogate, which no UTF-8 text can hold, would throw.
+  const percent = encodeURIComponent(Buffer.from(secret).toString());
+  return [
+    secret,
+    escaped,
+    // Some encoders also escape the slash, and everything that is not ASCII.
+    escaped.replaceAll('/', String.raw`\/`),
+    escaped.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    percent,
+    percent.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    percent.replaceAll('%20', '+'),
+    ...base64SpellingsOf(secret),
+  ];
+}
+
+/**
+ * Base64 of a secret inside of a longer text depends on where it begins within a group of three bytes. The characters at the
+ * edges also hold bits of the neighbours and are left out; what remains is the same in every text.
+ */
+function base64SpellingsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const spellings: string[] = [];
+  for (let shift = 0; shift < 3; shift += 1) {
+    const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64').replace(/=+$/, '');
+    // The first character(s) depend on the bytes before; the last one on the bytes behind, unless the groups end with the secret.
+    const inner = text.slice(shift === 0 ? 0 : shift + 1, (shift + bytes.length) % 3 === 0 ? undefined : -1);
+    // Below six characters (four bytes) a spelling is too common to be struck out.
+    if (inner.length >= 6) spellings.push(inner, inner.replaceAll('+', '-').replaceAll('/', '_'));
+  }
+  return spellings;
+}
+
+interface PatternIndex {
+  /** Patterns by their first four bytes, longest first. */
+  byPrefix: ReadonlyMap<number, readonly Buffer[]>;
+  /** Whether any pattern starts with these two bytes: the quick way out for nearly every position. */
+  firstPair: Uint8Array;
+  /** Every beginning of one, two and three bytes, as latin1 text. */
+  shortBeginnings: ReadonlySet<string>;
+}
+
+function buildIndex(patterns: readonly Buffer[]): PatternIndex {
+  const byPrefix = new Map<number, Buffer[]>();
+  const firstPair = new Uint8Array(65_536);
+  const shortBeginnings = new Set<string>();
+  for (const pattern of [...patterns].sort((a, b) => b.length - a.length)) {
+    const prefix = pattern.readUInt32BE(0);
+    const same = byPrefix.get(prefix);
+    if (same === undefined) byPrefix.set(prefix, [pattern]);
+    else same.push(pattern);
+    firstPair[pattern.readUInt16BE(0)] = 1;
+    for (let length = 1; length < PREFIX_BYTES; length += 1) shortBeginnings.add(pattern.toString('latin1', 0, length));
+  }
+  return { byPrefix, firstPair, shortBeginnings };
+}
+
+function createStream(index: PatternIndex): StreamMasker {
+  let held: Buffer = Buffer.alloc(0);
+  /** So many of the held bytes belong to a find whose mask is out already; they only wait for what may overlap them. */
+  let maskedBytes = 0;
+
+  const advance = (data: Buffer, final: boolean): Buffer => {
+    const pieces: Buffer[] = [];
+    // Everything before this has been passed on or struck out.
+    let done = maskedBytes;
+    let at = 0;
+    for (; at < data.length; at += 1) {
+      const found = matchAt(index, data, at, final);
+      if (found === 'unfinished') break;
+      if (found === 0) continue;
+      // A find that begins inside of another one only extends it.
+      if (at >= done) pieces.push(data.subarray(done, at), MASK);
+      done = Math.max(done, at + found);
+    }
+    let keepFrom = at;
+    if (at > done) {
+      keepFrom = final ? at : characterBoundary(data, done, at);
+      pieces.push(data.subarray(done, keepFrom));
+    }
+    held = Buffer.from(data.subarray(keepFrom));
+    maskedBytes = Math.max(0, done - keepFrom);
+    return Buffer.concat(pieces);
+  };
+
+  return {
+    push: (chunk) => advance(Buffer.concat([held, chunk]), false),
+    flush: () => advance(held, true),
+  };
+}
+
+/** Length of the longest pattern that stands at this place, 0 for none; `unfinished` when a longer one may still follow. */
+function matchAt(index: PatternIndex, data: Buffer, at: number, final: boolean): number | 'unfinished' {
+  const left = data.length - at;
+  if (left < PREFIX_BYTES) return !final && index.shortBeginnings.has(data.toString('latin1', at)) ? 'unfinished' : 0;
+  if (index.firstPair[data.readUInt16BE(at)] !== 1) return 0;
+  for (const pattern of index.byPrefix.get(data.readUInt32BE(at)) ?? []) {
+    if (pattern.length <= left) {
+      if (pattern.compare(data, at, at + pattern.length) === 0) return pattern.length;
+    } else if (!final && pattern.compare(data, at, data.length, 0, left) === 0) {
+      return 'unfinished';
+    }
+  }
+  return 0;
+}
+
+/** Moves `end` back to where no character is cut in two; at most three bytes, and never for bytes that are no UTF-8. */
+export function characterBoundary(data: Uint8Array, from: number, end: number): number {
+  for (let back = 1; back <= 3 && end - back >= from; back += 1) {
+    const byte = data[end - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return byte < 0xf8 && length > back ? end - back : end;
+  }
+  return end;
+}

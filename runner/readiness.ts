@@ -1,0 +1,61 @@
+/** Why this runner cannot take work at the moment: said in each poll, so that the team sees the reason instead of a silent runner. */
+import { freeMb, MEBIBYTE } from './disk.ts';
+import { errorText } from './durable-file.ts';
+import type { Executor, WorkRef as ExecutorWorkRef } from './executor/executor.ts';
+import { listSpools } from './log-spool.ts';
+import type { Log } from './log.ts';
+import type { WorkRef } from './work-ref.ts';
+
+/** Output that waits for a control plane that does not take it. */
+const SPOOL_MB_MAX = 4_096;
+/** By contract. */
+const REASON_LENGTH_MAX = 200;
+
+export interface Readiness {
+  /** Empty: ready. */
+  reasons(): Promise<string[]>;
+  /** Reaps what earlier processes left behind; an engine that cannot do that is not healthy. */
+  checkEngine(): Promise<void>;
+}
+
+export interface ReadinessOptions {
+  dataDir: string;
+  spoolFolder: string;
+  minFreeMb: number;
+  executor: Pick<Executor, 'reap' | 'name'>;
+  isLive: (ref: WorkRef) => boolean;
+  log: Log;
+}
+
+export function createReadiness(options: ReadinessOptions): Readiness {
+  let engineProblem: string | undefined;
+  let checking: Promise<void> | undefined;
+
+  const check = async (): Promise<void> => {
+    try {
+      const reaped: ExecutorWorkRef[] = await options.executor.reap((id, epoch) => options.isLive({ id, epoch }));
+      for (const { workId, epoch } of reaped) options.log.warn({ id: workId, epoch }, 'killed what an earlier process left behind');
+      if (engineProblem !== undefined) options.log.info({ executor: options.executor.name }, 'the engine works again');
+      engineProblem = undefined;
+    } catch (error) {
+      if (engineProblem === undefined) options.log.error({ executor: options.executor.name, problem: errorText(error) }, 'the engine does not work');
+      engineProblem = `engine ${options.executor.name}: ${errorText(error)}`.slice(0, REASON_LENGTH_MAX);
+    }
+  };
+
+  return {
+    async reasons() {
+      const reasons: string[] = [];
+      const free = await freeMb(options.dataDir);
+      if (free < options.minFreeMb) reasons.push(`disk: ${free} MB free, ${options.minFreeMb} MB needed`);
+      const spooledMb = Math.floor((await listSpools(options.spoolFolder)).bytes / MEBIBYTE);
+      if (spooledMb > SPOOL_MB_MAX) reasons.push(`spool: ${spooledMb} MB of undelivered output, limit ${SPOOL_MB_MAX} MB`);
+      if (engineProblem !== undefined) reasons.push(engineProblem);
+      return reasons;
+    },
+    async checkEngine() {
+      checking ??= check().finally(() => (checking = undefined));
+      await checking;
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * What a new process does with what the last one left: results in the outbox are delivered, everything else that was begun is closed.
+ *
+ * A task whose daemon died was killed by the reaping before this; nothing is reported for it, because nobody saw how it ended: its lease
+ * runs out and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease.
+ */
+import type { Deliveries } from './delivery.ts';
+import { removeIfThere } from './durable-file.ts';
+import type { Api } from './api.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import type { Journal } from './journal.ts';
+import { holdLease } from './lease.ts';
+import type { Log } from './log.ts';
+import { startLogSender } from './log-sender.ts';
+import { listSpools, openSpool, spoolPath } from './log-spool.ts';
+import type { Outbox, OutboxEntry } from './outbox.ts';
+import { refKey } from './work-ref.ts';
+
+export interface RecoverOptions {
+  journal: Journal;
+  outbox: Outbox;
+  spoolFolder: string;
+  heartbeat: Heartbeat;
+  deliveries: Deliveries;
+  api: Pick<Api, 'call'>;
+  abandon: AbortSignal;
+  inContact: () => boolean;
+  onPhase: (ref: { id: string; epoch: number }, phase: 'reporting' | undefined) => void;
+  log: Log;
+}
+
+/** Closes what cannot be gone on with; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. */
+export async function closeLeftovers(options: Pick<RecoverOptions, 'journal' | 'outbox' | 'spoolFolder' | 'log'>): Promise<void> {
+  const { journal, outbox, log } = options;
+  for (const { report } of outbox.entries()) {
+    const last = journal.last(report);
+    // The process died between the answer and the deletion of the file.
+    if (last === 'reported' || last === 'dropped') await outbox.remove(report);
+  }
+  const waiting = new Set(outbox.entries().map(({ report }) => refKey(report)));
+  for (const entry of journal.open()) {
+    if (waiting.has(refKey(entry))) continue;
+    log.warn({ id: entry.id, epoch: entry.epoch, last: entry.event }, 'the last daemon died during this run; it goes back to the queue');
+    await journal.record('dropped', entry, { reason: 'daemon_died' });
+  }
+  for (const ref of (await listSpools(options.spoolFolder)).refs) {
+    if (!waiting.has(refKey(ref))) await removeIfThere(spoolPath(options.spoolFolder, ref));
+  }
+}
+
+/** Goes on with every report of the outbox. Does not wait for the answers. */
+export async function redeliver(options: RecoverOptions): Promise<void> {
+  for (const entry of options.outbox.entries()) {
+    await redeliverOne(options, entry);
+  }
+}
+
+async function redeliverOne(options: RecoverOptions, entry: OutboxEntry): Promise<void> {
+  const ref = { id: entry.report.id, epoch: entry.report.epoch };
+  options.log.info(ref, 'delivering the result of an earlier process');
+  options.onPhase(ref, 'reporting');
+  const spool = await openSpool(options.spoolFolder, ref);
+  await spool.end();
+  const lease = holdLease(options.heartbeat, ref, undefined);
+  const sender = startLogSender({
+    spool,
+    api: options.api,
+    log: options.log,
+    signal: options.abandon,
+    resume: true,
+    onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
+    inContact: options.inContact,
+  });
+  void options.deliveries.deliver({ entry, spool, lease, logs: sender.done }).then(() => options.onPhase(ref, undefined));
+}

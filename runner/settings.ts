@@ -1,0 +1,110 @@
+/** Settings of `svc-runner run`: flag, else environment variable, else config file, else default; each checked once, here. */
+import { readFileSync } from 'node:fs';
+import type { ExecutorName } from './executor/executor.ts';
+import { UsageError, type FlagSpec, type Flags } from './flags.ts';
+import type { RunnerConfig } from './identity.ts';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
+
+export const DATA_DIR_FLAG: FlagSpec = {
+  name: 'data-dir',
+  value: 'dir',
+  env: 'SVC_RUNNER_DATA_DIR',
+  help: 'where key, config and journal live; default /var/lib/svc-runner for root, else ~/.local/state/svc-runner',
+};
+export const CA_FILE_FLAG: FlagSpec = {
+  name: 'ca-file',
+  value: 'pem',
+  env: 'SVC_RUNNER_CA_FILE',
+  help: 'authorities to trust besides the usual ones',
+};
+export const EXECUTOR_FLAG: FlagSpec = {
+  name: 'executor',
+  value: 'podman|docker|namespaces',
+  env: 'SVC_RUNNER_EXECUTOR',
+  help: 'only this one; default: the first that works here',
+};
+export const DEFAULT_IMAGE_FLAG: FlagSpec = {
+  name: 'default-image',
+  value: 'image',
+  env: 'SVC_RUNNER_DEFAULT_IMAGE',
+  help: 'for runs that name none; default: made from this machine\'s own tools',
+};
+
+export const RUN_FLAGS: readonly FlagSpec[] = [
+  { name: 'slots', value: 'n', env: 'SVC_RUNNER_SLOTS', help: 'runs at a time, 1 to 256; default 1' },
+  EXECUTOR_FLAG,
+  DEFAULT_IMAGE_FLAG,
+  DATA_DIR_FLAG,
+  CA_FILE_FLAG,
+  { name: 'drain-timeout', value: 'time', env: 'SVC_RUNNER_DRAIN_TIMEOUT', help: 'how long SIGTERM waits for running work: 90s, 15m, 3h; default 1h' },
+  { name: 'min-free-mb', value: 'n', env: 'SVC_RUNNER_MIN_FREE_MB', help: 'takes no work below this much free disk; default 1024' },
+  { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
+];
+
+export interface RunSettings {
+  slots: number;
+  executor?: ExecutorName;
+  defaultImage?: string;
+  caFile?: string;
+  /** PEM text of `caFile`. */
+  ca?: string;
+  drainTimeoutMs: number;
+  minFreeMb: number;
+  logLevel: LogLevel;
+}
+
+export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
+
+export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSettings {
+  const caFile = flags.text('ca-file') ?? config.caFile;
+  const executor = oneOf('executor', flags.text('executor') ?? config.executor, EXECUTORS);
+  const defaultImage = flags.text('default-image') ?? config.defaultImage;
+  return {
+    slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, 1, 256),
+    ...(executor === undefined ? {} : { executor }),
+    ...(defaultImage === undefined ? {} : { defaultImage }),
+    ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
+    drainTimeoutMs: timeMs('drain-timeout', flags.text('drain-timeout') ?? config.drainTimeout ?? '1h'),
+    minFreeMb: wholeNumber('min-free-mb', flags.text('min-free-mb') ?? config.minFreeMb ?? 1024, 0, 1_048_576),
+    logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
+  };
+}
+
+export function readCa(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--ca-file cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new UsageError(`--ca-file ${path} holds no PEM certificate`);
+  return text;
+}
+
+function wholeNumber(name: string, value: string | number, min: number, max: number): number {
+  const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (!Number.isInteger(number) || number < min || number > max) {
+    throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`);
+  }
+  return number;
+}
+
+function oneOf<T extends string>(name: string, value: string | undefined, allowed: readonly T[]): T | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((known) => known === value);
+  if (found === undefined) throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`);
+  return found;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** Timers fire at once beyond 2^31 ms. */
+const TIME_MS_MAX = 7 * 24 * 3_600_000;
+
+export function timeMs(name: string, text: string): number {
+  const [, amount, unit = 's'] = /^(\d+)(ms|s|m|h)?$/.exec(text) ?? [];
+  const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
+  if (amount === undefined || !(ms <= TIME_MS_MAX)) {
+    throw new UsageError(`--${name} is ${JSON.stringify(text)}, expected a time like 90s, 15m or 3h, at most 168h`);
+  }
+  return ms;
+}

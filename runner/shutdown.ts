@@ -1,0 +1,63 @@
+/**
+ * How this process ends. Three signals, each implying those before it:
+ *
+ *   stopTaking  first SIGTERM or SIGINT: no new work; what runs is finished
+ *   cancelWork  second one, or the drain time is over: running tasks are killed and go back to the queue
+ *   abandon     the last results had their time; what is not delivered waits on the disk
+ *
+ * The exit code is set once: by the first reason to end.
+ */
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, revoked: 5, superseded: 6 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export interface Shutdown {
+  readonly stopTaking: AbortSignal;
+  readonly cancelWork: AbortSignal;
+  readonly abandon: AbortSignal;
+  readonly exitCode: ExitCode;
+  /** Resolves at the first reason to end. */
+  readonly begun: Promise<void>;
+  /** A signal from outside: the first drains, the second cancels. */
+  request(): 'drain' | 'cancel';
+  cancel(): void;
+  giveUp(): void;
+  /** No way on: kills what runs and ends with this code. */
+  fail(code: ExitCode): void;
+}
+
+export function createShutdown(): Shutdown {
+  const [stopTaking, cancelWork, abandon] = [new AbortController(), new AbortController(), new AbortController()];
+  let exitCode: ExitCode = EXIT.ok;
+  const begun = new Promise<void>((resolve) => stopTaking.signal.addEventListener('abort', () => resolve(), { once: true }));
+  const cancel = () => {
+    stopTaking.abort();
+    cancelWork.abort();
+  };
+  return {
+    stopTaking: stopTaking.signal,
+    cancelWork: cancelWork.signal,
+    abandon: abandon.signal,
+    get exitCode() {
+      return exitCode;
+    },
+    begun,
+    request() {
+      if (stopTaking.signal.aborted) {
+        cancel();
+        return 'cancel';
+      }
+      stopTaking.abort();
+      return 'drain';
+    },
+    cancel,
+    giveUp() {
+      cancel();
+      abandon.abort();
+    },
+    fail(code) {
+      if (exitCode === EXIT.ok) exitCode = code;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** How much this runner does at a time. A slot is taken before work is asked for, so an offer always has a place to go to. */
+
+export interface Slots {
+  readonly total: number;
+  readonly free: number;
+  /** Waits for a free slot; false when the signal was aborted instead. */
+  take(signal: AbortSignal): Promise<boolean>;
+  release(): void;
+}
+
+export function createSlots(total: number): Slots {
+  let free = total;
+  const waiting: (() => void)[] = [];
+  return {
+    total,
+    get free() {
+      return free;
+    },
+    async take(signal) {
+      while (free === 0 && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+      if (signal.aborted) return false;
+      free -= 1;
+      return true;
+    },
+    release() {
+      free += 1;
+      waiting.shift()?.();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** What the daemon tells about itself on this machine: a file, because it listens nowhere. Replaced as a whole, a few times a minute. */
+import { readFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { isMissing } from './durable-file.ts';
+import type { WorkPhase } from './run-work.ts';
+
+export interface DaemonState {
+  version: string;
+  pid: number;
+  bootId: string;
+  runnerId: string;
+  baseUrl: string;
+  executor: string;
+  startedAt: string;
+  writtenAt: string;
+  /** Last answered heartbeat. */
+  lastContactAt?: string;
+  /** Added to this machine's clock when signing. */
+  clockOffsetMs: number;
+  slots: { total: number; free: number };
+  draining: boolean;
+  paused: boolean;
+  flagged: boolean;
+  notReady: string[];
+  runs: { id: string; epoch: number; phase: WorkPhase; since: string }[];
+  /** Reports without a definite answer. */
+  outbox: number;
+  /** Output on this disk that is not delivered yet. */
+  spoolBytes: number;
+}
+
+/** Writes one state at a time; what changes during a write is in the next one. Resolves when a state not older than the call is written. */
+export function createStateWriter(path: string, snapshot: () => Promise<DaemonState>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const write = async () => await writeState(path, await snapshot());
+  return async () => {
+    if (running === undefined) {
+      running = write().finally(() => (running = undefined));
+      return await running;
+    }
+    next ??= running
+      .catch(() => undefined)
+      .then(async () => {
+        next = undefined;
+        running = write().finally(() => (running = undefined));
+        await running;
+      });
+    await next;
+  };
+}
+
+/** No sync: after a crash it is worthless anyway. */
+async function writeState(path: string, state: DaemonState): Promise<void> {
+  await writeFile(`${path}.tmp`, `${JSON.stringify(state)}\n`, { mode: 0o600 });
+  await rename(`${path}.tmp`, path);
+}
+
+export function readState(path: string): DaemonState | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as DaemonState;
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

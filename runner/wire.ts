@@ -1,0 +1,177 @@
+/**
+ * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short words, bytes in base64. Written out by hand
+ * rather than taken from the generated messages, because the daemon needs eight small shapes and should start in an instant; a
+ * test holds them against the contract. What a reply may leave out is optional here: an absent field is its zero value.
+ */
+
+export interface WireLease {
+  id: string;
+  epoch: number;
+}
+
+export interface WireFacts {
+  version: string;
+  os: string;
+  arch: string;
+  isolation?: string;
+  executor?: string;
+}
+
+export interface WireIntervals {
+  heartbeatMs?: number;
+  pollWaitMs?: number;
+  leaseMs?: number;
+}
+
+export interface EnrollRequest {
+  token: string;
+  name: string;
+  publicKey: string;
+  labels?: Readonly<Record<string, string>>;
+  facts?: WireFacts;
+}
+
+export interface EnrollReply {
+  runnerId?: string;
+  teamId?: string;
+  serverTime?: string;
+  intervals?: WireIntervals;
+}
+
+export interface WireDiagnostics {
+  containerCliVersion?: string;
+  deployCliVersion?: string;
+  workspaceFreeMb?: number;
+}
+
+export interface HeartbeatRequest {
+  bootId: string;
+  leases: WireLease[];
+  diagnostics?: WireDiagnostics;
+  draining?: boolean;
+  facts?: WireFacts;
+  labels?: Readonly<Record<string, string>>;
+}
+
+export type WireLeaseState = 'ok' | 'cancelled' | 'superseded';
+
+export interface WireLeaseStatus extends WireLease {
+  state?: WireLeaseState;
+  leaseMs?: number;
+}
+
+export interface WireDirectives {
+  sendDiagnostics?: boolean;
+  paused?: boolean;
+  flagged?: boolean;
+}
+
+export interface HeartbeatReply {
+  leases?: WireLeaseStatus[];
+  directives?: WireDirectives;
+  intervals?: WireIntervals;
+  serverTime?: string;
+}
+
+export interface PollRequest {
+  pollId: string;
+  waitMs: number;
+  slots: number;
+  leases: WireLease[];
+  notReady?: string[];
+  /** Absent in a call that must not take the runner over from its daemon. */
+  bootId?: string;
+}
+
+export interface WireLimits {
+  timeoutSeconds?: number;
+  memoryMb?: number;
+  cpus?: number;
+  pids?: number;
+  outputBytes?: number;
+}
+
+export interface RunOffer {
+  id: string;
+  leaseId?: string;
+  epoch: number;
+  leaseMs?: number;
+  image?: string;
+  command?: string[];
+  env?: Record<string, string>;
+  workdir?: string;
+  stdin?: string;
+  network?: string;
+  isolation?: string;
+  limits?: WireLimits;
+  attempt?: number;
+}
+
+export interface PollReply {
+  run?: RunOffer;
+}
+
+export type WireLogStream = 'stdout' | 'stderr' | 'runner';
+
+export interface WireLogChunk {
+  stream: WireLogStream;
+  /** Base64. */
+  data: string;
+}
+
+export interface WireLogsEnd {
+  bytes: number;
+  sha256: string;
+}
+
+export interface LogsRequest {
+  id: string;
+  epoch: number;
+  offset: number;
+  chunks: WireLogChunk[];
+  end?: WireLogsEnd;
+}
+
+export interface LogsReply {
+  nextOffset?: number;
+  complete?: boolean;
+  state?: WireLeaseState;
+}
+
+export type WireEndReason = 'exit' | 'timeout' | 'memory' | 'cancelled' | 'lease_lost' | 'engine_error';
+
+export interface ReportRequest {
+  id: string;
+  epoch: number;
+  reportId: string;
+  reason: WireEndReason;
+  exitCode?: number;
+  message?: string;
+  durationMs?: number;
+  waitedMs?: number;
+}
+
+export interface ReportReply {
+  accepted?: boolean;
+  repeated?: boolean;
+}
+
+export interface ErrorReply {
+  error: {
+    code: string;
+    message?: string;
+    requestId?: string;
+    retryable?: boolean;
+    details?: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** The signed calls: what each sends and gets. */
+export interface Calls {
+  heartbeat: { request: HeartbeatRequest; reply: HeartbeatReply };
+  poll: { request: PollRequest; reply: PollReply };
+  logs: { request: LogsRequest; reply: LogsReply };
+  report: { request: ReportRequest; reply: ReportReply };
+}
+
+export type CallName = keyof Calls;
