@@ -48,15 +48,25 @@ export async function readBody(request: NodeRequest, { bytesMax, timeoutMs }: Bo
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('aborted', onGone);
       if (error === undefined) return resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
-      // The rest is read and dropped, so that the client gets to see the answer; the time limit ends a client that goes on.
-      request.resume();
-      if ('stream' in request) request.stream.once('finish', () => request.stream.close());
+      dropRest(request, timeoutMs);
       reject(error);
     };
     request.on('data', onData).once('end', onEnd).once('close', onGone).once('aborted', onGone);
     // Stays attached: a socket error after the body was given up must not be an uncaught exception.
     request.on('error', onGone);
   });
+}
+
+/**
+ * The rest is read and dropped, because a client that still writes may not look at the answer before it is done. HTTP/1.1 has
+ * its requestTimeout against a client that never ends; an HTTP/2 stream is closed here.
+ */
+function dropRest(request: NodeRequest, timeoutMs: number): void {
+  request.resume();
+  if (!('stream' in request)) return;
+  const { stream } = request;
+  const timer = setTimeout(() => stream.close(), timeoutMs);
+  stream.once('close', () => clearTimeout(timer));
 }
 
 function tooLarge(actual: string, bytesMax: number): ApiError {

@@ -193,7 +193,9 @@ async function admit(passage: Passage, { sent, refusal, limits }: { sent: SentMe
   });
   const act = async (): Promise<Uint8Array> => {
     passage.caller = await app.admit(call);
-    const raw = await readBody(call.request, { bytesMax: call.rpc.bodyBytesMax + FRAMING_BYTES, timeoutMs: limits.bodyTimeoutMs });
+    const bare = call.protocol === 'connect' && call.rpc.desc.methodKind === 'unary';
+    const bytesMax = call.rpc.bodyBytesMax + (bare ? 0 : FRAMING_BYTES);
+    const raw = await readBody(call.request, { bytesMax, timeoutMs: limits.bodyTimeoutMs });
     await app.admitBody?.(call, passage.caller, raw);
     return sent.message ?? raw;
   };
@@ -225,8 +227,11 @@ function sentMessage(rpc: RpcInfo, request: NodeRequest, query: string): SentMes
   };
 }
 
-/** Deadlines are ours alone: the library would refuse one that is longer than it likes, where we shorten it. */
-const WITHHELD: ReadonlySet<string> = new Set(['connect-timeout-ms', 'grpc-timeout']);
+/**
+ * What the library would act on by itself. Deadlines are ours: it refuses one that is longer than it likes, where we shorten it.
+ * So is the size of a body, which has been read by then.
+ */
+const WITHHELD: ReadonlySet<string> = new Set(['connect-timeout-ms', 'grpc-timeout', 'content-length']);
 
 function forwardedHeaders(request: NodeRequest, sent: SentMessage): Headers {
   const headers = new Headers();
@@ -236,7 +241,6 @@ function forwardedHeaders(request: NodeRequest, sent: SentMessage): Headers {
   }
   if (sent.message !== undefined) {
     headers.set('content-type', sent.contentType);
-    headers.delete('content-length');
     if (sent.contentEncoding !== undefined) headers.set('content-encoding', sent.contentEncoding);
   }
   return headers;

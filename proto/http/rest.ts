@@ -25,7 +25,10 @@ export async function serveRest(rest: RestCall): Promise<void> {
   const { call, app } = rest;
   const fail = (error: ApiError): void => failRest(call, rest.headers, error);
   try {
-    call.startDeadline(deadlineMs(call.rpc, call), fail);
+    call.startDeadline(deadlineMs(call.rpc, call), (error) => {
+      // A stream that has begun ends by the signal, with an error event.
+      if (!call.response.headersSent) fail(error);
+    });
     const caller = await app.admit(call);
     const request = await readRequest(rest, caller);
     if (call.settled) return;

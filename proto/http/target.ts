@@ -27,7 +27,7 @@ export function parseTarget(request: NodeRequest): RequestTarget {
 
 /** `http://host/path`, as a client speaks to a proxy: allowed by RFC 9112, as long as both hosts agree. */
 function fromAbsolute(url: string, host: string | undefined): string {
-  const match = /^https?:\/\/([^/?@]+)(.*)$/i.exec(url);
+  const match = /^https?:\/\/([^/?]+)(.*)$/i.exec(url);
   if (match === null) throw apiError('request_invalid', 'the request target must be a path that begins with "/"');
   const [, authority = '', rest = ''] = match;
   if (host === undefined || authority.toLowerCase() !== host.toLowerCase()) throw hostConflict();
