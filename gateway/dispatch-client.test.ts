@@ -88,7 +88,7 @@ describe('connectDispatch()', () => {
     for (let n = 0; n < 10; n += 1) await client.resolveKey({ keyId: 'k' });
     expect(total('resolveKey')[1]).toBe(12);
     servers.push(await startGrpcServer(dispatch[0]!.client, TOKEN, servers[0]!.port));
-    clock.skip(5_000);
+    clock.advance(5_000);
     // Both are tried in turn from now on.
     while (total('resolveKey')[0] === 2) await client.resolveKey({ keyId: 'k' });
     opened[0]!.close();
@@ -102,7 +102,7 @@ describe('connectDispatch()', () => {
     // The server dies with the nonce stored and the answer unsent.
     for (const [index, fake] of dispatch.entries()) fake.before = () => servers[index]!.kill();
     expect(await failed(client.useNonce({ keyId: 'k', nonce: 'n' }))).toMatchObject({ code: 'unavailable', retryable: true });
-    expect(total('useNonce').toSorted()).toEqual([0, 1]);
+    expect(total('useNonce').reduce((sum, count) => sum + count)).toBe(1);
   });
 
   it('says unavailable when every server is gone, without naming one', async () => {

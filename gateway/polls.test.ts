@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSigningKey } from '@svc/proto/signature/keys.ts';
-import { WorkKind, type ClaimRequest } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { WorkKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { Background } from './background.ts';
 import { createMetrics } from './metrics.ts';
@@ -106,7 +106,7 @@ describe('Polls', () => {
     await consumed();
     submit('run_1');
     expect(await answer).toBe('run_1');
-    expect((dispatch.calls.at(-1)?.request as ClaimRequest).workId).toBe('run_1');
+    expect(dispatch.calls.at(-1)?.request).toMatchObject({ workId: 'run_1' });
     expect(side.polls.size).toBe(0);
   });
 
@@ -194,9 +194,9 @@ describe('Polls', () => {
     expect(await poll(side, runner('rnr_1'), { holdMs: 1 })).toBe('empty');
     await consumed();
     expect(side.polls.poolCount).toBe(1);
-    clock.skip(POOL_TIMES.lingerMs + 100);
+    clock.advance(POOL_TIMES.lingerMs + 100);
     await consumed(0);
-    clock.skip(2_000);
+    clock.advance(2_000);
     await waitFor(() => side.polls.poolCount === 0, () => side.polls.poolCount);
   });
 
@@ -206,7 +206,7 @@ describe('Polls', () => {
     const answer = poll(side, runner('rnr_1'));
     await parked(side, 1);
     submit('run_1');
-    clock.skip(2_600);
+    clock.advance(2_600);
     expect(await answer).toBe('run_1');
   });
 
@@ -216,7 +216,7 @@ describe('Polls', () => {
     await consumed();
     side.queue.setUp(false);
     dispatch.addItem('run_1');
-    clock.skip(2_600);
+    clock.advance(2_600);
     expect(await answer).toBe('run_1');
   });
 
@@ -226,11 +226,11 @@ describe('Polls', () => {
     const answer = poll(side, runner('rnr_1'));
     await parked(side, 1);
     dispatch.addItem('run_1');
-    clock.skip(2_600);
+    clock.advance(2_600);
     expect(await answer).toBe('run_1');
     const next = poll(side, runner('rnr_2'));
     side.queue.refusing = false;
-    clock.skip(2_600);
+    clock.advance(2_600);
     await consumed();
     submit('run_2');
     expect(await next).toBe('run_2');
@@ -241,7 +241,7 @@ describe('Polls', () => {
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     dispatch.addItem('run_1');
-    clock.skip(POOL_TIMES.safetyMs + 100);
+    clock.advance(POOL_TIMES.safetyMs + 100);
     expect(await answer).toBe('run_1');
   });
 
@@ -251,7 +251,7 @@ describe('Polls', () => {
     const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`)));
     await parked(side, 3);
     for (const n of [1, 2]) dispatch.addItem(`run_${n}`);
-    clock.skip(2_600);
+    clock.advance(2_600);
     expect(await Promise.all(answers.slice(0, 2))).toEqual(['run_1', 'run_2']);
     await called('claim', 3);
     expect(side.polls.size).toBe(1);
@@ -327,7 +327,7 @@ describe('Polls', () => {
     one.hold = true;
     expect(await poll(side, one, { holdMs: 0 })).toBe('empty');
     expect(await poll(side, one, { slots: 0, holdMs: 0 })).toBe('empty');
-    clock.skip(31_000);
+    clock.advance(31_000);
     expect(await held).toBe('empty');
     expect(broker.subscriptions).toEqual([]);
   });
@@ -338,7 +338,7 @@ describe('Polls', () => {
     dispatch.addItem('run_1');
     const answers = [poll(side, one, { slots: 0 }), poll(side, one, { notReady: ['disk is full'] })];
     await parked(side, 2);
-    clock.skip(31_000);
+    clock.advance(31_000);
     expect(await Promise.all(answers)).toEqual(['empty', 'empty']);
     expect(dispatch.count('claim')).toBe(0);
   });
@@ -429,13 +429,14 @@ describe('Polls', () => {
     const other = poll(side, second);
     await parked(side, 2);
     let away = true;
-    dispatch.before = () => {
+    dispatch.before = (method) => {
       if (away) throw apiError('unavailable', 'the server is gone');
+      if (method === 'returnHint') broker.hint('run_2');
     };
     submit('run_1');
     await called('beginPoll', 3);
     away = false;
-    clock.skip(2_000);
+    clock.advance(2_000);
     expect(await other).toBe('run_1');
     submit('run_2');
     expect(await hit).toBe('run_2');
@@ -480,14 +481,14 @@ describe('Polls', () => {
     await consumed();
     submit('run_1');
     await called('claim', 1);
-    clock.skip(300);
+    clock.advance(300);
     goOn();
     expect(await won).toBe('run_1');
     const given = poll(side, one, { holdMs: 200 });
     await parked(side, 1);
     broker.hint('run_2');
     await called('claim', 2);
-    clock.skip(1_000);
+    clock.advance(1_000);
     expect(await given).toBe('empty');
     goOn();
   });

@@ -67,12 +67,12 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   /** Ends every poll of a runner with an error: it was revoked. */
   endRunner(runnerId: string, error: ApiError): void {
-    for (const waiter of [...(this.#byRunner.get(runnerId) ?? [])]) this.#finish(waiter, error);
+    for (const waiter of this.#byRunner.get(runnerId) ?? []) this.#finish(waiter, error);
   }
 
   /** Whether the runner may receive work has changed: every poll of it asks again. */
   reconsider(runnerId: string): void {
-    for (const waiter of [...(this.#byRunner.get(runnerId) ?? [])]) void this.#reconsider(waiter);
+    for (const waiter of this.#byRunner.get(runnerId) ?? []) void this.#reconsider(waiter);
   }
 
   /** Notices may have been missed: every held poll asks again, a few at a time. */
@@ -88,12 +88,12 @@ export class Polls implements WaiterOwner, PoolOwner {
   /** Answers what waits, lets what is under way end within `graceMs`, then stops consuming. No poll is held any more. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
-    for (const waiter of [...this.#byPoll.values()]) {
+    for (const waiter of this.#byPoll.values()) {
       waiter.late = true;
       if (waiter.state === 'ready' || waiter.state === 'refused') this.#finish(waiter, 'empty');
     }
     if (this.#byPoll.size > 0) await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
-    for (const waiter of [...this.#byPoll.values()]) this.#finish(waiter, 'empty');
+    for (const waiter of this.#byPoll.values()) this.#finish(waiter, 'empty');
     await within(CLOSE_MS, Promise.allSettled([...this.#pools.values()].map((pool) => pool.close())));
     this.#pools.clear();
   }

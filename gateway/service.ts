@@ -6,10 +6,10 @@ import {
   type PollRequest,
   type ReportRequest,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Client, type Handlers } from '@svc/proto/http/implement.ts';
-import { callerLimitMs } from './caller-limit.ts';
 import type { Clock } from './clock.ts';
 import { workKind } from './pool.ts';
 import type { Polls } from './polls.ts';
@@ -78,11 +78,10 @@ function waitForWork(
 }
 
 /** Counted from when the head of the request was there, because the caller's own limit runs since before that. */
-export function answerDueMs(clock: Clock, waitMs: number | undefined, { call, caller }: RunnerCtx): number {
+function answerDueMs(clock: Clock, waitMs: number | undefined, { call, caller }: RunnerCtx): number {
   const startedMs = caller.kind === 'runner' ? caller.receivedMs : clock.monotonicMs();
-  const hold = Math.min(waitMs ?? POLL_WAIT_MS, POLL_WAIT_MS_MAX);
-  const limit = callerLimitMs(call);
-  return startedMs + (limit === undefined ? hold : Math.min(hold, limit - ANSWER_EARLY_MS));
+  const holdMs = Math.min(waitMs ?? POLL_WAIT_MS, POLL_WAIT_MS_MAX);
+  return startedMs + Math.min(holdMs, deadlineMs(call.rpc, call) - ANSWER_EARLY_MS);
 }
 
 /** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. */

@@ -25,7 +25,7 @@ export abstract class TimerEntry {
 
 export class TimerWheel {
   readonly #clock: Clock;
-  readonly #heads: (TimerEntry | undefined)[] = new Array<TimerEntry | undefined>(SLOTS).fill(undefined);
+  readonly #heads: (TimerEntry | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
   #size = 0;
   /** Last tick whose slot was emptied. */
   #tick: number;

@@ -9,7 +9,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import { ApiError, apiError, type ErrorCode } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import { factsFromNodeRequest, type AuthoritySet } from '@svc/proto/signature/facts.ts';
 import type { SignatureProblem } from '@svc/proto/signature/profile.ts';

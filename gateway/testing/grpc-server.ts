@@ -19,14 +19,15 @@ export async function startGrpcServer(client: Client<typeof DispatchService>, to
   const server = new Server();
   const methods = client as unknown as Methods;
   for (const method of DispatchService.methods) {
-    const handle = (call: ServerUnaryCall<Message, Message>, done: sendUnaryData<Message>): void => {
-      const answer = async (): Promise<Message> => {
-        if (call.metadata.get('authorization')[0] !== `Bearer ${token}`) {
-          throw Object.assign(new Error('wrong token'), { code: status.UNAUTHENTICATED });
-        }
-        return methods[method.localName]!(call.request);
-      };
-      answer().then((message) => done(null, message), (error: Error) => done(failure(error)));
+    const answer = async (call: ServerUnaryCall<Message, Message>): Promise<Message> => {
+      if (call.metadata.get('authorization')[0] === `Bearer ${token}`) return methods[method.localName]!(call.request);
+      throw Object.assign(new Error('wrong token'), { code: status.UNAUTHENTICATED });
+    };
+    const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
+      answer(call).then(
+        (message) => reply(null, message),
+        (error: Error) => reply(failure(error)),
+      );
     };
     const path = `/${DispatchService.typeName}/${method.name}`;
     server.register(path, handle, (value: Message) => Buffer.from(toBinary(method.output, value)), (bytes: Buffer) => fromBinary(method.input, bytes), 'unary');

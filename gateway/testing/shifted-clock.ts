@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 export class ShiftedClock implements Clock {
   #shiftMs = 0;
 
-  skip(ms: number): void {
+  advance(ms: number): void {
     this.#shiftMs += ms;
   }
 

@@ -1,0 +1,76 @@
+/**
+ * The gateway as a process of its own: door, gRPC to the servers, RabbitMQ, pages for operators. Started in the order of need
+ * and stopped in reverse: first the polls, so that every runner gets its answer, then the door, then what both used.
+ */
+import { createDoor, type Page } from '@svc/proto/http/door.ts';
+import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
+import type { Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { systemClock } from './clock.ts';
+import { loopbackUrls, type Config } from './config.ts';
+import { connectDispatch, type DispatchClient } from './dispatch-client.ts';
+import { startGateway, type Gateway } from './index.ts';
+import { VERIFICATION_LIMITS } from './verification.ts';
+
+export interface GatewayProcess {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startProcess(config: Config, log: Logger): Promise<GatewayProcess> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const dispatch = connectDispatch({ urls: config.dispatchUrls, token: config.internalToken, clock: systemClock, log });
+  const queue = connectRabbit({ url: config.amqpUrl, role: 'gateway', log });
+  let gateway: Gateway | undefined;
+  try {
+    // With port 0 the names are known only once the door is open.
+    let { port } = config;
+    const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
+    gateway = startGateway({ dispatch: dispatch.client, queue, publicUrls, log, registry, ...options(config) });
+    const { app } = gateway;
+    let stopping = false;
+    const pages = createPages(registry, dispatch, () => stopping);
+    const door = createDoor({ apps: [app], log, pages, trustedProxies: config.trustedProxies });
+    const opened = await door.listen({ port: config.port, host: config.host });
+    port = opened.port;
+    const running = gateway;
+    const stop = async (): Promise<void> => {
+      stopping = true;
+      await running.stop(config.stopGraceMs);
+      await opened.close(config.stopGraceMs);
+      await queue.close();
+      dispatch.close();
+    };
+    return { port, stop };
+  } catch (error) {
+    await gateway?.stop(0);
+    await queue.close();
+    dispatch.close();
+    throw error;
+  }
+}
+
+function options({ runnersEnabled, trustedProxies, signatureFailuresBurst, callsPerSecond }: Config) {
+  return {
+    trustedProxies,
+    gate: () => (runnersEnabled ? 'open' : 'hidden') as 'open' | 'hidden',
+    limits: {
+      failures: { ...VERIFICATION_LIMITS.failures, burst: signatureFailuresBurst },
+      calls: { perSecond: callsPerSecond, burst: 5 * callsPerSecond },
+    },
+  };
+}
+
+/** Live while the event loop turns; ready while a server is in reach. The broker is not asked for: without it polls are slower, not dead. */
+function createPages(registry: Registry, dispatch: DispatchClient, isStopping: () => boolean): Readonly<Record<string, Page>> {
+  const text = { 'content-type': 'text/plain; charset=utf-8' };
+  return {
+    '/healthz': () => ({ headers: text, body: 'ok\n' }),
+    '/readyz': () => {
+      if (isStopping()) return { status: 503, headers: text, body: 'stopping\n' };
+      return dispatch.ready() ? { headers: text, body: 'ready\n' } : { status: 503, headers: text, body: 'no server in reach\n' };
+    },
+    '/metrics': async () => ({ headers: { 'content-type': registry.contentType }, body: await registry.metrics() }),
+  };
+}
