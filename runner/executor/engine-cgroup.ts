@@ -6,7 +6,7 @@
  * the end of the container and is often missed. A container's own group is gone by the time its end is known, but a parent group of
  * ours is not: version 2 counts the kills of children in it, version 1 keeps the highest usage of the whole tree.
  */
-import { readdir } from 'node:fs/promises';
+import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oomKillsOf, removeGroup } from './cgroup.ts';
 import { listMounts, readText } from './procfs.ts';
@@ -22,6 +22,8 @@ export interface EngineCgroups {
   remove(name: string): Promise<void>;
   /** Names whose parent group still exists. */
   leftovers(): Promise<string[]>;
+  /** Removes the runner's own parent when nothing is in it; the engine makes it again. */
+  tidy(): Promise<void>;
 }
 
 /** Each runner has a parent of its own, so that none takes another's running containers for leftovers. */
@@ -38,6 +40,9 @@ export async function createEngineCgroups(runnerId: string): Promise<EngineCgrou
     async leftovers() {
       const lists = await Promise.all(points.map((point) => subgroups(join(point, parent))));
       return [...new Set(lists.flat())];
+    },
+    async tidy() {
+      await Promise.allSettled(points.map((point) => rmdir(join(point, parent)))); // In use, or not there: both are fine.
     },
   };
 }

@@ -64,6 +64,7 @@ export class EngineExecutor implements Executor {
     );
     await Promise.all(gone.map((left) => this.#stop(left)));
     await this.#sweepFolders(isLive);
+    if (this.#running.size === 0) await this.#options.cgroups?.tidy();
     return gone.map(({ workId, epoch }) => ({ workId, epoch }));
   }
 

@@ -64,7 +64,10 @@ export interface Outcome {
 
 export type OutputStream = 'stdout' | 'stderr';
 
-/** A returned promise is back-pressure: nothing more is read from the task until it resolves. */
+/**
+ * One call at a time, chunks below 128 KiB, cut at any byte. A returned promise is back-pressure: nothing more is read from the
+ * task until it resolves; its rejection ends the run with `engine_error`.
+ */
 export type OnOutput = (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
 
 export interface Running {
