@@ -1,0 +1,86 @@
+/** `svc api`: the way out for whatever has no command yet. */
+import type { Operation } from '@svc/sdk';
+import { describeCommand, describeFlag, type Command, type Context } from '../shell/command.ts';
+import { readData } from '../shell/data.ts';
+import { UsageError } from '../shell/errors.ts';
+
+const METHODS: readonly Operation['method'][] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+export const command: Command = {
+  spec: describeCommand({
+    group: 'api',
+    words: [],
+    summary: 'Calls any path of the API with the stored credential',
+    description:
+      'Calls any path of the API with the stored credential and prints the answer as it came, JSON indented. Requests other than GET carry a fresh Idempotency-Key. Streams are not followed: "svc runs logs" is there for that.',
+    positionals: [
+      describeFlag({
+        flag: 'method',
+        type: 'string',
+        required: true,
+        placeholder: 'METHOD',
+        description: `One of ${METHODS.join(', ')}.`,
+      }),
+      describeFlag({
+        flag: 'path',
+        type: 'string',
+        required: true,
+        placeholder: 'path',
+        description: 'Path with its query, such as /teams?limit=1.',
+      }),
+    ],
+    locals: [
+      describeFlag({
+        flag: 'data',
+        type: 'string',
+        placeholder: 'json|@file|-',
+        description: 'Request body as JSON, from a file, or from standard input.',
+      }),
+    ],
+    examples: [
+      { title: 'Who am I', cli: 'api GET /account' },
+      { title: 'Submit a run from a file', cli: 'api POST /teams/team_01/sandbox-runs --data @run.json' },
+    ],
+    auth: 'optional',
+  }),
+  run: callApi,
+};
+
+async function callApi(context: Context): Promise<void> {
+  const { input, locals, io, signal, output } = context;
+  const method = readMethod(String(input['method']));
+  const path = readPath(String(input['path']));
+  const { data } = locals;
+  if (method === 'GET' && data !== undefined)
+    throw new UsageError('a GET request has no body; --data belongs to the other methods');
+  const body = typeof data === 'string' ? await readData(data, io) : undefined;
+  const operation: Operation = { method, path, ...(body === undefined ? {} : { body: '*' }) };
+  const client = await context.client();
+  const response = await client.call(operation, body ?? {}, { signal }).asResponse();
+  const text = await response.text();
+  if (text === '') return output.progress(`${method} ${path}: ${response.status}`);
+  const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
+  if (isJson) await printJson(context, JSON.parse(text));
+  else await output.raw(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** JSON unless another format was asked for: what comes back is for whoever knows the path. */
+async function printJson({ output, globals }: Context, value: unknown): Promise<void> {
+  if (globals.output === undefined && !globals.json)
+    await output.raw(`${JSON.stringify(value, undefined, 2)}\n`);
+  else await output.value(value);
+}
+
+function readMethod(text: string): Operation['method'] {
+  const method = METHODS.find((known) => known === text.toUpperCase());
+  if (method === undefined)
+    throw new UsageError(`<METHOD> must be one of ${METHODS.join(', ')}, got "${text}"`);
+  return method;
+}
+
+function readPath(text: string): string {
+  if (!text.startsWith('/')) throw new UsageError(`<path> must begin with "/", got "${text}"`);
+  const braces = /\{[^}]+\}/.exec(text);
+  if (braces !== null) throw new UsageError(`put a value in place of ${braces[0]} in <path>`);
+  return text;
+}

@@ -1,0 +1,116 @@
+/** The hand-written commands, by name; each is loaded when it is run. */
+import type { CommandSpec } from './command.ts';
+import type { Command, Spec } from './shell/command.ts';
+
+/** A generated command as the shell shows it. */
+export type GeneratedSpec = Spec & Pick<CommandSpec, 'operation'>;
+
+interface Named {
+  readonly group: string;
+  /** For groups that have no generated command. */
+  readonly groupSummary?: string;
+  readonly words: readonly string[];
+  readonly summary: string;
+}
+
+/** Stands on its own. */
+interface Alone extends Named {
+  readonly kind: 'alone';
+  readonly load: () => Promise<Command>;
+}
+
+/** Takes its arguments and its operation from a generated command, `from` when it is not the one of the same name. */
+interface Over extends Named {
+  readonly kind: 'over';
+  readonly from?: readonly string[];
+  readonly load: () => Promise<(generated: GeneratedSpec) => Command>;
+}
+
+export type HandWritten = Alone | Over;
+
+const AUTH = 'Sign in and out, and see as whom';
+
+export const handWritten: readonly HandWritten[] = [
+  {
+    kind: 'alone',
+    group: 'api',
+    groupSummary: 'Call any path of the API',
+    words: [],
+    summary: 'Calls any path of the API with the stored credential',
+    load: async () => (await import('./api/call.ts')).command,
+  },
+  {
+    kind: 'alone',
+    group: 'auth',
+    groupSummary: AUTH,
+    words: ['login'],
+    summary: 'Signs in by password, or stores an API key',
+    load: async () => (await import('./auth/login.ts')).command,
+  },
+  {
+    kind: 'alone',
+    group: 'auth',
+    words: ['logout'],
+    summary: 'Ends the stored session and forgets the credential',
+    load: async () => (await import('./auth/logout.ts')).command,
+  },
+  {
+    kind: 'alone',
+    group: 'auth',
+    words: ['status'],
+    summary: 'Shows address, credential and account in use',
+    load: async () => (await import('./auth/status.ts')).command,
+  },
+  {
+    kind: 'alone',
+    group: 'auth',
+    words: ['token'],
+    summary: 'Prints the credential in use',
+    load: async () => (await import('./auth/token.ts')).command,
+  },
+  {
+    kind: 'alone',
+    group: 'completion',
+    groupSummary: 'Completion for your shell',
+    words: [],
+    summary: 'Prints the completion script of a shell',
+    load: async () => (await import('./completion/print.ts')).command,
+  },
+  {
+    kind: 'over',
+    group: 'runners',
+    words: ['enroll'],
+    summary: 'Issues a one-shot enrollment token, and the command that uses it',
+    load: async () => (await import('./runners/enroll.ts')).enroll,
+  },
+  {
+    kind: 'over',
+    group: 'runs',
+    words: ['create'],
+    summary: 'Submits a run',
+    load: async () => (await import('./runs/create.ts')).create,
+  },
+  {
+    kind: 'over',
+    group: 'runs',
+    words: ['logs'],
+    summary: 'Output of a run as it comes, until the run ends',
+    load: async () => (await import('./runs/logs.ts')).logs,
+  },
+  {
+    kind: 'over',
+    group: 'runs',
+    words: ['wait'],
+    from: ['get'],
+    summary: 'Waits for a run to end',
+    load: async () => (await import('./runs/wait.ts')).wait,
+  },
+  {
+    kind: 'alone',
+    group: 'version',
+    groupSummary: 'The version of this program',
+    words: [],
+    summary: 'Prints the version of this program',
+    load: async () => (await import('./version/print.ts')).command,
+  },
+];

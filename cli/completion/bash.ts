@@ -1,0 +1,99 @@
+/** Completion for bash 3.2 and later, without the bash-completion package. */
+import { flagWords, nextWords, quote, type CompletionTree, type Flag } from './completion-tree.ts';
+
+export function bashScript(tree: CompletionTree): string {
+  return `# bash completion of svc
+_svc() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' word skip='' i
+  # The command so far: words that are neither flags nor the value of a flag.
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if [[ -n $skip ]]; then skip=''; continue; fi
+    case $word in
+      --) return ;;
+      ${valueFlags(tree).join('|')}) skip=1 ;;
+      -*|=*) ;;
+      *) if _svc_known "\${path:+$path }$word"; then path="\${path:+$path }$word"; fi ;;
+    esac
+  done
+  case "$path:$prev" in
+${valueCases(tree).join('\n')}
+  esac
+  if [[ -n $words ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    return
+  fi
+  case $prev in
+    ${valueFlags(tree).join('|')}) return ;;
+  esac
+  if [[ $cur == -* ]]; then
+    words=${quote(flagWords(tree.globals).join(' '))}
+    case $path in
+${flagCases(tree).join('\n')}
+    esac
+  else
+    case $path in
+${wordCases(tree).join('\n')}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+_svc_known() {
+  case $1 in
+    ${knownPaths(tree).map(quote).join('|')}) return 0 ;;
+  esac
+  return 1
+}
+complete -F _svc svc
+`;
+}
+
+function valueFlags({ commands, globals }: CompletionTree): string[] {
+  const all = [...globals, ...commands.flatMap(({ flags }) => flags)].filter(({ takesValue }) => takesValue);
+  return [...new Set(all.flatMap(spellings))].sort();
+}
+
+function spellings({ flag, short }: Flag): string[] {
+  return [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])];
+}
+
+function valueCases({ commands, globals }: CompletionTree): string[] {
+  const choice = (prefix: string, flag: Flag): string[] =>
+    flag.values.length === 0
+      ? []
+      : [
+          `    ${spellings(flag)
+            .map((name) => `${prefix}${name}`)
+            .join('|')}) words=${quote(flag.values.join(' '))} ;;`,
+        ];
+  return [
+    ...commands.flatMap(({ path, flags }) =>
+      flags.flatMap((flag) => choice(`${quote(path.join(' '))}:`, flag)),
+    ),
+    ...globals.flatMap((flag) => choice('*:', flag)),
+  ];
+}
+
+function flagCases({ commands }: CompletionTree): string[] {
+  return commands
+    .filter(({ flags }) => flags.length > 0)
+    .map(
+      ({ path, flags }) =>
+        `      ${quote(path.join(' '))}) words="$words "${quote(flagWords(flags).join(' '))} ;;`,
+    );
+}
+
+function wordCases(tree: CompletionTree): string[] {
+  const words = [...nextWords(tree)].map(([prefix, next]) => [prefix, next.map(({ word }) => word)] as const);
+  const choices = tree.commands.filter((command) => command.choices.length > 0);
+  return [...words, ...choices.map(({ path, choices: values }) => [path.join(' '), values] as const)].map(
+    ([prefix, values]) => `      ${quote(prefix)}) words=${quote(values.join(' '))} ;;`,
+  );
+}
+
+function knownPaths(tree: CompletionTree): string[] {
+  const paths = tree.commands.flatMap(({ path }) =>
+    path.map((_word, index) => path.slice(0, index + 1).join(' ')),
+  );
+  return [...new Set(paths)].sort();
+}

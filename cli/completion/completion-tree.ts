@@ -1,0 +1,57 @@
+/** What the completion scripts are printed from. */
+
+export interface Flag {
+  readonly flag: string;
+  readonly short?: string;
+  readonly takesValue: boolean;
+  /** A fixed choice; empty for anything. */
+  readonly values: readonly string[];
+  readonly description: string;
+}
+
+export interface CompletionTree {
+  readonly groups: readonly { readonly name: string; readonly summary: string }[];
+  readonly commands: readonly {
+    readonly path: readonly string[];
+    readonly summary: string;
+    readonly flags: readonly Flag[];
+    /** Of the first positional. */
+    readonly choices: readonly string[];
+  }[];
+  readonly globals: readonly Flag[];
+}
+
+export interface NextWord {
+  readonly word: string;
+  readonly summary: string;
+}
+
+/** What may follow each beginning of a command: `''` → groups, `teams members` → list, remove, set-role. */
+export function nextWords(tree: CompletionTree): ReadonlyMap<string, readonly NextWord[]> {
+  const found = new Map<string, Map<string, NextWord>>();
+  const add = (prefix: string, next: NextWord): void => {
+    const known = found.get(prefix) ?? new Map<string, NextWord>();
+    if (!known.has(next.word)) known.set(next.word, next);
+    found.set(prefix, known);
+  };
+  for (const { name, summary } of tree.groups) add('', { word: name, summary });
+  for (const { path, summary } of tree.commands) {
+    for (let depth = 1; depth < path.length; depth += 1) {
+      const isWhole = depth === path.length - 1;
+      add(path.slice(0, depth).join(' '), {
+        word: path[depth] ?? '',
+        summary: isWhole ? summary : `${path[depth]} …`,
+      });
+    }
+  }
+  return new Map([...found].map(([prefix, words]) => [prefix, [...words.values()]]));
+}
+
+/** In single quotes for POSIX shells. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+export function flagWords(flags: readonly Flag[]): string[] {
+  return flags.map(({ flag }) => `--${flag}`);
+}

@@ -1,0 +1,85 @@
+/** Completion for zsh: words and flags with their descriptions. */
+import { nextWords, quote, type CompletionTree, type Flag } from './completion-tree.ts';
+
+export function zshScript(tree: CompletionTree): string {
+  const takesValue = new Set(
+    [...tree.globals, ...tree.commands.flatMap(({ flags }) => flags)]
+      .filter((flag) => flag.takesValue)
+      .flatMap(({ flag, short }) => [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])]),
+  );
+  const known = new Set(
+    tree.commands.flatMap(({ path }) => path.map((_word, index) => path.slice(0, index + 1).join(' '))),
+  );
+  return `#compdef svc
+# zsh completion of svc
+_svc() {
+  local line='' word skip='' prev=\${words[CURRENT-1]}
+  local -a flags next
+  local -A known
+  known=(${[...known]
+    .sort()
+    .map((path) => `${quote(path)} 1`)
+    .join(' ')})
+  # The command so far: words that are neither flags nor the value of a flag.
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    if [[ -n $skip ]]; then skip=''; continue; fi
+    case $word in
+      --) _files; return ;;
+      ${[...takesValue].sort().join('|')}) skip=1 ;;
+      -*) ;;
+      *) if (( \${+known[\${line:+$line }$word]} )); then line="\${line:+$line }$word"; fi ;;
+    esac
+  done
+  case "$line:$prev" in
+${valueCases(tree).join('\n')}
+  esac
+  if [[ -n $skip ]]; then _files; return; fi
+  flags=(${tree.globals.map(described).join(' ')})
+  case $line in
+${tree.commands
+  .filter(({ flags }) => flags.length > 0)
+  .map(({ path, flags }) => `    ${quote(path.join(' '))}) flags+=(${flags.map(described).join(' ')}) ;;`)
+  .join('\n')}
+  esac
+  case $line in
+${wordCases(tree).join('\n')}
+  esac
+  if [[ $PREFIX == -* ]]; then _describe -t flags flag flags; else (( $#next )) && _describe -t commands command next; fi
+}
+if [[ $funcstack[1] == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
+`;
+}
+
+/** `'--team:Team id'`; a colon in the word itself is escaped. */
+function described({ flag, description }: Flag): string {
+  return quote(`--${flag}:${description.replaceAll('\\', '\\\\')}`);
+}
+
+function valueCases({ commands, globals }: CompletionTree): string[] {
+  const choice = (prefix: string, { flag, short, values }: Flag): string[] => {
+    if (values.length === 0) return [];
+    const names = [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])];
+    return [
+      `    ${names.map((name) => prefix + name).join('|')}) compadd -- ${values.map(quote).join(' ')}; return ;;`,
+    ];
+  };
+  return [
+    ...commands.flatMap(({ path, flags }) =>
+      flags.flatMap((flag) => choice(`${quote(path.join(' '))}:`, flag)),
+    ),
+    ...globals.flatMap((flag) => choice('*:', flag)),
+  ];
+}
+
+function wordCases(tree: CompletionTree): string[] {
+  const words = [...nextWords(tree)].map(
+    ([prefix, next]) =>
+      [prefix, next.map(({ word, summary }) => `${word}:${summary.replaceAll('\\', '\\\\')}`)] as const,
+  );
+  const choices = tree.commands
+    .filter((command) => command.choices.length > 0)
+    .map(({ path, choices: values }) => [path.join(' '), values] as const);
+  return [...words, ...choices].map(
+    ([prefix, values]) => `    ${quote(prefix)}) next=(${values.map(quote).join(' ')}) ;;`,
+  );
+}

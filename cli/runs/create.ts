@@ -1,0 +1,96 @@
+/** `svc runs create` */
+import { SandboxRuns, SvcApiError, type Client, type SandboxRun } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import { describeFlag, type Command, type Context } from '../shell/command.ts';
+import { operationOf } from '../shell/operation.ts';
+import { describeRun, exitCodeOfRun, isOver, noteGoesOn } from './outcome.ts';
+import { copyOutput } from './output.ts';
+import { patience, watchRun, type Patience } from './watch.ts';
+
+export function create(generated: GeneratedSpec): Command {
+  return {
+    spec: {
+      ...generated,
+      description: `${generated.description}\n\nWith --wait or --follow it ends with 0 only when the run succeeded, with 8 when it is not over within --timeout, and with 1 otherwise. Interrupting it leaves the run running.`,
+      locals: [
+        ...generated.locals,
+        describeFlag({
+          flag: 'wait',
+          short: 'w',
+          type: 'boolean',
+          description: 'Wait for the run to end, then print it.',
+        }),
+        describeFlag({
+          flag: 'follow',
+          short: 'f',
+          type: 'boolean',
+          description:
+            'Wait, and write the output of the run as it comes. With --json it goes to standard error, before the run as JSON.',
+        }),
+      ],
+      examples: [
+        ...generated.examples,
+        {
+          title: 'See what it prints, and end as it ends',
+          cli: 'runs create --team team_01 --follow -- sh -c "date; id"',
+        },
+      ],
+    },
+    waits: true,
+    run: submit,
+  };
+}
+
+async function submit(context: Context): Promise<number> {
+  const { input, locals, output, io } = context;
+  const follow = locals['follow'] === true;
+  const patient = patience(context);
+  const client = await context.client();
+  const run = await client.call<SandboxRun>(operationOf(context), input, { signal: io.interrupted });
+  if (!follow && locals['wait'] !== true) {
+    await output.value(run);
+    return 0;
+  }
+  try {
+    const last = follow
+      ? await followRun(context, client, run, patient)
+      : await watchRun(context, client, run, patient);
+    await printOutcome(context, last, follow);
+    if (!isOver(last)) await noteGoesOn(context, run.id);
+    return exitCodeOfRun(last);
+  } catch (error) {
+    // The id may not have been shown yet, and it is what everything else needs.
+    await noteGoesOn(context, run.id);
+    throw error;
+  }
+}
+
+async function followRun(
+  context: Context,
+  client: Client,
+  run: SandboxRun,
+  patient: Patience,
+): Promise<SandboxRun> {
+  await context.output.progress(describeRun(run));
+  const stdoutTo = isJson(context) ? 'stderr' : 'stdout';
+  try {
+    await copyOutput(context, client, run.id, { params: {}, stdoutTo, patient });
+  } catch (error) {
+    // A stream that broke for good costs the rest of the output, not the outcome.
+    if (!(error instanceof SvcApiError) || !error.retryable) throw error;
+    await context.output.note(`warning: the output broke off: ${error.message}`);
+  }
+  const seen = await new SandboxRuns(client).get(run.id, { signal: context.io.interrupted });
+  return watchRun(context, client, seen, patient);
+}
+
+/** After its output the run itself would be noise on standard output, except as JSON that was asked for. */
+async function printOutcome(context: Context, run: SandboxRun, followed: boolean): Promise<void> {
+  const { output } = context;
+  if (followed && !isJson(context)) await output.note(describeRun(run));
+  else await output.value(run);
+}
+
+function isJson({ output }: Context): boolean {
+  return output.format === 'json' || output.format === 'jsonl';
+}

@@ -1,0 +1,64 @@
+/** One value of the API as text, for people (`cellForPeople`) and for programs that read columns (`cellForPrograms`). */
+import { isRecord } from './paths.ts';
+import { neutraliseLine } from './text.ts';
+import { formatDuration, formatRelative, parseTime } from './time.ts';
+
+/** Never holds a tab or a line break, so that one row is one line. Nothing is shortened or made relative. */
+export function cellForPrograms(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value) && value.every((item) => !isRecord(item) && !Array.isArray(item)))
+    return value.map(cellForPrograms).join(',');
+  if (typeof value === 'object') return neutraliseLine(JSON.stringify(value));
+  // The backslash is doubled so that "\n" written out and a line break stay two things.
+  return neutraliseLine(String(value).replaceAll('\\', '\\\\'));
+}
+
+/** `name` is the JSON path: its last word says what a number means. */
+export function cellForPeople(value: unknown, name: string, nowMs: number): string {
+  if (value === undefined || value === null || value === '') return '-';
+  if (typeof value === 'number') return numberForPeople(value, name);
+  if (typeof value === 'string') {
+    const atMs = parseTime(value);
+    return atMs === undefined ? neutraliseLine(value) : formatRelative(atMs, nowMs);
+  }
+  if (Array.isArray(value)) return listForPeople(value);
+  if (isRecord(value)) {
+    const entries = Object.entries(value).map(
+      ([key, inner]) => `${neutraliseLine(key)}=${cellForPeople(inner, key, nowMs)}`,
+    );
+    return entries.length === 0 ? '-' : entries.join(' ');
+  }
+  return neutraliseLine(String(value));
+}
+
+export function numberForPeople(value: number, name: string): string {
+  if (/(^m|M)s$/.test(name)) return formatDuration(value);
+  if (/(^b|B)ytes$/.test(name)) return formatBytes(value);
+  return String(value);
+}
+
+function listForPeople(list: readonly unknown[]): string {
+  if (list.length === 0) return '-';
+  if (list.some((item) => typeof item === 'object' && item !== null)) return `${list.length} items`;
+  return list.map((item) => neutraliseLine(String(item))).join(', ');
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let size = bytes;
+  let unit = 0;
+  while (Math.abs(size) >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? size : size.toFixed(1).replace(/\.0$/, '')} ${units[unit]}`;
+}
+
+/** `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. */
+export function heading(path: string): string {
+  const name = path.split('.').at(-1) ?? path;
+  return name
+    .replace(/(At|Ms|Bytes)$/, (unit, _group, offset: number) => (offset === 0 ? unit : ''))
+    .replace(/[A-Z]/g, (letter) => ` ${letter}`)
+    .toUpperCase();
+}

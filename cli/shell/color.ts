@@ -1,0 +1,70 @@
+/** Colours, or none. */
+
+export type Color = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+export type Paint = (color: Color, text: string) => string;
+
+const CODES: Readonly<Record<Color, readonly [number, number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+export const plain: Paint = (_color, text) => text;
+
+export const colored: Paint = (color, text) => {
+  const [on, off] = CODES[color];
+  return text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`;
+};
+
+/**
+ * A flag wins, then NO_COLOR (any value that is not empty, no-color.org), then FORCE_COLOR (0 and false mean no), then
+ * whether it is a terminal that can.
+ */
+export function wantsColor(
+  env: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+  flag: boolean | undefined,
+): boolean {
+  if (flag !== undefined) return flag;
+  if ((env['NO_COLOR'] ?? '') !== '') return false;
+  const force = env['FORCE_COLOR'];
+  if (force !== undefined && force !== '') return force !== '0' && force !== 'false';
+  return isTerminal && env['TERM'] !== 'dumb';
+}
+
+const OF_WORD: Readonly<Record<string, Color>> = {
+  succeeded: 'green',
+  success: 'green',
+  live: 'green',
+  enabled: 'green',
+  active: 'green',
+  approved: 'green',
+  deployed: 'green',
+  running: 'cyan',
+  offered: 'cyan',
+  publishing: 'cyan',
+  deploying: 'cyan',
+  queued: 'yellow',
+  pending: 'yellow',
+  paused: 'yellow',
+  draining: 'yellow',
+  silent: 'yellow',
+  awaiting_approval: 'yellow',
+  failed: 'red',
+  dead: 'red',
+  error: 'red',
+  lost: 'red',
+  offline: 'red',
+  flagged: 'red',
+  revoked: 'dim',
+  cancelled: 'dim',
+  disabled: 'dim',
+};
+
+/** States in their colour; words that say no state stay as they are. */
+export function colorOfState(word: string): Color | undefined {
+  return Object.hasOwn(OF_WORD, word) ? OF_WORD[word] : undefined;
+}

@@ -1,0 +1,225 @@
+/**
+ * Flags that every command has. They are taken out of the command line first, wherever they stand before `--`; that is
+ * unambiguous because a value never begins with a dash (`--note=-x` is how to say it).
+ */
+import { UsageError } from './errors.ts';
+import { nearest } from './suggest.ts';
+import { parseDuration } from './time.ts';
+
+export const FORMATS = ['table', 'tsv', 'json', 'jsonl'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export interface GlobalFlag {
+  readonly flag: string;
+  readonly short?: string;
+  /** What the value is called; absent for switches. */
+  readonly placeholder?: string;
+  /** The value is given after `=` or not at all. */
+  readonly optionalValue?: true;
+  readonly values?: readonly string[];
+  readonly description: string;
+}
+
+export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
+  {
+    flag: 'profile',
+    placeholder: 'name',
+    description: 'Profile of the configuration file. SVC_PROFILE does the same.',
+  },
+  {
+    flag: 'base-url',
+    placeholder: 'url',
+    description: 'Address of the platform. SVC_BASE_URL does the same.',
+  },
+  {
+    flag: 'api-key',
+    placeholder: 'key',
+    description:
+      'API key or session token. Better in SVC_API_KEY or SVC_TOKEN: others can see command lines.',
+  },
+  {
+    flag: 'json',
+    placeholder: 'fields',
+    optionalValue: true,
+    description: 'Print JSON as the API answered it, or only these fields: --json=id,state.',
+  },
+  {
+    flag: 'output',
+    short: 'o',
+    placeholder: 'format',
+    values: FORMATS,
+    description: 'Format. Default: table on a terminal, tsv in a pipe.',
+  },
+  {
+    flag: 'timeout',
+    placeholder: 'duration',
+    description: 'Give up after this long, such as 500ms, 30s, 5m, 2h.',
+  },
+  { flag: 'yes', short: 'y', description: 'Do not ask before destructive commands.' },
+  { flag: 'no-input', description: 'Never ask anything.' },
+  { flag: 'color', description: 'Colours, or none with --no-color. NO_COLOR and FORCE_COLOR do the same.' },
+  { flag: 'debug', description: 'Show every request on standard error, without secrets.' },
+  { flag: 'help', short: 'h', description: 'Show help.' },
+  { flag: 'version', short: 'V', description: 'Show the version.' },
+];
+
+export interface Globals {
+  readonly profile?: string;
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  readonly json: boolean;
+  /** Of `--json=a,b`. */
+  readonly fields?: readonly string[];
+  readonly output?: Format;
+  readonly timeoutMs?: number;
+  readonly yes: boolean;
+  readonly noInput: boolean;
+  readonly color?: boolean;
+  readonly debug: boolean;
+  readonly help: boolean;
+  readonly version: boolean;
+}
+
+/** One word of the command line with its place, by which a flag knows whether the next word really followed it. */
+export interface Token {
+  readonly text: string;
+  readonly index: number;
+}
+
+export interface CommandLine {
+  readonly globals: Globals;
+  /** What is not a global flag, up to `--`. */
+  readonly tokens: readonly Token[];
+  /** What follows `--`; undefined without one. */
+  readonly rest?: readonly string[];
+}
+
+export function splitGlobals(words: readonly string[]): CommandLine {
+  const end = words.indexOf('--');
+  const before = end === -1 ? words : words.slice(0, end);
+  const tokens: Token[] = [];
+  const given = new Map<string, string | true>();
+  for (let index = 0; index < before.length; index += 1) {
+    const text = before[index] ?? '';
+    const found = globalFlag(text);
+    if (found === undefined) {
+      tokens.push({ text, index });
+      continue;
+    }
+    const { spec, name, inline } = found;
+    let value: string | true = inline ?? true;
+    if (spec.placeholder !== undefined && spec.optionalValue !== true && inline === undefined) {
+      const next = before[index + 1];
+      if (next === undefined || isFlag(next))
+        throw new UsageError(`${name} needs a value: ${name} <${spec.placeholder}>`);
+      value = next;
+      index += 1;
+    }
+    if (given.has(spec.flag)) throw new UsageError(`${name} is given twice`);
+    given.set(spec.flag, value);
+  }
+  return { globals: readGlobals(given), tokens, ...(end === -1 ? {} : { rest: words.slice(end + 1) }) };
+}
+
+/** A lone dash is a value: it stands for standard input. */
+export function isFlag(text: string): boolean {
+  return text.length > 1 && text.startsWith('-');
+}
+
+/** `--json` or its like anywhere, for errors that come up before the command line is understood. */
+export function wantsJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  const before = end === -1 ? words : words.slice(0, end);
+  return before.some(
+    (word, index) =>
+      /^--json(=|$)/.test(word) ||
+      /^(-o=?|--output=)jsonl?$/.test(word) ||
+      (/^jsonl?$/.test(word) && /^(-o|--output)$/.test(before[index - 1] ?? '')),
+  );
+}
+
+interface Found {
+  readonly spec: GlobalFlag;
+  /** As typed, for messages. */
+  readonly name: string;
+  readonly inline?: string;
+}
+
+function globalFlag(text: string): Found | undefined {
+  const long = /^--([^=]+)(?:=(.*))?$/s.exec(text);
+  if (long !== null) {
+    const [, typed = '', inline] = long;
+    const spec = GLOBAL_FLAGS.find(({ flag }) => flag === typed);
+    if (spec !== undefined) return checkedInline(spec, `--${typed}`, inline);
+    const negated = typed.startsWith('no-')
+      ? GLOBAL_FLAGS.find(({ flag }) => flag === typed.slice(3))
+      : undefined;
+    if (negated === undefined || negated.placeholder !== undefined) return undefined;
+    if (inline !== undefined) throw new UsageError(`--${typed} takes no value`);
+    return { spec: negated, name: `--${typed}`, inline: 'false' };
+  }
+  const short = /^-([A-Za-z])=?(.*)$/s.exec(text);
+  const spec = short === null ? undefined : GLOBAL_FLAGS.find((flag) => flag.short === short[1]);
+  if (short === null || spec === undefined) return undefined;
+  return checkedInline(spec, `-${short[1]}`, short[2] === '' ? undefined : short[2]);
+}
+
+function checkedInline(spec: GlobalFlag, name: string, inline: string | undefined): Found {
+  if (inline === undefined) return { spec, name };
+  if (spec.placeholder === undefined && inline !== 'true' && inline !== 'false')
+    throw new UsageError(`${name} is a switch: true or false, got "${inline}"`);
+  if (inline === '') throw new UsageError(`${name} needs a value: ${name}=<${spec.placeholder ?? 'true'}>`);
+  return { spec, name, inline };
+}
+
+function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
+  const text = (flag: string): string | undefined => {
+    const value = given.get(flag);
+    return typeof value === 'string' ? value : undefined;
+  };
+  const on = (flag: string): boolean => given.has(flag) && given.get(flag) !== 'false';
+  const profile = text('profile');
+  const baseUrl = text('base-url');
+  const apiKey = text('api-key');
+  const fields = text('json')
+    ?.split(',')
+    .map((field) => field.trim());
+  const output = readFormat(text('output'));
+  const timeout = text('timeout');
+  if (fields?.includes('') === true)
+    throw new UsageError('--json names an empty field; write --json=id,state');
+  if (given.has('json') && (output === 'table' || output === 'tsv'))
+    throw new UsageError(`--json and --output ${output} contradict each other`);
+  return {
+    ...(profile === undefined ? {} : { profile }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    json: given.has('json'),
+    ...(fields === undefined ? {} : { fields }),
+    ...(output === undefined ? {} : { output }),
+    ...(timeout === undefined ? {} : { timeoutMs: readTimeout(timeout) }),
+    yes: on('yes'),
+    noInput: on('no-input'),
+    ...(given.has('color') ? { color: on('color') } : {}),
+    debug: on('debug'),
+    help: on('help'),
+    version: on('version'),
+  };
+}
+
+function readFormat(text: string | undefined): Format | undefined {
+  if (text === undefined) return undefined;
+  const format = FORMATS.find((known) => known === text);
+  if (format !== undefined) return format;
+  const meant = nearest(text, FORMATS);
+  throw new UsageError(`--output must be one of ${FORMATS.join(', ')}, got "${text}"`, {
+    hints: meant === undefined ? [] : [`did you mean ${meant}?`],
+  });
+}
+
+function readTimeout(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms <= 0)
+    throw new UsageError(`--timeout must be a duration such as 500ms, 30s or 5m, got "${text}"`);
+  return ms;
+}

@@ -1,0 +1,186 @@
+/** Help texts, from the tables. Pure. */
+import type { FieldSpec } from '../command.ts';
+import type { Paint } from './color.ts';
+import { commandLine, type Spec } from './command.ts';
+import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
+import { placeholderOf } from './parse.ts';
+import { displayWidth, padEnd, wrap } from './text.ts';
+import type { GroupEntry } from './tree.ts';
+
+export interface Page {
+  /** Columns to fill. */
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+const WIDTH_MAX = 100;
+/** A longer left side stands on its own line. */
+const LEFT_MAX = 34;
+
+export function pageFor(columns: number | undefined, paint: Paint): Page {
+  return { width: Math.max(40, Math.min(columns ?? WIDTH_MAX, WIDTH_MAX)), paint };
+}
+
+export function rootHelp(groups: readonly GroupEntry[], page: Page): string {
+  return join([
+    ['svc: command line of the platform'],
+    section('Usage', ['  svc <command> [arguments] [flags]'], page),
+    section(
+      'Commands',
+      twoColumns(
+        groups.map(({ group, summary }) => [group, summary]),
+        page,
+      ),
+      page,
+    ),
+    section('Flags of every command', twoColumns(GLOBAL_FLAGS.map(globalRow), page), page),
+    section('Exit codes', twoColumns(EXIT_CODES, page), page),
+    ['Run "svc <command> --help" for one command, "svc completion bash|zsh|fish" for completion.'],
+  ]);
+}
+
+const EXIT_CODES: readonly (readonly [string, string])[] = [
+  ['0', 'Done.'],
+  ['1', 'The API refused, or the operation failed.'],
+  ['2', 'Wrong command line.'],
+  ['4', 'Not signed in (401).'],
+  ['5', 'Not found (404).'],
+  ['7', 'No answer: network or timeout.'],
+  ['8', 'Still pending when the waiting ended.'],
+  ['130', 'Interrupted.'],
+];
+
+/** Commands of a group, or of those in it that begin with `words`. */
+export function groupHelp(group: GroupEntry, words: readonly string[], page: Page): string {
+  const named = ['svc', group.group, ...words].join(' ');
+  const commands = group.commands.filter((command) =>
+    words.every((word, index) => command.words[index] === word),
+  );
+  return join([
+    [`${named}: ${group.summary}`],
+    section('Usage', [`  ${named} <command> [arguments] [flags]`], page),
+    section(
+      'Commands',
+      twoColumns(
+        commands.map((command) => [command.words.join(' '), command.summary]),
+        page,
+      ),
+      page,
+    ),
+    [`Run "${named} <command> --help" for one command.`],
+  ]);
+}
+
+export function commandHelp(spec: Spec, page: Page): string {
+  const shown = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
+  const required = shown.filter((field) => field.required);
+  const optional = shown.filter((field) => !field.required);
+  return join([
+    [`${commandLine(spec)}: ${spec.summary}`],
+    section('Usage', usageLine(spec), page),
+    ...(spec.description.replace(/\.$/, '') === spec.summary
+      ? []
+      : spec.description.split('\n\n').map((text) => wrap(text, page.width))),
+    notes(spec),
+    section(
+      'Arguments',
+      twoColumns(
+        spec.positionals.map((field) => [`<${field.placeholder}>`, describe(field)]),
+        page,
+      ),
+      page,
+    ),
+    section('Required', twoColumns(required.map(flagRow), page), page),
+    section('Flags', twoColumns(optional.map(flagRow), page), page),
+    section(
+      'Examples',
+      spec.examples.flatMap(({ title, cli }) => [`  # ${title}`, `  svc ${cli}`]),
+      page,
+    ),
+    ['Flags of every command: run "svc --help".'],
+  ]);
+}
+
+function usageLine(spec: Spec): string[] {
+  const flags = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
+  const required = flags.filter((field) => field.required && field.rest !== true);
+  const rest = flags.find((field) => field.rest === true);
+  const words = [
+    commandLine(spec),
+    ...spec.positionals.map(({ placeholder, repeated, required: needed }) => {
+      const word = `<${placeholder}>${repeated ? '...' : ''}`;
+      return needed ? word : `[${word}]`;
+    }),
+    ...required.map((field) => `--${field.flag} <${placeholderOf(field)}>`),
+    ...(flags.length > required.length ? ['[flags]'] : []),
+    ...(rest === undefined ? [] : [`-- <${rest.placeholder}>...`]),
+  ];
+  return [`  ${words.join(' ')}`];
+}
+
+function notes(spec: Spec): string[] {
+  return [
+    ...(spec.deprecated ? ['Deprecated: it may go away.'] : []),
+    ...(spec.stability === 'stable' ? [] : [`Stability: ${spec.stability}; it may change.`]),
+    ...(spec.feature === undefined ? [] : [`Needs the platform feature ${spec.feature}.`]),
+    ...(spec.auth === 'session' ? ['Needs a session ("svc auth login"), not an API key.'] : []),
+    ...(spec.auth === 'staff' ? ['For staff only.'] : []),
+    ...(spec.destructive ? ['Asks before it runs; --yes answers.'] : []),
+  ];
+}
+
+function flagRow(field: FieldSpec): readonly [string, string] {
+  const short = field.short === undefined ? '' : `-${field.short}, `;
+  if (field.rest === true) return [`-- <${field.placeholder}>...`, describe(field)];
+  const isSwitch = field.type === 'boolean' && !field.repeated;
+  const value = isSwitch ? '' : ` <${field.type === 'enum' ? field.placeholder : placeholderOf(field)}>`;
+  return [`${short}--${field.flag}${value}`, describe(field)];
+}
+
+function describe(field: FieldSpec): string {
+  const { values } = field;
+  return [
+    field.description,
+    ...(values === undefined ? [] : [`One of ${values.join(', ')}.`]),
+    ...(field.repeated && field.rest !== true ? ['May be given several times.'] : []),
+    ...(field.type === 'boolean' && /Default: true/.test(field.description)
+      ? [`Off: --no-${field.flag}.`]
+      : []),
+  ].join(' ');
+}
+
+function globalRow({
+  flag,
+  short,
+  placeholder,
+  optionalValue,
+  description,
+}: GlobalFlag): readonly [string, string] {
+  const value =
+    placeholder === undefined ? '' : optionalValue === true ? `[=<${placeholder}>]` : ` <${placeholder}>`;
+  const name = flag === 'color' ? '--[no-]color' : `--${flag}`;
+  return [`${short === undefined ? '' : `-${short}, `}${name}${value}`, description];
+}
+
+function twoColumns(rows: readonly (readonly [string, string])[], page: Page): string[] {
+  const left = Math.max(0, ...rows.map(([text]) => displayWidth(text)).filter((width) => width <= LEFT_MAX));
+  const gap = ' '.repeat(left + 4);
+  return rows.flatMap(([text, description]) => {
+    const [first = '', ...more] = wrap(
+      description.replaceAll(/\s*\n\s*/g, ' '),
+      Math.max(20, page.width - gap.length),
+    );
+    const head =
+      displayWidth(text) > left ? [`  ${text}`, gap + first] : [`  ${padEnd(text, left)}  ${first}`];
+    return [...head, ...more.map((line) => gap + line)].map((line) => line.trimEnd());
+  });
+}
+
+function section(title: string, lines: readonly string[], page: Page): string[] {
+  return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
+}
+
+function join(parts: readonly (readonly string[])[]): string {
+  const filled = parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return `${filled.join('\n\n')}\n`;
+}

@@ -1,0 +1,48 @@
+/** Everything that a command needs from the process, so that tests can be a terminal, a pipe or a clock. */
+
+export interface Sink {
+  readonly isTerminal: boolean;
+  /** Width of the terminal; undefined when unknown or not a terminal. */
+  readonly columns: number | undefined;
+  /** Settles when the text was taken; rejects with ClosedPipeError when nobody reads any more. */
+  write(text: string): Promise<void>;
+}
+
+export interface Source {
+  readonly isTerminal: boolean;
+  /** All of it, until its end. */
+  readAll(): Promise<string>;
+  /** One line typed by a person, after `prompt` on standard error; `hidden` shows nothing while typing. */
+  ask(prompt: string, options?: { readonly hidden?: boolean }): Promise<string>;
+}
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly homeFolder: string;
+  readonly stdin: Source;
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Settles after `ms`, or at once when `signal` is aborted. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Aborted by SIGINT and SIGTERM; the reason is an Interrupted. */
+  readonly interrupted: AbortSignal;
+}
+
+/** The reader of standard output went away (`svc … | head`): no error of ours, and nobody to tell. */
+export class ClosedPipeError extends Error {
+  override readonly name = 'ClosedPipeError';
+}
+
+/** Ctrl-C, or a polite kill. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  /** What the process ends with: 128 and the number of the signal. */
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('interrupted');
+    this.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,86 @@
+/** Runs a generated command: one call, one list, or one stream. */
+import type { CallOptions, Client, Operation } from '@svc/sdk';
+import { commandLine, type Context } from './command.ts';
+import { UsageError } from './errors.ts';
+import { isRecord } from './paths.ts';
+
+export async function runOperation(context: Context): Promise<void> {
+  const { spec, input, output } = context;
+  const operation = operationOf(context);
+  const client = await context.client();
+  const options = { signal: context.signal };
+  if (spec.stream) {
+    for await (const event of client.stream<unknown>(operation, input, options)) await output.item(event);
+    return;
+  }
+  if (spec.page !== undefined) return listPages(context, client, operation);
+  const answer = await client.call<unknown>(operation, input, options);
+  if (spec.empty || answer === undefined) await output.progress(`${commandLine(spec)}: done`);
+  else await printAnswer(context, answer);
+  await warnOfSecrets(context);
+}
+
+export function operationOf({ spec }: Pick<Context, 'spec'>): Operation {
+  if (spec.operation === undefined) throw new Error(`"${commandLine(spec)}" stands for no API call`);
+  return spec.operation;
+}
+
+/** A list as rows when a table is wanted; as the API answered it otherwise. */
+export async function printAnswer({ spec, output }: Context, answer: unknown): Promise<void> {
+  const isTable = output.format === 'table' || output.format === 'tsv';
+  const inner = isRecord(answer) && spec.rows !== undefined ? answer[spec.rows] : answer;
+  if (Array.isArray(answer) || (isTable && Array.isArray(inner))) {
+    await output.rows([Array.isArray(inner) ? inner : []], spec.columns);
+  } else await output.value(answer);
+}
+
+/**
+ * All pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still missing, so that the
+ * cursor told at the end is the one behind the last row.
+ */
+async function listPages(context: Context, client: Client, operation: Operation): Promise<void> {
+  const { spec, input, output, signal } = context;
+  const limit = readLimit(input['limit']);
+  let left = limit;
+  let cursor = input['cursor'];
+  let more: string | undefined;
+  async function* pages(): AsyncGenerator<readonly unknown[]> {
+    for (;;) {
+      const size = Math.min(left, spec.page?.maxLimit ?? left);
+      const page = await onePage(client, operation, { ...input, limit: size, cursor }, { signal });
+      yield page.items.slice(0, left);
+      left -= page.items.length;
+      more = page.nextCursor;
+      if (more === undefined || left <= 0) return;
+      if (more === cursor) throw new Error('the server answered a page with itself as the next page');
+      cursor = more;
+    }
+  }
+  await output.rows(pages(), spec.columns);
+  if (more !== undefined) await output.progress(`there are more: go on with --cursor ${more}`);
+}
+
+async function onePage(
+  client: Client,
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+  options: CallOptions,
+) {
+  for await (const page of client.list<unknown>(operation, input, options).pages()) return page;
+  return { items: [] };
+}
+
+function readLimit(value: unknown): number {
+  if (typeof value !== 'number') return Number.POSITIVE_INFINITY;
+  if (value < 1) throw new UsageError(`--limit must be at least 1, got ${value}`);
+  return value;
+}
+
+/** On standard error, so that the secret itself can be piped. */
+export async function warnOfSecrets({ spec, output }: Context): Promise<void> {
+  if (spec.secrets.length === 0) return;
+  const names = spec.secrets.join(' and ');
+  await output.note(
+    `warning: ${names} ${spec.secrets.length === 1 ? 'is' : 'are'} shown only this once; store it safely now`,
+  );
+}

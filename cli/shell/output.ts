@@ -1,0 +1,243 @@
+/**
+ * The only place that writes results. Standard output holds the result and nothing else; everything said about it goes to
+ * standard error. Lists are written as their pages come: what must hold is that no format keeps more than one page.
+ */
+import { blockForPeople, blockForPrograms } from './block.ts';
+import { cellForPeople, cellForPrograms, heading } from './cells.ts';
+import { colored, plain, wantsColor, type Paint } from './color.ts';
+import type { Format, Globals } from './globals.ts';
+import type { Io } from './io.ts';
+import { getPath, isRecord, setPath } from './paths.ts';
+import { nearest } from './suggest.ts';
+import { columnWidths, formatHeader, formatRow, type Column } from './table.ts';
+import { neutralise, neutraliseLog } from './text.ts';
+
+/** When the contract names no columns. */
+const GUESSED_COLUMNS_MAX = 6;
+
+export interface Output {
+  readonly format: Format;
+  /** Standard error is a terminal: progress may be shown. */
+  readonly lively: boolean;
+  readonly paint: Paint;
+  /** One object of the API. */
+  value(value: unknown): Promise<void>;
+  /** A list, page by page; resolves with the number of rows. */
+  rows(
+    pages: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>,
+    columns: readonly string[],
+  ): Promise<number>;
+  /** One element of an endless sequence: one line. */
+  item(value: unknown): Promise<void>;
+  /** Text as it is, for results that are text. */
+  raw(text: string): Promise<void>;
+  /** Output of somebody's command, from the server: as it is in a pipe, harmless on a terminal. */
+  log(stream: 'stdout' | 'stderr', text: string): Promise<void>;
+  /** A line for people on standard error. */
+  note(text: string): Promise<void>;
+  /** The same, only where somebody watches. */
+  progress(text: string): Promise<void>;
+}
+
+export function createOutput(io: Io, globals: Pick<Globals, 'json' | 'output' | 'fields' | 'color'>): Output {
+  const format = globals.output ?? (globals.json ? 'json' : io.stdout.isTerminal ? 'table' : 'tsv');
+  const paint = wantsColor(io.env, io.stdout.isTerminal, globals.color) ? colored : plain;
+  const writer = new Writer(io, format, paint, globals.fields);
+  const note = (text: string): Promise<void> => io.stderr.write(`${neutralise(text)}\n`);
+  return {
+    format,
+    lively: io.stderr.isTerminal,
+    paint,
+    value: (value) => writer.value(value),
+    rows: (pages, columns) => writer.rows(pages, columns),
+    item: (value) => io.stdout.write(`${writer.jsonLine(value)}\n`),
+    raw: (text) => io.stdout.write(text),
+    log: (stream, text) => io[stream].write(io[stream].isTerminal ? neutraliseLog(text) : text),
+    note,
+    progress: (text) => (io.stderr.isTerminal ? note(text) : Promise.resolve()),
+  };
+}
+
+class Writer {
+  readonly #io: Io;
+  readonly #format: Format;
+  readonly #paint: Paint;
+  readonly #fields: FieldPicker | undefined;
+
+  constructor(io: Io, format: Format, paint: Paint, fields: readonly string[] | undefined) {
+    this.#io = io;
+    this.#format = format;
+    this.#paint = paint;
+    this.#fields = fields === undefined ? undefined : new FieldPicker(fields);
+  }
+
+  async value(value: unknown): Promise<void> {
+    if (value === undefined) return;
+    const { stdout } = this.#io;
+    switch (this.#format) {
+      case 'json':
+        await stdout.write(`${this.#json(value, 2)}\n`);
+        break;
+      case 'jsonl':
+        await stdout.write(`${this.jsonLine(value)}\n`);
+        break;
+      case 'table':
+        await stdout.write(lines(blockForPeople(value, this.#io.now(), this.#paint)));
+        break;
+      case 'tsv':
+        await stdout.write(lines(blockForPrograms(value)));
+        break;
+    }
+    await this.#warnOfUnknownFields();
+  }
+
+  async rows(
+    pages: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>,
+    columns: readonly string[],
+  ): Promise<number> {
+    const layout = new Layout(columns, this.#io, this.#paint);
+    let count = 0;
+    for await (const page of pages) {
+      const isFirst = count === 0;
+      if (page.length > 0) await this.#io.stdout.write(this.#page(page, isFirst, layout));
+      count += page.length;
+    }
+    if (this.#format === 'json') await this.#io.stdout.write(count === 0 ? '[]\n' : '\n]\n');
+    if (count === 0 && this.#format === 'tsv' && columns.length > 0)
+      await this.#io.stdout.write(lines([columns.join('\t')]));
+    if (count === 0 && this.#format === 'table') await this.#io.stderr.write('nothing found\n');
+    await this.#warnOfUnknownFields();
+    return count;
+  }
+
+  /** Control characters beyond those that JSON escapes by itself are escaped too: the same JSON, and harmless. */
+  jsonLine(value: unknown): string {
+    return this.#json(value, 0);
+  }
+
+  #page(page: readonly unknown[], isFirst: boolean, layout: Layout): string {
+    switch (this.#format) {
+      case 'json': {
+        const items = page.map((item) => `  ${this.#json(item, 2).replaceAll('\n', '\n  ')}`).join(',\n');
+        return (isFirst ? '[\n' : ',\n') + items;
+      }
+      case 'jsonl':
+        return lines(page.map((item) => this.jsonLine(item)));
+      case 'tsv':
+        return lines(layout.forPrograms(page, isFirst));
+      case 'table':
+        return lines(layout.forPeople(page, isFirst));
+    }
+  }
+
+  #json(value: unknown, indent: number): string {
+    const picked = this.#fields === undefined ? value : this.#fields.pick(value);
+    return escapeJson(JSON.stringify(picked, undefined, indent));
+  }
+
+  async #warnOfUnknownFields(): Promise<void> {
+    for (const { field, meant } of this.#fields?.unknown() ?? []) {
+      const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+      await this.#io.stderr.write(`svc: warning: the answer holds no field "${neutralise(field)}"${hint}\n`);
+    }
+  }
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.length === 0 ? '' : `${texts.join('\n')}\n`;
+}
+
+function escapeJson(text: string): string {
+  return text.replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Widths of the first page hold for all: later pages are written when they come and cannot move what stands. */
+class Layout {
+  readonly #io: Io;
+  readonly #paint: Paint;
+  #paths: readonly string[];
+  #widths: readonly number[] | undefined;
+
+  constructor(paths: readonly string[], io: Io, paint: Paint) {
+    this.#paths = paths;
+    this.#io = io;
+    this.#paint = paint;
+  }
+
+  forPrograms(page: readonly unknown[], isFirst: boolean): string[] {
+    const paths = this.#pathsFor(page);
+    const rows = page.map((row) => paths.map((path) => cellForPrograms(cellValue(row, path))).join('\t'));
+    return isFirst ? [paths.join('\t'), ...rows] : rows;
+  }
+
+  forPeople(page: readonly unknown[], isFirst: boolean): string[] {
+    const paths = this.#pathsFor(page);
+    const now = this.#io.now();
+    const columns: Column[] = paths.map((path) => ({
+      heading: heading(path),
+      whole: /(^|[.a-z])(id|Id)$/.test(path),
+    }));
+    const rows = page.map((row) => paths.map((path) => cellForPeople(cellValue(row, path), path, now)));
+    this.#widths ??= columnWidths(columns, rows, this.#io.stdout.columns ?? Number.POSITIVE_INFINITY);
+    const widths = this.#widths;
+    const body = rows.map((row) => formatRow(columns, widths, row, this.#paint));
+    return isFirst ? [formatHeader(columns, widths, this.#paint), ...body] : body;
+  }
+
+  #pathsFor(page: readonly unknown[]): readonly string[] {
+    if (this.#paths.length === 0) this.#paths = guessColumns(page);
+    return this.#paths;
+  }
+}
+
+/** A list of plain values has one column, `value`. */
+function cellValue(row: unknown, path: string): unknown {
+  return isRecord(row) ? getPath(row, path) : row;
+}
+
+function guessColumns(page: readonly unknown[]): readonly string[] {
+  const rows = page.filter(isRecord);
+  if (rows.length === 0) return ['value'];
+  const names = new Set(
+    rows.flatMap((row) => Object.keys(row).filter((key) => !isRecord(row[key]) && !Array.isArray(row[key]))),
+  );
+  const first = ['id', 'name', 'key'].filter((name) => names.has(name));
+  return [...new Set([...first, ...names])].slice(0, GUESSED_COLUMNS_MAX);
+}
+
+/** `--json=id,state`. Absent fields are null, so that every object has the same shape. */
+class FieldPicker {
+  readonly #fields: readonly string[];
+  readonly #found = new Set<string>();
+  readonly #offered = new Set<string>();
+  #picked = 0;
+
+  constructor(fields: readonly string[]) {
+    this.#fields = fields;
+  }
+
+  pick(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.pick(item));
+    if (!isRecord(value)) return value;
+    this.#picked += 1;
+    for (const name of Object.keys(value)) this.#offered.add(name);
+    const picked: Record<string, unknown> = {};
+    for (const field of this.#fields) {
+      const inner = getPath(value, field);
+      if (inner !== undefined) this.#found.add(field);
+      setPath(picked, field, inner ?? null);
+    }
+    return picked;
+  }
+
+  /** Fields that no object had: most likely misspelt, though an optional field may be absent everywhere. */
+  unknown(): readonly { readonly field: string; readonly meant: string | undefined }[] {
+    if (this.#picked === 0) return [];
+    return this.#fields
+      .filter((field) => !this.#found.has(field))
+      .map((field) => ({ field, meant: nearest(field, [...this.#offered]) }));
+  }
+}

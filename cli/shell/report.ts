@@ -1,0 +1,90 @@
+/** The one place where errors become text. Standard error, never a stack without `--debug`. */
+import { SvcAbortError, SvcApiError, SvcConnectionError } from '@svc/sdk';
+import { CliError, UsageError } from './errors.ts';
+import { Interrupted, type Io } from './io.ts';
+import { isRecord } from './paths.ts';
+import { neutralise, neutraliseLine } from './text.ts';
+
+export interface Reported {
+  readonly json: boolean;
+  readonly debug: boolean;
+  /** Of the credential in use, if any: a 401 with one and without one need different advice. */
+  readonly credentialSource?: string | undefined;
+  readonly withheld?: boolean | undefined;
+  readonly baseUrl?: string | undefined;
+  /** Text of a listing that a usage error asks for. */
+  readonly listing?: string | undefined;
+}
+
+export async function reportError(error: unknown, io: Io, how: Reported): Promise<void> {
+  if (isInterruption(error)) return;
+  if (how.json) {
+    await io.stderr.write(`${JSON.stringify(errorBody(error))}\n`);
+    return;
+  }
+  const hints = hintsFor(error, how);
+  const text = [`svc: ${headline(error)}`, ...detailLines(error), ...hints.map((hint) => `  ${hint}`)].join(
+    '\n',
+  );
+  await io.stderr.write(`${neutralise(text)}\n${how.listing === undefined ? '' : `\n${how.listing}`}`);
+  if (how.debug && error instanceof Error && error.stack !== undefined)
+    await io.stderr.write(`${neutralise(error.stack)}\n`);
+}
+
+/** The person knows that they pressed Ctrl-C. */
+function isInterruption(error: unknown): boolean {
+  return (
+    error instanceof Interrupted || (error instanceof SvcAbortError && error.cause instanceof Interrupted)
+  );
+}
+
+/** What the server answered, word for word; the same shape for errors of our own. */
+export function errorBody(error: unknown): unknown {
+  if (error instanceof SvcApiError && isRecord(error.body) && isRecord(error.body['error']))
+    return error.body;
+  if (error instanceof SvcApiError) {
+    const { code, message, retryable, requestId } = error;
+    return { error: { code, message, ...(requestId === undefined ? {} : { requestId }), retryable } };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof UsageError)
+    return {
+      error: {
+        code: 'usage',
+        message,
+        retryable: false,
+        ...(error.hints.length === 0 ? {} : { hints: error.hints }),
+      },
+    };
+  return { error: { code: error instanceof CliError ? error.code : 'internal', message, retryable: false } };
+}
+
+function headline(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof SvcApiError)) return error.message;
+  const request = error.requestId === undefined ? '' : `, request ${error.requestId}`;
+  return neutraliseLine(`${error.message} (${error.code}${request})`);
+}
+
+/** `details.fields` of a refused request: one line a field. */
+function detailLines(error: unknown): string[] {
+  if (!(error instanceof SvcApiError) || !isRecord(error.body) || !isRecord(error.body['error'])) return [];
+  const details = error.body['error']['details'];
+  const fields = isRecord(details) && Array.isArray(details['fields']) ? details['fields'] : [];
+  return fields
+    .filter(isRecord)
+    .map((field) => neutraliseLine(`  ${String(field['field'])}: ${String(field['message'])}`));
+}
+
+function hintsFor(error: unknown, how: Reported): readonly string[] {
+  if (error instanceof UsageError || error instanceof CliError) return error.hints;
+  if (error instanceof SvcConnectionError && how.baseUrl !== undefined)
+    return [`the address is ${how.baseUrl}; change it by --base-url, SVC_BASE_URL or "svc auth login"`];
+  if (!(error instanceof SvcApiError) || error.status !== 401) return [];
+  if (how.withheld === true)
+    return [
+      'the stored credential belongs to another address and was not sent; run "svc auth login --base-url …" for this one',
+    ];
+  if (how.credentialSource === undefined) return ['run "svc auth login", or set SVC_API_KEY'];
+  return [`the credential came from ${how.credentialSource}`];
+}

@@ -1,0 +1,192 @@
+/**
+ * One command line from its words to its exit code. The order is fixed: global flags, the command's name, help, strict
+ * parsing, feature gate, confirmation, the command; whatever fails is reported here and nowhere else.
+ */
+import { SvcAbortError, type Client } from '@svc/sdk';
+import { CLI_VERSION } from '../version.ts';
+import { colored, plain, wantsColor, type Paint } from './color.ts';
+import type { Command, Context } from './command.ts';
+import { commandLine } from './command.ts';
+import { clientFor, findConnection, type Connection } from './connection.ts';
+import { confirm } from './confirm.ts';
+import { readData, withData } from './data.ts';
+import { CliError, UsageError } from './errors.ts';
+import { EXIT, exitCodeOf } from './exit.ts';
+import { checkFeature } from './feature-gate.ts';
+import { findCommand, findTopic, type Topic } from './find.ts';
+import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } from './globals.ts';
+import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
+import { ClosedPipeError, type Io } from './io.ts';
+import { createOutput } from './output.ts';
+import { missingError, parseCommand } from './parse.ts';
+import { getPath } from './paths.ts';
+import { reportError } from './report.ts';
+import { formatDuration } from './time.ts';
+import { listGroups, loadCommand, runLeaf } from './tree.ts';
+
+/** How long a command may take to end by itself after Ctrl-C. */
+const UNWIND_LIMIT_MS = 1_000;
+
+export async function run(words: readonly string[], io: Io): Promise<number> {
+  const session = new Session(words, io);
+  try {
+    return await orInterrupted(session.run(), io);
+  } catch (thrown) {
+    const error = rootOf(thrown);
+    // Nobody reads any more: as quiet as any other program in a pipe.
+    if (error instanceof ClosedPipeError) return EXIT.ok;
+    await session.report(error);
+    return exitCodeOf(error);
+  }
+}
+
+/** A command that does not notice the interruption, in a long read of standard input say, is left behind. */
+async function orInterrupted(running: Promise<number>, io: Io): Promise<number> {
+  const { interrupted } = io;
+  const abandoned = new Promise<never>((_resolve, reject) => {
+    interrupted.addEventListener('abort', () => {
+      void io
+        .pause(UNWIND_LIMIT_MS, new AbortController().signal)
+        .then(() => reject(interrupted.reason as Error));
+    });
+  });
+  return Promise.race([running, abandoned]);
+}
+
+/** The SDK says "aborted"; why is in its cause: Ctrl-C or `--timeout`. */
+function rootOf(error: unknown): unknown {
+  return error instanceof SvcAbortError && error.cause instanceof Error ? error.cause : error;
+}
+
+/** What is known so far, so that an error can be reported as well as possible at any point. */
+class Session {
+  readonly #words: readonly string[];
+  readonly #io: Io;
+  #globals: Globals | undefined;
+  #connection: Promise<Connection> | undefined;
+  #known: Connection | undefined;
+
+  constructor(words: readonly string[], io: Io) {
+    this.#words = words;
+    this.#io = io;
+  }
+
+  async run(): Promise<number> {
+    const line = splitGlobals(this.#words);
+    this.#globals = line.globals;
+    if (line.globals.version) {
+      await this.#io.stdout.write(`svc ${CLI_VERSION}\n`);
+      return EXIT.ok;
+    }
+    const asked = helpAsked(line);
+    if (asked !== undefined) {
+      await this.#io.stdout.write(await this.#helpText(findTopic(listGroups(), asked), this.#io.stdout));
+      return EXIT.ok;
+    }
+    const found = findCommand(listGroups(), line.tokens);
+    const command = await loadCommand(found.group.group, found.words);
+    const context = await this.#prepare(command, line, found.tokens);
+    return runLeaf(command, context);
+  }
+
+  async report(error: unknown): Promise<void> {
+    const listing =
+      error instanceof UsageError && error.listing !== undefined
+        ? await this.#listing(error.listing)
+        : undefined;
+    await reportError(error, this.#io, {
+      json: wantsJson(this.#words),
+      debug: this.#globals?.debug === true,
+      credentialSource: this.#known?.source,
+      withheld: this.#known?.withheld,
+      baseUrl: this.#known?.baseUrl,
+      listing,
+    });
+  }
+
+  async #prepare(command: Command, line: CommandLine, tokens: readonly Token[]): Promise<Context> {
+    const { spec } = command;
+    const { globals } = line;
+    const io = this.#io;
+    const parsed = parseCommand(spec, tokens, line.rest);
+    const { data, ...locals } = parsed.locals;
+    const hasData = spec.operation !== undefined && typeof data === 'string';
+    const body = hasData ? await readData(data, io) : {};
+    const input =
+      hasData && spec.operation !== undefined ? withData(spec.operation, body, parsed.input) : parsed.input;
+    const missing = parsed.missing.filter(({ name }) => getPath(input, name) === undefined);
+    if (missing.length > 0) throw missingError(spec, missing);
+    if (spec.deprecated) await io.stderr.write(`svc: warning: "${commandLine(spec)}" is deprecated\n`);
+    const signal =
+      command.waits === true ? io.interrupted : limited(io, globals.timeoutMs, commandLine(spec));
+    if (spec.feature !== undefined) await checkFeature(spec, await this.#client(0), signal);
+    if (spec.destructive) await confirm(io, spec, globals, input);
+    return {
+      spec,
+      globals,
+      io,
+      output: createOutput(io, globals),
+      input,
+      locals: hasData || data === undefined ? locals : parsed.locals,
+      signal,
+      connection: () => this.#connect(),
+      client: () => this.#client(),
+    };
+  }
+
+  async #connect(): Promise<Connection> {
+    this.#connection ??= findConnection(this.#io, this.#globals ?? {});
+    this.#known = await this.#connection;
+    return this.#known;
+  }
+
+  async #client(maxRetries?: number): Promise<Client> {
+    return clientFor(this.#io, await this.#connect(), {
+      debug: this.#globals?.debug === true,
+      timeoutMs: this.#globals?.timeoutMs,
+      ...(maxRetries === undefined ? {} : { maxRetries }),
+    });
+  }
+
+  #listing(named: string): Promise<string> {
+    const tokens = named
+      .split(' ')
+      .slice(1)
+      .map((text, index) => ({ text, index }));
+    return this.#helpText(findTopic(listGroups(), tokens), this.#io.stderr);
+  }
+
+  async #helpText(topic: Topic, to: Io['stdout']): Promise<string> {
+    const page = pageFor(to.columns, this.#paint(to));
+    if (topic.group === undefined) return rootHelp(listGroups(), page);
+    if (!topic.isCommand) return groupHelp(topic.group, topic.words, page);
+    const { spec } = await loadCommand(topic.group.group, topic.words);
+    return commandHelp(spec, page);
+  }
+
+  #paint(to: Io['stdout']): Paint {
+    return wantsColor(this.#io.env, to.isTerminal, this.#globals?.color) ? colored : plain;
+  }
+}
+
+/** `svc help runs create` is `svc runs create --help`. */
+function helpAsked({ globals, tokens }: CommandLine): readonly Token[] | undefined {
+  if (tokens[0]?.text === 'help') return tokens.slice(1);
+  return globals.help ? tokens : undefined;
+}
+
+/** Ctrl-C, or the end of `--timeout`, which is for the whole command. */
+function limited(io: Io, timeoutMs: number | undefined, name: string): AbortSignal {
+  if (timeoutMs === undefined) return io.interrupted;
+  const timer = new AbortController();
+  void io
+    .pause(timeoutMs, io.interrupted)
+    .then(() =>
+      timer.abort(
+        new CliError('timeout', `"${name}" was not done within ${formatDuration(timeoutMs)}`, {
+          exitCode: EXIT.unreachable,
+        }),
+      ),
+    );
+  return AbortSignal.any([io.interrupted, timer.signal]);
+}

@@ -1,0 +1,85 @@
+/** Text of the command line as the value of one request field. Pure; every refusal says what would be right. */
+import type { FieldSpec } from '../command.ts';
+import { UsageError } from './errors.ts';
+import { nearest } from './suggest.ts';
+import { parseTime } from './time.ts';
+
+/** `name` is what the user wrote, such as `--state` or `<run-id>`. */
+export function readValue(field: FieldSpec, text: string, name: string): unknown {
+  switch (field.type) {
+    case 'string':
+      return text;
+    case 'integer':
+      return readInteger(field, text, name);
+    case 'number':
+      if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text)))
+        return Number(text);
+      throw refusal(field, name, 'a number', text);
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw refusal(field, name, 'true or false', text);
+    case 'enum':
+      return readEnum(field, text, name);
+    case 'timestamp':
+      if (parseTime(text) !== undefined) return text;
+      throw refusal(field, name, 'a time such as 2026-11-20T08:00:00Z', text);
+    case 'map':
+      return readEntry(field, text, name);
+    case 'json':
+      return readJson(field, text, name);
+    case 'bytes':
+      if (/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) return text;
+      throw refusal(field, name, 'base64', text);
+  }
+}
+
+/** What a field's flags and positionals make together. */
+export function combine(field: FieldSpec, values: readonly unknown[], name: string): unknown {
+  if (field.type === 'map') return readMap(values as readonly (readonly [string, string])[], name);
+  return field.repeated ? values : values[0];
+}
+
+function readInteger(field: FieldSpec, text: string, name: string): number {
+  const value = Number(text);
+  if (/^[+-]?\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw refusal(field, name, 'a whole number', text);
+}
+
+function readEnum(field: FieldSpec, text: string, name: string): string {
+  const values = field.values ?? [];
+  if (values.includes(text)) return text;
+  const meant = nearest(text, values);
+  throw new UsageError(refusal(field, name, `one of ${values.join(', ')}`, text).message, {
+    hints: meant === undefined ? [] : [`did you mean ${meant}?`],
+  });
+}
+
+function readEntry(field: FieldSpec, text: string, name: string): readonly [string, string] {
+  const cut = text.indexOf('=');
+  if (cut > 0) return [text.slice(0, cut), text.slice(cut + 1)];
+  throw refusal(field, name, 'key=value', text);
+}
+
+function readMap(entries: readonly (readonly [string, string])[], name: string): Record<string, string> {
+  const seen = new Set<string>();
+  for (const [key] of entries) {
+    if (seen.has(key)) throw new UsageError(`${name} sets "${key}" twice`);
+    seen.add(key);
+  }
+  // Not by assignment: a key may be called __proto__.
+  return Object.fromEntries(entries);
+}
+
+function readJson(field: FieldSpec, text: string, name: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const reason = field.sensitive ? '' : `: ${(error as Error).message}`;
+    throw new UsageError(`${name} must be JSON${reason}`);
+  }
+}
+
+function refusal(field: FieldSpec, name: string, wanted: string, text: string): UsageError {
+  const got = field.sensitive ? 'something else (not shown)' : `"${text}"`;
+  return new UsageError(`${name} must be ${wanted}, got ${got}`);
+}

@@ -1,0 +1,22 @@
+/** `svc version` */
+import { describeCommand, type Command } from '../shell/command.ts';
+import { CLI_VERSION } from '../version.ts';
+
+export const command: Command = {
+  spec: describeCommand({
+    group: 'version',
+    words: [],
+    summary: 'Prints the version of this program',
+    description:
+      'Prints the version of this program. With --json also those of Node.js and of the operating system.',
+  }),
+  run: async ({ output }) => {
+    if (output.format === 'json' || output.format === 'jsonl')
+      await output.value({
+        version: CLI_VERSION,
+        node: process.versions.node,
+        platform: `${process.platform}-${process.arch}`,
+      });
+    else await output.raw(`svc ${CLI_VERSION}\n`);
+  },
+};
