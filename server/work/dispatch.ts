@@ -14,6 +14,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/index.ts';
+import type { Secrets } from '../platform/secrets.ts';
 import { appendLogs } from './append-logs.ts';
 import { speaking } from './boot.ts';
 import { beginPoll, claim } from './claim.ts';
@@ -35,6 +36,8 @@ export interface DispatchDeps {
   readonly settings: WorkSettings;
   readonly nonces: NonceStore;
   readonly wake: Wake;
+  /** Opens what a run's owner gave to its runner alone. */
+  readonly secrets: Pick<Secrets, 'open'>;
   /** See runners/enroll.ts. */
   enroll(request: EnrollRequest): Promise<MessageInitShape<typeof EnrollResponseSchema>>;
   /** Something is due for a hint. */
@@ -126,13 +129,13 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
         hold: request.slots > 0 && !row.draining,
         poolId: row.teamId,
-        ...(row.grant === undefined ? {} : { offer: toOffer(row.grant, settings.offerMs) }),
+        ...(row.grant === undefined ? {} : { offer: toOffer(row.grant, settings.offerMs, deps.secrets) }),
       };
     },
     claim: async (request) => {
       const workId = request.workId === '' ? undefined : request.workId;
       const grant = await claim(sql, settings, { ...runnerOf(request.caller), kind: kindWord(request.kind), pollId: request.pollId, workId });
-      if (grant !== undefined) return { offer: toOffer(grant, settings.offerMs) };
+      if (grant !== undefined) return { offer: toOffer(grant, settings.offerMs, deps.secrets) };
       // The hint is used up: when this runner could not take the item, another one may.
       if (workId !== undefined) await declineHint(sql, settings, workId);
       return {};

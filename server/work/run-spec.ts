@@ -1,6 +1,7 @@
 /** What a sandbox run executes, as it is stored, and the offer made of it. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Secrets } from '../platform/secrets.ts';
 import type { Grant } from './claim.ts';
 import { ISOLATIONS, NETWORKS } from './words.ts';
 import type { IsolationWord } from './words.ts';
@@ -10,9 +11,10 @@ export interface RunSpec {
   readonly purpose: 'agent_task';
   readonly image?: string;
   readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly envNames: readonly string[];
   readonly workdir: string;
-  readonly stdin?: string;
+  /** Values of the environment and the standard input, encrypted; absent when there are none. */
+  readonly sealed?: string;
   readonly network: 'none';
   readonly isolation: IsolationWord;
   readonly limits: {
@@ -24,12 +26,32 @@ export interface RunSpec {
   };
 }
 
-export function toOffer(grant: Grant, offerMs: number): MessageInitShape<typeof OfferSchema> {
+/** What only the runner may read. */
+export interface RunInput {
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+/** Binds what is encrypted to its row. */
+const sealedAt = (workId: string): string => `work_items.spec:${workId}`;
+
+export function sealInput(secrets: Pick<Secrets, 'seal'>, workId: string, input: RunInput): string | undefined {
+  if (Object.keys(input.env).length === 0 && input.stdin === undefined) return undefined;
+  return secrets.seal(sealedAt(workId), Buffer.from(JSON.stringify(input)));
+}
+
+function openInput(secrets: Pick<Secrets, 'open'>, workId: string, sealed: string | undefined): RunInput {
+  if (sealed === undefined) return { env: {} };
+  return JSON.parse(Buffer.from(secrets.open(sealedAt(workId), sealed)).toString('utf8')) as RunInput;
+}
+
+export function toOffer(grant: Grant, offerMs: number, secrets: Pick<Secrets, 'open'>): MessageInitShape<typeof OfferSchema> {
   const { workId: id, leaseId, epoch, attempt } = grant;
   const common = { id, leaseId, epoch, leaseMs: offerMs };
   if (grant.kind === 'build') return { work: { case: 'build', value: common } };
   // Written by submit alone, from a RunSpec.
   const spec = grant.spec as unknown as RunSpec;
+  const input = openInput(secrets, id, spec.sealed);
   return {
     work: {
       case: 'run',
@@ -38,9 +60,9 @@ export function toOffer(grant: Grant, offerMs: number): MessageInitShape<typeof 
         attempt,
         ...(spec.image === undefined ? {} : { image: spec.image }),
         command: [...spec.command],
-        env: { ...spec.env },
+        env: { ...input.env },
         workdir: spec.workdir,
-        ...(spec.stdin === undefined ? {} : { stdin: spec.stdin }),
+        ...(input.stdin === undefined ? {} : { stdin: input.stdin }),
         network: NETWORKS[spec.network],
         isolation: ISOLATIONS[spec.isolation],
         limits: { ...spec.limits },

@@ -6,6 +6,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../platform/context.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import { KEY_LIFE_MS } from '../platform/idempotency.ts';
 import { poolColumn } from './pool.ts';
 import type { WorkSettings } from './settings.ts';
 import { ms } from './sql.ts';
@@ -32,12 +33,14 @@ export interface KeyedAnswer extends IdempotencyClaim {
   readonly response: Uint8Array;
 }
 
-export type Submitted =
-  | { readonly replayed: false; readonly poolId: string }
-  | { readonly replayed: true; readonly status: number; readonly response: Uint8Array };
+export interface StoredAnswer {
+  readonly fingerprint: Uint8Array;
+  readonly status: number;
+  readonly response: Uint8Array;
+}
 
-/** A key may be used for something else after this. */
-const KEY_LIFE_HOURS = 24;
+/** `earlier`: what the first call with this key left; whether it was the same request is for `replay` of the platform to see. */
+export type Submitted = { readonly poolId: string } | { readonly earlier: StoredAnswer };
 
 interface Row {
   readonly pool: string | null;
@@ -68,9 +71,9 @@ export async function submit(sql: SqlTag, settings: WorkSettings, work: NewWork,
       returning id
     )
     select t.pool, room.free, exists (select from item) as created from room left join team t on true`;
-  if (row?.created === true && row.pool !== null) return { replayed: false, poolId: row.pool };
-  const earlier = keyed === undefined ? undefined : await replay(sql, keyed);
-  if (earlier !== undefined) return earlier;
+  if (row?.created === true && row.pool !== null) return { poolId: row.pool };
+  const earlier = keyed === undefined ? undefined : await storedAnswer(sql, keyed);
+  if (earlier !== undefined) return { earlier };
   if (row?.free === false) {
     throw apiError('limit_reached', `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`, {
       details: { limit: settings.queuedMax },
@@ -94,20 +97,16 @@ function takeKey(sql: SqlTag, { principal, rpc, key, fingerprint, status, respon
       from team t, room where room.free and t.pool is not null
       on conflict (principal, rpc, key) do update set
         fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response, created_at = excluded.created_at
-        where idempotency_keys.created_at < now() - ${KEY_LIFE_HOURS}::int * interval '1 hour'
+        where idempotency_keys.created_at <= now() - ${ms(sql, KEY_LIFE_MS)}
       returning key
     ),`;
 }
 
-async function replay(sql: SqlTag, { principal, rpc, key, fingerprint }: KeyedAnswer): Promise<Submitted | undefined> {
-  const [row] = await sql<Array<{ same: boolean; status: number; response: Uint8Array }>>`
-    select fingerprint = ${fingerprint} as same, status, response from idempotency_keys
-    where principal = ${principal} and rpc = ${rpc} and key = ${key} and created_at >= now() - ${KEY_LIFE_HOURS}::int * interval '1 hour'`;
-  if (row === undefined) return undefined;
-  if (!row.same) {
-    throw apiError('idempotency_key_reused', `Idempotency-Key ${key} was used for another request; use a new key for a new request`);
-  }
-  return { replayed: true, status: row.status, response: row.response };
+async function storedAnswer(sql: SqlTag, { principal, rpc, key }: KeyedAnswer): Promise<StoredAnswer | undefined> {
+  const [row] = await sql<StoredAnswer[]>`
+    select fingerprint, status, response from idempotency_keys
+    where principal = ${principal} and rpc = ${rpc} and key = ${key} and created_at > now() - ${ms(sql, KEY_LIFE_MS)}`;
+  return row;
 }
 
 /** Best effort and without waiting: when it fails, the relay hints a moment later. */

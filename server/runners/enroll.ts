@@ -1,0 +1,124 @@
+/**
+ * Enrollment: a one-shot token is exchanged for a place in the team's roster. The token is used up in the statement that makes the runner; a
+ * name that is taken rolls both back, so that the token is still good. The same token with the same key answers the same runner for 15
+ * minutes, so that a lost answer loses nothing.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { EnrollRequest, EnrollResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { decodePublicKey, keyThumbprint, publicKeyWeakness } from '@svc/proto/signature/keys.ts';
+import type { Clock } from '../platform/clock.ts';
+import { isUniqueViolation } from '../platform/db/index.ts';
+import type { Database, SqlTag } from '../platform/db/index.ts';
+import { newId } from '../platform/ids.ts';
+import { intervals } from '../work/index.ts';
+import type { WorkSettings } from '../work/index.ts';
+
+export const TOKEN_MINUTES = 15;
+const TOKEN_BYTES = 32;
+
+export interface EnrollDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly settings: WorkSettings;
+  readonly runnersPerTeamMax: number;
+}
+
+export type Enroll = (request: EnrollRequest) => Promise<MessageInitShape<typeof EnrollResponseSchema>>;
+
+const hashOf = (token: string): Uint8Array => createHash('sha256').update(token).digest();
+
+/** A new token, shown once and stored as its hash. Undefined: the team has as many runners as it may. */
+export async function issueToken(
+  sql: SqlTag,
+  { teamId, userId, runnersMax }: { readonly teamId: string; readonly userId: string; readonly runnersMax: number },
+): Promise<{ readonly token: string; readonly expiresAt: Date } | undefined> {
+  const token = `enr_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+  const [row] = await sql<Array<{ expiresAt: Date }>>`
+    insert into enrollment_tokens (id, team_id, token_hash, created_by, created_at, expires_at)
+    select ${newId('tok')}, ${teamId}, ${hashOf(token)}, ${userId}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
+    where (select count(*) from runners where team_id = ${teamId} and revoked_at is null) < ${runnersMax}::int
+    returning expires_at as "expiresAt"`;
+  return row === undefined ? undefined : { token, expiresAt: row.expiresAt };
+}
+
+export function createEnroll({ db: { sql }, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
+  return async (request) => {
+    const weakness = publicKeyWeakness(request.publicKey);
+    if (weakness !== undefined) throw apiError('key_weak', `the key was refused: ${weakness}; make a new one`);
+    const keyId = keyThumbprint(request.publicKey);
+    const runner = (await register(sql, request, keyId, runnersPerTeamMax)) ?? (await registered(sql, request, keyId));
+    if (runner === undefined) {
+      throw apiError('token_invalid', `the enrollment token is unknown, used or older than ${TOKEN_MINUTES} minutes; issue a new one`);
+    }
+    if (!runner.room) {
+      throw apiError('limit_reached', `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`, {
+        details: { limit: runnersPerTeamMax },
+      });
+    }
+    return { runnerId: runner.id, teamId: runner.teamId, serverTime: timestampFromDate(clock.now()), intervals: intervals(settings) };
+  };
+}
+
+interface Registered {
+  readonly id: string;
+  readonly teamId: string;
+  readonly room: boolean;
+}
+
+/** Undefined: the token is not good (any more). */
+async function register(sql: SqlTag, request: EnrollRequest, keyId: string, runnersMax: number): Promise<Registered | undefined> {
+  const { token, name, publicKey, labels, facts } = request;
+  try {
+    const [row] = await sql<Registered[]>`
+      with token as materialized (
+        select id, team_id from enrollment_tokens
+        where token_hash = ${hashOf(token)} and used_at is null and expires_at > clock_timestamp() for update
+      ),
+      room as materialized (
+        select (select count(*) from runners r where r.team_id = (select team_id from token) and r.revoked_at is null) < ${runnersMax}::int as room
+      ),
+      made as (
+        insert into runners (id, team_id, name, key_id, public_key, labels, version, os, arch, isolation, executor, enrolled_at)
+        select ${newId('rnr')}, t.team_id, ${name}, ${keyId}, ${decodePublicKey(publicKey)}, ${sql.json(labels)},
+          ${facts?.version ?? ''}, ${facts?.os ?? ''}, ${facts?.arch ?? ''}, ${facts?.isolation ?? ''}, ${facts?.executor ?? ''}, clock_timestamp()
+        from token t, room where room.room
+        returning id, team_id, name
+      ),
+      used as (
+        update enrollment_tokens t set used_at = clock_timestamp(), runner_id = m.id from made m, token k where t.id = k.id
+      ),
+      noted as (
+        insert into runner_events (team_id, runner_id, at, kind, detail)
+        select m.team_id, m.id, clock_timestamp(), 'runner.enrolled', m.name || ' was enrolled' from made m
+      )
+      select coalesce(m.id, '') as id, t.team_id as "teamId", room.room from token t cross join room left join made m on true`;
+    return row;
+  } catch (error) {
+    if (isUniqueViolation(error, 'runners_name')) {
+      throw apiError('name_taken', `the team has a runner named ${name} already; choose another name, or revoke that one`);
+    }
+    if (!isUniqueViolation(error, 'runners_key_id')) throw error;
+    const same = await registered(sql, request, keyId);
+    if (same !== undefined) return same;
+    throw apiError('key_in_use', 'another runner was enrolled with this key; every runner needs a key of its own');
+  }
+}
+
+/** The runner that this very token and key made a short while ago. */
+async function registered(sql: SqlTag, { token }: EnrollRequest, keyId: string): Promise<Registered | undefined> {
+  const [row] = await sql<Registered[]>`
+    select r.id, r.team_id as "teamId", true as room
+    from enrollment_tokens t join runners r on r.id = t.runner_id
+    where t.token_hash = ${hashOf(token)} and r.key_id = ${keyId} and r.revoked_at is null
+      and t.used_at > clock_timestamp() - ${TOKEN_MINUTES}::int * interval '1 minute'`;
+  return row;
+}
+
+/** Tokens that are of no use any more. Returns how many were deleted. */
+export async function purgeTokens(sql: SqlTag): Promise<number> {
+  const { count } = await sql`delete from enrollment_tokens where expires_at < now() - interval '1 day'`;
+  return count;
+}

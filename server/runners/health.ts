@@ -1,0 +1,31 @@
+/** The health of a runner in one word. The first rule that holds wins: what the team did before what the machine does. */
+import { Health } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+
+export interface HealthFacts {
+  readonly revokedAt: Date | null;
+  readonly strikes: number;
+  readonly pausedAt: Date | null;
+  readonly pausedUntil: Date | null;
+  readonly lastSeenAt: Date | null;
+  readonly draining: boolean;
+  readonly notReady: readonly string[];
+}
+
+export interface HealthLimits {
+  readonly strikesMax: number;
+  readonly silentMs: number;
+}
+
+export function isPaused({ pausedAt, pausedUntil }: Pick<HealthFacts, 'pausedAt' | 'pausedUntil'>, now: Date): boolean {
+  return pausedAt !== null && (pausedUntil === null || pausedUntil > now);
+}
+
+export function healthOf(facts: HealthFacts, now: Date, { strikesMax, silentMs }: HealthLimits): Health {
+  if (facts.revokedAt !== null) return Health.REVOKED;
+  if (facts.strikes >= strikesMax) return Health.FLAGGED;
+  if (isPaused(facts, now)) return Health.PAUSED;
+  if (facts.lastSeenAt === null) return Health.NEVER_SEEN;
+  if (now.getTime() - facts.lastSeenAt.getTime() > silentMs) return Health.SILENT;
+  if (facts.draining) return Health.DRAINING;
+  return facts.notReady.length > 0 ? Health.NOT_READY : Health.LIVE;
+}
