@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDockerExecutor } from './docker.ts';
 import { EngineExecutor, parseLeftover } from './engine.ts';
-import { detectExecutor, ExecutorUnavailableError } from './executor.ts';
+import { detectExecutor, ExecutorUnavailableError, surveyExecutors } from './executor.ts';
 import { hostCommandLines, makeDataDir, makeSpec, runToEnd } from './fixtures.ts';
 
 const TIMEOUTS = { createMs: 400, callMs: 400, removeMs: 400, startMs: 300 };
@@ -125,6 +125,9 @@ describe('detectExecutor()', () => {
       await expect(createDockerExecutor(options)).rejects.toThrow(/daemon does not answer \(Cannot connect to the Docker daemon\); start it/);
       const failed = await detectExecutor({ ...options, wanted: 'docker' }).catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(ExecutorUnavailableError);
+      const survey = await surveyExecutors(options);
+      expect(survey.map(({ name }) => name)).toEqual(['podman', 'docker', 'namespaces']);
+      expect(survey[1]).toEqual({ name: 'docker', works: false, detail: expect.stringMatching(/^the docker daemon does not answer/) as string });
       expect((failed as ExecutorUnavailableError).attempts).toEqual([expect.stringMatching(/^docker: the docker daemon does not answer/)]);
     } finally {
       process.env['PATH'] = path;

@@ -140,6 +140,26 @@ export async function detectExecutor(options: DetectOptions): Promise<Executor> 
   throw new ExecutorUnavailableError(attempts);
 }
 
+export interface ExecutorSurvey {
+  name: ExecutorName;
+  works: boolean;
+  /** The executor's description, or why it does not work and what to install. */
+  detail: string;
+}
+
+/** Tries every candidate, for diagnosis; runs a probe task in each that works. */
+export async function surveyExecutors(options: Omit<DetectOptions, 'wanted'>): Promise<ExecutorSurvey[]> {
+  const found: ExecutorSurvey[] = [];
+  for (const { name, create } of CANDIDATES) {
+    try {
+      found.push({ name, works: true, detail: (await create(options)).describe() });
+    } catch (error) {
+      found.push({ name, works: false, detail: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return found;
+}
+
 async function createProbedNamespaces(options: DetectOptions): Promise<Executor> {
   const executor = await createNamespacesExecutor(options);
   const failure = await probe(executor, options.runnerId);

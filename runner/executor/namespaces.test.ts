@@ -1,7 +1,7 @@
 /** What only the namespaces executor must answer for; what every executor must hold is in executor.test.ts. */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { chmod, chown, mkdir, readdir } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -138,5 +138,22 @@ describe.runIf(there)('namespaces executor', () => {
     expect(result.stdout).toContain('refused');
     expect(result.stdout.match(/Read-only file system/g)).toHaveLength(2);
     expect(result.stdout).toMatch(/\/proc\/1\/environ: No such file/);
+  });
+});
+
+describe.runIf(there)('createNamespacesExecutor()', () => {
+  it('refuses tools that only share the name with util-linux', async () => {
+    const folder = await makeDataDir();
+    await writeFile(join(folder.path, 'setpriv'), '#!/bin/sh\necho BusyBox v1.36\n', { mode: 0o755 });
+    const path = process.env['PATH'];
+    process.env['PATH'] = `${folder.path}:${path}`;
+    try {
+      await expect(createNamespacesExecutor({ dataDir: folder.path, runnerId: 'rnr_test', log: () => undefined })).rejects.toThrow(
+        'setpriv is not of util-linux, expected util-linux 2.36 or newer; install util-linux',
+      );
+    } finally {
+      process.env['PATH'] = path;
+      await folder.remove();
+    }
   });
 });

@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { detectCgroups } from './cgroup.ts';
 import type { CgroupHost } from './cgroup.ts';
-import { findProgram } from './command.ts';
+import { findProgram, runCommand } from './command.ts';
 import type { Executor, OnOutput, Running, SandboxSpec, WorkRef } from './executor.ts';
 import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
@@ -32,6 +32,8 @@ import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
 const TOOLS = ['unshare', 'setpriv', 'prlimit', 'mount', 'umount', 'pivot_root', 'mkfifo', 'mkdir', 'rmdir', 'ln', 'cat', 'rm', 'sh'];
+/** `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own words. */
+const VERSION_MIN = { major: 2, minor: 36 };
 /** Beyond what systemd hands to containers (up to 0x6fffffff) and below 2^31, which some tools read as negative. */
 const ID_BASE = 0x7000_0000;
 /** For a runner that is root in a namespace of 65536 users. */
@@ -52,12 +54,24 @@ export async function createNamespacesExecutor(options: NamespacesOptions): Prom
   if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
   const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
   if (missing.length > 0) throw new Error(`missing ${missing.join(', ')}; install util-linux, mount and coreutils`);
+  await checkVersion();
   const cgroups =
     options.useCgroups === false
       ? undefined
       : await detectCgroups({ mounts: await listMounts(), self: (await readText('/proc/self/cgroup')) ?? '', pid: process.pid });
   const nextIds = await idAllocator();
   return new NamespacesExecutor(options, { layout: await readHostLayout(), cgroups, inherited: await inheritedDescriptors() }, nextIds);
+}
+
+/** busybox has tools of the same names without the options that matter. */
+async function checkVersion(): Promise<void> {
+  for (const tool of ['unshare', 'setpriv']) {
+    const answer = await runCommand([tool, '--version'], { timeoutMs: 5_000 });
+    const [, major, minor] = /util-linux (\d+)\.(\d+)/.exec(answer.stdout) ?? [];
+    if (Number(major) > VERSION_MIN.major || (Number(major) === VERSION_MIN.major && Number(minor) >= VERSION_MIN.minor)) continue;
+    const seen = major === undefined ? 'not of util-linux' : `util-linux ${major}.${minor}`;
+    throw new Error(`${tool} is ${seen}, expected util-linux ${VERSION_MIN.major}.${VERSION_MIN.minor} or newer; install util-linux`);
+  }
 }
 
 class NamespacesExecutor implements Executor {
