@@ -159,14 +159,15 @@ class Reader {
 
   /** Gives each decoder the bytes of a character that was cut before the position. */
   async #prime(): Promise<void> {
+    // Three pieces are enough even if each holds one byte: no character has more than three bytes before its last.
     const rows = await this.#sql<Array<{ stream: Stream; tail: Uint8Array }>>`
-      select distinct on (stream) stream,
-        substring(data from greatest(1, seen - 2) for least(3, seen)) as tail
-      from (
-        select stream, "offset", data, least(length(data), ${this.#offset}::bigint - "offset")::int as seen from work_logs
-        where work_id = ${this.#runId} and epoch = ${this.#epoch}::bigint and "offset" < ${this.#offset}::bigint
+      select s.stream, string_agg(substring(p.data from greatest(1, p.seen - 2) for least(3, p.seen)), ''::bytea order by p."offset") as tail
+      from (values ('stdout'), ('stderr'), ('runner')) s(stream), lateral (
+        select g."offset", g.data, least(length(g.data), ${this.#offset}::bigint - g."offset")::int as seen from work_logs g
+        where g.work_id = ${this.#runId} and g.epoch = ${this.#epoch}::bigint and g."offset" < ${this.#offset}::bigint and g.stream = s.stream
+        order by g."offset" desc limit 3
       ) p
-      order by stream, "offset" desc`;
+      group by s.stream`;
     for (const { stream, tail } of rows) {
       const cut = unfinished(tail);
       if (cut.length > 0) this.#decoder(stream).decode(cut, { stream: true });
