@@ -80,6 +80,8 @@ export class Pool extends TimerEntry {
   #askedMs = Number.NEGATIVE_INFINITY;
   #emptyMs = Number.NEGATIVE_INFINITY;
   #claimingNext = false;
+  /** A claim failed, so an item may wait whose hint is used up. Until the pool was found empty. */
+  #uncertain = false;
   #closed = false;
 
   constructor(poolId: string, kind: PollKind, owner: PoolOwner, deps: PoolDeps) {
@@ -140,7 +142,7 @@ export class Pool extends TimerEntry {
 
   #intervalMs(): number {
     const { queue, times } = this.#deps;
-    return queue.up && this.#consumer !== undefined ? times.safetyMs : times.fallbackMs;
+    return queue.up && this.#consumer !== undefined && !this.#uncertain ? times.safetyMs : times.fallbackMs;
   }
 
   #wantsConsumer(): boolean {
@@ -243,8 +245,10 @@ export class Pool extends TimerEntry {
       if (waiter === undefined) break;
       const outcome = await this.#claim(waiter, '', via);
       if (outcome === 'failed') break;
-      if (outcome === 'lost') tried.add(waiter);
-      if (outcome === 'lost') this.#emptyMs = startedMs;
+      if (outcome !== 'lost') continue;
+      tried.add(waiter);
+      this.#emptyMs = startedMs;
+      this.#uncertain = false;
     }
     this.#claimingNext = false;
   }
@@ -257,6 +261,7 @@ export class Pool extends TimerEntry {
     this.#deps.metrics.claims.inc({ via, outcome });
     if (outcome === 'lost') this.#release(waiter);
     if (outcome === 'failed') {
+      this.#uncertain = true;
       this.#owner.askAgain(waiter);
       this.#retrySoon();
     }
@@ -297,7 +302,6 @@ export class Pool extends TimerEntry {
     this.#offerToHints(waiter);
   }
 
-  /** The item of a failed claim may wait without a hint now. */
   #retrySoon(): void {
     if (this.#closed || this.#waiting.size === 0) return;
     this.#askedMs = Number.NEGATIVE_INFINITY;
