@@ -16,12 +16,14 @@ export function leaseMarginMs(leaseMs: number): number {
 export interface HeldLease extends WorkRef {
   /** When to give up. Infinity: the work has ended, only its report is outstanding; nothing is left to be killed. */
   giveUpAtMs: number;
+  /** Still only an offer. */
+  offered: boolean;
 }
 
 export interface LeaseBook {
   /** A fresh offer, or (leaseMs undefined) finished work whose report is outstanding. */
   hold(ref: WorkRef, leaseMs: number | undefined, nowMs: number): void;
-  /** Later ends only: an answer that was overtaken changes nothing. */
+  /** Later ends only: an answer that was overtaken changes nothing. The first one replaces the end of the offer. */
   renew(ref: WorkRef, sentAtMs: number, leaseMs: number): void;
   /** The task is dead; the lease is kept alive for the report. */
   finish(ref: WorkRef): void;
@@ -39,16 +41,20 @@ export function createLeaseBook(): LeaseBook {
   return {
     hold(ref, leaseMs, nowMs) {
       const giveUpAtMs = leaseMs === undefined ? Number.POSITIVE_INFINITY : nowMs + leaseMs;
-      leases.set(refKey(ref), { id: ref.id, epoch: ref.epoch, giveUpAtMs });
+      leases.set(refKey(ref), { id: ref.id, epoch: ref.epoch, giveUpAtMs, offered: leaseMs !== undefined });
     },
     renew(ref, sentAtMs, leaseMs) {
       const lease = leases.get(refKey(ref));
       if (lease === undefined || leaseMs <= 0) return;
-      lease.giveUpAtMs = Math.max(lease.giveUpAtMs, sentAtMs + leaseMs - leaseMarginMs(leaseMs));
+      const giveUpAtMs = sentAtMs + leaseMs - leaseMarginMs(leaseMs);
+      lease.giveUpAtMs = lease.offered ? giveUpAtMs : Math.max(lease.giveUpAtMs, giveUpAtMs);
+      lease.offered = false;
     },
     finish(ref) {
       const lease = leases.get(refKey(ref));
-      if (lease !== undefined) lease.giveUpAtMs = Number.POSITIVE_INFINITY;
+      if (lease === undefined) return;
+      lease.giveUpAtMs = Number.POSITIVE_INFINITY;
+      lease.offered = false;
     },
     release: (ref) => void leases.delete(refKey(ref)),
     holds: (ref) => leases.has(refKey(ref)),

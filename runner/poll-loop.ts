@@ -23,7 +23,7 @@ const HOLD_SLACK_MS = 10_000;
 /** Time for a held poll to be ended by the server after it heard that we drain. */
 const LAST_POLL_MS = 2_000;
 /** Empty answers that come early (paused, flagged, not ready) are spaced out, up to this. */
-const EARLY_PAUSE_MS_MAX = 10_000;
+const EARLY_PAUSE_MS_MAX = 5_000;
 /** A refusal that we cannot explain is not worth hammering on. */
 const REFUSED_PAUSE_MS = 30_000;
 

@@ -14,7 +14,14 @@ import type { EnrollRequest, HeartbeatRequest, LogsRequest, PollRequest, ReportR
 export type FakeCall = 'enroll' | 'heartbeat' | 'poll' | 'logs' | 'report' | 'healthz';
 
 /** `lose_answer`: done, and the connection is cut instead of answered. `reset`: cut before anything is done. `hang`: never answered. */
-export type Step = 'lose_answer' | 'reset' | 'hang' | { status: number; body: string | object; headers?: Record<string, string> };
+export type Step = 'lose_answer' | 'reset' | 'hang' | CannedReply;
+
+export interface CannedReply {
+  status: number;
+  /** Text is sent as HTML, an object as JSON. */
+  body: string | object;
+  headers?: Record<string, string>;
+}
 
 export interface FakeRun {
   readonly id: string;
@@ -63,6 +70,8 @@ export interface FakeControlPlane {
   /** Takes the run away, as an expired lease would. */
   supersede(id: string): void;
   script(name: FakeCall, ...steps: Step[]): void;
+  /** Drops all scripted steps that were not used up. */
+  unscript(): void;
   of<T>(name: FakeCall): (RecordedCall & { body: T })[];
   close(): Promise<void>;
 }
@@ -160,6 +169,10 @@ class Plane implements FakeControlPlane {
 
   script(name: FakeCall, ...steps: Step[]): void {
     for (const step of steps) this.steps.push({ name, step });
+  }
+
+  unscript(): void {
+    this.steps.length = 0;
   }
 
   of<T>(name: FakeCall): (RecordedCall & { body: T })[] {

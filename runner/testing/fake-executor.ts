@@ -2,7 +2,8 @@
  * An executor without sandboxes. A run's "container" is a file, so that it outlives a killed daemon and can be reaped; every start and end is a line of a
  * second file, so that a test can count executions across processes.
  *
- * Commands: `echo <words>`, `exit <code>`, `script <JSON steps>` with steps `{out}`, `{err}`, `{await: file}`, `{exit}`, `{fail}`, `{hang: true}`.
+ * Commands: `echo <words>`, `exit <code>`, `script <JSON steps>` with steps `{out}`, `{err}`, `{await: file}`, `{exit}`, `{fail}`, `{hang: true}`,
+ * `{block: ms}` (keeps the main thread busy).
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ export interface FakeEvent {
   atMs: number;
 }
 
-type ScriptStep = { out?: string; err?: string; await?: string; exit?: number; fail?: string; hang?: boolean };
+type ScriptStep = { out?: string; err?: string; await?: string; exit?: number; fail?: string; hang?: boolean; block?: number };
 
 export function createFakeExecutor(folder: string): Executor {
   mkdirSync(join(folder, 'containers'), { recursive: true });
@@ -68,6 +69,7 @@ function start(folder: string, spec: SandboxSpec, onOutput: OnOutput): Running {
       if (step.out !== undefined) await onOutput('stdout', Buffer.from(step.out));
       if (step.err !== undefined) await onOutput('stderr', Buffer.from(step.err));
       if (step.hang === true) await killing;
+      for (const endMs = performance.now() + (step.block ?? 0); performance.now() < endMs; );
       while (step.await !== undefined && !existsSync(step.await) && killed === undefined) await Promise.race([killing, new Promise((resolve) => setTimeout(resolve, 10))]);
       if (step.fail !== undefined) return { reason: 'engine_error', message: step.fail };
       if (step.exit !== undefined && killed === undefined) return { reason: 'exit', exitCode: step.exit };

@@ -1,0 +1,22 @@
+/** What the stories of the daemon have in common: one bundle a test file, one control plane a test. */
+import { beforeAll, onTestFinished } from 'vitest';
+import { buildBundle, type Bundle } from './daemon-process.ts';
+import { startFakeControlPlane, type FakeControlPlane, type FakeOptions } from './fake-control-plane.ts';
+
+/** Call at the top of a test file. */
+export function useBundle(): () => Bundle {
+  let bundle: Bundle | undefined;
+  beforeAll(async () => {
+    bundle = await buildBundle();
+  });
+  return () => {
+    if (bundle === undefined) throw new Error('the bundle is not built yet');
+    return bundle;
+  };
+}
+
+export async function controlPlane(options?: FakeOptions): Promise<FakeControlPlane> {
+  const plane = await startFakeControlPlane(options);
+  onTestFinished(async () => await plane.close());
+  return plane;
+}
