@@ -25,8 +25,8 @@ export interface AuthenticatorDeps {
   readonly secrets: Secrets;
   readonly changes: CredentialChanges;
   readonly sessions: SessionTimes;
-  /** Origins of browsers that may use the cookie: the public addresses. */
-  readonly origins: ReadonlySet<string>;
+  /** Whether a browser's page at this origin may use the cookie: the public addresses. */
+  isOwnOrigin(origin: string): boolean;
 }
 
 export interface Authenticator {
@@ -90,7 +90,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     authenticate: (call) => {
       const given = presented(call);
       if (given === undefined) return undefined;
-      if (given.from === 'cookie') refuseForgery(call, deps.origins);
+      if (given.from === 'cookie') refuseForgery(call, deps.isOwnOrigin);
       const known = cache.get(given.credential);
       if (known !== undefined && known.expiresAtMs > clock.now().getTime()) return accept(known);
       return prove(given.credential);

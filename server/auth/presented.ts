@@ -56,7 +56,7 @@ function cookieOf(header: string | undefined): string | undefined {
 }
 
 /** A cookie comes along with requests that another site made the browser send; a bearer header does not. */
-export function refuseForgery(call: CallContext, allowedOrigins: ReadonlySet<string>): void {
+export function refuseForgery(call: CallContext, isOwnOrigin: (origin: string) => boolean): void {
   const reads = call.rpc.routes[0]?.verb === 'GET';
   if (reads && call.protocol === 'rest') return;
   const site = call.header('sec-fetch-site');
@@ -65,7 +65,7 @@ export function refuseForgery(call: CallContext, allowedOrigins: ReadonlySet<str
   }
   const origin = call.header('origin');
   const own = call.header('host');
-  if (origin !== undefined && !allowedOrigins.has(origin) && !(own !== undefined && hostOf(origin) === own)) {
+  if (origin !== undefined && !isOwnOrigin(origin) && !(own !== undefined && hostOf(origin) === own)) {
     throw refused(`Origin is ${origin.slice(0, 200)}, which is not an address of this server`);
   }
   if (call.protocol === 'connect' && call.header('connect-protocol-version') === undefined) {

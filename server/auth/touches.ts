@@ -15,10 +15,10 @@ export interface Touches {
 export function createTouches(db: Database, clock: Clock): Touches {
   const pending = { api_key: new Map<string, Date>(), session: new Map<string, Date>() };
 
-  const drain = (kind: 'api_key' | 'session'): { ids: string[]; times: Date[] } => {
+  const drain = (kind: 'api_key' | 'session'): { ids: string[]; times: string[] } => {
     const marks = [...pending[kind]];
     pending[kind].clear();
-    return { ids: marks.map(([id]) => id), times: marks.map(([, at]) => at) };
+    return { ids: marks.map(([id]) => id), times: marks.map(([, at]) => at.toISOString()) };
   };
 
   return {

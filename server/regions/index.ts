@@ -33,6 +33,10 @@ export async function listRegions({ sql }: Database): Promise<readonly Region[]>
   return await sql<Region[]>`select id, name, operator from regions order by name, id`;
 }
 
+export async function insertRegion({ sql }: Database, region: Region): Promise<void> {
+  await sql`insert into regions (id, name, operator) values (${region.id}, ${region.name}, ${region.operator})`;
+}
+
 /** Throws `region_unknown`. */
 export async function getRegion({ sql }: Database, id: string): Promise<Region> {
   const [row] = await sql<Region[]>`select id, name, operator from regions where id = ${id}`;

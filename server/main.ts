@@ -1,0 +1,82 @@
+/** `npm start`: the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
+import { startGateway } from '../gateway/index.ts';
+import type { Bootstrap } from './bootstrap.ts';
+import { ConfigError, readConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { createLog } from './platform/log.ts';
+import type { Logger } from './platform/log.ts';
+import { startSystem } from './system.ts';
+import type { RunningServer } from './system.ts';
+
+function readOrExplain(): Config | undefined {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return undefined;
+  }
+}
+
+/** For people; scripts read the line that begins with `listening on`. */
+function banner(config: Config, { baseUrl, internalPort }: RunningServer): string {
+  const rows: ReadonlyArray<readonly [string, string]> = [
+    ['serving', config.mode === 'all-in-one' ? 'API and machine endpoints' : 'API; gateways serve the machine endpoints'],
+    ['database', config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'DATABASE_URL'],
+    ['queue', config.amqpUrl === undefined ? 'in this process' : 'RabbitMQ'],
+    ...(internalPort === undefined ? [] : [['internal', `gRPC at port ${internalPort}`] as const]),
+    ['contract', `${baseUrl}/openapi.json`],
+  ];
+  return rows.map(([name, value]) => `  ${name.padEnd(10)}${value}\n`).join('');
+}
+
+function welcome(config: Config, first: Bootstrap): string {
+  return [
+    '',
+    'first start: an account, a team and keys were made. This is shown once; it is also in',
+    `${config.dataDir}/bootstrap.json, which only you can read.`,
+    `  sign in   ${first.staffEmail}  ${first.staffPassword}`,
+    `  team      ${first.teamId}`,
+    `  API key   ${first.apiKey}`,
+    `  staff key ${first.staffApiKey}`,
+    '',
+    '',
+  ].join('\n');
+}
+
+/** The first signal stops in order, the second one at once. */
+function stopOnSignals(server: RunningServer, log: Logger): void {
+  let signals = 0;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    log.info({ signal }, 'stopping; a second signal ends at once');
+    server.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stop failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+async function main(): Promise<void> {
+  const config = readOrExplain();
+  if (config === undefined) {
+    process.exitCode = 2;
+    return;
+  }
+  const log = createLog({ level: config.logLevel });
+  const server = await startSystem(config, { log, startGateway });
+  stopOnSignals(server, log);
+  if (server.firstStart !== undefined) process.stdout.write(welcome(config, server.firstStart));
+  process.stdout.write(`listening on ${server.baseUrl}\n${banner(config, server)}`);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`server did not start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

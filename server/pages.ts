@@ -1,0 +1,87 @@
+/** What operators and tools read with a plain GET: health, readiness, figures, the contract. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CallRecord } from '@svc/proto/http/active-call.ts';
+import type { Page } from '@svc/proto/http/door.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Database } from './platform/db/index.ts';
+
+export interface Metrics {
+  readonly registry: Registry;
+  onCall(record: CallRecord): void;
+}
+
+export function createMetrics(queue: WorkQueue): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const seconds = new Histogram({
+    name: 'svc_rpc_duration_seconds',
+    help: 'Time from the head of a call to its decided answer.',
+    labelNames: ['rpc', 'protocol', 'status'],
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers: [registry],
+  });
+  const errors = new Counter({ name: 'svc_rpc_errors_total', help: 'Refused calls by error code.', labelNames: ['rpc', 'code'], registers: [registry] });
+  new Gauge({
+    name: 'svc_queue_up',
+    help: '1 while hints can be expected to arrive.',
+    registers: [registry],
+    collect() {
+      this.set(queue.up ? 1 : 0);
+    },
+  });
+  return {
+    registry,
+    onCall: ({ rpc, protocol, status, code, ms }) => {
+      const name = rpc?.id ?? 'none'; // paths are not labels: anybody can make up any number of them
+      seconds.observe({ rpc: name, protocol, status: String(status) }, ms / 1_000);
+      if (code !== undefined) errors.inc({ rpc: name, code });
+    },
+  };
+}
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
+
+export interface PagesDeps {
+  readonly db: Database;
+  readonly metrics: Metrics;
+  isStopping(): boolean;
+}
+
+/** Live while the event loop turns; ready while the database answers. Without the broker work is slower, not lost: that is a metric. */
+export function createPages({ db, metrics, isStopping }: PagesDeps): Readonly<Record<string, Page>> {
+  const contract = findContract();
+  return {
+    '/healthz': () => ({ headers: TEXT, body: 'ok\n' }),
+    '/readyz': async () => {
+      if (isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };
+      try {
+        await db.sql`select 1`;
+        return { headers: TEXT, body: 'ready\n' };
+      } catch {
+        return { status: 503, headers: TEXT, body: 'the database does not answer\n' }; // the reason is in the database's own log
+      }
+    },
+    '/metrics': async () => ({ headers: { 'content-type': metrics.registry.contentType }, body: await metrics.registry.metrics() }),
+    ...(contract === undefined
+      ? {}
+      : {
+          '/openapi.json': () => ({
+            headers: { 'content-type': 'application/json', 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
+            body: contract,
+          }),
+        }),
+  };
+}
+
+/** From source it lies in proto/gen, beside a bundle in the same folder. */
+function findContract(): string | undefined {
+  for (let at = dirname(fileURLToPath(import.meta.url)), depth = 0; depth < 4; at = dirname(at), depth += 1) {
+    for (const path of [join(at, 'openapi.json'), join(at, 'proto', 'gen', 'openapi.json')]) {
+      if (existsSync(path)) return readFileSync(path, 'utf8');
+    }
+  }
+  return undefined;
+}

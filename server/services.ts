@@ -1,0 +1,55 @@
+/** Every public service with what it needs. A new feature adds its line here. */
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
+import { createAccountService, createAuthService, createTries } from './accounts/index.ts';
+import type { Passwords } from './accounts/index.ts';
+import { createApiKeysService } from './apikeys/index.ts';
+import type { Config } from './config.ts';
+import { createEnvironments } from './environments/index.ts';
+import type { Clock } from './platform/clock.ts';
+import type { Ctx } from './platform/context.ts';
+import type { CredentialChanges } from './platform/credential-changes.ts';
+import { createCursors } from './platform/cursor.ts';
+import type { Secrets } from './platform/secrets.ts';
+import { createProjects } from './projects/index.ts';
+import { createRegions } from './regions/index.ts';
+import { createRunners } from './runners/index.ts';
+import { createSandboxRuns } from './sandboxruns/index.ts';
+import { createTeamWork } from './team-work.ts';
+import { createAdminTeams, createTeams } from './teams/index.ts';
+import type { Wake, WorkSettings } from './work/index.ts';
+
+export interface ServicesDeps {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly passwords: Passwords;
+  readonly changes: CredentialChanges;
+  readonly queue: WorkQueue;
+  readonly settings: WorkSettings;
+  readonly wake: Wake;
+  /** Names of variables that matter to runners, for diagnoses. */
+  readonly configured: Readonly<Record<string, boolean>>;
+  wakeRelay(): void;
+  onError(error: unknown): void;
+}
+
+export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>> {
+  const { config, secrets, clock } = deps;
+  const { limits, sessions } = config;
+  const cursors = createCursors(secrets);
+  const accounts = { ...deps, tries: createTries(clock), sessions, limits };
+  const work = createTeamWork(deps);
+  return [
+    createAuthService(accounts),
+    createAccountService(accounts),
+    createApiKeysService({ ...deps, limits }),
+    createTeams({ ...deps, limits, work }),
+    createAdminTeams({ work }),
+    createRegions(),
+    createProjects({ clock, cursors }),
+    createEnvironments({ clock, limits }),
+    createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
+    createSandboxRuns({ ...deps, cursors }),
+  ];
+}

@@ -1,0 +1,260 @@
+/**
+ * The whole server, put together: database, first start, queue, dispatch, workers, gateway, door. Each part that has a lifetime
+ * pushes how it is stopped; stopping runs that list backwards, so that nothing is taken away from under its users. A start that
+ * fails in the middle stops what it had started.
+ */
+import { createDoor } from '@svc/proto/http/door.ts';
+import type { App, Gate } from '@svc/proto/http/call.ts';
+import type { Client } from '@svc/proto/http/implement.ts';
+import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { createLocalQueue } from '@svc/proto/queue/local.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
+import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
+import type { Registry } from 'prom-client';
+import { createPasswords, purgeSessions } from './accounts/index.ts';
+import type { PasswordCost } from './accounts/index.ts';
+import { createApp } from './app.ts';
+import { createAuthenticator } from './auth/index.ts';
+import { bootstrap, noteBaseUrl } from './bootstrap.ts';
+import type { Bootstrap } from './bootstrap.ts';
+import type { Config } from './config.ts';
+import { createMetrics, createPages } from './pages.ts';
+import type { Metrics } from './pages.ts';
+import { systemClock } from './platform/clock.ts';
+import type { Clock } from './platform/clock.ts';
+import { createCredentialChanges } from './platform/credential-changes.ts';
+import { startEmbeddedPostgres } from './platform/db/embedded.ts';
+import { migrate, openDatabase } from './platform/db/index.ts';
+import type { Database } from './platform/db/index.ts';
+import { every } from './platform/every.ts';
+import { staticFeatureGate } from './platform/feature-gate.ts';
+import { purgeIdempotencyKeys } from './platform/idempotency.ts';
+import type { Logger } from './platform/log.ts';
+import { createSecrets, loadKek } from './platform/secrets.ts';
+import { createEnroll, purgeTokens } from './runners/index.ts';
+import { createServices } from './services.ts';
+import {
+  checkWorkSettings,
+  createDispatch,
+  createNonceStore,
+  createWake,
+  defaultWorkSettings,
+  inProcessDispatch,
+  rerouteStrays,
+  startDispatchGrpc,
+  startNonceRotation,
+  startRelay,
+  startSweeper,
+} from './work/index.ts';
+import type { WorkSettings } from './work/index.ts';
+
+export interface RunningServer {
+  readonly port: number;
+  readonly baseUrl: string;
+  /** Of the internal gRPC, when it is served. */
+  readonly internalPort: number | undefined;
+  /** Only of the very first start. */
+  readonly firstStart: Bootstrap | undefined;
+  readonly db: Database;
+  stop(): Promise<void>;
+}
+
+/** The gateway's start function: the server does not import the gateway, whoever starts all in one brings it. */
+export type StartGateway = (options: {
+  readonly dispatch: Client<typeof DispatchService>;
+  readonly queue: WorkQueue;
+  readonly publicUrls: () => readonly string[];
+  readonly log: Logger;
+  readonly gate: (rpc: RpcInfo) => Gate;
+  readonly trustedProxies: readonly string[];
+  readonly registry: Registry;
+}) => { readonly app: object; stop(graceMs: number): Promise<void> };
+
+export interface SystemOptions {
+  readonly log: Logger;
+  readonly startGateway: StartGateway;
+  /** Tests move it by hand. */
+  readonly clock?: Clock;
+  /** Tests use a cheap one. */
+  readonly passwordCost?: PasswordCost;
+}
+
+const FLUSH_EVERY_MS = 5_000;
+const STRAYS_EVERY_MS = 30_000;
+const PURGE_EVERY_MS = 60 * 60_000;
+
+/** What is stopped at the end, last one first. */
+type Stops = Array<() => Promise<unknown>>;
+
+export async function startSystem(config: Config, options: SystemOptions): Promise<RunningServer> {
+  const stops: Stops = [];
+  const stop = once(async () => {
+    for (const each of stops.toReversed()) await each().catch((error: unknown) => options.log.error({ err: error }, 'a part did not stop well'));
+  });
+  try {
+    return { ...(await assemble(config, options, stops)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function assemble(config: Config, options: SystemOptions, stops: Stops): Promise<Omit<RunningServer, 'stop'>> {
+  const { log, clock = systemClock } = options;
+  const onError = (error: unknown): void => log.warn({ err: error }, 'background work failed; it is tried again');
+  const db = await openStore(config, onError, stops);
+  const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
+  const passwords = createPasswords(options.passwordCost);
+  const urlAt = (port: number): string => `http://127.0.0.1:${port}`;
+  const firstStart = await bootstrap({ db, clock, secrets, passwords, dataDir: config.dataDir, baseUrl: urlAt(config.port) });
+
+  const queue = config.amqpUrl === undefined ? createLocalQueue(log) : connectRabbit({ url: config.amqpUrl, role: roleAtBroker(config), log });
+  stops.push(async () => await queue.close());
+  const settings = workSettings(config);
+  const wake = createWake();
+  const relay = startWorkers({ config, db, queue, settings, clock, onError, notify: (id) => wake.notify(id) }, stops);
+  const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
+  const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
+  const dispatch = createDispatch({ ...work, db, nonces: createNonceStore(db.sql), enroll });
+
+  const changes = createCredentialChanges();
+  stops.push(await changes.start(db));
+  const metrics = createMetrics(queue);
+  let port = config.port;
+  const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
+  const isOwnOrigin = (origin: string): boolean => publicUrls().some((url) => new URL(url).origin === origin);
+  const authenticator = createAuthenticator({ db, clock, secrets, changes, sessions: config.sessions, isOwnOrigin });
+  const flushing = every(FLUSH_EVERY_MS, authenticator.flush, onError);
+  stops.push(async () => {
+    await flushing.stop();
+    await authenticator.flush();
+  });
+
+  const gate = staticFeatureGate(config);
+  const handlers = createServices({ ...work, config, passwords, changes, configured: configuredNames(config) });
+  const app = createApp({ db, clock, authenticator, gate, limits: config.limits, handlers });
+  const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
+  let internalPort: number | undefined;
+  if (config.roles.api && config.internalToken !== undefined) {
+    const grpc = await startDispatchGrpc({ port: config.internalPort, host: config.internalHost, handlers: dispatch, token: config.internalToken, onError });
+    internalPort = grpc.port;
+    stops.push(async () => await grpc.stop(config.stopGraceMs));
+  }
+  if (config.roles.api && config.mode === 'all-in-one') {
+    const gateway = options.startGateway({
+      dispatch: inProcessDispatch(dispatch),
+      queue,
+      publicUrls,
+      log,
+      gate: app.gate,
+      trustedProxies: config.trustedProxies,
+      registry: metrics.registry,
+    });
+    apps.push(gateway.app as App<unknown>);
+    stops.push(async () => await gateway.stop(config.stopGraceMs));
+  }
+  port = await openDoor({ config, log, db, apps, metrics }, stops);
+  noteBaseUrl(config.dataDir, urlAt(port));
+  return { port, baseUrl: urlAt(port), internalPort, db, firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) } };
+}
+
+async function openStore(config: Config, onError: (error: unknown) => void, stops: Stops): Promise<Database> {
+  let url = config.databaseUrl;
+  if (url === undefined) {
+    const embedded = await startEmbeddedPostgres(config.dataDir);
+    stops.push(embedded.stop);
+    url = embedded.url;
+  }
+  const db = openDatabase({ url, max: config.databaseConnections, name: 'svc-server', onError });
+  stops.push(async () => await db.close(config.stopGraceMs));
+  await migrate(db);
+  return db;
+}
+
+interface WorkerDeps {
+  readonly config: Config;
+  readonly db: Database;
+  readonly queue: WorkQueue;
+  readonly settings: WorkSettings;
+  readonly clock: Clock;
+  notify(workId: string): void;
+  onError(error: unknown): void;
+}
+
+/** Relay, sweeper and housekeeping; any number of servers may run them. Returns how the relay is woken. */
+function startWorkers({ config, db, queue, settings, clock, notify, onError }: WorkerDeps, stops: Stops): () => void {
+  if (!config.roles.worker) return () => undefined; // another process's relay looks every second
+  const relay = startRelay({ sql: db.sql, queue, settings, onError });
+  const onSwept = (items: ReadonlyArray<{ readonly id: string }>): void => {
+    relay.wake();
+    for (const { id } of items) notify(id);
+  };
+  const purge = async (): Promise<void> => {
+    await purgeIdempotencyKeys(db.sql, clock);
+    await purgeSessions(db, clock, config.sessions);
+    await purgeTokens(db.sql);
+  };
+  const jobs = [
+    relay,
+    startSweeper({ sql: db.sql, settings, onSwept, onError }),
+    startNonceRotation(db.sql, onError),
+    every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
+    every(PURGE_EVERY_MS, purge, onError),
+  ];
+  stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
+  return () => relay.wake();
+}
+
+async function openDoor(
+  deps: { config: Config; log: Logger; db: Database; apps: ReadonlyArray<App<unknown>>; metrics: Metrics },
+  stops: Stops,
+): Promise<number> {
+  const { config, log, db, apps, metrics } = deps;
+  let stopping = false;
+  const pages = createPages({ db, metrics, isStopping: () => stopping });
+  const hsts = config.publicUrls !== undefined && config.publicUrls.length > 0 && config.publicUrls.every((url) => url.startsWith('https:'));
+  const door = createDoor({ apps, log, pages, trustedProxies: config.trustedProxies, hsts, onCall: metrics.onCall });
+  const opened = await door.listen({ port: config.port, host: config.host });
+  // Before the gateway in the list's order: the held polls are answered first, then the door closes.
+  const beforeGateway = stops.length - (config.roles.api && config.mode === 'all-in-one' ? 1 : 0);
+  stops.splice(beforeGateway, 0, async () => await opened.close(config.stopGraceMs));
+  stops.push(async () => {
+    stopping = true;
+  });
+  return opened.port;
+}
+
+function workSettings(config: Config): WorkSettings {
+  return checkWorkSettings({
+    ...defaultWorkSettings,
+    ...config.dispatch,
+    strikesMax: config.strikesMax,
+    queuedMax: config.limits.queuedRunsPerTeamMax,
+    feedServicePool: config.jobRunnerEnabled,
+  });
+}
+
+function roleAtBroker(config: Config): 'server' | 'all' {
+  return config.mode === 'split' ? 'server' : 'all';
+}
+
+function loopbackUrls(port: number): readonly string[] {
+  return ['127.0.0.1', 'localhost', '[::1]'].map((host) => `http://${host}:${port}`);
+}
+
+/** Shown in diagnoses as set or not set, never with a value. */
+function configuredNames(config: Config): Readonly<Record<string, boolean>> {
+  return {
+    RUNNERS_ENABLED: config.runnersEnabled,
+    JOB_RUNNER_ENABLED: config.jobRunnerEnabled,
+    AMQP_URL: config.amqpUrl !== undefined,
+    DATABASE_URL: config.databaseUrl !== undefined,
+    PUBLIC_URLS: config.publicUrls !== undefined,
+  };
+}
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => (result ??= work());
+}

@@ -1,0 +1,103 @@
+/** The whole server in this process: a fresh database, a free port, the real door, the real gateway. One for each test file. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startGateway } from '../../gateway/index.ts';
+import type { Bootstrap } from '../../server/bootstrap.ts';
+import { readConfig } from '../../server/config.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import type { Logger } from '../../server/platform/log.ts';
+import { startSystem } from '../../server/system.ts';
+import type { RunningServer } from '../../server/system.ts';
+import { createEmptyDatabase } from './database.ts';
+
+export interface TestServer extends RunningServer {
+  /** What the first start made: a staff account, a team, keys. */
+  readonly first: Bootstrap;
+  readonly dataDir: string;
+  /** A JSON call at a documented path, `POST /projects`. The body is undefined when there was none. */
+  call(route: string, options?: CallOptions): Promise<TestResponse>;
+}
+
+export interface CallOptions {
+  /** API key or session token; absent: nobody. */
+  readonly as?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Parsed; `{}` when the answer has no body. */
+  readonly body: Record<string, unknown>;
+  /** `error.code` of a refusal. */
+  readonly code: string | undefined;
+}
+
+export interface TestServerOptions {
+  /** Settings as in the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  /** A database that is there already, for a second server. It is not dropped. */
+  readonly databaseUrl?: string;
+  /** The data folder of the other server, so that both have the same keys. */
+  readonly dataDir?: string;
+}
+
+/** Cheap on purpose: the real cost has its own test. */
+export const TEST_PASSWORD_COST = { ln: 10, r: 8, p: 1 };
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const own = options.databaseUrl === undefined ? await createEmptyDatabase() : undefined;
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'svc-test-'));
+  const config = readConfig({
+    PORT: '0',
+    HOST: '127.0.0.1',
+    DATA_DIR: dataDir,
+    DATABASE_URL: options.databaseUrl ?? own?.url,
+    STOP_GRACE_MS: '2000',
+    LIMIT_LOGINS_PER_MINUTE: '1000000',
+    ...options.env,
+  });
+  const { log = silentLog, clock } = options;
+  const server = await startSystem(config, { log, startGateway, passwordCost: TEST_PASSWORD_COST, ...(clock && { clock }) });
+  const first = server.firstStart ?? readFirst(options.databaseUrl);
+  return {
+    ...server,
+    first,
+    dataDir,
+    call: async (route, call = {}) => await request(server.baseUrl, route, call),
+    stop: async () => {
+      await server.stop();
+      await own?.drop();
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function readFirst(databaseUrl: string | undefined): Bootstrap {
+  const none = 'no first start here: use the keys of the server that made it';
+  if (databaseUrl === undefined) throw new Error(none);
+  return { baseUrl: '', staffEmail: '', staffPassword: '', staffApiKey: '', teamId: '', apiKey: '' };
+}
+
+export async function request(baseUrl: string, route: string, { as, body, headers }: CallOptions): Promise<TestResponse> {
+  const [method = 'GET', path = '/'] = route.split(' ');
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      ...(as === undefined ? {} : { authorization: `Bearer ${as}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const parsed = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+  const { error } = parsed as { error?: { code?: string } };
+  return { status: response.status, headers: response.headers, text, body: parsed, code: error?.code };
+}
