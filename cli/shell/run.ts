@@ -179,14 +179,12 @@ function helpAsked({ globals, tokens }: CommandLine): readonly Token[] | undefin
 function limited(io: Io, timeoutMs: number | undefined, name: string): AbortSignal {
   if (timeoutMs === undefined) return io.interrupted;
   const timer = new AbortController();
-  void io
-    .pause(timeoutMs, io.interrupted)
-    .then(() =>
-      timer.abort(
-        new CliError('timeout', `"${name}" was not done within ${formatDuration(timeoutMs)}`, {
-          exitCode: EXIT.unreachable,
-        }),
-      ),
-    );
+  void io.pause(timeoutMs, io.interrupted).then(() =>
+    timer.abort(
+      new CliError('timeout', `"${name}" was not done within ${formatDuration(timeoutMs)}`, {
+        exitCode: EXIT.unreachable,
+      }),
+    ),
+  );
   return AbortSignal.any([io.interrupted, timer.signal]);
 }

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { fakeIo, type FakeIoOptions } from '../testing/fake-io.ts';
+import { splitGlobals } from './globals.ts';
+import { createOutput } from './output.ts';
+
+const rows = [
+  { id: 'run_1', state: 'queued', createdAt: '2026-11-20T11:57:00Z' },
+  { id: 'run_2', state: 'failed', createdAt: '2026-11-20T10:00:00Z', exitCode: 3 },
+];
+const columns = ['id', 'state', 'exitCode', 'createdAt'];
+
+function setup(options: FakeIoOptions, ...flags: string[]) {
+  const io = fakeIo(options);
+  return { io, output: createOutput(io, splitGlobals(flags).globals) };
+}
+
+async function* pages(...all: readonly (readonly unknown[])[]): AsyncGenerator<readonly unknown[]> {
+  for (const page of all) yield await Promise.resolve(page);
+}
+
+describe('a list', () => {
+  it('is a table on a terminal', async () => {
+    const { io, output } = setup({ terminal: true, env: { NO_COLOR: '1' } });
+    expect(await output.rows([rows], columns)).toBe(2);
+    expect(io.out()).toBe(
+      [
+        'ID     STATE   EXIT CODE  CREATED',
+        'run_1  queued  -          3m ago',
+        'run_2  failed  3          2h ago',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('has colours on a terminal, and none in a pipe', async () => {
+    const terminal = setup({ terminal: true });
+    await terminal.output.rows([rows], columns);
+    expect(terminal.io.out()).toContain('\u001b[31mfailed\u001b[39m');
+    const pipe = setup({});
+    await pipe.output.rows([rows], columns);
+    expect(pipe.io.out()).not.toContain('\u001b');
+  });
+
+  it('is TSV with a header in a pipe, whole and exact, over all pages', async () => {
+    const { io, output } = setup({});
+    await output.rows(pages([rows[0]], [], [rows[1]]), columns);
+    expect(io.out()).toBe(
+      'id\tstate\texitCode\tcreatedAt\nrun_1\tqueued\t\t2026-11-20T11:57:00Z\nrun_2\tfailed\t3\t2026-11-20T10:00:00Z\n',
+    );
+  });
+
+  it('is one JSON array over all pages', async () => {
+    const { io, output } = setup({}, '--json');
+    await output.rows(pages([rows[0]], [rows[1]]), columns);
+    expect(JSON.parse(io.out())).toEqual(rows);
+  });
+
+  it('is one line an object as jsonl', async () => {
+    const { io, output } = setup({ terminal: true }, '-o', 'jsonl');
+    await output.rows(pages([rows[0]], [rows[1]]), columns);
+    expect(io.out()).toBe(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
+  });
+
+  it('is written page by page', async () => {
+    const { io, output } = setup({}, '-o', 'jsonl');
+    async function* twoPages() {
+      yield [rows[0]];
+      expect(io.out()).toContain('run_1');
+      yield [rows[1]];
+    }
+    await output.rows(twoPages(), columns);
+    expect.assertions(1);
+  });
+
+  it('says so when it is empty, without breaking programs', async () => {
+    const terminal = setup({ terminal: true });
+    await terminal.output.rows([[]], columns);
+    expect([terminal.io.out(), terminal.io.err()]).toEqual(['', 'nothing found\n']);
+    const pipe = setup({});
+    await pipe.output.rows([[]], columns);
+    expect(pipe.io.out()).toBe('id\tstate\texitCode\tcreatedAt\n');
+    const json = setup({}, '--json');
+    await json.output.rows([], columns);
+    expect(json.io.out()).toBe('[]\n');
+  });
+
+  it('chooses columns when the contract names none', async () => {
+    const { io, output } = setup({});
+    await output.rows([[{ nested: {}, state: 'x', id: '1' }]], []);
+    expect(io.out()).toBe('id\tstate\n1\tx\n');
+  });
+});
+
+describe('--json=fields', () => {
+  it('keeps the named fields, null where absent', async () => {
+    const { io, output } = setup({}, '--json=id,exitCode,limits.cpus');
+    await output.value({ id: 'run_1', state: 'queued', limits: { cpus: 1, pids: 2 } });
+    expect(JSON.parse(io.out())).toEqual({ id: 'run_1', exitCode: null, limits: { cpus: 1 } });
+  });
+
+  it('warns of a field that no answer had', async () => {
+    const { io, output } = setup({}, '--json=id,sttae');
+    await output.rows([rows], columns);
+    expect(io.err()).toBe('svc: warning: the answer holds no field "sttae"; did you mean state?\n');
+  });
+});
+
+describe('what servers send', () => {
+  const hostile = { id: 'x', name: 'a\u001b]0;owned\u0007\u009b2J\u202e' };
+
+  it.each([['table'], ['tsv']])('is harmless in %s', async (format) => {
+    const { io, output } = setup({ terminal: true }, '-o', format, '--no-color');
+    await output.rows([[hostile]], ['id', 'name']);
+    await output.value(hostile);
+    expect(io.out()).not.toMatch(/[\u001b\u0007\u009b\u202e]/);
+  });
+
+  it('is the same JSON, escaped', async () => {
+    const { io, output } = setup({ terminal: true }, '--json');
+    await output.value(hostile);
+    expect(io.out()).not.toMatch(/[\u001b\u0007\u009b\u202e]/);
+    expect(JSON.parse(io.out())).toEqual(hostile);
+  });
+
+  it('is harmless as output of a run on a terminal, and untouched in a pipe', async () => {
+    const text = '10%\r\u001b[2Jdone\n';
+    const terminal = setup({ terminal: true });
+    await terminal.output.log('stdout', text);
+    expect(terminal.io.out()).toBe('10%\r\\x1b[2Jdone\n');
+    const pipe = setup({});
+    await pipe.output.log('stdout', text);
+    await pipe.output.log('stderr', text);
+    expect([pipe.io.out(), pipe.io.err()]).toEqual([text, text]);
+  });
+});
+
+it('shows progress where somebody watches, and only there', async () => {
+  const terminal = setup({ terminal: true });
+  await terminal.output.progress('working');
+  expect(terminal.io.err()).toBe('working\n');
+  const pipe = setup({});
+  await pipe.output.progress('working');
+  expect(pipe.io.err()).toBe('');
+});

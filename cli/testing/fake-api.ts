@@ -1,0 +1,103 @@
+/** The far end of the wire: a real HTTP server with scripted answers, which remembers what it was asked. */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Asked {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Parsed; undefined without one. */
+  readonly body: unknown;
+}
+
+export type Answer =
+  | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  /** For streams and for silence. */
+  | ((response: ServerResponse, asked: Asked) => void);
+
+export interface FakeApi {
+  readonly url: string;
+  readonly asked: readonly Asked[];
+  /** `route` is `GET /path`, without query. The last answer stays; earlier ones are used up. */
+  on(route: string, ...answers: readonly Answer[]): void;
+  /** Forgets routes and what was asked. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export async function startFakeApi(): Promise<FakeApi> {
+  const asked: Asked[] = [];
+  const routes = new Map<string, Answer[]>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const { method = '', url = '', headers } = request;
+      const one: Asked = { method, target: url, headers, body: text === '' ? undefined : JSON.parse(text) };
+      asked.push(one);
+      const answers = routes.get(`${method} ${url.split('?')[0]}`);
+      const answer = answers !== undefined && answers.length > 1 ? answers.shift() : answers?.[0];
+      if (typeof answer === 'function') answer(response, one);
+      else send(response, answer ?? apiError(404, 'not_found', `no route ${method} ${url}`));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    on: (route, ...answers) => void routes.set(route, [...answers]),
+    reset: () => {
+      routes.clear();
+      asked.length = 0;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function send(response: ServerResponse, answer: Exclude<Answer, (...args: never[]) => void>): void {
+  const { status = 200, body, headers = {} } = answer;
+  response.writeHead(status, {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  });
+  response.end(body === undefined ? undefined : JSON.stringify(body));
+}
+
+export function apiError(
+  status: number,
+  code: string,
+  message: string,
+  details?: unknown,
+): Exclude<Answer, (...args: never[]) => void> {
+  const error = {
+    code,
+    message,
+    requestId: 'req_1',
+    retryable: false,
+    ...(details === undefined ? {} : { details }),
+  };
+  return { status, body: { error }, headers: { 'x-request-id': 'req_1' } };
+}
+
+/** A log stream; `end: 'open'` leaves it open. */
+export function logStream(events: readonly object[], end: 'done' | 'open' = 'done'): Answer {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of events) {
+      const { position } = event as { readonly position?: string };
+      response.write(`id: ${position}\ndata: ${JSON.stringify(event)}\n\n`);
+    }
+    if (end === 'done') response.end('event: done\ndata: {}\n\n');
+  };
+}
+
+export function logEvent(offset: number, stream: string, text: string, epoch = 1): object {
+  return { position: `${epoch}-${offset}`, stream, text, epoch, at: '2026-11-20T08:00:00Z' };
+}
