@@ -45,7 +45,7 @@ function executionsOfOne(
   };
   /** What the process had under way ended with it; the rig saw its death after it happened. */
   const closeAll = (before: number): void => {
-    for (const [key, { from }] of [...open]) {
+    for (const [key, { from }] of open) {
       const death = deaths.find((mono) => mono >= from && mono <= before);
       close(key, death ?? before, death === undefined ? 'nothing' : 'death');
     }

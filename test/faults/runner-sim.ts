@@ -58,13 +58,12 @@ interface OpenReport {
   readonly durationMs: number;
 }
 
-type Outcome = 'done' | 'killed';
-
 const config = JSON.parse(process.env['FAULT_SIM'] ?? '{}') as SimConfig;
 const bootId = randomUUID();
 const journal = openJournal<RunnerEntry>(join(config.folder, `${config.name}.jsonl`));
 const outbox = join(config.folder, `${config.name}-outbox`);
-/** The report is due; a lease is given up early enough that no clock can be late. */
+const GIVE_UP_EVERY_MS = 50;
+/** A lease is given up so much before its end. */
 const marginMs = Math.min(1_000, config.leaseMs / 6);
 const held = new Map<string, Held>();
 const now = (): number => stamp().mono;
@@ -102,6 +101,10 @@ let beating = false;
 let beatAgain = false;
 let introduced = false;
 
+function heldLeases(): Array<{ readonly id: string; readonly epoch: number }> {
+  return [...held.values()].filter(({ heard }) => heard).map(({ work, epoch }) => ({ id: work, epoch }));
+}
+
 async function beat(): Promise<void> {
   if (beating) {
     beatAgain = true;
@@ -109,8 +112,7 @@ async function beat(): Promise<void> {
   }
   beating = true;
   beatAgain = false;
-  const asked = [...held.values()].filter(({ heard }) => heard);
-  const leases = asked.map(({ work, epoch }) => ({ id: work, epoch }));
+  const leases = heldLeases();
   const facts = introduced ? {} : { facts: { version: 'simulator', os: 'linux', arch: 'x64', isolation: 'container', executor: 'simulator' } };
   try {
     const answer = await api.call('heartbeat', { bootId, leases, ...facts }, 1_500);
@@ -150,7 +152,7 @@ async function heartbeatLoop(): Promise<never> {
 /** Leases that could have ended are given up, whatever the heartbeat is doing. */
 function giveUpLoop(): void {
   const atMs = now();
-  for (const lease of [...held.values()]) if (lease.giveUpAt <= atMs) lease.word('lease');
+  for (const lease of held.values()) if (lease.giveUpAt <= atMs) lease.word('lease');
 }
 
 interface Offer {
@@ -166,8 +168,7 @@ async function poll(): Promise<{ readonly offer: Offer | undefined; readonly pol
   const until = now() + config.pollWaitMs + config.leaseMs;
   while (now() < until) {
     try {
-      const leases = [...held.values()].map(({ work, epoch }) => ({ id: work, epoch }));
-      const body = { bootId, pollId, waitMs: config.pollWaitMs, slots: 1, leases };
+      const body = { bootId, pollId, waitMs: config.pollWaitMs, slots: 1, leases: heldLeases() };
       const answer = await api.call('poll', body, config.pollWaitMs + 1_500);
       if (answer.status !== 200) await fatal(`poll answered ${answer.status} ${answer.code}`);
       return { offer: answer.body['run'] as Offer | undefined, pollId };
@@ -203,13 +204,12 @@ async function take(offer: Offer, pollId: string): Promise<void> {
       wake();
     },
   };
-  /** The first word that ends it, or undefined after `ms`. `ok` ends the wait for the acceptance only. */
-  const wordWithin = async (ms: number, okCounts: boolean): Promise<LeaseWord | 'lease' | undefined> => {
+  /** The next word, or undefined after `ms`. */
+  const wordWithin = async (ms: number): Promise<LeaseWord | 'lease' | undefined> => {
     const until = now() + ms;
     for (;;) {
       const word = words.shift();
-      if (word !== undefined && (okCounts || word !== 'ok')) return word;
-      if (word !== undefined) continue;
+      if (word !== undefined) return word;
       const left = until - now();
       if (left <= 0) return undefined;
       await new Promise<void>((resolve) => {
@@ -224,17 +224,19 @@ async function take(offer: Offer, pollId: string): Promise<void> {
   held.set(keyOf(lease), lease);
   await journal.append({ event: 'offered', work, epoch, pollId, attempt: offer.attempt });
   void beat();
-  const first = await wordWithin(Number.POSITIVE_INFINITY, true);
-  if (first !== 'ok') return void held.delete(keyOf(lease));
+  const first = await wordWithin(Number.POSITIVE_INFINITY);
+  // An answer that was read late, after a freeze, may tell of a lease that has ended since.
+  if (first !== 'ok' || lease.giveUpAt <= now()) return void held.delete(keyOf(lease));
   await journal.append({ event: 'accepted', work, epoch });
   await journal.append({ event: 'start', work, epoch });
   const startedAt = now();
   const long = random.chance(config.longShare);
   const workMs = long ? config.leaseMs * (1 + 0.5 * random.next()) : 1 + config.workMs * random.next() ** 2;
-  const word = await wordWithin(workMs, false);
+  let word = await wordWithin(workMs);
+  while (word === 'ok') word = await wordWithin(startedAt + workMs - now());
   if (word !== undefined) {
     // What is told to stop has stopped; what was cancelled would be reported, but nothing is cancelled here.
-    await journal.append({ event: 'kill', work, epoch, why: word === 'ok' ? 'shutdown' : word });
+    await journal.append({ event: 'kill', work, epoch, why: word });
     held.delete(keyOf(lease));
     return;
   }
@@ -312,6 +314,6 @@ function resumeReports(): void {
 
 process.on('SIGTERM', () => process.exit(0));
 resumeReports();
-setInterval(giveUpLoop, 20);
+setInterval(giveUpLoop, GIVE_UP_EVERY_MS);
 process.stdout.write('ready\n');
 await Promise.all([heartbeatLoop(), ...Array.from({ length: config.slots }, async () => await slot())]);

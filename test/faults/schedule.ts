@@ -14,6 +14,8 @@ export type Fault =
     }
   | { readonly kind: 'freeze'; readonly role: 'runner'; readonly index: number; readonly forMs: number }
   | { readonly kind: 'purge' }
+  /** Nobody may write work items for a while: everything in the servers piles up behind it. */
+  | { readonly kind: 'lock'; readonly forMs: number }
   | { readonly kind: 'terminate'; readonly backends: number };
 
 export type TimedFault = Fault & { readonly atMs: number };
@@ -32,7 +34,7 @@ export interface ScheduleOptions {
   readonly only?: readonly FaultName[];
 }
 
-export type FaultName = 'server' | 'gateway' | 'runner' | 'broker' | 'freeze' | 'purge' | 'terminate';
+export type FaultName = 'server' | 'gateway' | 'runner' | 'broker' | 'freeze' | 'purge' | 'terminate' | 'lock';
 export const FAULT_NAMES: readonly FaultName[] = [
   'server',
   'gateway',
@@ -91,6 +93,8 @@ function faultOf(
   };
   const counts = { server: options.servers, gateway: options.gateways, runner: options.runners, broker: 1 };
   if (name === 'purge') return { kind: 'purge' };
+  // Shorter than the servers' own limits on waiting for a lock, so that most of what waits goes through in the end.
+  if (name === 'lock') return { kind: 'lock', forMs: random.whole(300, 1_500) };
   if (name === 'terminate') return { kind: 'terminate', backends: random.whole(1, 8) };
   if (name === 'freeze') {
     // Longer than its lease and the pause before the sweep, so that its work is somebody else's when it wakes up.
@@ -109,6 +113,8 @@ export function describeFault(fault: Fault): string {
       return `freeze ${fault.role} ${fault.index} for ${fault.forMs} ms`;
     case 'purge':
       return 'purge every queue';
+    case 'lock':
+      return `lock the work items for ${fault.forMs} ms`;
     case 'terminate':
       return `terminate ${fault.backends} database backends`;
   }

@@ -1,0 +1,101 @@
+/**
+ * Bundles the programs under test into a folder of their own, as build.mjs does, so that a test never runs a stale or half-written `dist`; and
+ * plants mutations while it does. A mutation names its text: when the source changes so that the text is not there exactly once, the bundle
+ * fails loudly instead of testing the unchanged program.
+ */
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import type { Plugin } from 'esbuild';
+import { LEASH_SOURCE } from './managed-process.ts';
+
+const root = new URL('../..', import.meta.url).pathname;
+
+export interface Replacement {
+  /** Path from the root of the repository. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Bundles {
+  readonly server: string;
+  readonly gateway: string;
+  readonly runnerSim: string;
+  readonly submitter: string;
+  /** Preload that ends a process with this one. */
+  readonly leash: string;
+}
+
+/** Our own workspaces go in, packages stay outside and are found through a link beside the bundles. */
+const externalPackages: Plugin = {
+  name: 'external-packages',
+  setup: (own) => {
+    own.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === 'entry-point' || path.startsWith('@svc/') ? undefined : { path, external: true },
+    );
+  },
+};
+
+/** Throws unless the text is there exactly once. */
+export function applyReplacement(source: string, { file, find, replace }: Replacement): string {
+  const parts = source.split(find);
+  if (parts.length !== 2) {
+    throw new Error(`mutation of ${file}: its text is there ${parts.length - 1} times, expected once; adapt the mutation to the source:\n${find}`);
+  }
+  return parts.join(replace);
+}
+
+function mutating(replacements: readonly Replacement[], seen: Set<string>): Plugin {
+  return {
+    name: 'mutating',
+    setup: (own) => {
+      own.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const mine = replacements.filter(({ file }) => path === join(root, file));
+        if (mine.length === 0) return undefined;
+        mine.forEach(({ file }) => seen.add(file));
+        return { contents: mine.reduce(applyReplacement, readFileSync(path, 'utf8')), loader: 'ts' };
+      });
+    },
+  };
+}
+
+async function bundle(entry: string, outfile: string, replacements: readonly Replacement[]): Promise<string> {
+  const seen = new Set<string>();
+  await build({
+    entryPoints: [join(root, entry)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    conditions: ['source'],
+    logLevel: 'silent',
+    legalComments: 'none',
+    plugins: [mutating(replacements, seen), externalPackages],
+  });
+  const unseen = replacements.filter(({ file }) => !seen.has(file));
+  if (unseen.length > 0) throw new Error(`mutation of ${unseen.map(({ file }) => file).join(', ')}: not part of ${entry}`);
+  return outfile;
+}
+
+export async function buildBundles(folder: string): Promise<Bundles> {
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const leash = join(folder, 'leash.cjs');
+  writeFileSync(leash, LEASH_SOURCE);
+  const [server, gateway, runnerSim, submitter] = await Promise.all([
+    buildServer(folder, 'server', []),
+    bundle('gateway/main.ts', join(folder, 'gateway.mjs'), []),
+    bundle('test/faults/runner-sim.ts', join(folder, 'runner-sim.mjs'), []),
+    bundle('test/faults/submitter.ts', join(folder, 'submitter.mjs'), []),
+  ]);
+  return { server, gateway, runnerSim, submitter, leash };
+}
+
+/** One server, sound or mutated; its migrations lie beside it. */
+export async function buildServer(folder: string, name: string, replacements: readonly Replacement[]): Promise<string> {
+  const home = join(folder, name);
+  cpSync(join(root, 'server/migrations'), join(home, 'migrations'), { recursive: true });
+  return await bundle('server/main.ts', join(home, 'main.mjs'), replacements);
+}

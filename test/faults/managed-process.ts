@@ -1,0 +1,151 @@
+/**
+ * Processes that are killed on purpose and never left behind. Each runs in a process group of its own; signals go to the group. When this process ends in any
+ * way, its children end too: Node programs hang on a pipe (leash), others on a shell that reads one.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { appendFileSync, closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ProcessSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Its output goes to `<name>.log` here. */
+  readonly folder: string;
+  /** Printed when it is ready; undefined: ready at once. */
+  readonly readyPattern?: RegExp;
+  readonly readyMs: number;
+  /** How it is tied to this process. `node`: preload of the leash on descriptor 3. `stdin`: it ends itself when its standard input ends. */
+  readonly leash: 'node' | 'stdin';
+}
+
+export interface ManagedProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly running: boolean;
+  /** Starts it (again); resolves when it is ready. */
+  start(): Promise<void>;
+  /** To the whole group. Does nothing when it is dead. */
+  signal(signal: NodeJS.Signals): void;
+  /** SIGKILL, and resolves when it is dead. */
+  kill(): Promise<void>;
+  /** Resolves with the code of the present process when it ends. */
+  exited(): Promise<number | null>;
+  /** What all of its processes printed. */
+  output(): string;
+}
+
+const alive = new Set<number>();
+
+/** Last resort, also when a test file ends by an exception. Signals that end this process run it too. */
+function killAll(): void {
+  for (const pid of alive) signalGroup(pid, 'SIGKILL');
+}
+process.on('exit', killAll);
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Ends the process when the other end of the pipe on descriptor 3 is gone. */
+export const LEASH_SOURCE = `
+const { Socket } = require('node:net');
+const leash = new Socket({ fd: 3, readable: true, writable: false });
+const end = () => process.kill(process.pid, 'SIGKILL');
+leash.on('end', end).on('error', end).resume().unref();
+`;
+
+const KEPT = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|USER|LOGNAME)$/;
+
+/** Nothing of the environment of the tests may configure what is under test. */
+function cleanEnvironment(): Record<string, string> {
+  return Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => KEPT.test(pair[0]) && pair[1] !== undefined));
+}
+
+export function manageProcess(spec: ProcessSpec): ManagedProcess {
+  const log = join(spec.folder, `${spec.name}.log`);
+  let child: ChildProcess | undefined;
+  let exit: Promise<number | null> = Promise.resolve(null);
+  let printedBefore = 0;
+
+  const output = (): string => readOr(log, '');
+  const running = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+
+  const launch = (): void => {
+    appendFileSync(log, `--- started at ${new Date().toISOString()}\n`);
+    printedBefore = output().length;
+    const file = openSync(log, 'a');
+    const started = spawn(spec.command, [...spec.args], {
+      env: { ...cleanEnvironment(), ...spec.env },
+      cwd: spec.folder,
+      detached: true,
+      stdio: spec.leash === 'node' ? ['ignore', file, file, 'pipe'] : ['pipe', file, file],
+    });
+    closeSync(file);
+    // A dead process closes its end of the leash.
+    for (const stream of started.stdio) stream?.on('error', () => undefined);
+    child = started;
+    const { pid } = started;
+    if (pid !== undefined) alive.add(pid);
+    exit = new Promise((resolve) => {
+      started.once('exit', (code) => {
+        if (pid !== undefined) {
+          // Whoever else is left of its group has nobody to answer to.
+          signalGroup(pid, 'SIGKILL');
+          alive.delete(pid);
+        }
+        resolve(code);
+      });
+      started.once('error', () => resolve(null));
+    });
+  };
+
+  const ready = async (): Promise<void> => {
+    const { readyPattern } = spec;
+    if (readyPattern === undefined) return;
+    const until = performance.now() + spec.readyMs;
+    while (!readyPattern.test(output().slice(printedBefore))) {
+      if (!running()) throw new Error(`${spec.name} ended before it was ready:\n${output().slice(printedBefore).slice(-4_000)}`);
+      if (performance.now() > until) throw new Error(`${spec.name} was not ready within ${spec.readyMs} ms:\n${output().slice(-4_000)}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  return {
+    name: spec.name,
+    get pid() {
+      return child?.pid ?? -1;
+    },
+    get running() {
+      return running();
+    },
+    start: async () => {
+      if (running()) throw new Error(`${spec.name} runs already`);
+      launch();
+      await ready();
+    },
+    signal: (signal) => {
+      if (running() && child?.pid !== undefined) signalGroup(child.pid, signal);
+    },
+    kill: async () => {
+      if (running() && child?.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
+      await exit;
+    },
+    exited: () => exit,
+    output,
+  };
+}
+
+function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return otherwise; // Nothing printed yet.
+  }
+}

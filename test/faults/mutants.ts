@@ -1,0 +1,113 @@
+/**
+ * Four ways to write the server wrongly, each planted into its source while it is bundled. Each is a mistake that a careful person makes, works without
+ * faults, and must be found by the checker; the sound server must pass under the same load and faults.
+ */
+import type { Replacement } from './bundles.ts';
+
+export const MUTANT_NAMES = ['no-epoch-check', 'early-ack', 'scan-then-update', 'default-driver'] as const;
+export type MutantName = (typeof MUTANT_NAMES)[number];
+
+export interface Mutant {
+  readonly name: MutantName;
+  readonly what: string;
+  readonly replacements: readonly Replacement[];
+}
+
+/** A call of an older grant counts, as long as the item is with the same runner (again). */
+const noEpochCheck: Mutant = {
+  name: 'no-epoch-check',
+  what: 'heartbeats, output and reports do not name their epoch in SQL',
+  replacements: [
+    {
+      file: 'server/work/report.ts',
+      find: "where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
+      replace: "where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
+    },
+    {
+      file: 'server/work/heartbeat.ts',
+      find: 'where (w.id, w.epoch) in (select a.id, a.epoch from asked a) and w.runner_id',
+      replace: 'where w.id in (select a.id from asked a) and w.runner_id',
+    },
+    {
+      file: 'server/work/append-logs.ts',
+      find: 'where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}',
+      replace: 'where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}',
+    },
+  ],
+};
+
+/**
+ * The hint counts as settled before the claim that it is for: the item leaves the queue first, so that no other hint or poll looks at it, and is granted
+ * by the next statement. Whatever stops the server, the statement or the grant in between loses the item for ever: neither the relay nor a poll nor the
+ * sweeper sees it again.
+ */
+const earlyAck: Mutant = {
+  name: 'early-ack',
+  what: 'a hinted item leaves the queue before it is granted',
+  replacements: [
+    {
+      file: 'server/work/claim.ts',
+      find: 'where ${claimable(sql, kind)} ${which}',
+      replace:
+        "where ${workId === undefined ? claimable(sql, kind) : sql`w.pool_id = (select team_id from me where may_receive) and w.kind = ${kind} and w.state = 'queued'`} ${which}",
+    },
+    {
+      file: 'server/work/claim.ts',
+      find: '  try {\n    return toGrant(await statement());',
+      replace: `  if (workId !== undefined) {
+    const settled = await sql\`update work_items set run_after = 'infinity' where id = \${workId} and state = 'queued' and run_after <= clock_timestamp()\`;
+    if (settled.count === 0) return undefined;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  try {
+    return toGrant(await statement());`,
+    },
+  ],
+};
+
+/** What is found expired is taken away by a second statement, which does not look again whether it was renewed, reported or granted anew meanwhile. */
+const scanThenUpdate: Mutant = {
+  name: 'scan-then-update',
+  what: 'the sweeper finds and changes in two statements',
+  replacements: [
+    {
+      file: 'server/work/sweeper.ts',
+      find: 'export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {\n',
+      replace: `export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {
+  const found = await sql\`
+    select w.id from work_items w
+    where w.state in ('offered', 'running') and w.lease_expires_at < now() - \${ms(sql, settings.graceMs)}
+    order by w.lease_expires_at limit \${settings.batch}::int\`;
+  if (found.length > 0) await new Promise((resolve) => setTimeout(resolve, 150));
+`,
+    },
+    {
+      file: 'server/work/sweeper.ts',
+      find: `        where w.state in ('offered', 'running') and w.lease_expires_at < now() - \${ms(sql, settings.graceMs)}
+        order by w.lease_expires_at limit \${settings.batch}::int
+        for update skip locked\`,`,
+      replace: '        where w.id = any(${found.map(({ id }) => id)}::text[]) order by w.id for update`,',
+    },
+  ],
+};
+
+/** Without the pipeline bound a connection that is full takes BEGIN without being reserved; without the guard a dead transaction lives on. */
+const defaultDriver: Mutant = {
+  name: 'default-driver',
+  what: 'postgres.js runs with its default pipeline and without the guard',
+  replacements: [
+    { file: 'server/platform/db/database.ts', find: '    max_pipeline: 1e9,\n', replace: '' },
+    {
+      file: 'server/platform/db/database.ts',
+      find: 'const own = guardTransaction(handle);',
+      replace: 'const own: Guard = { sql: handle, end: () => undefined, lose: () => undefined, lost: false };',
+    },
+  ],
+};
+
+export const MUTANTS: Readonly<Record<MutantName, Mutant>> = {
+  'no-epoch-check': noEpochCheck,
+  'early-ack': earlyAck,
+  'scan-then-update': scanThenUpdate,
+  'default-driver': defaultDriver,
+};

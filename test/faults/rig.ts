@@ -1,0 +1,350 @@
+/**
+ * Two servers, two gateways, a broker and runner simulators as real processes, with one address in front of each kind, and the faults that can be done to
+ * them. The rig journals what it does. Every process that it killed or froze comes back by itself; `inject` resolves when it has.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSvcSDK } from '@svc/sdk';
+import postgres from 'postgres';
+import { createEmptyDatabase } from '../setup/database.ts';
+import type { Broker } from './broker.ts';
+import type { Bundles } from './bundles.ts';
+import type { RigEntry } from './entries.ts';
+import { freePorts } from './free-ports.ts';
+import { openJournal } from './journal.ts';
+import type { Journal } from './journal.ts';
+import { manageProcess } from './managed-process.ts';
+import type { ManagedProcess } from './managed-process.ts';
+import type { SimConfig } from './runner-sim.ts';
+import { describeFault } from './schedule.ts';
+import type { Fault } from './schedule.ts';
+import type { SubmitConfig } from './submitter.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
+import type { TcpProxy } from './tcp-proxy.ts';
+
+/** Milliseconds, told to the servers by their configuration. Short, so that what takes a minute in life takes seconds here. */
+export interface RigTimes {
+  readonly leaseMs: number;
+  readonly offerMs: number;
+  readonly graceMs: number;
+  readonly heartbeatMs: number;
+  readonly sweepEveryMs: number;
+  readonly relayEveryMs: number;
+  readonly pollWaitMs: number;
+}
+
+export const RIG_TIMES: RigTimes = {
+  leaseMs: 3_000,
+  offerMs: 1_500,
+  graceMs: 200,
+  heartbeatMs: 500,
+  sweepEveryMs: 300,
+  relayEveryMs: 300,
+  pollWaitMs: 1_500,
+};
+
+export type SimBehaviour = Pick<SimConfig, 'slots' | 'workMs' | 'longShare' | 'lateShare' | 'lateMs' | 'failShare' | 'outputShare'>;
+
+export interface RigOptions {
+  /** Everything of this rig goes here: journals, logs, keys, data folders. */
+  readonly folder: string;
+  readonly bundles: Bundles;
+  /** Instead of the sound one. */
+  readonly serverBundle?: string;
+  readonly broker: Broker;
+  readonly seed: number;
+  readonly servers: number;
+  readonly gateways: number;
+  readonly runners: number;
+  readonly times: RigTimes;
+  readonly sims: SimBehaviour;
+  readonly databaseConnections: number;
+}
+
+export interface Rig {
+  readonly databaseUrl: string;
+  readonly journal: Journal<RigEntry>;
+  /** Processes that ended although nobody killed them, with the end of what they printed. */
+  readonly crashes: readonly string[];
+  startSubmitter(config: Pick<SubmitConfig, 'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'patienceMs'>): Promise<ManagedProcess>;
+  inject(fault: Fault): Promise<void>;
+  /** Work items that have not ended, and reports that were not answered yet. */
+  unfinished(): Promise<{ readonly items: number; readonly reports: number }>;
+  /** The simulators end; what they had under way ends with them. */
+  stopRunners(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const START_MS = 30_000;
+const CRASHED_BACK_MS = 300;
+
+interface Account {
+  readonly apiKey: string;
+  readonly teamId: string;
+}
+
+export async function startRig(options: RigOptions): Promise<Rig> {
+  mkdirSync(options.folder, { recursive: true });
+  const database = await createEmptyDatabase();
+  const parts = new Parts(options, database.url);
+  const stop = async (): Promise<void> => {
+    await parts.stop();
+    await database.drop();
+  };
+  try {
+    const account = await parts.start();
+    return {
+      databaseUrl: database.url,
+      journal: parts.journal,
+      crashes: parts.crashes,
+      startSubmitter: async (config) => await parts.startSubmitter(account, config),
+      inject: async (fault) => await parts.inject(fault, account),
+      unfinished: async () => await parts.unfinished(),
+      stopRunners: async () => await parts.stopRunners(),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+class Parts {
+  readonly journal: Journal<RigEntry>;
+  readonly crashes: string[] = [];
+  readonly #options: RigOptions;
+  readonly #sql: postgres.Sql;
+  readonly #databaseUrl: string;
+  readonly #internalToken = randomBytes(24).toString('base64url');
+  readonly #secretsKey = randomBytes(32).toString('base64');
+  #servers: ManagedProcess[] = [];
+  #gateways: ManagedProcess[] = [];
+  #runners: ManagedProcess[] = [];
+  #submitters: ManagedProcess[] = [];
+  #proxies: TcpProxy[] = [];
+  /** Down on purpose, or on its way up: nothing else is done to it, and its end is no crash. */
+  readonly #handled = new Set<string>();
+  #stopping = false;
+
+  constructor(options: RigOptions, databaseUrl: string) {
+    this.#options = options;
+    this.#databaseUrl = databaseUrl;
+    this.journal = openJournal<RigEntry>(join(options.folder, 'rig.jsonl'));
+    this.#sql = postgres(databaseUrl, { max: 2, onnotice: () => undefined, connection: { application_name: 'faults rig' } });
+  }
+
+  async start(): Promise<Account> {
+    const { servers, gateways } = this.#options;
+    const [serverPorts, internalPorts, gatewayPorts] = [await freePorts(servers), await freePorts(servers), await freePorts(gateways)];
+    const serverProxy = await this.#proxy(serverPorts);
+    const gatewayProxy = await this.#proxy(gatewayPorts);
+    this.#servers = serverPorts.map((port, i) => this.#server(i, port, internalPorts[i] ?? 0, gatewayProxy.url));
+    this.#gateways = gatewayPorts.map((port, i) => this.#gateway(i, port, internalPorts, gatewayProxy.url));
+    // The first one migrates and makes the accounts.
+    for (const server of this.#servers) await this.#up(server);
+    await Promise.all(this.#gateways.map(async (gateway) => await this.#up(gateway)));
+    const account = await this.#prepareAccount(serverProxy.url, gatewayProxy.url);
+    await Promise.all(this.#runners.map(async (runner) => await this.#up(runner)));
+    this.#serverUrl = serverProxy.url;
+    return account;
+  }
+
+  #serverUrl = '';
+
+  async #proxy(ports: readonly number[]): Promise<TcpProxy> {
+    const proxy = await startTcpProxy(ports);
+    this.#proxies.push(proxy);
+    return proxy;
+  }
+
+  #node(name: string, script: string, env: Record<string, string>, readyPattern: RegExp): ManagedProcess {
+    const { folder, bundles } = this.#options;
+    const args = ['--enable-source-maps', '--require', bundles.leash, script];
+    return manageProcess({ name, command: process.execPath, args, env, folder, readyPattern, readyMs: START_MS, leash: 'node' });
+  }
+
+  #server(i: number, port: number, internalPort: number, publicUrl: string): ManagedProcess {
+    const { times, folder, broker, bundles, serverBundle } = this.#options;
+    const env = {
+      SVC_MODE: 'split',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      INTERNAL_HOST: '127.0.0.1',
+      INTERNAL_PORT: String(internalPort),
+      INTERNAL_TOKEN: this.#internalToken,
+      SECRETS_KEY: this.#secretsKey,
+      DATA_DIR: join(folder, `data-${i}`),
+      DATABASE_URL: this.#databaseUrl,
+      DATABASE_CONNECTIONS: String(this.#options.databaseConnections),
+      AMQP_URL: broker.url,
+      PUBLIC_URLS: publicUrl,
+      LOG_LEVEL: 'warn',
+      RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '1000',
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_SUBMITS_PER_MINUTE: '1000000',
+      POLL_WAIT_MS: String(times.pollWaitMs),
+      HEARTBEAT_MS: String(times.heartbeatMs),
+      OFFER_MS: String(times.offerMs),
+      LEASE_MS: String(times.leaseMs),
+      LEASE_GRACE_MS: String(times.graceMs),
+      SWEEP_EVERY_MS: String(times.sweepEveryMs),
+      RELAY_EVERY_MS: String(times.relayEveryMs),
+      RUNNER_SILENT_MS: String(times.leaseMs),
+    };
+    return this.#node(`server-${i}`, serverBundle ?? bundles.server, env, /listening on/);
+  }
+
+  #gateway(i: number, port: number, internalPorts: readonly number[], publicUrl: string): ManagedProcess {
+    const { broker, bundles } = this.#options;
+    // Each has another server first.
+    const inTurn = [...internalPorts.slice(i % internalPorts.length), ...internalPorts.slice(0, i % internalPorts.length)];
+    const env = {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DISPATCH_URLS: inTurn.map((internal) => `grpc://127.0.0.1:${internal}`).join(','),
+      INTERNAL_TOKEN: this.#internalToken,
+      AMQP_URL: broker.url,
+      PUBLIC_URLS: publicUrl,
+      LOG_LEVEL: 'warn',
+    };
+    return this.#node(`gateway-${i}`, bundles.gateway, env, /listening on/);
+  }
+
+  async #prepareAccount(serverUrl: string, gatewayUrl: string): Promise<Account> {
+    const bootstrap = this.#bootstrap();
+    const sdk = createSvcSDK({ baseUrl: serverUrl, apiKey: bootstrap.apiKey });
+    const staff = createSvcSDK({ baseUrl: serverUrl, apiKey: bootstrap.staffApiKey });
+    const team = await sdk.teams.create('Faults');
+    const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
+    if (region === undefined) throw new Error('no customer-operated region after the first start');
+    await staff.adminTeams.setRegion(team.id, region.id);
+    for (let i = 0; i < this.#options.runners; i += 1) {
+      const { token } = await sdk.runners.createEnrollToken(team.id);
+      this.#runners.push(this.#simulator(i, token, gatewayUrl));
+    }
+    return { apiKey: bootstrap.apiKey, teamId: team.id };
+  }
+
+  #bootstrap(): { readonly apiKey: string; readonly staffApiKey: string } {
+    const path = join(this.#options.folder, 'data-0', 'bootstrap.json');
+    return JSON.parse(readFileSync(path, 'utf8')) as { apiKey: string; staffApiKey: string };
+  }
+
+  #simulator(i: number, token: string, url: string): ManagedProcess {
+    const { folder, seed, times, sims, bundles } = this.#options;
+    const { heartbeatMs, leaseMs, pollWaitMs } = times;
+    const config: SimConfig = { name: `runner-${i}`, url, token, folder, seed, heartbeatMs, leaseMs, pollWaitMs, ...sims };
+    return this.#node(config.name, bundles.runnerSim, { FAULT_SIM: JSON.stringify(config) }, /^ready$/m);
+  }
+
+  async startSubmitter(
+    { apiKey, teamId }: Account,
+    rest: Pick<SubmitConfig, 'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'patienceMs'>,
+  ): Promise<ManagedProcess> {
+    const { folder, seed, bundles } = this.#options;
+    const name = `s${this.#submitters.length}`;
+    const config: SubmitConfig = { name, folder, url: this.#serverUrl, apiKey, teamId, seed, ...rest };
+    const submitter = this.#node(`submitter-${name}`, bundles.submitter, { FAULT_SUBMIT: JSON.stringify(config) }, /^ready$/m);
+    this.#submitters.push(submitter);
+    await submitter.start();
+    return submitter;
+  }
+
+  /** Starts it, and again whenever it ends although nobody killed it. */
+  async #up(one: ManagedProcess): Promise<void> {
+    await one.start();
+    await this.journal.append({ event: 'started', process: one.name, pid: one.pid });
+    void one.exited().then(async (code) => {
+      if (this.#stopping || this.#handled.has(one.name)) return;
+      await this.journal.append({ event: 'dead', process: one.name });
+      this.crashes.push(`${one.name} ended by itself with ${code}:\n${one.output().slice(-3_000)}`);
+      await new Promise((resolve) => setTimeout(resolve, CRASHED_BACK_MS));
+      if (!this.#stopping) await this.#up(one);
+    }).catch((error: unknown) => {
+      this.crashes.push(`${one.name} did not come back: ${String(error)}`);
+    });
+  }
+
+  async inject(fault: Fault, { teamId }: Account): Promise<void> {
+    const note = async (target: string, detail?: string): Promise<void> =>
+      await this.journal.append({ event: 'fault', kind: describeFault(fault), target, ...(detail === undefined ? {} : { detail }) });
+    switch (fault.kind) {
+      case 'kill':
+        return await this.#kill(fault, note);
+      case 'freeze':
+        return await this.#freeze(fault, note);
+      case 'purge': {
+        const purged = await this.#options.broker.purge([teamId]);
+        return await note('queues', purged === undefined ? 'broker not in reach' : `${purged} messages`);
+      }
+      case 'lock':
+        await note('work_items');
+        return await this.#sql.begin(async (sql) => {
+          await sql`lock table work_items in exclusive mode`;
+          await new Promise((resolve) => setTimeout(resolve, fault.forMs));
+        });
+      case 'terminate': {
+        const rows = await this.#sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name not like 'faults%' order by random() limit ${fault.backends}`;
+        return await note('database', `${rows.length} backends`);
+      }
+    }
+  }
+
+  #target(role: 'server' | 'gateway' | 'runner' | 'broker', index: number): ManagedProcess | undefined {
+    if (role === 'broker') return this.#options.broker.process;
+    return { server: this.#servers, gateway: this.#gateways, runner: this.#runners }[role][index];
+  }
+
+  async #kill(fault: Extract<Fault, { kind: 'kill' }>, note: (target: string, detail?: string) => Promise<void>): Promise<void> {
+    const one = this.#target(fault.role, fault.index);
+    if (one === undefined || this.#handled.has(one.name)) return await note(one?.name ?? fault.role, 'left out: it is down already, or not ours');
+    this.#handled.add(one.name);
+    await note(one.name);
+    await one.kill();
+    await this.journal.append({ event: 'dead', process: one.name });
+    await new Promise((resolve) => setTimeout(resolve, fault.downMs));
+    this.#handled.delete(one.name);
+    if (fault.role === 'broker') await one.start();
+    else await this.#up(one);
+  }
+
+  async #freeze(fault: Extract<Fault, { kind: 'freeze' }>, note: (target: string, detail?: string) => Promise<void>): Promise<void> {
+    const one = this.#target(fault.role, fault.index);
+    if (one === undefined || this.#handled.has(one.name)) return await note(one?.name ?? fault.role, 'left out: it is down');
+    this.#handled.add(one.name);
+    await note(one.name);
+    one.signal('SIGSTOP');
+    await this.journal.append({ event: 'frozen', process: one.name });
+    await new Promise((resolve) => setTimeout(resolve, fault.forMs));
+    await this.journal.append({ event: 'thawed', process: one.name });
+    one.signal('SIGCONT');
+    this.#handled.delete(one.name);
+  }
+
+  async unfinished(): Promise<{ readonly items: number; readonly reports: number }> {
+    const [row] = await this.#sql<Array<{ count: number }>>`select count(*)::int as count from work_items where finished_at is null`;
+    const { folder } = this.#options;
+    const outboxes = readdirSync(folder).filter((name) => name.endsWith('-outbox'));
+    const reports = outboxes.flatMap((name) => readdirSync(join(folder, name))).filter((name) => name.endsWith('.json'));
+    return { items: row?.count ?? 0, reports: reports.length };
+  }
+
+  async stopRunners(): Promise<void> {
+    for (const runner of this.#runners) this.#handled.add(runner.name);
+    for (const runner of this.#runners) {
+      await runner.kill();
+      await this.journal.append({ event: 'dead', process: runner.name });
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all([...this.#submitters, ...this.#runners, ...this.#gateways, ...this.#servers].map(async (one) => await one.kill()));
+    await Promise.all(this.#proxies.map(async (proxy) => await proxy.close()));
+    await this.#sql.end({ timeout: 1 });
+    await this.journal.close();
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * One run of the fault test: start everything, submit, do the faults at their times, let it heal and come to rest, then judge. The verdict
+ * comes from the checker alone; what is counted here is for people.
+ */
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Broker } from './broker.ts';
+import type { Bundles } from './bundles.ts';
+import { check } from './checker.ts';
+import type { Violation } from './checker.ts';
+import { loadHistory } from './history.ts';
+import type { History } from './history.ts';
+import { RIG_TIMES, startRig } from './rig.ts';
+import type { Rig, SimBehaviour } from './rig.ts';
+import { describeFault } from './schedule.ts';
+import type { TimedFault } from './schedule.ts';
+
+export interface Scenario {
+  readonly name: string;
+  readonly seed: number;
+  readonly runs: number;
+  readonly runsPerSecond: number;
+  readonly projectsPerHundred: number;
+  readonly faults: readonly TimedFault[];
+  readonly runners: number;
+  readonly sims: SimBehaviour;
+  readonly databaseConnections: number;
+  /** How long everything has to come to rest after the last fault was healed. */
+  readonly restMs: number;
+}
+
+export interface Surroundings {
+  readonly folder: string;
+  readonly bundles: Bundles;
+  readonly broker: Broker;
+  readonly serverBundle?: string;
+  readonly say: (line: string) => void;
+}
+
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  readonly crashes: readonly string[];
+  readonly history: History;
+  readonly restMs: number;
+  readonly tookMs: number;
+}
+
+export const SERVERS = 2;
+export const GATEWAYS = 2;
+/** A lease that is over may be worked under for so long by a runner that is awake: it learns it by its next heartbeat or by its own clock. */
+const STALE_MS = RIG_TIMES.leaseMs;
+const TOLERANCE_MS = 100;
+const OFFERS_MAX = 20;
+/** A submission is repeated for this long at most; then its outcome stays unknown. */
+const PATIENCE_MS = 30_000;
+
+export async function runScenario(scenario: Scenario, { folder, bundles, broker, serverBundle, say }: Surroundings): Promise<Verdict> {
+  const startedAt = performance.now();
+  const { seed, runners, sims, databaseConnections } = scenario;
+  const rig = await startRig({
+    folder: join(folder, scenario.name),
+    bundles,
+    ...(serverBundle === undefined ? {} : { serverBundle }),
+    broker,
+    seed,
+    servers: SERVERS,
+    gateways: GATEWAYS,
+    runners,
+    times: RIG_TIMES,
+    sims,
+    databaseConnections,
+  });
+  try {
+    say(`${scenario.name}: everything is up after ${seconds(performance.now() - startedAt)}; seed ${seed}, ${scenario.faults.length} faults`);
+    await stress(rig, scenario, say);
+    await rig.journal.append({ event: 'healed' });
+    const restMs = await comeToRest(rig, scenario.restMs);
+    await rig.stopRunners();
+    const times = { ...RIG_TIMES, offersMax: OFFERS_MAX, toleranceMs: TOLERANCE_MS, staleMs: STALE_MS };
+    const history = await loadHistory(rig.databaseUrl, join(folder, scenario.name), times);
+    return { violations: check(history), crashes: rig.crashes, history, restMs, tookMs: performance.now() - startedAt };
+  } finally {
+    await rig.stop();
+  }
+}
+
+/** Submits and does the faults side by side; ends when the submitter has and every fault is healed. */
+async function stress(rig: Rig, { runs, runsPerSecond, projectsPerHundred, faults }: Scenario, say: (line: string) => void): Promise<void> {
+  const submitter = await rig.startSubmitter({ runs, runsPerSecond, projectsPerHundred, patienceMs: PATIENCE_MS });
+  const startedAt = performance.now();
+  const healing = faults.map(async (fault) => {
+    await pause(Math.max(0, fault.atMs - (performance.now() - startedAt)));
+    say(`  ${seconds(performance.now() - startedAt).padStart(6)} ${describeFault(fault)}`);
+    await rig.inject(fault);
+  });
+  const code = await submitter.exited();
+  if (code !== 0) throw new Error(`the submitter ended with ${code}:\n${submitter.output().slice(-2_000)}`);
+  say(`  ${seconds(performance.now() - startedAt).padStart(6)} all submitted`);
+  await Promise.all(healing);
+}
+
+/** Until nothing is left or the time is up, which the checker will notice. Answers how long it took. */
+async function comeToRest(rig: Rig, withinMs: number): Promise<number> {
+  const startedAt = performance.now();
+  for (;;) {
+    const { items, reports } = await rig.unfinished();
+    const tookMs = performance.now() - startedAt;
+    if ((items === 0 && reports === 0) || tookMs > withinMs) return tookMs;
+    await pause(100);
+  }
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}

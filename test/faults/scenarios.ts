@@ -1,0 +1,100 @@
+/**
+ * The loads and faults that are run: the great one, and one for each mutant that provokes what it does wrong within seconds. The smaller ones hold nothing that
+ * the great one does not hold too; the sound server must pass all of them.
+ */
+import type { MutantName } from './mutants.ts';
+import type { SimBehaviour } from './rig.ts';
+import { RIG_TIMES } from './rig.ts';
+import { GATEWAYS, SERVERS } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
+import { scheduleOf } from './schedule.ts';
+import type { FaultName, TimedFault } from './schedule.ts';
+
+const { leaseMs, graceMs } = RIG_TIMES;
+
+const SIMS: SimBehaviour = {
+  slots: 6,
+  workMs: 200,
+  longShare: 0.02,
+  lateShare: 0.03,
+  lateMs: [leaseMs * 0.8, leaseMs * 1.5],
+  failShare: 0.03,
+  outputShare: 0.1,
+};
+
+const RUNNERS = 4;
+const FAULT_EVERY_MS = 1_400;
+const RUNS_PER_SECOND = 60;
+
+function faultsOf(seed: number, durationMs: number, everyMs: number, only?: readonly FaultName[], runners = RUNNERS): TimedFault[] {
+  return scheduleOf({ seed, durationMs, everyMs, servers: SERVERS, gateways: GATEWAYS, runners, leaseMs, ...(only === undefined ? {} : { only }) });
+}
+
+export function greatScenario(seed: number, runs: number): Scenario {
+  return {
+    name: `faults-${seed}`,
+    seed,
+    runs,
+    runsPerSecond: RUNS_PER_SECOND,
+    projectsPerHundred: 5,
+    faults: faultsOf(seed, (runs / RUNS_PER_SECOND) * 1_000, FAULT_EVERY_MS),
+    runners: RUNNERS,
+    sims: SIMS,
+    databaseConnections: 10,
+    restMs: 90_000,
+  };
+}
+
+/** What each mutant is met with. `restMs` bounds how long lost work is waited for. */
+export function mutantScenario(name: MutantName, seed: number): Scenario {
+  const common = { name: `${name}-${seed}`, seed, projectsPerHundred: 0, databaseConnections: 10, restMs: 6_000 };
+  switch (name) {
+    case 'no-epoch-check':
+      // One runner gets back what it lost, and its late reports come while it holds the next grant.
+      return {
+        ...common,
+        runs: 120,
+        runsPerSecond: 60,
+        faults: faultsOf(seed, 3_000, 1_500, ['gateway', 'purge'], 1),
+        runners: 1,
+        sims: { ...SIMS, slots: 8, longShare: 0.1, lateShare: 0.3, lateMs: [leaseMs, leaseMs * 2], outputShare: 0.3 },
+      };
+    case 'early-ack':
+      // Polls wait when the runs come, so that these are claimed by their hints; servers and backends die in between.
+      return {
+        ...common,
+        runs: 360,
+        runsPerSecond: 60,
+        faults: faultsOf(seed, 6_000, 900, ['server', 'terminate']),
+        runners: RUNNERS,
+        sims: { ...SIMS, workMs: 60, longShare: 0, lateShare: 0 },
+      };
+    case 'scan-then-update':
+      // Reports come when the lease has just ended and the sweepers have just looked.
+      return {
+        ...common,
+        runs: 200,
+        runsPerSecond: 80,
+        faults: faultsOf(seed, 3_000, 1_500, ['purge', 'gateway']),
+        runners: 2,
+        sims: { ...SIMS, slots: 8, longShare: 0, lateShare: 0.4, lateMs: [leaseMs - 200, leaseMs + graceMs + 800] },
+      };
+    case 'default-driver':
+      // Hundreds of statements pile up behind a lock together with transactions; soon after, connections are cut.
+      return {
+        ...common,
+        runs: 800,
+        runsPerSecond: 400,
+        projectsPerHundred: 10,
+        databaseConnections: 2,
+        faults: [
+          { kind: 'lock', forMs: 900, atMs: 300 },
+          { kind: 'terminate', backends: 20, atMs: 1_600 },
+          { kind: 'lock', forMs: 900, atMs: 2_000 },
+          { kind: 'terminate', backends: 20, atMs: 3_300 },
+        ],
+        runners: RUNNERS,
+        sims: { ...SIMS, workMs: 40, longShare: 0, lateShare: 0 },
+      };
+  }
+}
