@@ -162,6 +162,8 @@ export interface Runner {
   readonly version: string;
   /** Isolation that it offers: `container` or `namespaces`; empty until it has called. */
   readonly isolation: string;
+  /** What executes its work: `podman`, `docker` or `namespaces`; empty until it has called. */
+  readonly executor: string;
   /** When it enrolled. */
   readonly enrolledAt: string;
   /** Last heartbeat; absent before the first. */

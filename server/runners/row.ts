@@ -15,6 +15,7 @@ export interface RunnerRow extends HealthFacts {
   readonly leases: number;
   readonly version: string;
   readonly isolation: string;
+  readonly executor: string;
   readonly enrolledAt: Date;
   readonly lastHeartbeatAt: Date | null;
   readonly pauseNote: string | null;
@@ -25,7 +26,7 @@ const LIST_MAX = 500;
 const REVOKED_SHOWN_DAYS = 90;
 
 const columns = (sql: SqlTag) => sql`
-  r.id, r.team_id as "teamId", r.name, r.labels, r.version, r.isolation, r.draining, r.not_ready as "notReady", r.strikes,
+  r.id, r.team_id as "teamId", r.name, r.labels, r.version, r.isolation, r.executor, r.draining, r.not_ready as "notReady", r.strikes,
   r.diagnostics, r.paused_at as "pausedAt", r.paused_until as "pausedUntil", r.pause_note as "pauseNote", r.enrolled_at as "enrolledAt",
   r.last_heartbeat_at as "lastHeartbeatAt", r.last_seen_at as "lastSeenAt", r.revoked_at as "revokedAt",
   (select count(*)::int from work_items w where w.runner_id = r.id and w.lease_id is not null) as leases`;
@@ -60,6 +61,7 @@ export function toMessage(row: RunnerRow, now: Date, limits: HealthLimits): Mess
     notReady: [...row.notReady],
     version: row.version,
     isolation: row.isolation,
+    executor: row.executor,
     enrolledAt: timestampFromDate(row.enrolledAt),
     ...optional('lastHeartbeatAt', row.lastHeartbeatAt),
     ...optional('lastSeenAt', row.lastSeenAt),

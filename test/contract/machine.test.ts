@@ -15,6 +15,14 @@ const signed = rpcs.filter(({ audience, auth }) => audience === 'runner' && auth
 const internal = rpcs.filter(({ audience }) => audience === 'internal');
 const partsThere = (await has('postgres')) && (await has('rabbitmq'));
 
+/** Least valid bodies, so that what is refused is the caller and not the request. */
+const BODIES: Readonly<Record<string, unknown>> = Object.fromEntries(
+  ['logs', 'build-logs', 'report', 'build-report'].map((action) => [
+    action,
+    { id: 'run_00000000000000000000000000', epoch: 1, ...(action.endsWith('report') ? { reportId: 'report-0001', reason: 'exit' } : {}) },
+  ]),
+);
+
 const actionOf = (template: string) => template.split('/').at(-1) ?? '';
 
 let platform: Platform;
@@ -62,8 +70,8 @@ describe('signed RPCs', () => {
     });
 
     it(`${id} gives another runner's name the answer of a missing one`, async () => {
-      const mine = await runner.callAs(otherId, action, {});
-      const missing = await runner.callAs('rnr_00000000000000000000000000', action, {});
+      const mine = await runner.callAs(otherId, action, BODIES[action] ?? {});
+      const missing = await runner.callAs('rnr_00000000000000000000000000', action, BODIES[action] ?? {});
       expect(mine.status).toBe(404);
       expect(missing.status).toBe(404);
       const text = (body: unknown) => JSON.stringify(body).replaceAll(otherId, '').replaceAll('rnr_00000000000000000000000000', '').replace(/"requestId":"[^"]*"/, '');

@@ -70,10 +70,10 @@ async function startRunner(sdk, url, teamId, name) {
   const [runner] = await until(
     `runner ${name} to be live`,
     async () => (await sdk.runners.list(teamId)).filter((r) => r.name === name),
-    ([r]) => r?.health === 'live' || daemon.ended(),
+    ([r]) => (r?.health === 'live' && r.isolation !== '') || daemon.ended(),
   );
   if (runner?.health !== 'live') throw new Error(`runner ${name} ended:\n${daemon.output()}`);
-  say.line(`runner ${runner.name} (${runner.id}) is live, isolation: ${runner.isolation}`);
+  say.line(`runner ${runner.name} (${runner.id}) is live; it executes with ${runner.executor} (isolation: ${runner.isolation})`);
   return { daemon, runner };
 }
 
@@ -97,16 +97,22 @@ function expect(what, actual, wanted) {
 
 async function revokeInMidRun(sdk, url, teamId, first) {
   say.step('Revoke a runner in mid-run, and see its work finish elsewhere');
+  const second = await startRunner(sdk, url, teamId, 'machine-b');
+  await sdk.runners.pause(teamId, second.runner.id, { note: 'until machine-a has the run' });
   const command = ['sh', '-c', 'for i in 1 2 3; do echo "line $i"; sleep 1; done; echo done'];
   say.line(`$ ${command.join(' ')}`);
   const { id } = await sdk.sandboxRuns.create(teamId, { command });
-  const running = await until('the run to be running', () => sdk.sandboxRuns.get(id), (r) => r.state === 'running');
-  say.line(`running on ${running.runnerName}, attempt ${running.attempt}`);
-  const second = await startRunner(sdk, url, teamId, 'machine-b');
-  // The first runner's slots are its own; the run is still there, unless this machine was slow: then it ended, which is no loss.
-  await sdk.runners.revoke(teamId, first.runner.id);
-  say.line(`revoked ${first.runner.name}`);
-  for await (const event of sdk.sandboxRuns.streamLogs(id)) say.output(event.text);
+  let position;
+  for await (const event of sdk.sandboxRuns.streamLogs(id)) {
+    say.output(event.text);
+    if (position !== undefined) continue;
+    // The first output is here: the run is in full swing. What follows comes from wherever it is executed then.
+    position = event.position;
+    const running = await sdk.sandboxRuns.get(id);
+    say.line(`it runs on ${running.runnerName}, attempt ${running.attempt}: revoke ${first.runner.name}, resume machine-b`);
+    await sdk.runners.resume(teamId, second.runner.id);
+    await sdk.runners.revoke(teamId, first.runner.id);
+  }
   const run = await until('the run to end', () => sdk.sandboxRuns.get(id), (r) => r.finishedAt !== undefined);
   say.line(`${run.state} on ${run.runnerName}, attempt ${run.attempt}; metered ${run.meteredMs} ms of that lease alone`);
   const code = await first.daemon.exited;
