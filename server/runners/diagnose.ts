@@ -40,7 +40,7 @@ export async function diagnose(
       where r.team_id = ${teamId} and w.lease_id is not null`,
     sql<Array<{ at: Date; runnerId: string; kind: string; detail: string }>>`
       select at, runner_id as "runnerId", kind, detail from runner_events
-      where team_id = ${teamId} order by seq desc limit ${EVENTS_MAX}::int`,
+      where team_id = ${teamId} order by seq desc nulls last limit ${EVENTS_MAX}::int`,
   ]);
   const now = clock.now();
   return {

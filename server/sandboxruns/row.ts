@@ -75,14 +75,14 @@ export interface RunFilter {
   readonly after: { readonly createdAt: string; readonly id: string } | undefined;
 }
 
-/** Newest first. */
+/** Newest first; `nulls last` as the index has it, or every page sorts all runs of the team. */
 export async function listRuns(sql: SqlTag, { teamId, states, take, after }: RunFilter): Promise<readonly RunRow[]> {
   const behind = after === undefined ? sql`` : sql`and (w.created_at, w.id) < (${after.createdAt}::timestamptz, ${after.id})`;
   const only = states.length === 0 ? sql`` : sql`and w.state = any(${[...states]}::text[])`;
   return await sql<RunRow[]>`
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id
     where w.team_id = ${teamId} and w.kind = 'run' ${behind} ${only}
-    order by w.created_at desc, w.id desc limit ${take}::int`;
+    order by w.created_at desc nulls last, w.id desc nulls last limit ${take}::int`;
 }
 
 /** The field if there is a value: absent fields stay absent. */

@@ -65,7 +65,10 @@ function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRe
     )`;
 }
 
-/** Which queued items `me` may be given at all. */
+/**
+ * Which queued items `me` may be given at all. Their order must be spelled as the index `work_items_queue` has it (`nulls last`), or each claim
+ * sorts the whole queue.
+ */
 function claimable(sql: SqlTag, kind: WorkKind): Fragment {
   return sql`
     w.pool_id = (select team_id from me where may_receive) and w.kind = ${kind} and w.state = 'queued'
@@ -112,7 +115,7 @@ export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: Poll
       pick as (
         select w.id from work_items w
         where ${claimable(sql, kind)} and ${wantsWork}::boolean and not exists (select from standing)
-        order by w.priority desc, w.id limit 1
+        order by w.priority desc nulls last, w.id limit 1
         for update of w skip locked
       ),
       ${grantPicked(sql, settings, input, pollId)}
@@ -141,7 +144,7 @@ export async function claim(sql: SqlTag, settings: WorkSettings, input: ClaimInp
       pick as (
         select w.id from work_items w
         where ${claimable(sql, kind)} ${which}
-        order by w.priority desc, w.id limit 1
+        order by w.priority desc nulls last, w.id limit 1
         for update of w skip locked
       ),
       ${grantPicked(sql, settings, input, pollId)}

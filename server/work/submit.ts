@@ -56,7 +56,8 @@ export async function submit(sql: SqlTag, settings: WorkSettings, work: NewWork,
     room as materialized (
       select count(*) < ${settings.queuedMax}::int as free
       from (
-        select from work_items w where w.team_id = ${work.teamId} and w.kind = ${work.kind} and w.state = 'queued'
+        select from work_items w
+        where w.team_id = ${work.teamId} and w.pool_id = (select pool from team) and w.kind = ${work.kind} and w.state = 'queued'
         limit ${settings.queuedMax}::int
       ) q
     ),
