@@ -365,7 +365,8 @@ async function snapshot(parts: Parts): Promise<DaemonState> {
     writtenAt: new Date().toISOString(),
     ...(server.lastContactAtMs === undefined ? {} : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
     clockOffsetMs: parts.offsetMs(),
-    slots: { total: slots.total, free: slots.free },
+    // Not the free ones of `slots`: the poller holds one while it asks.
+    slots: { total: slots.total, free: slots.total - parts.works.size },
     draining: parts.shutdown.stopTaking.aborted,
     paused: server.paused,
     flagged: server.flagged,

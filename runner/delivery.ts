@@ -80,7 +80,7 @@ async function deliverOne(options: DeliveryOptions, turns: ReturnType<typeof cre
   if (outcome === 'stopped') return await leave(item);
   if (!(await turns.take(options.signal))) return await leave(item);
   try {
-    const dropped = outcome === 'superseded' || item.lease.word === 'superseded' ? 'superseded' : await report(options, item, outcome);
+    const dropped = outcome === 'superseded' ? 'superseded' : await report(options, item, outcome);
     if (dropped === 'left') return await leave(item);
     await close(options, item, dropped);
   } finally {
@@ -93,16 +93,13 @@ async function report(options: DeliveryOptions, item: DeliveryItem, logs: LogsOu
   const { entry } = item;
   const { id, epoch } = entry.report;
   const told = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
-  const superseded = new AbortController();
-  item.lease.listen((word) => {
-    if (word === 'superseded') superseded.abort();
-  });
+  // What heartbeats say of the lease does not count any more: the task is dead, and the answer to the report is the definite word.
   try {
     const { value } = await options.api.callUntilAnswered(
       'report',
       () => ({ ...entry.report, ...told, waitedMs: waitedMs(entry, options.machineBoot) }),
       {
-        signal: AbortSignal.any([options.signal, superseded.signal]),
+        signal: options.signal,
         onFailure(failure, failures) {
           if (failures === 1) options.log.warn({ id, problem: failure.message }, 'the result cannot be delivered, trying again');
         },
@@ -113,8 +110,6 @@ async function report(options: DeliveryOptions, item: DeliveryItem, logs: LogsOu
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     const { verdict, code, message } = error.failure;
-    // It ended over there, by this very report whose answer was lost, or without us.
-    if (superseded.signal.aborted) return 'superseded';
     if (verdict === 'refused') {
       options.log.warn({ id, epoch, problem: message }, 'the result was refused');
       return code;

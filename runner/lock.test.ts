@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { acquireLock, lockHolder, LockedError } from './lock.ts';
 import { tempDir } from './testing/temp-dir.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps it', () => {
   it('refuses a second daemon and names the first', async () => {
@@ -28,6 +29,24 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
     await (await acquireLock(dir, 'two')).release();
   });
 
+  it('takes over from a process that was killed and that its parent has not noticed yet', async () => {
+    const dir = tempDir();
+    // The shell becomes a sleep that never waits for its child.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+    const stat = `/proc/${pid.toString().trim()}/stat`;
+    const startTime = await waitFor('the zombie', () => {
+      const fields = readFileSync(stat, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return fields[0] === 'Z' ? fields[19] : undefined;
+    });
+    const lock = await acquireLock(dir, 'one');
+    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+    await lock.release();
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, pid: Number(pid.toString()), startTime, token: 'dead' }));
+    await (await acquireLock(dir, 'two')).release();
+  });
+
   it('takes over when the process id was given to another process', async () => {
     const dir = tempDir();
     const lock = await acquireLock(dir, 'one');
@@ -48,10 +67,13 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
   });
 
   it('lets exactly one of many win a stale lock', async () => {
-    const dir = tempDir();
-    writeFileSync(join(dir, 'lock'), 'garbage');
-    const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map(async (token) => await acquireLock(dir, token)));
-    const locks = results.filter((result) => result.status === 'fulfilled');
-    expect(locks).toHaveLength(1);
+    for (let round = 0; round < 20; round += 1) {
+      const dir = tempDir();
+      writeFileSync(join(dir, 'lock'), 'garbage');
+      const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map(async (token) => await acquireLock(dir, token)));
+      const locks = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(locks, `round ${round}`).toHaveLength(1);
+      await locks[0]?.release();
+    }
   });
 });

@@ -6,12 +6,17 @@
  * Should two processes still end up with one identity, the control plane's boot id lets only the newer one go on.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { link, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { monotonicMs, pause } from './clock.ts';
 import { errorCode, isMissing, removeIfThere } from './durable-file.ts';
 
 const TOUCH_MS = 10_000;
+/** Several processes may start at once over the lock of a dead one. */
+const CONTEST_MS = 20_000;
+const CONTEST_PAUSE_MS = 20;
+const GUARD_MS_MAX = 10_000;
 /** A holder in another process namespace that has not touched its file for so long is taken for dead. */
 const SILENT_MS_MAX = 30_000;
 
@@ -40,10 +45,11 @@ export async function acquireLock(dataDir: string, token: string): Promise<Lock>
   const temporary = `${path}.${token}.tmp`;
   await writeFile(temporary, JSON.stringify(own), { mode: 0o600 });
   try {
-    // One more round than there are ways to lose a race for a stale lock.
-    for (let round = 0; round < 3; round += 1) {
+    for (const deadline = monotonicMs() + CONTEST_MS; monotonicMs() < deadline; await pause(CONTEST_PAUSE_MS)) {
       if (await tryLink(temporary, path)) return holdLock(path, own);
-      await removeStale(path, own);
+      await requireDead(path);
+      await removeStale(temporary, path);
+      if (await tryLink(temporary, path)) return holdLock(path, own);
     }
   } finally {
     await removeIfThere(temporary);
@@ -68,23 +74,30 @@ async function tryLink(temporary: string, path: string): Promise<boolean> {
   }
 }
 
-/** Moves a dead holder's file away, or says who lives. Renaming, unlike deleting, shows whether it was still the file that we judged. */
-async function removeStale(path: string, own: LockHolder): Promise<void> {
+async function requireDead(path: string): Promise<void> {
   const holder = await readHolder(path);
-  if (holder !== undefined && (await isAlive(path, holder))) {
-    throw new LockedError(`another daemon (pid ${holder.pid}) uses this data folder; stop it, or give this one its own --data-dir and enroll it`);
+  if (holder === undefined || !(await isAlive(path, holder))) return;
+  throw new LockedError(`another daemon (pid ${holder.pid}) uses this data folder; stop it, or give this one its own --data-dir and enroll it`);
+}
+
+/**
+ * Deletes a dead holder's file. Only the owner of the guard file may, and it judges once more under the guard: otherwise a slow contender could delete the
+ * fresh lock of a fast one. Without the guard this does nothing, and the caller comes again.
+ */
+async function removeStale(temporary: string, path: string): Promise<void> {
+  const guard = `${path}.guard`;
+  if (!(await tryLink(temporary, guard))) {
+    const guarded = await stat(guard).catch(() => undefined);
+    // Its owner died within the few milliseconds below.
+    if (guarded !== undefined && Date.now() - guarded.ctimeMs > GUARD_MS_MAX) await removeIfThere(guard);
+    return;
   }
-  const aside = `${path}.${own.token}.stale`;
   try {
-    await rename(path, aside);
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
+    await requireDead(path);
+    await removeIfThere(path);
+  } finally {
+    await removeIfThere(guard);
   }
-  const moved = await readHolder(aside);
-  // Somebody was faster and this is the new holder's file: give it back.
-  if (moved !== undefined && moved.token !== holder?.token) await tryLink(aside, path);
-  await removeIfThere(aside);
 }
 
 function holdLock(path: string, own: LockHolder): Lock {
@@ -132,14 +145,18 @@ export function processExists(pid: number): boolean {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat, clock ticks since the machine started. The name before it may hold spaces and brackets. */
+/**
+ * From /proc/<pid>/stat: field 22, the start in clock ticks since the machine started, unless field 3 says that it has ended and only waits for its
+ * parent to notice. The name before them may hold spaces and brackets.
+ */
 function startTimeOf(pid: number): { startTime?: string } {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const startTime = text.slice(text.lastIndexOf(')') + 2).split(' ')[19];
-    return startTime === undefined ? {} : { startTime };
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [state, startTime] = [fields[0], fields[19]];
+    return startTime === undefined || state === 'Z' || state === 'X' ? {} : { startTime };
   } catch {
-    // No /proc on this system: the pid alone has to do.
+    // No /proc on this system, or no such process: the pid alone has to do.
     return {};
   }
 }

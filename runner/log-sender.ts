@@ -27,7 +27,7 @@ const DIGEST_RETRIES_MAX = 1;
 /** Answers in a row that bring the offset no further: more than any honest recovery takes. */
 const STANDSTILLS_MAX = 20;
 
-/** `complete`: stored and checked. `refused`: never will be. `superseded`: nobody wants it. `stopped`: to be gone on with another time. */
+/** `complete`: stored and checked. `refused`: never will be. `superseded`: the epoch is over. `stopped`: to be gone on with another time. */
 export type LogsOutcome = 'complete' | 'refused' | 'superseded' | 'stopped';
 
 export interface LogSenderOptions {
@@ -88,7 +88,6 @@ async function run(options: LogSenderOptions, state: SendState, wake: Wake): Pro
       state.standstills = batch.chunks.length > 0 && state.offset <= batch.offset ? state.standstills + 1 : 0;
       if (state.standstills > STANDSTILLS_MAX) return gaveUp(options, `the control plane stores nothing behind byte ${state.offset}`);
       if (final && reply.complete === true) return 'complete';
-      if (reply.state === 'superseded') return 'superseded';
       if (final && state.offset >= batch.nextOffset) return gaveUp(options, 'the control plane does not confirm the end of the output');
     } catch (error) {
       const outcome = await afterFailure(options, state, error);
