@@ -33,6 +33,8 @@ export class Polls implements WaiterOwner, PoolOwner {
   readonly #byPoll = new Map<string, Waiter>();
   readonly #byRunner = new Map<string, Set<Waiter>>();
   readonly #pools = new Map<string, Pool>();
+  /** Polls of the current round of `reconsiderAll` that have not asked yet. */
+  #reconsidering = 0;
   #stopping = false;
   #onEmpty: (() => void) | undefined;
 
@@ -75,9 +77,16 @@ export class Polls implements WaiterOwner, PoolOwner {
     for (const waiter of this.#byRunner.get(runnerId) ?? []) void this.#reconsider(waiter);
   }
 
-  /** Notices may have been missed: every held poll asks again, a few at a time. */
+  /** Notices may have been missed: every held poll asks again, a few at a time. A broker that comes and goes does not pile up rounds. */
   reconsiderAll(): void {
-    for (const waiter of this.#byPoll.values()) this.#deps.background.run(() => this.#reconsider(waiter));
+    if (this.#reconsidering > 0) return;
+    for (const waiter of this.#byPoll.values()) {
+      this.#reconsidering += 1;
+      this.#deps.background.run(async () => {
+        await this.#reconsider(waiter);
+        this.#reconsidering -= 1;
+      });
+    }
   }
 
   /** The broker came or went. */

@@ -117,6 +117,15 @@ describe.runIf(hasRabbit)('gateway process', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
+  it('starts and serves without a broker in reach', async () => {
+    const running = await startProcess(readConfig({ ...environment(), AMQP_URL: 'amqp://guest:guest@127.0.0.1:1' }), log);
+    started.push(running);
+    const answer = send(running.port, poll(running.port));
+    await waitFor(() => dispatch.count('beginPoll') === 1, () => dispatch.calls);
+    dispatch.addItem('run_1', team);
+    expect((await answer).text).toContain('run_1');
+  });
+
   it('runs until SIGTERM, then answers what it holds and ends with 0', async () => {
     const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=source', 'gateway/main.ts'], {
       cwd: root,
