@@ -5,7 +5,7 @@
 import { figure, percentile, type Figure } from './figure.ts';
 import { createJsonClient, enrollBenchRunner, type BenchRunner, type JsonClient } from './client.ts';
 import { freshDatabase } from './database.ts';
-import { startGraphile } from './graphile.ts';
+import { graphile } from './graphile.ts';
 import { AMQP_URL } from '../setup/needs.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 
@@ -56,13 +56,7 @@ async function measure(env: Record<string, string>): Promise<number[]> {
 
 async function reference(): Promise<number[]> {
   await using database = await freshDatabase();
-  const graphile = await startGraphile(database.url);
-  try {
-    await graphile.latencies(WARM_UP);
-    return await graphile.latencies(SAMPLES);
-  } finally {
-    await graphile.stop();
-  }
+  return await graphile(database.url, 'latency', SAMPLES);
 }
 
 export async function run(): Promise<Figure[]> {

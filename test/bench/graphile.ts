@@ -1,62 +1,14 @@
-/** The reference of the dispatch figures: graphile-worker on the same PostgreSQL, in this process, with nothing between caller and worker. */
-import { Logger, run as startWorker, type WorkerUtils } from 'graphile-worker';
+/** Runs the graphile-worker reference in a process of its own. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 
-export interface GraphileBench {
-  /** Milliseconds from adding a job to its task starting, one at a time. */
-  latencies(count: number): Promise<number[]>;
-  /** Jobs a second, added and run `concurrency` at once. */
-  throughput(count: number, concurrency: number): Promise<number>;
-  stop(): Promise<void>;
-}
-
-export async function startGraphile(connectionString: string): Promise<GraphileBench> {
-  let onTask: () => void = () => undefined;
-  const runner = await startWorker({
-    connectionString,
-    concurrency: 50,
-    pollInterval: 1_000,
-    noHandleSignals: true,
-    logger: silentLogger(),
-    taskList: { noop: async () => onTask() },
-  });
-  const add = (utils: Pick<WorkerUtils, 'addJob'>) => utils.addJob('noop', {});
-
-  return {
-    async latencies(count) {
-      const samples: number[] = [];
-      for (let index = 0; index < count; index += 1) {
-        const startedAt = performance.now();
-        const started = new Promise<void>((resolve) => (onTask = resolve));
-        await add(runner);
-        await started;
-        samples.push(performance.now() - startedAt);
-      }
-      return samples;
-    },
-    async throughput(count, concurrency) {
-      let done = 0;
-      const startedAt = performance.now();
-      const finished = new Promise<void>((resolve) => {
-        onTask = () => {
-          done += 1;
-          if (done === count) resolve();
-        };
-      });
-      let added = 0;
-      const adder = async () => {
-        while (added < count) {
-          added += 1;
-          await add(runner);
-        }
-      };
-      await Promise.all(Array.from({ length: concurrency }, adder));
-      await finished;
-      return (count / (performance.now() - startedAt)) * 1000;
-    },
-    stop: () => runner.stop(),
-  };
-}
-
-function silentLogger() {
-  return new Logger(() => () => undefined);
+/** Milliseconds of each sample (`latency`), or one figure in jobs a second (`throughput`). */
+export async function graphile(url: string, mode: 'latency' | 'throughput', count: number, atOnce = 1): Promise<number[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...['--import', 'tsx', 'test/bench/reference/graphile.ts'],
+    ...[url, mode, String(count), String(atOnce)],
+  ]);
+  const samples = /^samples (.*)$/m.exec(stdout)?.[1];
+  if (samples === undefined) throw new Error(`the reference printed no samples: ${stdout}`);
+  return JSON.parse(samples) as number[];
 }

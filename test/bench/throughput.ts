@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { figure, type Figure } from './figure.ts';
 import { createJsonClient, enrollBenchRunner, type BenchRunner, type JsonClient } from './client.ts';
 import { freshDatabase } from './database.ts';
-import { startGraphile } from './graphile.ts';
+import { graphile } from './graphile.ts';
 import { AMQP_URL } from '../setup/needs.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 
@@ -33,16 +33,6 @@ async function bareCommits(url: string): Promise<number> {
   const perSecond = (ITEMS / (performance.now() - startedAt)) * 1000;
   await sql.end();
   return perSecond;
-}
-
-async function graphile(url: string): Promise<number> {
-  const bench = await startGraphile(url);
-  try {
-    await bench.throughput(500, AT_ONCE);
-    return await bench.throughput(ITEMS, AT_ONCE);
-  } finally {
-    await bench.stop();
-  }
 }
 
 async function pump(client: JsonClient, platform: Platform, teamId: string, runners: readonly BenchRunner[], items: number): Promise<number> {
@@ -107,7 +97,7 @@ export async function run(): Promise<Figure[]> {
   await using first = await freshDatabase();
   const commits = await bareCommits(first.url);
   await using second = await freshDatabase();
-  const graphileRate = await graphile(second.url);
+  const [graphileRate = Number.NaN] = await graphile(second.url, 'throughput', ITEMS, AT_ONCE);
   await using third = await freshDatabase();
   const ours = await product(third.url);
   const shared = { name: 'submit + claim + report, 50 at once', value: ours, unit: 'items/s' };
