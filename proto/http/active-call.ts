@@ -7,7 +7,7 @@
  */
 import type { CallContext, Protocol } from './call.ts';
 import { apiError, type ApiError } from './errors.ts';
-import type { NodeRequest, NodeResponse } from './reply.ts';
+import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
 /** For logs and metrics, once per request. `rpc` is absent when no RPC was reached. */
@@ -44,10 +44,10 @@ export class ActiveCall implements CallContext {
   readonly request: NodeRequest;
   readonly response: NodeResponse;
   readonly startedMs: number;
-  readonly responseHeaders = new Map<string, string>();
   status?: number;
   #settled = false;
   #controller: AbortController | undefined;
+  #responseHeaders: Map<string, string> | undefined;
   #abortedBy: ApiError | undefined;
   #deadline: NodeJS.Timeout | undefined;
   readonly #onSettled: CallParts['onSettled'];
@@ -70,6 +70,17 @@ export class ActiveCall implements CallContext {
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** Made on first use, as everything here that most calls do without. */
+  get responseHeaders(): Map<string, string> {
+    return (this.#responseHeaders ??= new Map());
+  }
+
+  /** Writes what the handler has set so far over the headers of the answer. */
+  addResponseHeaders(headers: ReplyHeaders): void {
+    if (this.#responseHeaders === undefined) return;
+    for (const [name, value] of this.#responseHeaders) headers[name] = value;
   }
 
   /** Made on first use: most unary handlers end before anybody asks. */

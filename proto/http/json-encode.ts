@@ -175,8 +175,25 @@ function timestampText(value: Timestamp): string {
   if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || value.nanos < 0 || value.nanos > 999_999_999) {
     throw new Error(`cannot write the time ${value.seconds} s ${value.nanos} ns as JSON: years 0001 to 9999 only`);
   }
-  const text = new Date(seconds * 1000).toISOString();
-  return `"${text.slice(0, 19)}${fraction(value.nanos)}Z"`;
+  const day = Math.floor(seconds / 86_400);
+  const inDay = seconds - day * 86_400;
+  const hour = Math.floor(inDay / 3600);
+  const minute = Math.floor(inDay / 60) % 60;
+  return `"${dayText(day)}T${TWO[hour]}:${TWO[minute]}:${TWO[inDay % 60]}${fraction(value.nanos)}Z"`;
+}
+
+const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
+
+/** The times of one answer mostly share their day, and Date.toISOString is the dearest part of writing a time. */
+let lastDay = Number.NaN;
+let lastDayText = '';
+
+function dayText(day: number): string {
+  if (day !== lastDay) {
+    lastDay = day;
+    lastDayText = new Date(day * 86_400_000).toISOString().slice(0, 10);
+  }
+  return lastDayText;
 }
 
 /** Three, six or nine digits, or none. */

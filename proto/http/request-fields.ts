@@ -115,14 +115,23 @@ function decodeQueryText(text: string, key: string): string {
   }
 }
 
-/** Writes every query parameter into the message. `bound`: ids of the fields that the path has set. */
-export function writeQuery(message: Message, desc: DescMessage, pairs: readonly [string, string][], bound: ReadonlySet<string>): void {
+/** Fields that a query must not name, because another part of the request gives them. */
+export interface TakenFields {
+  /** Ids. */
+  readonly byPath: ReadonlySet<string>;
+  /** The one field that is the body; everything below it is taken too. */
+  readonly byBody: DescField | undefined;
+}
+
+/** Writes every query parameter into the message. */
+export function writeQuery(message: Message, desc: DescMessage, pairs: readonly [string, string][], taken: TakenFields): void {
   const seen = new Set<unknown>();
   for (const [key, text] of pairs) {
     const found = findField(desc, key);
     const path: Path = key.split('.');
     if (found === undefined) throw refuse(path, 'unknown_parameter', 'is not a parameter of this request');
-    if (bound.has(found.id)) throw refuse(path, 'bound_by_path', 'is given by the path already');
+    if (taken.byPath.has(found.id)) throw refuse(path, 'bound_by_path', 'is given by the path already');
+    if (found.chain[0] === taken.byBody) throw refuse(path, 'bound_by_body', 'is given by the body');
     const { field } = found;
     if (!takesText(field)) throw refuse(path, 'not_a_parameter', `cannot be given in the query; send it in the body where the operation has one`);
     if (field.fieldKind !== 'list' && seen.has(found.id)) throw refuse(path, 'repeated_parameter', 'is given twice and takes one value');

@@ -62,13 +62,13 @@ function answer({ call, codec, headers }: RestCall, output: Message): void {
   // Encoding may fail on a value that JSON cannot say; that must happen before the call counts as answered.
   const { contentType, body } = codec.encode(output, status);
   if (!call.settle(status)) return;
-  for (const [name, value] of call.responseHeaders) headers[name] = value;
+  call.addResponseHeaders(headers);
   if (contentType !== undefined) headers['content-type'] = contentType;
   reply(call.response, status, headers, body);
 }
 
 export function failRest(call: ActiveCall, headers: ReplyHeaders, error: ApiError): void {
   if (!call.settle(error.status, error)) return;
-  for (const [name, value] of call.responseHeaders) headers[name] = value;
+  call.addResponseHeaders(headers);
   replyError(call.response, error, call.requestId, headers);
 }

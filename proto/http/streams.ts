@@ -66,7 +66,8 @@ export async function sendStream(messages: AsyncIterable<Message>, { call, heade
     await unlessAborted(firstOrTime(first, times.peekMs), call.signal);
     if (call.settled) return;
     const framing = framingOf(call.header('accept')) === 'ndjson' ? NDJSON : SSE;
-    Object.assign(headers, Object.fromEntries(call.responseHeaders), { 'content-type': framing.contentType, 'x-accel-buffering': 'no' });
+    call.addResponseHeaders(headers);
+    Object.assign(headers, { 'content-type': framing.contentType, 'x-accel-buffering': 'no' });
     call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
     await pump(first, iterator, call, framing, times.commentMs);
   } catch (error) {

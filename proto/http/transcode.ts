@@ -44,7 +44,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
   const { input, output } = rpc.desc;
   const path = compilePath(input, route);
-  const bound = new Set(path.map((step) => step.target.id));
+  const taken = { byPath: new Set(path.map((step) => step.target.id)), byBody: findField(input, route.body)?.field };
   const body = compileBody(input, route);
   return {
     takesJson: route.body !== '' && !body.raw,
@@ -54,7 +54,7 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
       path.forEach((step, index) => writeField(message, step.target, step.read(captures[index] ?? '')));
       if (query !== '') {
         if (route.body === '*') throw problem(parseQuery(query)[0]?.[0] ?? '', 'query_with_body', 'this operation takes no query parameters; send it in the body');
-        writeQuery(message, input, parseQuery(query), bound);
+        writeQuery(message, input, parseQuery(query), taken);
       }
       return message;
     },
@@ -75,7 +75,8 @@ function compilePath(input: DescMessage, route: RestRoute): PathStep[] {
       throw new Error(`${route.verb} ${route.template}: {${segment.field}} is not a single field of ${input.typeName}`);
     }
     const read = textReader(target.field);
-    return [{ target, read: (capture: string) => read(decodePathText(capture, segment.multi === true, segment.field), [segment.field]) }];
+    const at = segment.field.split('.');
+    return [{ target, read: (capture: string) => read(decodePathText(capture, segment.multi === true, segment.field), [...at]) }];
   });
 }
 
