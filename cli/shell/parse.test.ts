@@ -50,34 +50,9 @@ function parse(...words: string[]): Parsed {
 
 describe('parseCommand()', () => {
   it('fills nested fields, lists, maps and own flags', () => {
-    const parsed = parse(
-      ...[
-        'box',
-        '--team',
-        't',
-        '-m',
-        '64',
-        '--cpus=0.5',
-        '--state',
-        'queued',
-        '--state=running',
-        '--env',
-        'A=1=2',
-        '--env=B=',
-      ],
-      ...[
-        '--live',
-        '--wait',
-        '--member',
-        '{"email":"a@b"}',
-        '--since',
-        '2026-11-20T08:00:00Z',
-        '--',
-        'sh',
-        '-c',
-        'exit 1',
-      ],
-    );
+    const line =
+      'box --team t -m 64 --cpus=0.5 --state queued --state=running --env A=1=2 --env=B= --live --wait --since 2026-11-20T08:00:00Z';
+    const parsed = parse(...line.split(' '), '--member', '{"email":"a@b"}', '--', 'sh', '-c', 'exit 1');
     expect(parsed.input).toEqual({
       name: 'box',
       teamId: 't',

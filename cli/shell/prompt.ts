@@ -50,8 +50,9 @@ export function askLine(question: Question): Promise<string> {
       reject(signal.reason as Error);
       return;
     }
-    output.write(prompt);
+    // Raw mode first: a fast typist, or a program, answers as soon as the prompt is there.
     input.setRawMode(true);
+    output.write(prompt);
     input.on('data', onData);
     input.resume();
     signal.addEventListener('abort', onAbort, { once: true });

@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly input?: string;
   /** Sends SIGINT as soon as the text was seen on standard output or standard error. */
   readonly interruptAt?: string;
+  /** What a person types, each after its text was seen. */
+  readonly typed?: readonly { readonly after: string; readonly keys: string }[];
 }
 
 export interface BundledCli {
@@ -85,7 +87,14 @@ function ended(
   });
   let stdout = '';
   let stderr = '';
+  const typed = [...(options.typed ?? [])];
+  let seenUpTo = 0;
   const look = (): void => {
+    const at = typed[0] === undefined ? -1 : stdout.indexOf(typed[0].after, seenUpTo);
+    if (at !== -1) {
+      seenUpTo = stdout.length;
+      child.stdin.write(typed.shift()?.keys ?? '');
+    }
     if (options.interruptAt !== undefined && (stdout + stderr).includes(options.interruptAt))
       child.kill('SIGINT');
   };
@@ -99,7 +108,7 @@ function ended(
   });
   // A program that does not read its input closes it.
   child.stdin.on('error', () => undefined);
-  child.stdin.end(options.input ?? '');
+  if (options.typed === undefined) child.stdin.end(options.input ?? '');
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, stdout, stderr }));

@@ -80,7 +80,7 @@ export function apiError(
     code,
     message,
     requestId: 'req_1',
-    retryable: false,
+    retryable: status === 503,
     ...(details === undefined ? {} : { details }),
   };
   return { status, body: { error }, headers: { 'x-request-id': 'req_1' } };

@@ -1,0 +1,237 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import type { FakeIoOptions } from '../testing/fake-io.ts';
+import { svc, type Outcome } from '../testing/session.ts';
+
+let api: FakeApi;
+let folder: string;
+
+beforeAll(async () => {
+  api = await startFakeApi();
+  folder = await mkdtemp(join(tmpdir(), 'svc-auth-'));
+});
+afterEach(async () => {
+  api.reset();
+  await rm(join(folder, 'svc'), { recursive: true, force: true });
+});
+afterAll(async () => {
+  await api.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const session = { token: 'ses_1', expiresAt: '2026-11-27T12:00:00Z', userId: 'user_1' };
+const account = {
+  userId: 'user_1',
+  email: 'me@example.com',
+  username: 'me',
+  staff: false,
+  credential: 'api_key',
+  scopes: [],
+};
+
+/** Without a credential in the environment. */
+function auth(line: string, options: FakeIoOptions = {}): Promise<Outcome> {
+  return svc(api, `auth ${line}`, {
+    ...options,
+    env: { XDG_CONFIG_HOME: folder, SVC_API_KEY: '', ...options.env },
+  });
+}
+
+async function stored(): Promise<unknown> {
+  return JSON.parse(await readFile(join(folder, 'svc', 'config.json'), 'utf8'));
+}
+
+async function signIn(): Promise<void> {
+  api.on('POST /auth/login', { body: session });
+  expect((await auth('login --email me@example.com --password-stdin', { input: 'pass word\n' })).code).toBe(
+    0,
+  );
+}
+
+describe('svc auth login', () => {
+  it('signs in by password and stores the session', async () => {
+    api.on('POST /auth/login', { body: session });
+    const { code, err, out } = await auth('login --email me@example.com --password-stdin', {
+      input: ' pass word \r\n',
+    });
+    expect(code).toBe(0);
+    expect(out).toBe('');
+    expect(err).toContain(
+      `signed in to ${api.url} as me@example.com; stored in ${folder}/svc/config.json as profile "default"`,
+    );
+    expect(err).not.toContain('ses_1');
+    expect(api.asked[0]?.body).toEqual({ email: 'me@example.com', password: ' pass word ' });
+    expect(api.asked[0]?.headers['authorization']).toBeUndefined();
+    expect(await stored()).toEqual({
+      profiles: {
+        default: {
+          baseUrl: api.url,
+          kind: 'session',
+          credential: 'ses_1',
+          email: 'me@example.com',
+          userId: 'user_1',
+          expiresAt: session.expiresAt,
+        },
+      },
+    });
+  });
+
+  it('asks on a terminal, the password unseen, and the code when one is needed', async () => {
+    api.on('POST /auth/login', apiError(401, 'totp_required', 'a one-time code is needed'), {
+      body: session,
+    });
+    const { code, io } = await auth('login', {
+      terminal: true,
+      answers: ['me@example.com', 'secret', '123456'],
+    });
+    expect(code).toBe(0);
+    expect(io.questions).toEqual(['E-mail address: ', 'Password: (hidden)', 'One-time code: ']);
+    expect(api.asked[1]?.body).toEqual({ email: 'me@example.com', password: 'secret', totpCode: '123456' });
+  });
+
+  it('sends --totp at once', async () => {
+    api.on('POST /auth/login', { body: session });
+    await auth('login --email a@b.c --password-stdin --totp 123456', { input: 'secret' });
+    expect(api.asked[0]?.body).toMatchObject({ totpCode: '123456' });
+  });
+
+  it('says what is missing where nobody can be asked', async () => {
+    expect(await auth('login')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('needs --email') as string,
+    });
+    expect(await auth('login --email a@b.c')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('needs --password-stdin') as string,
+    });
+    expect(await auth('login --email a@b.c --password-stdin')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('password is empty') as string,
+    });
+    api.on('POST /auth/login', apiError(401, 'totp_required', 'a one-time code is needed'));
+    const noCode = await auth('login --email a@b.c --password-stdin', { input: 'x' });
+    expect(noCode).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('add --totp with the code') as string,
+    });
+  });
+
+  it('stores nothing when the server refuses', async () => {
+    api.on('POST /auth/login', apiError(401, 'credentials_invalid', 'wrong e-mail address or password'));
+    const { code, err } = await auth('login --email a@b.c --password-stdin', { input: 'wrong' });
+    expect(code).toBe(4);
+    expect(err).toContain('wrong e-mail address or password (credentials_invalid');
+    await expect(stored()).rejects.toThrow('ENOENT');
+  });
+
+  it('tries an API key before it stores it', async () => {
+    api.on('GET /account', { body: account });
+    expect((await auth('login --profile ci --api-key-stdin', { input: 'key_9\n' })).code).toBe(0);
+    expect(api.asked[0]?.headers['authorization']).toBe('Bearer key_9');
+    expect(await stored()).toMatchObject({ profiles: { ci: { kind: 'api_key', credential: 'key_9' } } });
+    api.on('GET /account', apiError(401, 'credentials_invalid', 'no such key'));
+    expect((await auth('login --profile bad --api-key-stdin', { input: 'key_x' })).code).toBe(4);
+    expect(JSON.stringify(await stored())).not.toContain('key_x');
+  });
+
+  it('refuses mixed ways and an empty key', async () => {
+    expect((await auth('login --api-key-stdin --email a@b.c')).err).toContain('stands alone');
+    expect((await auth('login --api-key-stdin', { input: '\n' })).err).toContain('holds no API key');
+  });
+
+  it('warns when the way is open, and when the environment goes first', async () => {
+    const open = await auth(
+      'login --email a@b.c --password-stdin --base-url http://svc.invalid --timeout 200ms',
+      { input: 'x' },
+    );
+    expect(open.err).toContain('http://svc.invalid is not encrypted');
+    api.on('POST /auth/login', { body: session });
+    const shadowed = await auth('login --email a@b.c --password-stdin', {
+      input: 'x',
+      env: { SVC_TOKEN: 'token' },
+    });
+    expect(shadowed.err).toContain('SVC_TOKEN is set and goes before');
+  });
+});
+
+describe('svc auth token', () => {
+  it('prints the credential in use', async () => {
+    await signIn();
+    expect(await auth('token')).toMatchObject({ code: 0, out: 'ses_1\n' });
+    expect(await auth('token', { env: { SVC_API_KEY: 'key_env' } })).toMatchObject({ out: 'key_env\n' });
+    expect(await auth('token --api-key key_flag', { env: { SVC_API_KEY: 'key_env' } })).toMatchObject({
+      out: 'key_flag\n',
+    });
+  });
+
+  it('ends with 4 without one', async () => {
+    expect(await auth('token')).toMatchObject({ code: 4, out: '' });
+  });
+});
+
+describe('svc auth status', () => {
+  it('asks the server whether the credential is good', async () => {
+    await signIn();
+    api.on('GET /account', { body: { ...account, credential: 'session' } });
+    const { code, out } = await auth('status --json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      baseUrl: api.url,
+      credentialFrom: 'profile "default"',
+      sessionEndsAt: session.expiresAt,
+      account: { email: 'me@example.com' },
+    });
+    expect(out).not.toContain('ses_1');
+  });
+
+  it('ends with 4 when nobody is signed in or the session is over', async () => {
+    expect(await auth('status')).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('not signed in') as string,
+    });
+    await signIn();
+    api.on('GET /account', apiError(401, 'credentials_invalid', 'the session is over'));
+    expect((await auth('status')).code).toBe(4);
+  });
+
+  it('says that a stored credential was not sent elsewhere', async () => {
+    await signIn();
+    const { code, err } = await auth('status --base-url http://localhost:1');
+    expect(code).toBe(4);
+    expect(err).toContain(`profile "default" is for ${api.url}`);
+  });
+});
+
+describe('svc auth logout', () => {
+  it('ends the session at the server, then forgets it', async () => {
+    await signIn();
+    api.on('POST /auth/logout', { status: 204 });
+    const { code, err } = await auth('logout');
+    expect(code).toBe(0);
+    expect(err).toContain('signed out');
+    expect(api.asked.at(-1)?.headers['authorization']).toBe('Bearer ses_1');
+    expect(await stored()).toEqual({ profiles: {} });
+  });
+
+  it('forgets it also when the server cannot be told', async () => {
+    await signIn();
+    api.on('POST /auth/logout', apiError(500, 'internal', 'broken'));
+    const { code, err } = await auth('logout');
+    expect(code).toBe(0);
+    expect(err).toContain('could not be ended at the server (broken)');
+    expect(await stored()).toEqual({ profiles: {} });
+  });
+
+  it('takes a session that is over for ended', async () => {
+    await signIn();
+    api.on('POST /auth/logout', apiError(401, 'credentials_invalid', 'over'));
+    expect((await auth('logout')).err).not.toContain('warning');
+  });
+
+  it('has nothing to do without a profile', async () => {
+    expect(await auth('logout')).toMatchObject({ code: 0, err: 'nothing is stored for profile "default"\n' });
+  });
+});

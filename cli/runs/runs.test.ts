@@ -1,0 +1,217 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { apiError, logEvent, logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { fakeIo } from '../testing/fake-io.ts';
+import { run as runLine } from '../shell/run.ts';
+import { svc } from '../testing/session.ts';
+
+let api: FakeApi;
+
+beforeAll(async () => {
+  api = await startFakeApi();
+});
+afterEach(() => api.reset());
+afterAll(() => api.close());
+
+const queued = { id: 'run_1', state: 'queued' };
+const ended = (state: string, more: object = {}) => ({
+  body: { id: 'run_1', state, meteredMs: 1_200, runnerName: 'machine', ...more },
+});
+const create = (flags = '') => [
+  'runs',
+  'create',
+  '--team',
+  'team_1',
+  ...flags.split(' ').filter(Boolean),
+  '--',
+  'echo',
+  'a b',
+  '--json',
+];
+
+function submits(): void {
+  api.on('POST /teams/team_1/sandbox-runs', { status: 201, body: queued });
+}
+
+describe('svc runs create', () => {
+  it('submits the words behind -- as they are, and prints the run', async () => {
+    submits();
+    const { code, out } = await svc(api, create('--env A=1 --env B=2 --limits-memory-mb 64'));
+    expect(code).toBe(0);
+    expect(out).toBe('id\trun_1\nstate\tqueued\n');
+    expect(api.asked[0]?.body).toEqual({
+      command: ['echo', 'a b', '--json'],
+      env: { A: '1', B: '2' },
+      limits: { memoryMb: 64 },
+    });
+  });
+
+  it.each([
+    ['succeeded', {}, 0],
+    ['failed', { exitCode: 3, reason: 'exit' }, 1],
+    ['cancelled', { reason: 'cancelled' }, 1],
+    ['dead', { reason: 'lease_lost' }, 1],
+  ])('with --wait ends as the run does: %s', async (state, more, code) => {
+    submits();
+    api.on('GET /sandbox-runs/run_1', { body: { ...queued, state: 'running' } }, ended(state, more));
+    const waited = await svc(api, create('--wait --json'));
+    expect(waited.code).toBe(code);
+    expect(JSON.parse(waited.out)).toMatchObject({ id: 'run_1', state });
+  });
+
+  it('with --wait ends with 8 when the run is not over in time', async () => {
+    submits();
+    api.on('GET /sandbox-runs/run_1', { body: { ...queued, state: 'running' } });
+    const { code, out, err } = await svc(api, create('--wait --timeout 600ms --json'));
+    expect(code).toBe(8);
+    expect(JSON.parse(out)).toMatchObject({ state: 'running' });
+    expect(err).toContain('the run goes on; "svc runs wait run_1" waits for it');
+  });
+
+  it('with --follow writes the output where the run wrote it, then how it ended', async () => {
+    submits();
+    api.on(
+      'GET /sandbox-runs/run_1/logs',
+      logStream([logEvent(4, 'stdout', 'out\n'), logEvent(8, 'stderr', 'err\n')]),
+    );
+    api.on('GET /sandbox-runs/run_1', ended('failed', { exitCode: 3, reason: 'exit' }));
+    const { code, out, err } = await svc(api, create('--follow'));
+    expect(code).toBe(1);
+    expect(out).toBe('out\n');
+    expect(err).toBe('err\nrun run_1 failed (exit code 3) after 1.2s on machine\n');
+  });
+
+  it('with --follow --json keeps standard output for the run', async () => {
+    submits();
+    api.on('GET /sandbox-runs/run_1/logs', logStream([logEvent(4, 'stdout', 'out\n')]));
+    api.on('GET /sandbox-runs/run_1', ended('succeeded'));
+    const { code, out, err } = await svc(api, create('-f --json'));
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ state: 'succeeded' });
+    expect(err).toBe('out\n');
+  });
+
+  it('with --follow ends with 8 at --timeout', async () => {
+    submits();
+    api.on('GET /sandbox-runs/run_1/logs', logStream([logEvent(4, 'stdout', 'out\n')], 'open'));
+    api.on('GET /sandbox-runs/run_1', { body: { ...queued, state: 'running' } });
+    const { code, out } = await svc(api, create('--follow --timeout 500ms'));
+    expect(code).toBe(8);
+    expect(out).toBe('out\n');
+  });
+
+  it('leaves the run running at Ctrl-C, and says so', async () => {
+    submits();
+    const io = fakeIo({ env: { SVC_BASE_URL: api.url } });
+    api.on('GET /sandbox-runs/run_1', () => io.interrupt());
+    expect(await runLine(create('--wait'), io)).toBe(130);
+    expect(io.err()).toBe(
+      'the run goes on; "svc runs wait run_1" waits for it, "svc runs cancel run_1" ends it\n',
+    );
+  });
+
+  it('needs a team and a command', async () => {
+    const { code, err } = await svc(api, 'runs create');
+    expect(code).toBe(2);
+    expect(err).toContain('needs -- <command>, --team');
+  });
+});
+
+describe('svc runs wait', () => {
+  it('waits through an outage', async () => {
+    api.on(
+      'GET /sandbox-runs/run_1',
+      { body: { ...queued, state: 'running' } },
+      // Four: more than one call's own retries cover.
+      ...Array.from({ length: 4 }, () => ({
+        ...apiError(503, 'unavailable', 'restarting'),
+        headers: { 'retry-after-ms': '1' },
+      })),
+      ended('succeeded'),
+    );
+    expect(await svc(api, 'runs wait run_1')).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('prints the run and ends as it did', async () => {
+    api.on('GET /sandbox-runs/run_1', ended('failed', { exitCode: 1, reason: 'exit' }));
+    const { code, out, err } = await svc(api, 'runs wait run_1', { terminal: true });
+    expect(code).toBe(1);
+    expect(out).toContain('state       failed');
+    expect(err).toBe('run run_1 failed (exit code 1) after 1.2s on machine\n');
+  });
+
+  it('ends with 5 for a run that is not there', async () => {
+    api.on('GET /sandbox-runs/run_1', apiError(404, 'not_found', 'no such run'));
+    expect(await svc(api, 'runs wait run_1')).toMatchObject({ code: 5 });
+  });
+});
+
+describe('svc runs logs', () => {
+  const route = 'GET /sandbox-runs/run_1/logs';
+
+  it('writes the output and nothing else', async () => {
+    api.on(route, logStream([logEvent(5, 'stdout', 'from '), logEvent(13, 'stdout', 'the cli\n')]));
+    expect(await svc(api, 'runs logs run_1')).toMatchObject({ code: 0, out: 'from the cli\n', err: '' });
+    expect(api.asked[0]).toMatchObject({
+      target: '/sandbox-runs/run_1/logs',
+      headers: { accept: 'text/event-stream' },
+    });
+  });
+
+  it('goes on from the last event when the connection breaks', async () => {
+    api.on(
+      route,
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`id: 1-4\ndata: ${JSON.stringify(logEvent(4, 'stdout', 'one\n'))}\n\n`, () =>
+          response.socket?.resetAndDestroy(),
+        );
+      },
+      logStream([logEvent(8, 'stdout', 'two\n')]),
+    );
+    expect(await svc(api, 'runs logs run_1')).toMatchObject({ code: 0, out: 'one\ntwo\n' });
+    expect(api.asked[1]?.headers['last-event-id']).toBe('1-4');
+  });
+
+  it('says when the run began anew, and shows lines of the runner apart', async () => {
+    api.on(
+      route,
+      logStream([
+        logEvent(4, 'stdout', 'one\n'),
+        logEvent(4, 'stdout', 'two\n', 2),
+        logEvent(9, 'runner', 'cut off\n', 2),
+      ]),
+    );
+    const { out, err } = await svc(api, 'runs logs run_1');
+    expect(out).toBe('one\ntwo\n');
+    expect(err).toBe('the run was started again; its output begins anew\ncut off\n');
+  });
+
+  it('is harmless on a terminal', async () => {
+    api.on(route, logStream([logEvent(4, 'stdout', '\u001b]0;owned\u0007x\n')]));
+    expect((await svc(api, 'runs logs run_1', { terminal: true })).out).toBe('\\x1b]0;owned\\x07x\n');
+    expect((await svc(api, 'runs logs run_1')).out).toBe('\u001b]0;owned\u0007x\n');
+  });
+
+  it('is one line of JSON an event with --json', async () => {
+    const event = logEvent(4, 'stdout', 'one\n');
+    api.on(route, logStream([event, event]));
+    const { out } = await svc(api, 'runs logs run_1 --json');
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([event, event]);
+  });
+
+  it('passes --no-follow and --after on', async () => {
+    api.on(route, logStream([]));
+    await svc(api, 'runs logs run_1 --no-follow --after 1-4');
+    expect(api.asked[0]?.target).toBe('/sandbox-runs/run_1/logs?follow=false&after=1-4');
+  });
+
+  it('ends with 5 for a run that is not there', async () => {
+    api.on(route, apiError(404, 'not_found', 'no such run'));
+    expect(await svc(api, 'runs logs run_1')).toMatchObject({ code: 5, out: '' });
+  });
+});
