@@ -19,7 +19,7 @@ import type { Clock } from './clock.ts';
 import type { KeyCache, RunnerKey } from './key-cache.ts';
 import type { Metrics } from './metrics.ts';
 import { NonceWindow } from './nonce-window.ts';
-import { TokenBuckets, type BucketLimits } from './token-buckets.ts';
+import { networkOf, TokenBuckets, type BucketLimits } from './token-buckets.ts';
 
 /** A runner whose key is known; its signature is verified once `signature` is gone. */
 export interface VerifiedRunner {
@@ -47,7 +47,7 @@ export interface VerificationLimits {
 
 export const VERIFICATION_LIMITS: VerificationLimits = {
   failures: { perSecond: 1, burst: 60 },
-  enrollments: { perSecond: 5, burst: 200 },
+  enrollments: { perSecond: 10, burst: 1_000 },
   calls: { perSecond: 2_000, burst: 10_000 },
 };
 
@@ -95,7 +95,7 @@ export class Verification {
   /** From the head alone. */
   async admit(call: CallContext): Promise<GatewayCaller> {
     if (call.rpc.auth === 'enrollment_token') {
-      const waitMs = this.#enrollments.take(call.remoteAddress);
+      const waitMs = this.#enrollments.take(networkOf(call.remoteAddress));
       if (waitMs > 0) throw this.#limited('enrollments from this address', waitMs);
       return { kind: 'enrolling' };
     }
@@ -146,14 +146,14 @@ export class Verification {
    * must not lock out the others behind the same address.
    */
   #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
-    const waitMs = this.#failures.waitMs(call.remoteAddress);
+    const waitMs = this.#failures.waitMs(networkOf(call.remoteAddress));
     if (waitMs === 0) return;
     if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === call.remoteAddress) return;
     throw this.#limited('refused signatures from this address', waitMs);
   }
 
   #refuse(call: CallContext, code: keyof typeof MESSAGES, detail: string): ApiError {
-    if (code !== 'clock_skew') this.#failures.take(call.remoteAddress);
+    if (code !== 'clock_skew') this.#failures.take(networkOf(call.remoteAddress));
     const { rpc, requestId, remoteAddress } = call;
     this.#deps.log.warn({ rpc: rpc.id, requestId, remoteAddress, code, detail }, 'signature refused');
     return this.#told(code);
