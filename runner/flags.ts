@@ -59,7 +59,7 @@ export function suggestion(word: string, known: readonly string[], prefix = ''):
   const near = known
     .map((name) => ({ name, distance: name.startsWith(word) || word.startsWith(name) ? 1 : editDistance(word, name) }))
     .sort((a, b) => a.distance - b.distance)[0];
-  return near !== undefined && near.distance <= Math.max(1, Math.floor(near.name.length / 3)) ? `; did you mean ${prefix}${near.name}?` : '';
+  return near !== undefined && near.distance <= Math.max(2, Math.floor(near.name.length / 3)) ? `; did you mean ${prefix}${near.name}?` : '';
 }
 
 /** Levenshtein, for words of a few letters. */

@@ -1,0 +1,90 @@
+/** The hand-written JSON shapes against the contract: every field and enum word that the daemon sends or reads must exist there. */
+import type { DescMessage } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+import * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { DirectivesSchema, EnrollRequestSchema, EnrollResponseSchema, HeartbeatRequestSchema, HeartbeatResponseSchema, LogsRequestSchema, LogsResponseSchema, PollRequestSchema, PollResponseSchema, ReportRequestSchema, ReportResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type { EnrollReply, EnrollRequest, HeartbeatReply, HeartbeatRequest, LogsReply, LogsRequest, PollReply, PollRequest, ReportReply, ReportRequest } from './wire.ts';
+
+/** One of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
+const enroll: Required<EnrollRequest> = { token: 't', name: 'n', publicKey: 'k', labels: {}, facts: { version: '', os: '', arch: '', isolation: '', executor: '' } };
+const enrolled: Required<EnrollReply> = { runnerId: '', teamId: '', serverTime: '', intervals: { heartbeatMs: 1, pollWaitMs: 1, leaseMs: 1 } };
+const heartbeat: Required<HeartbeatRequest> = {
+  bootId: '',
+  leases: [{ id: '', epoch: 1 }],
+  diagnostics: { containerCliVersion: '', deployCliVersion: '', workspaceFreeMb: 1 },
+  draining: true,
+  facts: enroll.facts,
+  labels: {},
+};
+const beaten: Required<HeartbeatReply> = {
+  leases: [{ id: '', epoch: 1, state: 'ok', leaseMs: 1 }],
+  directives: { sendDiagnostics: true, paused: true, flagged: true },
+  intervals: {},
+  serverTime: '',
+};
+const poll: Required<PollRequest> = { pollId: '', waitMs: 1, slots: 1, leases: [], notReady: [], bootId: '' };
+const polled: { run: Required<NonNullable<PollReply['run']>> } = {
+  run: {
+    id: '',
+    leaseId: '',
+    epoch: 1,
+    leaseMs: 1,
+    image: '',
+    command: [],
+    env: {},
+    workdir: '',
+    stdin: '',
+    network: 'none',
+    isolation: 'container',
+    limits: { timeoutSeconds: 1, memoryMb: 1, cpus: 1, pids: 1, outputBytes: 1 },
+    attempt: 1,
+  },
+};
+const logs: Required<LogsRequest> = { id: '', epoch: 1, offset: 1, chunks: [{ stream: 'stdout', data: '' }], end: { bytes: 1, sha256: '' } };
+const logged: Required<LogsReply> = { nextOffset: 1, complete: true, state: 'superseded' };
+const report: Required<ReportRequest> = { id: '', epoch: 1, reportId: '', reason: 'engine_error', exitCode: 1, message: '', durationMs: 1, waitedMs: 1 };
+const reported: Required<ReportReply> = { accepted: true, repeated: true };
+
+/** Fields of ours that the message does not have, and enum words that its enum does not have. */
+function strangers(schema: DescMessage, value: object, path = ''): string[] {
+  return Object.entries(value).flatMap(([name, held]: [string, unknown]) => {
+    const field = schema.fields.find((candidate) => candidate.jsonName === name);
+    if (field === undefined) return [`${path}${name}`];
+    if (field.enum !== undefined) {
+      const words = field.enum.values.map((word) => word.name.slice(`${field.enum?.sharedPrefix ?? ''}`.length).toLowerCase());
+      return words.includes(String(held)) ? [] : [`${path}${name}=${String(held)}`];
+    }
+    if (field.message === undefined || field.fieldKind === 'map' || typeof held !== 'object' || held === null) return [];
+    const items = Array.isArray(held) ? (held as object[]) : [held];
+    return items.flatMap((item) => strangers(field.message as DescMessage, item, `${path}${name}.`));
+  });
+}
+
+describe('the wire', () => {
+  const shapes: [DescMessage, object][] = [
+    [EnrollRequestSchema, enroll],
+    [EnrollResponseSchema, enrolled],
+    [HeartbeatRequestSchema, heartbeat],
+    [HeartbeatResponseSchema, beaten],
+    [PollRequestSchema, poll],
+    [PollResponseSchema, polled],
+    [LogsRequestSchema, logs],
+    [LogsResponseSchema, logged],
+    [ReportRequestSchema, report],
+    [ReportResponseSchema, reported],
+  ];
+  for (const [schema, value] of shapes) {
+    it(`knows no field of ${schema.name} that the contract does not have`, () => {
+      expect(strangers(schema, value)).toEqual([]);
+    });
+  }
+
+  it('knows every field of the offer and of the directives', () => {
+    expect(runner.RunOfferSchema.fields.map((field) => field.jsonName).sort()).toEqual(Object.keys(polled.run).sort());
+    expect(DirectivesSchema.fields.map((field) => field.jsonName).sort()).toEqual(Object.keys(beaten.directives).sort());
+  });
+
+  it('would notice a stranger', () => {
+    expect(strangers(LogsRequestSchema, { offsett: 1, chunks: [{ stream: 'stdin', data: '' }] })).toEqual(['offsett', 'chunks.stream=stdin']);
+  });
+});
