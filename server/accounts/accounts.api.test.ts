@@ -1,0 +1,221 @@
+/** Sign-in, sessions, one-time codes and passwords over the real door, with a clock that is moved by hand. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { join, PASSWORD, signIn } from '../../test/setup/people.ts';
+import type { Person } from '../../test/setup/people.ts';
+import { startTestServer } from '../../test/setup/server.ts';
+import type { TestServer } from '../../test/setup/server.ts';
+import { createFakeClock } from '../platform/clock.ts';
+import { purgeSessions } from './index.ts';
+import { stepAt, totpCode } from './totp-code.ts';
+
+const postgresHere = await has('postgres');
+const HOUR = 3_600_000;
+
+/** The app's side of a one-time code. */
+function fromBase32(text: string): Buffer {
+  const bits = [...text].map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0')).join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+}
+
+describe.skipIf(!postgresHere)('accounts', () => {
+  const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
+  let server: TestServer;
+  let person: Person;
+
+  beforeAll(async () => {
+    server = await startTestServer({ clock });
+  });
+  afterAll(async () => await server.stop());
+  beforeEach(async () => {
+    person = await join(server, server.first.apiKey, server.first.teamId, 'developer');
+  });
+
+  const login = async (body: Record<string, unknown>) => await server.call('POST /auth/login', { body: { email: person.email, password: PASSWORD, ...body } });
+  const statusOf = async (token: string): Promise<number> => (await server.call('GET /account', { as: token })).status;
+  /** Use is written down in batches: this is what the server does every few seconds. */
+  const usedNow = async (userId: string): Promise<void> => {
+    await server.db.sql`update sessions set last_seen_at = ${clock.now()} where user_id = ${userId}`;
+  };
+
+  describe('a session', () => {
+    it('tells who one is', async () => {
+      const { body } = await server.call('GET /account', { as: person.token });
+      expect(body).toMatchObject({ userId: person.userId, email: person.email, staff: false, credential: 'session' });
+      expect(body['teams']).toEqual([{ teamId: server.first.teamId, name: 'first team', role: 'developer' }]);
+      expect(body['scopes']).not.toContain('staff');
+      expect(body['scopes']).not.toContain('ci:write');
+    });
+
+    it('ends after 12 hours without use', async () => {
+      clock.advance(12 * HOUR - 1);
+      expect(await statusOf(person.token)).toBe(200);
+      await usedNow(person.userId);
+      clock.advance(12 * HOUR - 1);
+      expect(await statusOf(person.token)).toBe(200);
+      clock.advance(12 * HOUR + 1);
+      expect(await statusOf(person.token)).toBe(401);
+    });
+
+    it('ends after 7 days however much it is used', async () => {
+      for (let hours = 0; hours < 7 * 24; hours += 8) {
+        expect(await statusOf(person.token), `after ${hours} h`).toBe(200);
+        await usedNow(person.userId);
+        clock.advance(8 * HOUR);
+      }
+      expect(await statusOf(person.token)).toBe(401);
+    });
+
+    it('of staff ends after 30 minutes without use', async () => {
+      const staff = await signIn(server, server.first.staffEmail, server.first.staffPassword);
+      clock.advance(29 * 60_000);
+      expect(await statusOf(staff.token)).toBe(200);
+      clock.advance(31 * 60_000);
+      expect(await statusOf(staff.token)).toBe(401);
+    });
+
+    it('ends at once with sign-out', async () => {
+      expect((await server.call('POST /auth/logout', { as: person.token, body: {} })).status).toBe(204);
+      expect(await statusOf(person.token)).toBe(401);
+      expect((await server.call('POST /auth/logout', { as: person.token, body: {} })).status).toBe(401);
+    });
+
+    it('is forgotten when it is over', async () => {
+      clock.advance(13 * HOUR);
+      await usedNow(person.userId);
+      await purgeSessions(server.db, clock, { idleMs: 12 * HOUR, absoluteMs: 168 * HOUR, staffIdleMs: HOUR, staffAbsoluteMs: HOUR });
+      const [row] = await server.db.sql<Array<{ n: number }>>`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
+      expect(row?.n).toBe(0);
+      expect(await statusOf(person.token)).toBe(200);
+    });
+
+    it('is stored as a hash', async () => {
+      const rows = await server.db.sql<Array<{ text: string }>>`select row_to_json(s)::text as text from sessions s`;
+      expect(rows.map((row) => row.text).join()).not.toContain(person.token.slice(5));
+    });
+  });
+
+  describe('sign-in', () => {
+    it('does not tell whether the account or the password is wrong', async () => {
+      const wrong = await login({ password: 'not the password' });
+      const nobody = await login({ email: 'nobody@example.com' });
+      expect([wrong.status, wrong.code]).toEqual([401, 'credentials_invalid']);
+      expect((nobody.body['error'] as { message: string }).message).toBe((wrong.body['error'] as { message: string }).message);
+    });
+
+    it('does not care about the letter case of the address', async () => {
+      expect((await login({ email: person.email.toUpperCase() })).status).toBe(200);
+    });
+
+    it('of one account is slowed after ten wrong passwords, and recovers', async () => {
+      for (let n = 0; n < 10; n += 1) expect((await login({ password: `wrong ${n}` })).status).toBe(401);
+      const refused = await login({});
+      expect([refused.status, refused.code]).toEqual([429, 'rate_limited']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      clock.advance(15 * 60_000);
+      expect((await login({})).status).toBe(200);
+    });
+  });
+
+  describe('a one-time code', () => {
+    async function enroll(): Promise<{ secret: Buffer; recovery: string[] }> {
+      const begun = await server.call('POST /account/totp', { as: person.token, body: {} });
+      expect(begun.status).toBe(201);
+      expect(begun.body['otpauthUrl']).toContain(encodeURIComponent(person.email));
+      const secret = fromBase32(String(begun.body['secret']));
+      const code = totpCode(secret, stepAt(clock.now()));
+      const done = await server.call('POST /account/totp/confirm', { as: person.token, body: { code } });
+      expect(done.status, done.text).toBe(200);
+      return { secret, recovery: done.body['recoveryCodes'] as string[] };
+    }
+    const next = (): void => clock.advance(30_000);
+
+    it('is asked for once it is confirmed, and counts once', async () => {
+      const { secret } = await enroll();
+      expect((await login({})).code).toBe('totp_required');
+      next();
+      const code = totpCode(secret, stepAt(clock.now()));
+      const both = await Promise.all([login({ totpCode: code }), login({ totpCode: code })]);
+      expect(both.map((answer) => answer.status).sort()).toEqual([200, 401]);
+      expect((await login({ totpCode: code })).code).toBe('totp_invalid');
+    });
+
+    it('says nothing before the password is right', async () => {
+      await enroll();
+      expect((await login({ password: 'wrong' })).code).toBe('credentials_invalid');
+    });
+
+    it('can be replaced by each recovery code once', async () => {
+      const { recovery } = await enroll();
+      expect(new Set(recovery).size).toBe(10);
+      expect((await login({ totpCode: recovery[0] })).status).toBe(200);
+      expect((await login({ totpCode: recovery[0] })).code).toBe('totp_invalid');
+      const { body } = await server.call('GET /account/totp', { as: person.token });
+      expect(body).toMatchObject({ enrolled: true, recoveryCodesLeft: 9 });
+    });
+
+    it('may be tried five times in 15 minutes', async () => {
+      const { secret } = await enroll();
+      for (let n = 0; n < 5; n += 1) expect((await login({ totpCode: '000000' })).code).toBe('totp_invalid');
+      next();
+      expect((await login({ totpCode: totpCode(secret, stepAt(clock.now())) })).code).toBe('rate_limited');
+      clock.advance(15 * 60_000);
+      expect((await login({ totpCode: totpCode(secret, stepAt(clock.now())) })).status).toBe(200);
+    });
+
+    it('cannot be enrolled twice, and can be turned off', async () => {
+      await enroll();
+      expect((await server.call('POST /account/totp', { as: person.token, body: {} })).code).toBe('totp_already_enrolled');
+      expect((await server.call('POST /account/totp/confirm', { as: person.token, body: { code: '123456' } })).code).toBe('totp_not_pending');
+      expect((await server.call('DELETE /account/totp', { as: person.token })).status).toBe(204);
+      expect((await server.call('GET /account/totp', { as: person.token })).body).toMatchObject({ enrolled: false });
+      expect((await login({})).status).toBe(200);
+    });
+
+    it('has its secret stored sealed and bound to its account', async () => {
+      await enroll();
+      const [row] = await server.db.sql<Array<{ secret: string }>>`select secret from totp where user_id = ${person.userId}`;
+      expect(row?.secret).toMatch(/^v1\./);
+    });
+  });
+
+  describe('a password change', () => {
+    const change = async (body: Record<string, unknown>) =>
+      await server.call('POST /account/password', { as: person.token, body: { currentPassword: PASSWORD, newPassword: 'another long password', ...body } });
+
+    it('needs the old one and ends every other session', async () => {
+      const other = await signIn(server, person.email);
+      expect((await change({ currentPassword: 'wrong password' })).code).toBe('credentials_invalid');
+      expect(await statusOf(other.token)).toBe(200);
+      expect((await change({})).status).toBe(204);
+      expect(await statusOf(other.token)).toBe(401);
+      expect(await statusOf(person.token)).toBe(200);
+      expect((await login({})).status).toBe(401);
+      expect((await login({ password: 'another long password' })).status).toBe(200);
+    });
+
+    it.each([
+      ['too short', 'short'],
+      ['of few characters', 'aaaaaaaaaaaaaaaa'],
+      ['longer than 256 bytes', 'x'.repeat(257)],
+    ])('refuses one that is %s', async (_what, newPassword) => {
+      expect((await change({ newPassword })).status).toBe(400);
+    });
+
+    it('refuses the e-mail address', async () => {
+      expect((await change({ newPassword: person.email.toUpperCase() })).code).toBe('password_weak');
+    });
+  });
+
+  it('keeps user names unique', async () => {
+    const taken = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const rename = async (username: string) => await server.call('PATCH /account/username', { as: person.token, body: { username } });
+    expect((await rename(taken.username)).code).toBe('username_taken');
+    expect((await rename('Not-Allowed')).code).toBe('validation_failed');
+    expect((await rename(`n-${person.username}`)).body).toMatchObject({ username: `n-${person.username}` });
+  });
+
+  it('tells the limits of the installation', async () => {
+    expect((await server.call('GET /account/plan', { as: person.token })).body).toMatchObject({ name: 'self_hosted', apiKeysMax: 100 });
+  });
+});

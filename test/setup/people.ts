@@ -1,0 +1,48 @@
+/** People of a test: joined through the API as real ones are, by invitation. */
+import { randomBytes } from 'node:crypto';
+import type { TestServer } from './server.ts';
+
+export interface Person {
+  readonly userId: string;
+  readonly email: string;
+  readonly username: string;
+  readonly password: string;
+  /** Session token. */
+  readonly token: string;
+}
+
+export const PASSWORD = 'correct horse battery';
+
+/** Signs in with e-mail and password. */
+export async function signIn(server: TestServer, email: string, password: string = PASSWORD): Promise<{ token: string; userId: string }> {
+  const { status, text, body } = await server.call('POST /auth/login', { body: { email, password } });
+  if (status !== 200) throw new Error(`sign-in of ${email} answered ${status}: ${text}`);
+  return body as { token: string; userId: string };
+}
+
+/** A new account with a role in a team; `as` invites. */
+export async function join(server: TestServer, as: string, teamId: string, role: string): Promise<Person> {
+  const username = `p${randomBytes(5).toString('hex')}`;
+  const email = `${username}@example.com`;
+  const invited = await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, role } });
+  if (invited.status !== 201) throw new Error(`invitation answered ${invited.status}: ${invited.text}`);
+  const accepted = await server.call('POST /invites/accept', { body: { token: invited.body['token'], username, password: PASSWORD } });
+  if (accepted.status !== 200) throw new Error(`acceptance answered ${accepted.status}: ${accepted.text}`);
+  return { email, username, password: PASSWORD, ...(await signIn(server, email)) };
+}
+
+/** A person who owns a team of their own and belongs to no other: the other tenant. */
+export async function stranger(server: TestServer): Promise<Person & { readonly teamId: string }> {
+  const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  const team = await server.call('POST /teams', { as: person.token, body: { name: 'other team' } });
+  const left = await server.call(`DELETE /teams/${server.first.teamId}/members/${person.userId}`, { as: person.token });
+  if (team.status !== 201 || left.status !== 204) throw new Error(`team answered ${team.text}, leaving ${left.text}`);
+  return { ...person, teamId: String(team.body['id']) };
+}
+
+/** An API key of the person. */
+export async function newKey(server: TestServer, as: string, request: Readonly<Record<string, unknown>> = {}): Promise<{ id: string; secret: string }> {
+  const { status, text, body } = await server.call('POST /api-keys', { as, body: { name: 'test', ...request } });
+  if (status !== 201) throw new Error(`key creation answered ${status}: ${text}`);
+  return { id: String((body['apiKey'] as { id: string }).id), secret: String(body['secret']) };
+}
