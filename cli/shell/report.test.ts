@@ -60,6 +60,11 @@ describe('reportError()', () => {
     const details = { fields: [{ field: 'command', rule: 'min_items', message: 'at least 1 item' }] };
     const error = new SvcApiError('invalid request', answered(400, 'validation_failed', 'x', details));
     expect(await reported(error)).toContain('\n  command: at least 1 item\n');
+    const whole = new SvcApiError(
+      'command: at least 1 item',
+      answered(400, 'validation_failed', 'x', details),
+    );
+    expect((await reported(whole)).split('at least')).toHaveLength(2);
   });
 
   it('prints the error object of the API as JSON, word for word', async () => {

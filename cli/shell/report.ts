@@ -66,14 +66,16 @@ function headline(error: unknown): string {
   return neutraliseLine(`${error.message} (${error.code}${request})`);
 }
 
-/** `details.fields` of a refused request: one line a field. */
+/** `details.fields` of a refused request: one line a field, unless the message says it all. */
 function detailLines(error: unknown): string[] {
   if (!(error instanceof SvcApiError) || !isRecord(error.body) || !isRecord(error.body['error'])) return [];
   const details = error.body['error']['details'];
   const fields = isRecord(details) && Array.isArray(details['fields']) ? details['fields'] : [];
   return fields
     .filter(isRecord)
-    .map((field) => neutraliseLine(`  ${String(field['field'])}: ${String(field['message'])}`));
+    .map((field) => `${String(field['field'])}: ${String(field['message'])}`)
+    .filter((line) => !error.message.includes(line))
+    .map((line) => `  ${neutraliseLine(line)}`);
 }
 
 function hintsFor(error: unknown, how: Reported): readonly string[] {

@@ -33,7 +33,7 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
     return await orInterrupted(session.run(), io);
   } catch (thrown) {
     const error = rootOf(thrown);
-    // Nobody reads any more: as quiet as any other program in a pipe.
+    // Nobody reads any more: quiet, like every good program in a pipe.
     if (error instanceof ClosedPipeError) return EXIT.ok;
     await session.report(error);
     return exitCodeOf(error);
