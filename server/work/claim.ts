@@ -91,7 +91,10 @@ async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. */
+/**
+ * Notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
+ * already is used up.
+ */
 export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: PollInput): Promise<PollOutcome | undefined> {
   type Row = CallingRunner & GrantRow & { readonly team_id: string };
   const { runnerId, pollId, kind, notReady, wantsWork } = input;
@@ -108,9 +111,11 @@ export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: Poll
         ) s where r.id = s.id
       ),
       standing as (
-        select w.* from work_items w
-        where w.runner_id = ${runnerId} and w.poll_id = ${pollId} and w.lease_id is not null and w.kind = ${kind}
-          and w.state = 'offered' and w.lease_expires_at > clock_timestamp() and (select speaks from me)
+        select w.* from work_items w where w.runner_id = ${runnerId} and w.poll_id = ${pollId} and w.lease_id is not null
+      ),
+      again as (
+        select s.* from standing s
+        where s.kind = ${kind} and s.state = 'offered' and s.lease_expires_at > clock_timestamp() and (select speaks from me)
       ),
       pick as (
         select w.id from work_items w
@@ -120,7 +125,7 @@ export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: Poll
       ),
       ${grantPicked(sql, settings, input, pollId)}
       select me.*, g.id as work_id, g.kind, g.lease_id, g.epoch, g.attempt, g.spec
-      from me left join (select * from granted union all select * from standing) g on true`;
+      from me left join (select * from granted union all select * from again) g on true`;
     return row;
   };
   const row = await againOnSamePoll(statement);

@@ -27,9 +27,9 @@ describe.skipIf(!there)('with a backlog', () => {
   afterAll(async () => await world.drop());
 
   const nodesOf = async (text: string): Promise<PlanNode[]> => {
-    const [row] = await world.db.sql.unsafe(`explain (format json) ${text}`);
+    const [row] = await world.db.sql.unsafe<Array<{ 'QUERY PLAN': Array<{ Plan: PlanNode }> }>>(`explain (format json) ${text}`);
     const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
-    return all((row as { 'QUERY PLAN': Array<{ Plan: PlanNode }> })['QUERY PLAN'][0]!.Plan);
+    return all(row!['QUERY PLAN'][0]!.Plan);
   };
 
   it.each([
