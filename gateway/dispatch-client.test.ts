@@ -77,20 +77,27 @@ describe('connectDispatch()', () => {
 
   it('turns to every server in turn', async () => {
     const client = await start(3);
+    while (total('resolveKey').includes(0)) await client.resolveKey({ keyId: 'k' });
+    const before = total('resolveKey');
     for (let n = 0; n < 9; n += 1) await client.resolveKey({ keyId: 'k' });
-    expect(total('resolveKey')).toEqual([3, 3, 3]);
+    expect(total('resolveKey').map((count, index) => count - before[index]!)).toEqual([3, 3, 3]);
   });
 
   it('repeats a call at another server when one is gone, passes over the dead one, and takes it back', async () => {
     const client = await start(2);
-    for (let n = 0; n < 4; n += 1) await client.resolveKey({ keyId: 'k' });
+    while (total('resolveKey').includes(0)) await client.resolveKey({ keyId: 'k' });
     await servers[0]!.kill();
     for (let n = 0; n < 10; n += 1) await client.resolveKey({ keyId: 'k' });
-    expect(total('resolveKey')[1]).toBe(12);
+    const [, survived = 0] = total('resolveKey');
+    expect(survived).toBeGreaterThanOrEqual(11);
+    // A dead server is not even tried for what must not be repeated.
+    clock.advance(5_000);
+    for (let n = 0; n < 10; n += 1) expect((await client.useNonce({ keyId: 'k', nonce: `${n}` })).fresh).toBe(true);
     servers.push(await startGrpcServer(dispatch[0]!.client, TOKEN, servers[0]!.port));
     clock.advance(5_000);
     // Both are tried in turn from now on.
-    while (total('resolveKey')[0] === 2) await client.resolveKey({ keyId: 'k' });
+    const [before] = total('resolveKey');
+    while (total('resolveKey')[0] === before) await client.resolveKey({ keyId: 'k' });
     opened[0]!.close();
     expect(await failed(client.resolveKey({ keyId: 'k' }))).toMatchObject({ code: 'unavailable' });
   });

@@ -20,7 +20,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { Client, ClientCallOptions } from '@svc/proto/http/implement.ts';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
-import { errorFromTrailers, transportError } from './grpc-error.ts';
+import { errorFromTrailers, noServer } from './grpc-error.ts';
 
 /** How long a server that failed is passed over. */
 const PASS_OVER_MS = 1_000;
@@ -130,20 +130,23 @@ class Calls {
       if (own !== undefined) throw this.#judge(own, endpoint);
       if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up', { cause: error });
       this.#passOver(endpoint, error);
-      if (isLast) throw transportError(error, endpoint.address);
+      if (isLast) throw noServer();
       last = endpoint;
     }
   }
 
-  /** In turn, past those that failed lately and the one that failed just now. */
+  /** In turn among the best: connected before not yet connected, those that failed lately after both, the one that failed just now last. */
   #pick(failed: Endpoint | undefined): Endpoint {
     const nowMs = this.#clock.monotonicMs();
     this.#turn = (this.#turn + 1) % this.#endpoints.length;
     const inTurn = [...this.#endpoints.slice(this.#turn), ...this.#endpoints.slice(0, this.#turn)];
-    const good = inTurn.find((endpoint) => endpoint !== failed && endpoint.passOverUntilMs <= nowMs);
-    const endpoint = good ?? inTurn.find((each) => each !== failed) ?? inTurn[0];
-    if (endpoint === undefined) throw new Error('no endpoint, although there is at least one');
-    return endpoint;
+    const rank = (endpoint: Endpoint): number => {
+      if (endpoint === failed) return 3;
+      if (endpoint.passOverUntilMs > nowMs) return 2;
+      // `true`: a connection that is down is tried again by looking at it.
+      return endpoint.channel.getChannel().getConnectivityState(true) === connectivityState.READY ? 0 : 1;
+    };
+    return inTurn.reduce((best, endpoint) => (rank(endpoint) < rank(best) ? endpoint : best));
   }
 
   #try(
@@ -177,7 +180,7 @@ class Calls {
   #judge(error: Error & { readonly code: string }, endpoint: Endpoint): Error {
     if (!error.code.startsWith('credentials_')) return error;
     this.#log.error({ server: endpoint.address, code: error.code }, 'the server refuses this gateway; check INTERNAL_TOKEN');
-    return apiError('unavailable', 'no server answers at the moment; try again', { retryAfterMs: 1_000, cause: error });
+    return noServer();
   }
 
   #passOver(endpoint: Endpoint, error: ServiceError): void {

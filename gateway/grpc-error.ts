@@ -2,7 +2,7 @@
  * How a refusal of the server travels over the internal gRPC: an ApiError as JSON in the trailer `svc-error-bin`. An answer
  * without it did not come from the dispatch service but from the transport, and tells the runner nothing but `unavailable`.
  */
-import { status, type Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 import { apiError, ERRORS, type ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
 
 export const ERROR_TRAILER = 'svc-error-bin';
@@ -34,11 +34,8 @@ function readError(read: unknown): ApiError {
 
 /**
  * What the runner is told when no server could be asked. Never a 401: a gateway with a wrong token must not make runners believe that they
- * are refused.
+ * are refused. Without a cause, so that an outage is one line in the log for each server and second, not one for each call.
  */
-export function transportError(error: ServiceError, address: string): ApiError {
-  return apiError('unavailable', 'no server answers at the moment; try again', {
-    retryAfterMs: 1_000,
-    cause: new Error(`${address}: ${status[error.code]}: ${error.details}`, { cause: error }),
-  });
+export function noServer(): ApiError {
+  return apiError('unavailable', 'no server answers at the moment; try again', { retryAfterMs: 1_000 });
 }
