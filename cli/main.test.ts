@@ -220,6 +220,18 @@ describe('streams and signals', () => {
     expect(ended).toEqual({ code: 130, stdout: 'one\n', stderr: '' });
   });
 
+  it('ends at Ctrl-C also while it waits for its input', async () => {
+    const { code, stderr } = await cli.run(
+      ['auth', 'login', '--api-key-stdin', '--base-url', 'http://svc.invalid'],
+      {
+        typed: [],
+        interruptAt: 'not encrypted',
+      },
+    );
+    expect(code).toBe(130);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
   it('writes standard output and standard error of the run to its own', async () => {
     api.on(
       'GET /sandbox-runs/run_1/logs',

@@ -216,6 +216,18 @@ describe('failures', () => {
     expect(await svc(api, 'regions list', { closedAfter: 0 })).toMatchObject({ code: 0, err: '' });
   });
 
+  it('of the usage are JSON with --json', async () => {
+    const { code, err } = await svc(api, 'runs list --json --taem t');
+    expect(code).toBe(2);
+    expect(JSON.parse(err)).toMatchObject({
+      error: {
+        code: 'usage',
+        message: 'unknown flag --taem for "svc runs list"',
+        hints: ['did you mean --team?', expect.anything()],
+      },
+    });
+  });
+
   it('of the usage go to standard error, and help to standard output', async () => {
     const wrong = await svc(api, 'runs');
     expect(wrong).toMatchObject({ code: 2, out: '' });
