@@ -24,42 +24,11 @@ export function createLocalQueue(log?: QueueLog): WorkQueue {
   const lines = new Map<string, Line>();
   const controlListeners = new Set<(event: ControlEvent) => void>();
   let closed = false;
-
   const lineOf = (poolId: string, kind: WorkKind): Line => {
     const key = `${kind} ${poolId}`;
     const line = lines.get(key) ?? { hints: [], readers: [], turn: 0 };
     lines.set(key, line);
     return line;
-  };
-  /** The next reader in turn that has room. */
-  const freeReader = (line: Line): Reader | undefined => {
-    for (let i = 0; i < line.readers.length; i += 1) {
-      line.turn = (line.turn + 1) % line.readers.length;
-      const reader = line.readers[line.turn];
-      if (reader !== undefined && reader.running.size < PARALLEL_MAX) return reader;
-    }
-    return undefined;
-  };
-  const deliver = async (reader: Reader, hint: WorkHint): Promise<void> => {
-    try {
-      await reader.onHint(hint);
-    } catch (error) {
-      log?.warn({ err: error, workId: hint.workId }, 'a hint was not handled');
-    }
-  };
-  const pump = (line: Line): void => {
-    while (line.hints.length > 0) {
-      const reader = freeReader(line);
-      if (reader === undefined) return;
-      const hint = line.hints.shift();
-      if (hint === undefined) return;
-      const done = deliver(reader, hint);
-      reader.running.add(done);
-      void done.finally(() => {
-        reader.running.delete(done);
-        pump(line);
-      });
-    }
   };
 
   return {
@@ -69,13 +38,13 @@ export function createLocalQueue(log?: QueueLog): WorkQueue {
       if (line.hints.length >= LENGTH_MAX) line.hints.shift();
       line.hints.push(hint);
       // In a turn of its own, as from a broker: the submitter goes on first.
-      setImmediate(() => pump(line));
+      setImmediate(() => pump(line, log));
     },
     consume: async (poolId, kind, onHint) => {
       const line = lineOf(poolId, kind);
       const reader: Reader = { onHint, running: new Set() };
       line.readers.push(reader);
-      setImmediate(() => pump(line));
+      setImmediate(() => pump(line, log));
       return {
         stop: async () => {
           const at = line.readers.indexOf(reader);
@@ -101,4 +70,37 @@ export function createLocalQueue(log?: QueueLog): WorkQueue {
       lines.clear();
     },
   };
+}
+
+/** Hands out what waits, as far as readers have room. */
+function pump(line: Line, log: QueueLog | undefined): void {
+  for (let reader = freeReader(line); reader !== undefined; reader = freeReader(line)) {
+    const hint = line.hints.shift();
+    if (hint === undefined) return;
+    const { running } = reader;
+    const done = deliver(reader, hint, log);
+    running.add(done);
+    void done.finally(() => {
+      running.delete(done);
+      pump(line, log);
+    });
+  }
+}
+
+/** The next reader in turn that has room. */
+function freeReader(line: Line): Reader | undefined {
+  for (let i = 0; i < line.readers.length; i += 1) {
+    line.turn = (line.turn + 1) % line.readers.length;
+    const reader = line.readers[line.turn];
+    if (reader !== undefined && reader.running.size < PARALLEL_MAX) return reader;
+  }
+  return undefined;
+}
+
+async function deliver(reader: Reader, hint: WorkHint, log: QueueLog | undefined): Promise<void> {
+  try {
+    await reader.onHint(hint);
+  } catch (error) {
+    log?.warn({ err: error, workId: hint.workId }, 'a hint was not handled');
+  }
 }

@@ -120,7 +120,8 @@ class Reader {
   }
 
   async #page(): Promise<readonly Piece[]> {
-    return await this.#sql<Piece[]>`
+    const sql = this.#sql;
+    return await sql<Piece[]>`
       select epoch, "offset", stream, data, at from work_logs
       where work_id = ${this.#runId} and (
         (epoch = ${this.#epoch}::bigint and "offset" >= ${this.#offset - PIECE_BYTES_MAX}::bigint and "offset" + length(data) > ${this.#offset}::bigint)
@@ -160,7 +161,8 @@ class Reader {
   /** Gives each decoder the bytes of a character that was cut before the position. */
   async #prime(): Promise<void> {
     // Three pieces are enough even if each holds one byte: no character has more than three bytes before its last.
-    const rows = await this.#sql<Array<{ stream: Stream; tail: Uint8Array }>>`
+    const sql = this.#sql;
+    const rows = await sql<Array<{ stream: Stream; tail: Uint8Array }>>`
       select s.stream, string_agg(substring(p.data from greatest(1, p.seen - 2) for least(3, p.seen)), ''::bytea order by p."offset") as tail
       from (values ('stdout'), ('stderr'), ('runner')) s(stream), lateral (
         select g."offset", g.data, least(length(g.data), ${this.#offset}::bigint - g."offset")::int as seen from work_logs g

@@ -110,8 +110,8 @@ describe('the internal port', () => {
     const found: Array<[number, Uint8Array]> = [];
     while (reader.pos < reader.len) {
       const [field, wireType] = reader.tag();
-      if (wireType === 2) found.push([field, reader.bytes()]);
-      else reader.skip(wireType, field);
+      if (wireType !== 2) throw new Error(`field ${field} has wire type ${wireType}, expected bytes`);
+      found.push([field, reader.bytes()]);
     }
     return found;
   };

@@ -6,8 +6,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
-import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { ServerUnaryCall, ServiceError, sendUnaryData } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import type { ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
@@ -114,13 +114,13 @@ function serveUnary(
     call.on('cancelled', () => aborted.abort(apiError('client_closed', 'the gateway gave the call up')));
     return (await handler(call.request, { signal: aborted.signal })) as Message;
   };
-  const handle = (call: ServerUnaryCall<Message, Message>, done: sendUnaryData<Message>): void => {
+  const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
     answer(call).then(
-      (message) => done(null, message),
+      (message) => reply(null, message),
       (thrown: unknown) => {
         const error = toApiError(mapDatabaseError(thrown));
         if (error.status >= 500) onError(error);
-        done(failure(error));
+        reply(failure(error));
       },
     );
   };

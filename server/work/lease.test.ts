@@ -69,7 +69,7 @@ describe.skipIf(!there)('a work item', () => {
     const grants = await Promise.all(Array.from({ length: 8 }, async () => await world.poll(runner, 'poll-parallel')));
     const granted = new Set(grants.filter((g) => g !== undefined).map((g) => `${g.workId} ${g.epoch}`));
     expect(granted.size).toBe(1);
-    const states = await Promise.all(ids.map(async (id) => (await world.item(id))['state']));
+    const states = await Promise.all(ids.map(async (id) => String((await world.item(id))['state'])));
     expect(states.toSorted()).toEqual(['offered', 'queued']);
     await Promise.all(ids.map(async (id) => await cancel(world.db.sql, [team], id)));
     await Promise.all(ids.map(async (id) => await world.expire(id)));
@@ -328,7 +328,7 @@ describe.skipIf(!there)('a work item', () => {
       expect(await revokeRunner(world.db.sql, world.settings, { teamId: own, runnerId: gone })).toMatchObject({ now: false, lost: [] });
       expect(await revokeRunner(world.db.sql, world.settings, { teamId: team, runnerId: gone })).toBeUndefined();
       const next = await world.runner(own);
-      expect([(await world.poll(next))?.workId, (await world.poll(next))?.workId].toSorted()).toEqual([a, b].toSorted());
+      expect([String((await world.poll(next))?.workId), String((await world.poll(next))?.workId)].toSorted()).toEqual([a, b].toSorted());
       const events = await world.db.sql`select kind from runner_events where runner_id = ${gone}`;
       expect(events.map((e) => e['kind'])).toEqual(['runner.revoked']);
     });

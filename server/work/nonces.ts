@@ -66,7 +66,7 @@ async function insertFresh(sql: SqlTag, waiters: readonly Waiter[]): Promise<Rea
 }
 
 export function createNonceStore(sql: SqlTag): NonceStore {
-  let waiting: Waiter[] = [];
+  const waiting: Waiter[] = [];
   let running = 0;
 
   const flush = async (): Promise<void> => {

@@ -22,7 +22,7 @@ export interface WorkSettings {
   readonly pollWaitMs: number;
   /** No call for longer: the runner counts as silent. */
   readonly silentMs: number;
-  /** A poll writes `last_seen_at` only when it is older: a thousand polls a second must not queue up on one row. */
+  /** A poll writes `last_seen_at` only when it is older: heartbeats do it anyway, and a thousand polls a second must not queue up on one row. */
   readonly seenEveryMs: number;
   /** Output of an ended run is accepted for this long. */
   readonly lateLogsMs: number;
@@ -55,7 +55,7 @@ export const defaultWorkSettings: WorkSettings = {
   heartbeatMs: 15_000,
   pollWaitMs: 30_000,
   silentMs: 60_000,
-  seenEveryMs: 5_000,
+  seenEveryMs: 20_000,
   lateLogsMs: 300_000,
   deadlineSlackMs: 30_000,
   strikesMax: 3,
