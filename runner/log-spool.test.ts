@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readFileSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { BATCH_BYTES_MAX, openSpool, spoolPath, type Spool, type SpoolChunk } from './log-spool.ts';
 import { tempDir } from './testing/temp-dir.ts';
 
@@ -83,11 +85,36 @@ describe('log spool', () => {
     expect(() => readFileSync(spoolPath(folder, ref))).toThrow(/ENOENT/);
   });
 
-  it('cuts off what is no frame at all', async () => {
+  it('cuts off what is no frame at all: garbage, and the zeros that a power loss may leave', async () => {
+    for (const byte of [0xff, 0]) {
+      const folder = tempDir();
+      appendFileSync(spoolPath(folder, ref), Buffer.alloc(100, byte));
+      const spool = await openSpool(folder, ref);
+      expect(spool.bytes).toBe(0);
+      await spool.append('stdout', Buffer.from('x'));
+      expect((await readAll(spool)).map((chunk) => chunk.data.toString())).toEqual(['x']);
+      await spool.close();
+    }
+  });
+
+  it('2.3 goes on with a full disk, and says how much is missing when there is room again', async ({ skip }) => {
     const folder = tempDir();
-    appendFileSync(spoolPath(folder, ref), Buffer.alloc(100, 0xff));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
+    } catch {
+      skip('a small disk needs the right to mount a tmpfs');
+    }
+    onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+    writeFileSync(join(folder, 'ballast'), Buffer.alloc(40_000));
     const spool = await openSpool(folder, ref);
-    expect(spool.bytes).toBe(0);
+    await spool.append('stdout', Buffer.from('before '));
+    await spool.append('stdout', Buffer.alloc(50_000, 'x'));
+    await spool.append('stderr', Buffer.alloc(50_000, 'y'));
+    expect(spool.bytes).toBe(7);
+    unlinkSync(join(folder, 'ballast'));
+    await spool.append('stdout', Buffer.from('after'));
+    const text = (await readAll(spool)).map((chunk) => `${chunk.stream}:${chunk.data.toString()}`).join('|');
+    expect(text).toBe("stdout:before |runner:\n[100000 bytes of output are missing here: the runner's disk was full]\n|stdout:after");
     await spool.close();
   });
 });

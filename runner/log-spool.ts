@@ -152,41 +152,47 @@ function createSpool(state: OpenFile): Spool {
   };
 }
 
-/** Writes frames and keeps the counts; what a full disk refuses is counted and named in the output later. */
+/** Writes each append as a whole or not at all; what a full disk refuses is counted, and named in front of the next append that fits. */
 function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array) => Promise<void> {
   const { file, hash } = state;
   let lostBytes = 0;
-
-  const writeFrame = async (stream: WireLogStream, data: Uint8Array): Promise<void> => {
-    const frame = Buffer.allocUnsafe(HEADER_BYTES + data.length);
-    frame.writeUInt8(STREAMS.indexOf(stream), 0);
-    frame.writeUInt32BE(data.length, 1);
-    frame.set(data, HEADER_BYTES);
-    try {
-      await file.appendFile(frame);
-    } catch (error) {
-      // Whatever part of the frame got in comes out again, or the frames behind it would be unreadable.
-      await file.truncate(state.fileBytes);
-      throw error;
-    }
-    state.fileBytes += frame.length;
-    state.bytes += data.length;
-    hash.update(data);
-  };
-
   return async (stream, data) => {
-    let at = 0;
+    const pieces = [...(lostBytes > 0 ? [missing(lostBytes)] : []), ...piecesOf(stream, data)];
+    const frames = Buffer.concat(pieces.map(frameOf));
     try {
-      if (lostBytes > 0) {
-        await writeFrame('runner', Buffer.from(`\n[${lostBytes} bytes of output are missing here: the runner's disk was full]\n`));
-        lostBytes = 0;
-      }
-      for (; at < data.length; at += FRAME_BYTES_MAX) await writeFrame(stream, data.subarray(at, at + FRAME_BYTES_MAX));
+      await file.appendFile(frames);
     } catch (error) {
+      // Whatever part of it got in comes out again, or the frames behind it would be unreadable.
+      await file.truncate(state.fileBytes);
       if (!isDiskFull(error)) throw error;
-      lostBytes += data.length - at;
+      lostBytes += data.length;
+      return;
+    }
+    lostBytes = 0;
+    state.fileBytes += frames.length;
+    for (const piece of pieces) {
+      state.bytes += piece.data.length;
+      hash.update(piece.data);
     }
   };
+}
+
+function missing(bytes: number): SpoolChunk {
+  return { stream: 'runner', data: Buffer.from(`\n[${bytes} bytes of output are missing here: the runner's disk was full]\n`) };
+}
+
+function piecesOf(stream: WireLogStream, data: Uint8Array): SpoolChunk[] {
+  const pieces: SpoolChunk[] = [];
+  for (let at = 0; at < data.length; at += FRAME_BYTES_MAX) pieces.push({ stream, data: Buffer.from(data.subarray(at, at + FRAME_BYTES_MAX)) });
+  return pieces;
+}
+
+function frameOf({ stream, data }: SpoolChunk): Buffer {
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + data.length);
+  frame.writeUInt8(STREAMS.indexOf(stream), 0);
+  frame.writeUInt32BE(data.length, 1);
+  frame.set(data, HEADER_BYTES);
+  return frame;
 }
 
 function isDiskFull(error: unknown): boolean {
@@ -218,7 +224,8 @@ function frameIn(buffer: Buffer): SpoolChunk | undefined {
   if (buffer.length < HEADER_BYTES) return undefined;
   const stream = STREAMS[buffer.readUInt8(0)];
   const length = buffer.readUInt32BE(1);
-  if (stream === undefined || length > FRAME_BYTES_MAX || buffer.length < HEADER_BYTES + length) return undefined;
+  // An empty frame is never written, but a crash of the machine can leave a tail of zeros, which would read as endless empty frames.
+  if (stream === undefined || length === 0 || length > FRAME_BYTES_MAX || buffer.length < HEADER_BYTES + length) return undefined;
   return { stream, data: buffer.subarray(HEADER_BYTES, HEADER_BYTES + length) };
 }
 

@@ -45,6 +45,14 @@ Makes an Ed25519 key in the data folder and registers its public half. Repeating
 ${flagsHelp(FLAGS)}
 `;
 
+/** What to do about a refusal. */
+const HINTS: Readonly<Record<string, string>> = {
+  token_invalid: 'a token works once, for 15 minutes; get a fresh one with: svc runners enroll --team <team>',
+  name_taken: 'choose another --name, or revoke the runner that has it',
+  key_in_use: 'this key was enrolled before; --replace makes a new one',
+  key_weak: '--replace makes a new key',
+};
+
 export async function enroll(io: CommandIo): Promise<number> {
   const flags = parseFlags(FLAGS, io.args, io.env);
   if (flags.on('help')) {
@@ -142,7 +150,10 @@ async function callUntilAnswered(request: EnrollRequest, baseUrl: string, http: 
     if (!('failure' in result)) return result;
     const { failure } = result;
     const delayMs = nextDelayMs(failures, failure.retryAfterMs);
-    if (failure.verdict !== 'retry') throw new CallError({ ...failure, message: `enrollment was refused: ${failure.message}` });
+    if (failure.verdict !== 'retry') {
+      const hint = HINTS[failure.code];
+      throw new CallError({ ...failure, message: `enrollment was refused: ${failure.message}${hint === undefined ? '' : `; ${hint}`}` });
+    }
     if (monotonicMs() + delayMs > deadline) {
       throw new CallError({ ...failure, message: `no answer from ${baseUrl} after ${failures} tries: ${failure.message}; the same command can be repeated` });
     }

@@ -10,8 +10,7 @@ import { createApi } from '../api.ts';
 import { createClockOffset, pause } from '../clock.ts';
 import { freeMb } from '../disk.ts';
 import { errorCode, errorText } from '../durable-file.ts';
-import { runCommand } from '../executor/command.ts';
-import { detectExecutor, ExecutorUnavailableError } from '../executor/executor.ts';
+import { surveyExecutors, type ExecutorSurvey } from '../executor/executor.ts';
 import { createHttpClient, TransportError, type HttpReply } from '../http-client.ts';
 import { looseModeOf, readConfig, readKey, type DataPaths, type RunnerConfig } from '../identity.ts';
 import { lockHolder } from '../lock.ts';
@@ -60,8 +59,7 @@ export async function runChecks(context: CheckContext, onResult: (result: CheckR
   await check('data folder', async () => await checkDataDir(context));
   await check('enrollment', () => checkEnrollment(context));
   await check('disk', async () => await checkDisk(context));
-  await check('namespaces', async () => await checkNamespaces());
-  await check('executor', async () => await checkExecutor(context));
+  await checkExecutors(context, check);
   await check('responsive', async () => await checkLag());
   await checkNetwork(context, check);
   await check('backlog', () => checkBacklog(context));
@@ -104,37 +102,29 @@ async function checkDisk({ paths, settings }: CheckContext): Promise<Finding> {
   return { status: 'fail', detail: `${free} MB free at ${folder}, ${settings.minFreeMb} MB needed`, advice: 'free some space; until then no work is taken' };
 }
 
-/** What the namespaces executor stands on; only a hint when an engine is there. */
-async function checkNamespaces(): Promise<Finding> {
-  const root = process.getuid?.() === 0;
-  const result = await runCommand(['unshare', ...(root ? [] : ['--user', '--map-root-user']), '--mount', '--pid', '--net', '--fork', 'true'], { timeoutMs: ATTEMPT_MS });
-  if (result.code === 0) return { status: 'ok', detail: `Linux namespaces can be made${root ? '' : ' without root'}` };
-  return {
-    status: 'warn',
-    detail: `Linux namespaces cannot be made: ${(result.failure ?? result.stderr).trim().slice(0, 200)}`,
-    advice: 'needed only without podman or docker: install util-linux, and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)',
-  };
-}
-
-/** Brings the very executor up that the daemon would use, with its probe sandbox. */
-async function checkExecutor({ paths, settings }: CheckContext): Promise<Finding> {
+/** Brings up every executor that there is, as the daemon would, with a probe task in each. */
+async function checkExecutors({ paths, settings }: CheckContext, check: Check): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), 'svc-runner-doctor-'));
+  let survey: ExecutorSurvey[] = [];
   try {
-    const executor = await detectExecutor({
-      ...(settings.executor === undefined ? {} : { wanted: settings.executor }),
+    survey = await surveyExecutors({
       ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
       dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch,
-      // Its own name: the labels of a running daemon's tasks are not the doctor's business.
+      // Its own name: the tasks of a running daemon are not the doctor's business.
       runnerId: `doctor-${process.pid}`,
       log: () => undefined,
     });
-    return { status: 'ok', detail: executor.describe() };
-  } catch (error) {
-    if (error instanceof ExecutorUnavailableError) return { status: 'fail', detail: error.attempts.join(' | '), advice: 'mend one of them: podman is the simplest to install' };
-    throw error;
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+  for (const { name, works, detail } of survey) await check(name, () => ({ status: works ? 'ok' : 'skip', detail }));
+  const { executor: wanted } = settings;
+  const chosen = survey.find(({ name, works }) => works && (wanted === undefined || wanted === name));
+  await check('executor', () =>
+    chosen === undefined
+      ? { status: 'fail', detail: wanted === undefined ? 'none works here' : `${wanted}, the only one allowed, does not work here`, advice: 'mend one of the above; podman is the simplest to install' }
+      : { status: 'ok', detail: `runs use ${chosen.name}${wanted === undefined ? ', the strongest that works here' : ', as configured'}` },
+  );
 }
 
 /** A machine so busy that this process hardly gets to run would lose leases. */

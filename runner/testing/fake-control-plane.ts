@@ -108,7 +108,7 @@ export async function startFakeControlPlane(options: FakeOptions = {}): Promise<
 
 class Plane implements FakeControlPlane {
   readonly url: string;
-  readonly runnerId = 'rnr_fake';
+  readonly runnerId = `rnr_fake${randomUUID().slice(0, 8)}`;
   readonly token = `enr_${randomUUID()}`;
   readonly calls: RecordedCall[] = [];
   readonly runs = new Map<string, FakeRun>();

@@ -1,0 +1,83 @@
+/** The released daemon with its real executors: what a task prints, how it is ended, and that nothing of it outlives its daemon's restart. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { has } from '../test/setup/needs.ts';
+import { makeHome, startProcess, untilReported, type DaemonProcess, type RunnerHome } from './testing/daemon-process.ts';
+import { socketsOf } from './testing/open-sockets.ts';
+import { controlPlane, useBundle } from './testing/stories.ts';
+import { waitFor } from './testing/wait-for.ts';
+
+const bundle = useBundle();
+const EXECUTORS = [
+  { name: 'namespaces', there: await has('namespaces') },
+  { name: 'podman', there: await has('podman') },
+];
+
+/** Processes of this machine whose command line holds the mark. */
+function processesWith(mark: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark);
+      } catch {
+        return false; // Ended between the listing and the look.
+      }
+    })
+    .map(Number);
+}
+
+function startDaemon(home: RunnerHome, executor: string, ...args: string[]): DaemonProcess {
+  return startProcess(bundle().main, ['run', '--data-dir', home.dataDir, '--executor', executor, ...args]);
+}
+
+for (const { name, there } of EXECUTORS) {
+  describe.runIf(there)(`daemon with ${name}`, () => {
+    it('runs a command, masks its secrets, and reports exit code and time', async () => {
+      const cp = await controlPlane();
+      const home = makeHome(cp);
+      startDaemon(home, name);
+      const run = cp.submit({ command: ['sh', '-c', 'echo "key $API_KEY"; echo "oops" >&2; exit 7'], env: { API_KEY: 'sk-very-secret' } });
+      await untilReported(cp, run.id, 25_000);
+      expect(run.report).toMatchObject({ reason: 'exit', exitCode: 7 });
+      expect(run.report?.durationMs).toBeGreaterThan(0);
+      expect(run.chunks.filter((chunk) => chunk.stream === 'stdout').map((chunk) => chunk.text).join('')).toBe('key ***\n');
+      expect(run.chunks.filter((chunk) => chunk.stream === 'stderr').map((chunk) => chunk.text).join('')).toBe('oops\n');
+    });
+
+    it('listens on nothing while a task runs, and 2.18 kills it when it is cancelled or over time', async () => {
+      const cp = await controlPlane();
+      const home = makeHome(cp);
+      const daemon = startDaemon(home, name, '--slots', '2');
+      const cancelled = cp.submit({ command: ['sh', '-c', 'echo begun; sleep 300'] });
+      const late = cp.submit({ command: ['sh', '-c', 'sleep 300'], limits: { timeoutSeconds: 2 } });
+      await waitFor('the output', () => cancelled.output.length > 0, 25_000);
+      expect(socketsOf(daemon.pid).listening).toEqual([]);
+      cp.cancel(cancelled.id);
+      await untilReported(cp, cancelled.id, 25_000);
+      await untilReported(cp, late.id, 25_000);
+      expect(cancelled.report).toMatchObject({ reason: 'cancelled' });
+      expect(late.report).toMatchObject({ reason: 'timeout' });
+    });
+
+    it('2.9 kills what a killed daemon left behind before it takes work again', async () => {
+      const cp = await controlPlane();
+      cp.intervals.leaseMs = 2_000;
+      const home = makeHome(cp);
+      const first = startDaemon(home, name);
+      const mark = `31${Date.now() % 1_000_000}`;
+      const run = cp.submit({ command: ['sh', '-c', `echo begun; if [ -z "$AGAIN" ]; then sleep ${mark}; fi`] });
+      await waitFor('the output', () => run.output.length > 0, 25_000);
+      const isSleep = () => processesWith(`sleep\0${mark}\0`).length;
+      await waitFor('the task', () => isSleep() === 1);
+      first.kill('SIGKILL');
+      await first.exited;
+      run.spec.env = { AGAIN: 'yes' };
+      startDaemon(home, name);
+      await untilReported(cp, run.id, 25_000);
+      expect(isSleep()).toBe(0);
+      expect(run.epoch).toBe(2);
+      expect(run.reports).toHaveLength(1);
+    });
+  });
+}
