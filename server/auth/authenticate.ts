@@ -1,6 +1,6 @@
 /**
  * Who calls. Two kinds of credential, told apart by their form: API keys and session tokens. A credential that was proven in the
- * last two seconds is answered from memory, else one indexed read finds the row together with the memberships. All refusals are
+ * last second is answered from memory, else one indexed read finds the row together with the memberships. All refusals are
  * the same `credentials_invalid`: whether a key is unknown, revoked, expired or has a wrong secret is nobody's business.
  */
 import type { CallContext } from '@svc/proto/http/call.ts';

@@ -1,5 +1,5 @@
 /**
- * Callers that were proven a moment ago, so that a call costs no look at its credential. Held for 2 s at most, dropped at once
+ * Callers that were proven a moment ago, so that a call costs no look at its credential. Held for 1 s at most, dropped at once
  * when something about the credential changes (platform/credential-changes.ts). The key is the SHA-256 of the credential, so
  * that memory holds no secrets. `generation` closes the gap between reading a row and remembering it: what was read before a
  * change is not stored after it.
@@ -17,7 +17,7 @@ export interface Proven {
   readonly storedUseAt: Date | undefined;
 }
 
-const LIVE_MS = 2_000;
+const LIVE_MS = 1_000;
 const ENTRIES_MAX = 20_000;
 
 export interface CredentialCache {

@@ -8,6 +8,8 @@ import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { guardTransaction } from './guard.ts';
 import type { Guard } from './guard.ts';
+import { startListener } from './listener.ts';
+import type { Listener } from './listener.ts';
 import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
@@ -16,10 +18,6 @@ export type SqlTag = postgres.ISql;
 export type Row = postgres.Row;
 /** Transactions are begun by `transact` alone, so that none escapes the guard. */
 export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
-
-export interface Listener {
-  stop(): Promise<void>;
-}
 
 export interface Database {
   readonly sql: SqlTag;
@@ -31,8 +29,8 @@ export interface Database {
   /** Runs after the commit of the outermost transaction, not at all after a rollback; outside of one, at once. Must not throw. */
   afterCommit(action: () => void): void;
   /**
-   * NOTIFY is a hint: what is sent while the connection is down is lost. `onReady` runs after each (re)connect, to read the
-   * state again.
+   * On a connection of its own, which comes back by itself. NOTIFY is a hint: what is sent while it is down is lost. `onReady` runs
+   * after each (re)connect, to read the state again. The channel is a plain name.
    */
   listen(channel: string, onPayload: (payload: string) => void, onReady: () => void): Promise<Listener>;
   /** Waits `graceMs` for what runs, then cuts. */
@@ -117,10 +115,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     inTransaction: false,
     transact: async (work) => await runTransaction(root, slots, work, onError),
     afterCommit: (action) => action(),
-    listen: async (channel, onPayload, onReady) => {
-      const request = await root.listen(channel, onPayload, onReady);
-      return { stop: async () => await request.unlisten() };
-    },
+    listen: async (channel, onPayload, onReady) => await startListener({ url: options.url, channel, onPayload, onReady }),
     close: async (graceMs = 5_000) => await root.end({ timeout: graceMs / 1_000 }),
   };
 }

@@ -1,4 +1,5 @@
 export { openDatabase } from './database.ts';
-export type { Database, DatabaseOptions, Listener, Orm, Row, SqlTag } from './database.ts';
+export type { Database, DatabaseOptions, Orm, Row, SqlTag } from './database.ts';
+export type { Listener } from './listener.ts';
 export { isConnectionError, isForeignKeyViolation, isUniqueViolation, mapDatabaseError } from './errors.ts';
 export { migrate } from './migrate.ts';

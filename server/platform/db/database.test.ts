@@ -1,0 +1,166 @@
+/** The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that goes away. */
+import { sql as fragment } from 'drizzle-orm';
+import { jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiError } from '@svc/proto/http/errors.ts';
+import { createTestDatabase } from '../../../test/setup/database.ts';
+import type { TestDatabase } from '../../../test/setup/database.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
+import { bytes, instant } from './columns.ts';
+import { isUniqueViolation, mapDatabaseError, migrate, openDatabase } from './index.ts';
+
+const postgresHere = await has('postgres');
+
+const things = pgTable('things', {
+  id: text('id').primaryKey(),
+  at: instant('at').notNull(),
+  data: bytes('data').notNull(),
+  spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
+});
+
+const at = new Date('2026-05-01T10:20:30.456Z');
+const thing = (id: string) => ({ id, at, data: Buffer.from([0, 255, 10]), spec: { a: [1, 'x', null], 'quo"te': true } });
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (const endMs = performance.now() + 10_000; !holds(); ) {
+    if (performance.now() > endMs) throw new Error(`${what} did not come true within 10 s`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe.skipIf(!postgresHere)('openDatabase()', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase({ max: 3, poolWaitMs: 300 });
+    await test.db.sql`create table things (id text primary key, at timestamptz not null, data bytea not null, spec jsonb not null)`;
+  });
+  afterAll(async () => await test.drop());
+
+  it('gives back what it took, over both ways in and both ways out', async () => {
+    const { sql, orm } = test.db;
+    await orm.insert(things).values(thing('orm'));
+    const { id, data, spec } = thing('sql');
+    await sql`insert into things values (${id}, ${at}, ${data}, ${sql.json(spec as never)})`;
+    const viaOrm = await orm.select().from(things).orderBy(things.id);
+    expect(viaOrm).toEqual([thing('orm'), thing('sql')]);
+    const viaSql = await sql`select * from things order by id`;
+    expect([...viaSql]).toEqual([thing('orm'), thing('sql')]);
+    expect(await orm.execute(fragment`select count(*)::int as n from things where spec->>'quo"te' = 'true'`)).toMatchObject([{ n: 2 }]);
+  });
+
+  it('reads bigint as number while that is exact', async () => {
+    const [row] = await test.db.sql`select 9007199254740991::bigint as safe, 9007199254740993::bigint as beyond`;
+    expect(row).toEqual({ safe: 9007199254740991, beyond: 9007199254740993n });
+  });
+
+  it('commits all or nothing, with nested transactions in one', async () => {
+    const { db } = test;
+    await expect(
+      db.transact(async (outer) => {
+        await outer.orm.insert(things).values(thing('outer'));
+        await outer.transact(async (inner) => {
+          expect(inner).toBe(outer);
+          await inner.sql`insert into things select 'inner', at, data, spec from things where id = 'outer'`;
+        });
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    expect(await db.sql`select 1 from things where id in ('outer', 'inner')`).toHaveLength(0);
+  });
+
+  it('runs what waits for the commit after it, and drops it on a rollback', async () => {
+    const seen: string[] = [];
+    await test.db.transact(async (db) => {
+      db.afterCommit(() => seen.push('after'));
+      await db.sql`select 1`;
+      seen.push('in');
+    });
+    await test.db.transact(async (db) => {
+      db.afterCommit(() => seen.push('never'));
+      await db.sql`select 1`;
+      throw new Error('no');
+    }).catch(() => seen.push('rolled back'));
+    test.db.afterCommit(() => seen.push('at once'));
+    expect(seen).toEqual(['in', 'after', 'rolled back', 'at once']);
+  });
+
+  it('refuses a transaction that finds no connection in time, while plain statements go on', async () => {
+    const { db } = test;
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const holders = [1, 2].map(async () => await db.transact(async () => await released));
+    const waiting = await db.transact(async () => 'in').catch((error: unknown) => error);
+    expect(waiting).toBeInstanceOf(ApiError);
+    expect((waiting as ApiError).code).toBe('unavailable');
+    expect(await db.sql`select 1 as one`).toMatchObject([{ one: 1 }]);
+    release();
+    await Promise.all(holders);
+    expect(await db.transact(async () => 'in')).toBe('in');
+  });
+
+  it('tells a unique violation by its constraint, through the mapper too', async () => {
+    await test.db.orm.insert(things).values(thing('twice'));
+    const error = await test.db.orm.insert(things).values(thing('twice')).then(() => undefined, (caught: unknown) => caught);
+    expect(isUniqueViolation(error)).toBe(true);
+    expect(isUniqueViolation(error, 'things_pkey')).toBe(true);
+    expect(isUniqueViolation(error, 'other')).toBe(false);
+    const nul = await test.db.sql`select ${'a\u0000b'}::text`.then(() => undefined, (caught: unknown) => caught);
+    expect(mapDatabaseError(nul)).toMatchObject({ code: 'validation_failed', status: 400 });
+    const slow = await test.db.transact(async ({ sql }) => {
+      await sql`set local statement_timeout = 20`;
+      await sql`select pg_sleep(1)`;
+    }).catch((caught: unknown) => caught);
+    expect(mapDatabaseError(slow)).toMatchObject({ code: 'unavailable', status: 503 });
+  });
+
+  it('applies migrations once, whoever starts first', async () => {
+    const copies = [1, 2, 3].map(() => openDatabase({ url: test.url, max: 2 }));
+    expect(await Promise.all(copies.map(async (db) => await migrate(db)))).toEqual([0, 0, 0]);
+    await Promise.all(copies.map(async (db) => await db.close(500)));
+  });
+
+  describe('when the database goes away', () => {
+    it('refuses at once, and works again when it is back', async () => {
+      const proxy = await startTcpProxy(test.url);
+      const db = openDatabase({ url: proxy.urlOf(test.url), max: 3 });
+      expect(await db.sql`select 1 as one`).toMatchObject([{ one: 1 }]);
+      proxy.cut();
+      const began = performance.now();
+      const error = await db.sql`select 1`.then(() => undefined, (caught: unknown) => caught);
+      const transaction = await db.transact(async ({ sql }) => await sql`select 1`).catch((caught: unknown) => caught);
+      expect(performance.now() - began).toBeLessThan(3_000);
+      expect(mapDatabaseError(error)).toMatchObject({ code: 'unavailable' });
+      expect(mapDatabaseError(transaction)).toMatchObject({ code: 'unavailable' });
+      proxy.restore();
+      const back = performance.now();
+      expect(await db.sql`select 1 as one`.catch(async () => await db.sql`select 1 as one`)).toMatchObject([{ one: 1 }]);
+      expect(await db.transact(async ({ sql }) => await sql`select 2 as two`)).toMatchObject([{ two: 2 }]);
+      expect(performance.now() - back).toBeLessThan(3_000);
+      await db.close(500);
+      await proxy.close();
+    });
+
+    it('listens again when it is back, and says that it missed something', async () => {
+      const proxy = await startTcpProxy(test.url);
+      const db = openDatabase({ url: proxy.urlOf(test.url), max: 2 });
+      const heard: string[] = [];
+      let ready = 0;
+      const listener = await db.listen('news', (payload) => heard.push(payload), () => (ready += 1));
+      await test.db.sql`select pg_notify('news', 'one')`;
+      await until('the first notice', () => heard.length === 1);
+      proxy.cut();
+      await until('two tries in vain', () => proxy.refused() >= 2);
+      await test.db.sql`select pg_notify('news', 'lost')`;
+      proxy.restore();
+      await until('a new connection', () => ready === 2);
+      await test.db.sql`select pg_notify('news', 'two')`;
+      await until('the next notice', () => heard.length === 2);
+      expect(heard).toEqual(['one', 'two']);
+      await listener.stop();
+      await db.close(500);
+      await proxy.close();
+    });
+  });
+});
