@@ -6,7 +6,7 @@ import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
-import { cancel, stateWord } from '../work/index.ts';
+import { cancel, createQueueRoom, stateWord } from '../work/index.ts';
 import type { Wake } from '../work/index.ts';
 import { createRun } from './create.ts';
 import type { CreateDeps } from './create.ts';
@@ -14,7 +14,7 @@ import { followLogs } from './logs.ts';
 import { findRun, listRuns, toMessage } from './row.ts';
 import type { RunRow } from './row.ts';
 
-export interface SandboxRunsDeps extends CreateDeps {
+export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
   readonly cursors: Cursors;
   readonly wake: Wake;
 }
@@ -28,8 +28,9 @@ async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
 
 export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
   const { queue, cursors, wake, onError } = deps;
+  const room = createQueueRoom(() => performance.now());
   return implement(SandboxRunsService, {
-    create: async (request, ctx) => await createRun(deps, request, ctx),
+    create: async (request, ctx) => await createRun({ ...deps, room }, request, ctx),
 
     list: async (request, { call, db }) => {
       const states = request.state.map(stateWord).toSorted();

@@ -15,6 +15,7 @@ import { newId } from '../platform/ids.ts';
 import { createDispatch } from './dispatch.ts';
 import { inProcessDispatch } from './in-process.ts';
 import { createNonceStore } from './nonces.ts';
+import { createQueueRoom } from './queue-room.ts';
 import { submit } from './submit.ts';
 import { randomKey, createWorld } from './testing/world.ts';
 import type { World } from './testing/world.ts';
@@ -63,7 +64,7 @@ describe.skipIf(!there)('dispatch', () => {
   const submitted = async (): Promise<string> => {
     const id = newId('run');
     const limits = { timeoutSeconds: 60, memoryMb: 64, cpus: 0.5, pids: 16, outputBytes: 4_096 };
-    await submit(world.db.sql, world.settings, {
+    await submit(world.db.sql, { settings: world.settings, room: createQueueRoom(() => performance.now()) }, {
       id,
       kind: 'run',
       teamId: team,

@@ -8,6 +8,7 @@ import type { IdempotencyClaim } from '../platform/context.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { KEY_LIFE_MS } from '../platform/idempotency.ts';
 import { poolColumn } from './pool.ts';
+import type { QueueRoom } from './queue-room.ts';
 import type { WorkSettings } from './settings.ts';
 import { ms } from './sql.ts';
 import type { Fragment } from './sql.ts';
@@ -44,20 +45,28 @@ export type Submitted = { readonly poolId: string } | { readonly earlier: Stored
 
 interface Row {
   readonly pool: string | null;
-  readonly free: boolean;
+  /** Items that wait already, at most the limit; 0 when this submit does not count. */
+  readonly queued: number;
   readonly created: boolean;
 }
 
-export async function submit(sql: SqlTag, settings: WorkSettings, work: NewWork, keyed?: KeyedAnswer): Promise<Submitted> {
+export interface SubmitDeps {
+  readonly settings: WorkSettings;
+  readonly room: QueueRoom;
+}
+
+export async function submit(sql: SqlTag, { settings, room }: SubmitDeps, work: NewWork, keyed?: KeyedAnswer): Promise<Submitted> {
+  const queue = `${work.kind} ${work.teamId}`;
+  const counts = room.mustCount(queue, settings.queuedMax);
   const [row] = await sql<Row[]>`
     with team as materialized (
       select t.id, ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = ${work.teamId}
     ),
     room as materialized (
-      select count(*) < ${settings.queuedMax}::int as free
+      select count(*)::int as queued, count(*) < ${settings.queuedMax}::int as free
       from (
         select from work_items w
-        where w.team_id = ${work.teamId} and w.pool_id = (select pool from team) and w.kind = ${work.kind} and w.state = 'queued'
+        where ${counts}::boolean and w.team_id = ${work.teamId} and w.pool_id = (select pool from team) and w.kind = ${work.kind} and w.state = 'queued'
         limit ${settings.queuedMax}::int
       ) q
     ),
@@ -71,11 +80,15 @@ export async function submit(sql: SqlTag, settings: WorkSettings, work: NewWork,
       from team t, room where room.free and t.pool is not null ${keyed === undefined ? sql`` : sql`and exists (select from taken)`}
       returning id
     )
-    select t.pool, room.free, exists (select from item) as created from room left join team t on true`;
-  if (row?.created === true && row.pool !== null) return { poolId: row.pool };
+    select t.pool, room.queued, exists (select from item) as created from room left join team t on true`;
+  if (counts && row !== undefined) room.counted(queue, row.queued);
+  if (row?.created === true && row.pool !== null) {
+    room.added(queue);
+    return { poolId: row.pool };
+  }
   const earlier = keyed === undefined ? undefined : await storedAnswer(sql, keyed);
   if (earlier !== undefined) return { earlier };
-  if (row?.free === false) {
+  if (row !== undefined && row.queued >= settings.queuedMax) {
     throw apiError('limit_reached', `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`, {
       details: { limit: settings.queuedMax },
       retryable: true,

@@ -11,6 +11,7 @@ import { report } from '../report.ts';
 import type { ReportInput } from '../report.ts';
 import { defaultWorkSettings } from '../settings.ts';
 import type { WorkSettings } from '../settings.ts';
+import { createQueueRoom } from '../queue-room.ts';
 import { submit } from '../submit.ts';
 
 export interface World {
@@ -36,6 +37,7 @@ export const randomKey = (prefix: string): string => `${prefix}-${randomBytes(8)
 export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 10): Promise<World> {
   const { db, url, drop } = await createTestDatabase({ max });
   const settings = { ...defaultWorkSettings, feedServicePool: true, ...overrides };
+  const room = createQueueRoom(() => performance.now());
   const { sql } = db;
   const userId = newId('user');
   await sql`insert into regions (id, name, operator) values ('reg_service', 'service', 'service'), ('reg_customer', 'customer', 'customer')`;
@@ -62,7 +64,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
     },
     submit: async (teamId, { needsContainer = false, timeoutMs = 600_000, logLimit = 1_000_000 } = {}) => {
       const id = newId('run');
-      await submit(sql, settings, {
+      await submit(sql, { settings, room }, {
         id,
         kind: 'run',
         teamId,

@@ -1,0 +1,37 @@
+/**
+ * When a submit has to count the team's waiting items. Counting costs as much as the queue is long, so one submit a second and team does it, and the
+ * others go by its count and what was added here since; near the limit every submit counts. The limit protects the database, it is no promise:
+ * several servers together may pass it by what they take in within that second.
+ */
+export interface QueueRoom {
+  /** True: this submit counts. */
+  mustCount(queue: string, limit: number): boolean;
+  /** What a submit counted, before it added its own item. */
+  counted(queue: string, count: number): void;
+  /** An item was added. */
+  added(queue: string): void;
+}
+
+const COUNT_EVERY_MS = 1_000;
+/** Queues remembered; the oldest count goes first. */
+const QUEUES_MAX = 10_000;
+
+export function createQueueRoom(nowMs: () => number): QueueRoom {
+  const known = new Map<string, { count: number; readonly atMs: number }>();
+  return {
+    mustCount: (queue, limit) => {
+      const seen = known.get(queue);
+      return seen === undefined || seen.count >= limit || nowMs() - seen.atMs >= COUNT_EVERY_MS;
+    },
+    counted: (queue, count) => {
+      known.delete(queue);
+      known.set(queue, { count, atMs: nowMs() });
+      const oldest = known.size > QUEUES_MAX ? known.keys().next().value : undefined;
+      if (oldest !== undefined) known.delete(oldest);
+    },
+    added: (queue) => {
+      const seen = known.get(queue);
+      if (seen !== undefined) seen.count += 1;
+    },
+  };
+}
