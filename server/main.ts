@@ -1,5 +1,5 @@
 /** `npm start`: the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
-import { startGateway } from '../gateway/index.ts';
+import { startGateway } from '@svc/gateway/index.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';

@@ -6,15 +6,11 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway } from '../gateway/index.ts';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { has } from '../test/setup/needs.ts';
-import { request, startTestServer, TEST_PASSWORD_COST } from '../test/setup/server.ts';
+import { request, startAllInOne, startTestServer } from '../test/setup/server.ts';
 import type { TestServer } from '../test/setup/server.ts';
 import type { Bootstrap } from './bootstrap.ts';
-import { readConfig } from './config.ts';
-import { silentLog } from './platform/log.ts';
-import { startSystem } from './system.ts';
 
 const postgresHere = await has('postgres');
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
@@ -74,8 +70,7 @@ describe.skipIf(!postgresHere)('the server', () => {
   it('is set up once when three start on an empty database at the same time', async () => {
     const database = await createEmptyDatabase();
     const dataDir = mkdtempSync(joinPath(tmpdir(), 'svc-race-'));
-    const config = readConfig({ PORT: '0', HOST: '127.0.0.1', DATA_DIR: dataDir, DATABASE_URL: database.url, STOP_GRACE_MS: '1000' });
-    const start = async () => await startSystem(config, { log: silentLog, startGateway, passwordCost: TEST_PASSWORD_COST });
+    const start = async () => await startAllInOne({ DATA_DIR: dataDir, DATABASE_URL: database.url });
     const servers = await Promise.all([start(), start(), start()]);
     try {
       expect(servers.filter((each) => each.firstStart !== undefined)).toHaveLength(1);
@@ -95,8 +90,7 @@ describe.skipIf(!postgresHere)('the server', () => {
 
   it('refuses a database that was set up with another key', async () => {
     const dataDir = mkdtempSync(joinPath(tmpdir(), 'svc-other-'));
-    const config = readConfig({ PORT: '0', HOST: '127.0.0.1', DATA_DIR: dataDir, DATABASE_URL: server.databaseUrl });
-    await expect(startSystem(config, { log: silentLog, startGateway })).rejects.toThrow('set SECRETS_KEY to the key of the installation');
+    await expect(startAllInOne({ DATA_DIR: dataDir, DATABASE_URL: server.databaseUrl })).rejects.toThrow('set SECRETS_KEY to the key of the installation');
     rmSync(dataDir, { recursive: true, force: true });
   });
 

@@ -136,7 +136,7 @@ describe.skipIf(!postgresHere)('accounts', () => {
       next();
       const code = totpCode(secret, stepAt(clock.now()));
       const both = await Promise.all([login({ totpCode: code }), login({ totpCode: code })]);
-      expect(both.map((answer) => answer.status).sort()).toEqual([200, 401]);
+      expect(both.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 401]);
       expect((await login({ totpCode: code })).code).toBe('totp_invalid');
     });
 

@@ -69,7 +69,6 @@ describe.skipIf(!postgresHere)('teams', () => {
       const { body } = await invite(teamId, 'new@example.com');
       const request = { token: body['token'], username: 'new-one', password: PASSWORD };
       const both = await Promise.all([accept(request), accept(request)]);
-      expect(both.map((answer) => answer.status).sort()).not.toEqual([200, 200]);
       expect(both.filter((answer) => answer.status === 200)).toHaveLength(1);
       expect((await accept(request)).code).toBe('invite_invalid');
       const { userId } = await signIn(server, 'new@example.com');

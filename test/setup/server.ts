@@ -52,20 +52,20 @@ export interface TestServerOptions {
 /** Cheap on purpose: the real cost has its own test. */
 export const TEST_PASSWORD_COST = { ln: 10, r: 8, p: 1 };
 
+/** All in one process, as `npm start` does it, from settings as in the environment. Port 0 on loopback unless they say otherwise. */
+export async function startAllInOne(
+  env: Readonly<Record<string, string | undefined>>,
+  { log = silentLog, clock }: { readonly log?: Logger; readonly clock?: Clock } = {},
+): Promise<RunningServer> {
+  const config = readConfig({ PORT: '0', HOST: '127.0.0.1', STOP_GRACE_MS: '2000', ...env });
+  return await startSystem(config, { log, startGateway, passwordCost: TEST_PASSWORD_COST, ...(clock && { clock }) });
+}
+
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const own = options.databaseUrl === undefined ? await createEmptyDatabase() : undefined;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'svc-test-'));
-  const config = readConfig({
-    PORT: '0',
-    HOST: '127.0.0.1',
-    DATA_DIR: dataDir,
-    DATABASE_URL: options.databaseUrl ?? own?.url,
-    STOP_GRACE_MS: '2000',
-    LIMIT_LOGINS_PER_MINUTE: '1000000',
-    ...options.env,
-  });
-  const { log = silentLog, clock } = options;
-  const server = await startSystem(config, { log, startGateway, passwordCost: TEST_PASSWORD_COST, ...(clock && { clock }) });
+  const env = { DATA_DIR: dataDir, DATABASE_URL: options.databaseUrl ?? own?.url, LIMIT_LOGINS_PER_MINUTE: '1000000', ...options.env };
+  const server = await startAllInOne(env, options);
   const first = server.firstStart ?? readFirst(options.databaseUrl);
   return {
     ...server,

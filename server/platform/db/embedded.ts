@@ -111,7 +111,7 @@ function spawnAs(cluster: Cluster, program: string, args: readonly string[], out
     cwd: join(cluster.data, '..'),
     detached: true,
     stdio: ['ignore', output, output],
-    env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib') },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib') },
     ...(uid !== undefined && gid !== undefined && { uid, gid }),
   });
 }

@@ -142,7 +142,7 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
       for (let warm = 0; warm < 5; warm += 1) await Promise.all(Array.from({ length: 200 }, (_, n) => plain(n)));
       const first = Array.from({ length: 990 + round }, (_, n) => plain(n));
       const transactions = Array.from({ length: 10 }, async () => await db.transact(async ({ sql }) => await sql`select 1`));
-      for (let turn = 0; turn < 30; turn += 1) await null; // BEGIN is on its way before what follows, and nothing has answered yet
+      for (let turn = 0; turn < 30; turn += 1) await Promise.resolve(); // BEGIN is on its way before what follows, and nothing has answered yet
       const second = Array.from({ length: 200 }, (_, n) => plain(n));
       await Promise.all([...first, ...transactions, ...second]);
       await db.close(1_000);
