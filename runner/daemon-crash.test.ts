@@ -115,7 +115,7 @@ describe('daemon killed with SIGKILL', () => {
     const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the run', () => run.state === 'running');
+    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
     // As a copy of the data folder on another machine would.
     cp.script('heartbeat', { status: 409, body: { error: { code: 'boot_superseded', message: 'a newer process took over' } } });
     expect(await daemon.exited).toBe(6);

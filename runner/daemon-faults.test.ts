@@ -200,7 +200,7 @@ describe('daemon and its standing', () => {
     const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the run', () => run.state === 'running');
+    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     cp.revoked = true;
     expect(await daemon.exited).toBe(5);
     expect(home.events().at(-1)).toMatchObject({ event: 'end', reason: 'lease_lost' });

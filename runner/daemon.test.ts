@@ -22,8 +22,7 @@ describe('daemon', () => {
     expect(run.complete).toBe(true);
     await waitFor('the journal', () => journalEvents(home, run.id).at(-1) === 'reported');
     expect(journalEvents(home, run.id)).toEqual(['offered', 'accepted', 'started', 'ended', 'reported']);
-    expect(readdirSync(join(home.dataDir, 'spool'))).toEqual([]);
-    expect(readdirSync(join(home.dataDir, 'outbox'))).toEqual([]);
+    for (const folder of ['spool', 'outbox']) await waitFor(`the empty ${folder}`, () => readdirSync(join(home.dataDir, folder)).length === 0);
     daemon.kill('SIGTERM');
     expect(await daemon.exited).toBe(0);
     const beats = cp.of<HeartbeatRequest>('heartbeat').map((call) => call.body);
@@ -117,7 +116,7 @@ describe('daemon', () => {
     const home = makeHome(cp);
     startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ out: 'begun' }, { hang: true }) });
-    await waitFor('the run', () => run.state === 'running');
+    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     cp.cancel(run.id);
     await untilReported(cp, run.id);
     expect(run.report).toMatchObject({ reason: 'cancelled' });
@@ -162,7 +161,7 @@ describe('daemon, 2.6 SIGTERM', () => {
     const daemon = startFakeDaemon(bundle(), home, ['--slots', '2']);
     const gate = home.file('gate');
     const run = cp.submit({ command: script({ await: gate }, { exit: 0 }) });
-    await waitFor('the run', () => run.state === 'running');
+    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     daemon.kill('SIGTERM');
     await waitFor('the draining heartbeat', () => cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.draining === true));
     const second = cp.submit();
@@ -179,7 +178,7 @@ describe('daemon, 2.6 SIGTERM', () => {
     const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the run', () => run.state === 'running');
+    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     daemon.kill('SIGTERM');
     await waitFor('the drain', () => daemon.output().includes('draining: 1 runs'));
     daemon.kill('SIGTERM');
@@ -194,10 +193,21 @@ describe('daemon, 2.6 SIGTERM', () => {
     const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home, ['--drain-timeout', '300ms']);
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the run', () => run.state === 'running');
+    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     daemon.kill('SIGTERM');
     expect(await daemon.exited).toBe(0);
     expect(run.reports).toEqual([]);
+  });
+
+  it('ends as asked when the signal comes while it starts', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    const daemon = startFakeDaemon(bundle(), home, [], { SLOW_START: home.file('gate') });
+    await waitFor('the start', () => daemon.output().includes('starting slowly'));
+    daemon.kill('SIGTERM');
+    writeFileSync(home.file('gate'), '');
+    expect(await daemon.exited).toBe(0);
+    expect(existsSync(join(home.dataDir, 'lock'))).toBe(false);
   });
 
   it('ends quickly while a poll is held and nothing runs', async () => {

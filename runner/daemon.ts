@@ -7,32 +7,28 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { createApi, type Api } from './api.ts';
-import { createClockOffset, monotonicMs, pause, wallMs } from './clock.ts';
-import { createDeliveries, type Deliveries } from './delivery.ts';
-import { collectDiagnostics } from './diagnostics.ts';
+import { createApi } from './api.ts';
+import { createClockOffset, monotonicMs, pause } from './clock.ts';
+import { hear, inContact, noteNotReady, noteState, phaseNoter, snapshot, stopForGood, type DaemonOptions, type Parts } from './daemon-state.ts';
+import { createDeliveries } from './delivery.ts';
 import { errorText } from './durable-file.ts';
-import type { Executor } from './executor/executor.ts';
-import { startHeartbeat, type Heartbeat } from './heartbeat.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { createHttpClient } from './http-client.ts';
-import { dataPaths, ensureDataDir, readKey, type DataPaths, type RunnerConfig } from './identity.ts';
+import { dataPaths, ensureDataDir, readKey, type DataPaths } from './identity.ts';
 import { DEFAULT_INTERVALS, steer } from './intervals.ts';
-import { openJournal, type Journal } from './journal.ts';
+import { openJournal } from './journal.ts';
 import { acquireLock } from './lock.ts';
-import type { Log } from './log.ts';
-import { listSpools } from './log-spool.ts';
-import { openOutbox, readMachineBoot, type Outbox } from './outbox.ts';
+import { openOutbox, readMachineBoot } from './outbox.ts';
 import { runPollLoop } from './poll-loop.ts';
-import { createReadiness, type Readiness } from './readiness.ts';
+import { createReadiness } from './readiness.ts';
 import { closeLeftovers, redeliver } from './recover.ts';
-import { runWork, type WorkPhase } from './run-work.ts';
-import type { RunSettings } from './settings.ts';
+import { runWork } from './run-work.ts';
 import { createShutdown, EXIT, type ExitCode, type Shutdown } from './shutdown.ts';
-import { createSlots, type Slots } from './slots.ts';
-import { createStateWriter, type DaemonState } from './state-file.ts';
+import { createSlots } from './slots.ts';
+import { createStateWriter } from './state-file.ts';
 import { VERSION } from './version.ts';
 import type { RunOffer } from './wire.ts';
-import { refKey, type WorkRef } from './work-ref.ts';
+import { refKey } from './work-ref.ts';
 
 const STATE_MS = 5_000;
 const ENGINE_CHECK_MS = 60_000;
@@ -40,63 +36,12 @@ const ENGINE_CHECK_MS = 60_000;
 const FLUSH_MS = 10_000;
 /** Killed tasks are gone by then; the executor has its own, shorter, limits. */
 const KILL_MS = 20_000;
-/** A heartbeat within this time: the control plane is there. */
-const CONTACT_MS = 60_000;
-
-export interface DaemonOptions {
-  dataDir: string;
-  config: RunnerConfig;
-  settings: RunSettings;
-  openExecutor: () => Promise<Executor>;
-  /** Struck out of all output: proxy passwords and the like. */
-  secrets: readonly string[];
-  log: Log;
-  env: NodeJS.ProcessEnv;
-}
 
 export interface Daemon {
   /** Resolves when everything is closed. Never rejects. */
   readonly done: Promise<ExitCode>;
   /** SIGTERM or SIGINT came. */
   onSignal(): void;
-}
-
-interface RunRow {
-  ref: WorkRef;
-  phase: WorkPhase;
-  since: string;
-}
-
-/** The parts that the life cycle below works on. */
-interface Parts {
-  options: DaemonOptions;
-  paths: DataPaths;
-  bootId: string;
-  startedAt: string;
-  shutdown: Shutdown;
-  slots: Slots;
-  runs: Map<string, RunRow>;
-  works: Set<Promise<void>>;
-  api: Api;
-  executor: Executor;
-  journal: Journal;
-  outbox: Outbox;
-  deliveries: Deliveries;
-  heartbeat: Heartbeat;
-  readiness: Readiness;
-  machineBoot: string;
-  server: ServerWord;
-  offsetMs: () => number;
-  writeState: () => Promise<void>;
-}
-
-/** What the control plane said last. */
-interface ServerWord {
-  intervals: ReturnType<typeof steer>;
-  lastContactAtMs: number | undefined;
-  paused: boolean;
-  flagged: boolean;
-  notReady: string[];
 }
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -126,25 +71,38 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-async function openParts(options: DaemonOptions, paths: DataPaths, bootId: string, shutdown: Shutdown): Promise<Parts> {
-  const { config, settings, log } = options;
-  const key = readKey(paths.key);
+/** What lies on the disk, and the executor, with everything that an earlier process left put in order. */
+async function openDisk(options: DaemonOptions, paths: DataPaths): Promise<Pick<Parts, 'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot'>> {
+  const { settings, log } = options;
   await mkdir(paths.spool, { recursive: true, mode: 0o700 });
   const machineBoot = readMachineBoot();
   const journal = await openJournal({ path: paths.journal });
   const outbox = await openOutbox({ folder: paths.outbox, machineBoot, log });
   const executor = await options.openExecutor();
-  const runs = new Map<string, RunRow>();
-  const isLive = (ref: WorkRef) => runs.has(refKey(ref));
-  const readiness = createReadiness({ dataDir: paths.dataDir, spoolFolder: paths.spool, minFreeMb: settings.minFreeMb, executor, isLive, log });
+  const runs: Parts['runs'] = new Map();
+  const readiness = createReadiness({
+    dataDir: paths.dataDir,
+    spoolFolder: paths.spool,
+    minFreeMb: settings.minFreeMb,
+    executor,
+    isLive: (ref) => runs.has(refKey(ref)),
+    outboxDepth: () => outbox.depth,
+    log,
+  });
   // Nothing is live yet: whatever carries our label is from a process that is gone.
   await readiness.checkEngine();
   await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
+  return { journal, outbox, executor, readiness, runs, machineBoot };
+}
 
+async function openParts(options: DaemonOptions, paths: DataPaths, bootId: string, shutdown: Shutdown): Promise<Parts> {
+  const { config, settings, log } = options;
+  const key = readKey(paths.key);
+  const disk = await openDisk(options, paths);
   const offset = createClockOffset();
   const http = createHttpClient({ env: options.env, ...(settings.ca === undefined ? {} : { ca: settings.ca }) });
   const api = createApi({ baseUrl: config.baseUrl, runnerId: config.runnerId, key, http, offset, log });
-  const server: ServerWord = {
+  const server: Parts['server'] = {
     intervals: steer(DEFAULT_INTERVALS, config.intervals),
     lastContactAtMs: undefined,
     paused: false,
@@ -152,6 +110,8 @@ async function openParts(options: DaemonOptions, paths: DataPaths, bootId: strin
     notReady: [],
   };
   const onFatal = (verdict: 'revoked' | 'boot_superseded', message: string) => stopForGood(options, shutdown, verdict, message);
+  const { executor, journal, outbox, machineBoot } = disk;
+  const facts = { version: VERSION, os: process.platform, arch: process.arch, isolation: executor.isolation, executor: executor.name };
   const heartbeat = startHeartbeat(
     {
       baseUrl: config.baseUrl,
@@ -159,7 +119,7 @@ async function openParts(options: DaemonOptions, paths: DataPaths, bootId: strin
       keyPath: paths.key,
       ...(settings.caFile === undefined ? {} : { caFile: settings.caFile }),
       bootId,
-      facts: { version: VERSION, os: process.platform, arch: process.arch, isolation: executor.isolation, executor: executor.name },
+      facts,
       labels: config.labels,
       intervals: server.intervals,
       offset: offset.shared,
@@ -174,24 +134,18 @@ async function openParts(options: DaemonOptions, paths: DataPaths, bootId: strin
       },
     },
   );
-  const deliveries = createDeliveries({ api, outbox, journal, machineBoot, signal: shutdown.abandon, onFatal, log });
   const parts: Parts = {
+    ...disk,
     options,
     paths,
     bootId,
     startedAt: new Date().toISOString(),
     shutdown,
     slots: createSlots(settings.slots),
-    runs,
     works: new Set(),
     api,
-    executor,
-    journal,
-    outbox,
-    deliveries,
+    deliveries: createDeliveries({ api, outbox, journal, machineBoot, signal: shutdown.abandon, onFatal, log }),
     heartbeat,
-    readiness,
-    machineBoot,
     server,
     offsetMs: () => offset.get(),
     writeState: createStateWriter(paths.state, async () => await snapshot(parts)),
@@ -281,98 +235,7 @@ async function work(parts: Parts, offer: RunOffer): Promise<void> {
   parts.works.delete(done);
 }
 
-function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | undefined) => void {
-  return (ref, phase) => {
-    if (phase === undefined) parts.runs.delete(refKey(ref));
-    else parts.runs.set(refKey(ref), { ref, phase, since: new Date().toISOString() });
-    void noteState(parts);
-  };
-}
-
-function hear(parts: Parts, contact: { atMs: number; directives: { sendDiagnostics?: boolean; paused?: boolean; flagged?: boolean }; intervals: ServerWord['intervals'] }): void {
-  const { server, options } = parts;
-  const { paused = false, flagged = false } = contact.directives;
-  const first = server.lastContactAtMs === undefined;
-  server.lastContactAtMs = contact.atMs;
-  server.intervals = contact.intervals;
-  if (paused !== server.paused) options.log.info({ paused }, paused ? 'paused by the team: running work goes on, no new work comes' : 'no longer paused');
-  if (flagged && !server.flagged) options.log.warn({}, 'refused new work after divergence strikes; a team owner can clear the flag');
-  server.paused = paused;
-  server.flagged = flagged;
-  if (first) {
-    options.log.info({ url: options.config.baseUrl }, 'in contact with the control plane');
-    void noteState(parts);
-  }
-  if (contact.directives.sendDiagnostics === true) void sendDiagnostics(parts);
-}
-
-async function sendDiagnostics(parts: Parts): Promise<void> {
-  try {
-    parts.heartbeat.sendDiagnostics(await collectDiagnostics(parts.executor, parts.paths.dataDir));
-  } catch (error) {
-    parts.options.log.warn({ problem: errorText(error) }, 'self-diagnostics failed');
-  }
-}
-
-function noteNotReady(parts: Parts, reasons: string[]): void {
-  const changed = reasons.join('\n') !== parts.server.notReady.join('\n');
-  parts.server.notReady = reasons;
-  if (!changed) return;
-  if (reasons.length > 0) parts.options.log.warn({ reasons }, 'taking no work for now');
-  else parts.options.log.info({}, 'ready for work');
-}
-
-function stopForGood(options: DaemonOptions, shutdown: Shutdown, verdict: 'revoked' | 'boot_superseded', message: string): void {
-  if (shutdown.exitCode !== EXIT.ok) return;
-  if (verdict === 'revoked') {
-    options.log.error({ problem: message }, 'this runner was revoked: killing its tasks and stopping; enroll it anew with a fresh token to use it again');
-    shutdown.fail(EXIT.revoked);
-  } else {
-    options.log.error({ problem: message }, 'another process took this runner over: killing its tasks and stopping; is a copy of its data folder in use');
-    shutdown.fail(EXIT.superseded);
-  }
-}
-
-function inContact(parts: Parts): boolean {
-  const { lastContactAtMs } = parts.server;
-  return lastContactAtMs !== undefined && wallMs() - lastContactAtMs < CONTACT_MS;
-}
-
 function onSignal(parts: Parts): void {
   const step = parts.shutdown.request();
   parts.options.log.info({ step }, step === 'drain' ? 'asked to stop: taking no new work' : 'asked again: cancelling what runs');
-}
-
-/** A failure is not worth more than a line. */
-async function noteState(parts: Parts): Promise<void> {
-  try {
-    await parts.writeState();
-  } catch (error) {
-    parts.options.log.debug({ problem: errorText(error) }, 'the state file cannot be written');
-  }
-}
-
-async function snapshot(parts: Parts): Promise<DaemonState> {
-  const { server, runs, slots } = parts;
-  return {
-    version: VERSION,
-    pid: process.pid,
-    bootId: parts.bootId,
-    runnerId: parts.options.config.runnerId,
-    baseUrl: parts.options.config.baseUrl,
-    executor: parts.executor.name,
-    startedAt: parts.startedAt,
-    writtenAt: new Date().toISOString(),
-    ...(server.lastContactAtMs === undefined ? {} : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
-    clockOffsetMs: parts.offsetMs(),
-    // Not the free ones of `slots`: the poller holds one while it asks.
-    slots: { total: slots.total, free: slots.total - parts.works.size },
-    draining: parts.shutdown.stopTaking.aborted,
-    paused: server.paused,
-    flagged: server.flagged,
-    notReady: server.notReady,
-    runs: [...runs.values()].map(({ ref, phase, since }) => ({ id: ref.id, epoch: ref.epoch, phase, since })),
-    outbox: parts.outbox.depth,
-    spoolBytes: (await listSpools(parts.paths.spool)).bytes,
-  };
 }

@@ -52,6 +52,14 @@ describe('lease book', () => {
     expect(book.holds(ref)).toBe(false);
   });
 
+  it('names at most 256, running tasks before results that wait', () => {
+    const book = createLeaseBook();
+    for (let at = 0; at < 300; at += 1) book.hold({ id: `run_old${at}`, epoch: 1 }, undefined, 0);
+    book.hold(ref, 15_000, 0);
+    expect(book.refs()).toHaveLength(256);
+    expect(book.refs()[0]).toEqual(ref);
+  });
+
   it('does not revive what was let go', () => {
     const book = createLeaseBook();
     book.hold(ref, 1_000, 0);

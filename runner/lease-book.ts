@@ -9,6 +9,9 @@ import { refKey, type WorkRef } from './work-ref.ts';
 
 export const LEASE_MARGIN_MS = 5_000;
 
+/** In one call, by contract. Results that wait after a long outage may be more. */
+export const LEASES_MAX = 256;
+
 export function leaseMarginMs(leaseMs: number): number {
   return Math.min(LEASE_MARGIN_MS, leaseMs / 6);
 }
@@ -29,6 +32,7 @@ export interface LeaseBook {
   finish(ref: WorkRef): void;
   release(ref: WorkRef): void;
   holds(ref: WorkRef): boolean;
+  /** At most as many as one call may name: those with a task to lose first. */
   refs(): WorkRef[];
   /** Removes and returns what must be let go now. */
   takeLost(nowMs: number): WorkRef[];
@@ -58,7 +62,11 @@ export function createLeaseBook(): LeaseBook {
     },
     release: (ref) => void leases.delete(refKey(ref)),
     holds: (ref) => leases.has(refKey(ref)),
-    refs: () => [...leases.values()].map(({ id, epoch }) => ({ id, epoch })),
+    refs: () =>
+      [...leases.values()]
+        .sort((a, b) => Number(a.giveUpAtMs === Number.POSITIVE_INFINITY) - Number(b.giveUpAtMs === Number.POSITIVE_INFINITY))
+        .slice(0, LEASES_MAX)
+        .map(({ id, epoch }) => ({ id, epoch })),
     takeLost(nowMs) {
       const lost = [...leases.values()].filter((lease) => lease.giveUpAtMs <= nowMs);
       for (const lease of lost) leases.delete(refKey(lease));

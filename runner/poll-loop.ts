@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto';
 import type { Api } from './api.ts';
 import { nextDelayMs } from './backoff.ts';
 import { monotonicMs, pause } from './clock.ts';
+import { LEASES_MAX } from './lease-book.ts';
 import type { Log } from './log.ts';
 import { CallError, type Failure } from './retryable.ts';
 import type { Slots } from './slots.ts';
@@ -85,7 +86,7 @@ async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal):
           pollId,
           waitMs,
           slots: options.slots.free + 1,
-          leases: options.held().map(({ id, epoch }) => ({ id, epoch })),
+          leases: options.held().slice(0, LEASES_MAX).map(({ id, epoch }) => ({ id, epoch })),
           ...(notReady.length > 0 ? { notReady } : {}),
           bootId: options.bootId,
         },

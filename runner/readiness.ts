@@ -8,6 +8,8 @@ import type { WorkRef } from './work-ref.ts';
 
 /** Output that waits for a control plane that does not take it. */
 const SPOOL_MB_MAX = 4_096;
+/** Results that no definite answer has been given to: more work would only add to them. */
+const OUTBOX_MAX = 200;
 /** By contract. */
 const REASON_LENGTH_MAX = 200;
 
@@ -24,6 +26,7 @@ export interface ReadinessOptions {
   minFreeMb: number;
   executor: Pick<Executor, 'reap' | 'name'>;
   isLive: (ref: WorkRef) => boolean;
+  outboxDepth: () => number;
   log: Log;
 }
 
@@ -50,6 +53,8 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       if (free < options.minFreeMb) reasons.push(`disk: ${free} MB free, ${options.minFreeMb} MB needed`);
       const spooledMb = Math.floor((await listSpools(options.spoolFolder)).bytes / MEBIBYTE);
       if (spooledMb > SPOOL_MB_MAX) reasons.push(`spool: ${spooledMb} MB of undelivered output, limit ${SPOOL_MB_MAX} MB`);
+      const waiting = options.outboxDepth();
+      if (waiting > OUTBOX_MAX) reasons.push(`outbox: ${waiting} undelivered results, limit ${OUTBOX_MAX}`);
       if (engineProblem !== undefined) reasons.push(engineProblem);
       return reasons;
     },

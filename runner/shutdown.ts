@@ -7,6 +7,7 @@
  *
  * The exit code is set once: by the first reason to end.
  */
+import { setMaxListeners } from 'node:events';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, revoked: 5, superseded: 6 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -28,6 +29,8 @@ export interface Shutdown {
 
 export function createShutdown(): Shutdown {
   const [stopTaking, cancelWork, abandon] = [new AbortController(), new AbortController(), new AbortController()];
+  // Every run and every call under way listens; that is no leak.
+  setMaxListeners(0, stopTaking.signal, cancelWork.signal, abandon.signal);
   let exitCode: ExitCode = EXIT.ok;
   const begun = new Promise<void>((resolve) => stopTaking.signal.addEventListener('abort', () => resolve(), { once: true }));
   const cancel = () => {

@@ -19,8 +19,12 @@ export function createSlots(total: number): Slots {
     async take(signal) {
       while (free === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
-          waiting.push(resolve);
-          signal.addEventListener('abort', () => resolve(), { once: true });
+          const done = () => {
+            signal.removeEventListener('abort', done);
+            resolve();
+          };
+          waiting.push(done);
+          signal.addEventListener('abort', done);
         });
       }
       if (signal.aborted) return false;

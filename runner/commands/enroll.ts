@@ -60,6 +60,7 @@ export async function enroll(io: CommandIo): Promise<number> {
     return 0;
   }
   const baseUrl = readBaseUrl(flags.text('url'));
+  if (isPlainRemote(baseUrl)) io.note('svc-runner: --url is plain http to another machine: task environments will cross the network unencrypted\n');
   const name = readName(flags.text('name'));
   const labels = readLabels(flags.list('label'));
   const token = readToken(flags);
@@ -103,6 +104,11 @@ function readBaseUrl(text: string | undefined): string {
     throw new UsageError(`--url is ${JSON.stringify(text)}, expected an http or https URL without credentials, query or fragment`);
   }
   return url.href.replace(/\/+$/, '');
+}
+
+function isPlainRemote(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }
 
 function readName(text: string | undefined): string {

@@ -39,6 +39,12 @@ export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promis
   const config = requireConfig(dataPaths(dataDir));
   const settings = runSettings(flags, config);
   const log = createLog({ level: settings.logLevel, human: process.stderr.isTTY, write: io.note });
+  // Starting takes a second or two; a signal in between must neither be lost nor leave a half-started daemon.
+  let early = 0;
+  let onSignal = (): void => {
+    early += 1;
+  };
+  io.onStopSignal(() => onSignal());
   const daemon = await startDaemon({
     dataDir,
     config,
@@ -48,7 +54,8 @@ export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promis
     log,
     env: io.env,
   });
-  io.onStopSignal(() => daemon.onSignal());
+  onSignal = () => daemon.onSignal();
+  for (; early > 0; early -= 1) onSignal();
   return await daemon.done;
 }
 

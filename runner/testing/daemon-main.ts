@@ -1,8 +1,11 @@
 /**
  * The real daemon with the fake executor, as a process of its own. FAKE_EXECUTOR_DIR is the fake's folder. CRASH_AFTER names a journal event: the
- * process kills itself with SIGKILL in the very moment when that line is on the disk and before anybody is told.
+ * process kills itself with SIGKILL in the very moment when that line is on the disk and before anybody is told. SLOW_START names a file that the
+ * executor waits for.
  */
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { pause } from '../clock.ts';
 import { runWith } from '../commands/run.ts';
 import { createFakeExecutor } from './fake-executor.ts';
 
@@ -20,7 +23,12 @@ process.exitCode = await runWith(
       process.on('SIGINT', listener);
     },
   },
-  async () => createFakeExecutor(process.env['FAKE_EXECUTOR_DIR'] ?? ''),
+  async () => {
+    const gate = process.env['SLOW_START'];
+    if (gate !== undefined) process.stderr.write('starting slowly\n');
+    while (gate !== undefined && !existsSync(gate)) await pause(10);
+    return createFakeExecutor(process.env['FAKE_EXECUTOR_DIR'] ?? '');
+  },
 );
 process.exit();
 

@@ -1,0 +1,169 @@
+/**
+ * The daemon's table of runs, what the control plane said last, and how both are told: to the log and to the state file. Owned by daemon.ts;
+ * everything here works on its `Parts`.
+ */
+import type { Api } from './api.ts';
+import { wallMs } from './clock.ts';
+import type { Deliveries } from './delivery.ts';
+import { collectDiagnostics } from './diagnostics.ts';
+import { errorText } from './durable-file.ts';
+import type { Executor } from './executor/executor.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import type { DataPaths, RunnerConfig } from './identity.ts';
+import type { Intervals } from './intervals.ts';
+import type { Journal } from './journal.ts';
+import type { Log } from './log.ts';
+import { listSpools } from './log-spool.ts';
+import type { Outbox } from './outbox.ts';
+import type { Readiness } from './readiness.ts';
+import type { WorkPhase } from './run-work.ts';
+import type { RunSettings } from './settings.ts';
+import { EXIT, type Shutdown } from './shutdown.ts';
+import type { Slots } from './slots.ts';
+import type { DaemonState } from './state-file.ts';
+import { VERSION } from './version.ts';
+import type { WireDirectives } from './wire.ts';
+import { refKey, type WorkRef } from './work-ref.ts';
+
+/** A heartbeat within this time: the control plane is there. */
+const CONTACT_MS = 60_000;
+
+export interface DaemonOptions {
+  dataDir: string;
+  config: RunnerConfig;
+  settings: RunSettings;
+  openExecutor: () => Promise<Executor>;
+  /** Struck out of all output: proxy passwords and the like. */
+  secrets: readonly string[];
+  log: Log;
+  env: NodeJS.ProcessEnv;
+}
+
+export interface RunRow {
+  ref: WorkRef;
+  phase: WorkPhase;
+  since: string;
+}
+
+/** The parts that the life cycle below works on. */
+export interface Parts {
+  options: DaemonOptions;
+  paths: DataPaths;
+  bootId: string;
+  startedAt: string;
+  shutdown: Shutdown;
+  slots: Slots;
+  runs: Map<string, RunRow>;
+  works: Set<Promise<void>>;
+  api: Api;
+  executor: Executor;
+  journal: Journal;
+  outbox: Outbox;
+  deliveries: Deliveries;
+  heartbeat: Heartbeat;
+  readiness: Readiness;
+  machineBoot: string;
+  server: ServerWord;
+  offsetMs: () => number;
+  writeState: () => Promise<void>;
+}
+
+/** What the control plane said last. */
+export interface ServerWord {
+  intervals: Intervals;
+  lastContactAtMs: number | undefined;
+  paused: boolean;
+  flagged: boolean;
+  notReady: string[];
+}
+
+export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | undefined) => void {
+  return (ref, phase) => {
+    if (phase === undefined) parts.runs.delete(refKey(ref));
+    else parts.runs.set(refKey(ref), { ref, phase, since: new Date().toISOString() });
+    void noteState(parts);
+  };
+}
+
+export function hear(parts: Parts, contact: { atMs: number; directives: WireDirectives; intervals: Intervals }): void {
+  const { server, options } = parts;
+  const { paused = false, flagged = false } = contact.directives;
+  const first = server.lastContactAtMs === undefined;
+  server.lastContactAtMs = contact.atMs;
+  server.intervals = contact.intervals;
+  if (paused !== server.paused) options.log.info({ paused }, paused ? 'paused by the team: running work goes on, no new work comes' : 'no longer paused');
+  if (flagged && !server.flagged) options.log.warn({}, 'refused new work after divergence strikes; a team owner can clear the flag');
+  server.paused = paused;
+  server.flagged = flagged;
+  if (first) {
+    options.log.info({ url: options.config.baseUrl }, 'in contact with the control plane');
+    void noteState(parts);
+  }
+  if (contact.directives.sendDiagnostics === true) void sendDiagnostics(parts);
+}
+
+async function sendDiagnostics(parts: Parts): Promise<void> {
+  try {
+    parts.heartbeat.sendDiagnostics(await collectDiagnostics(parts.executor, parts.paths.dataDir));
+  } catch (error) {
+    parts.options.log.warn({ problem: errorText(error) }, 'self-diagnostics failed');
+  }
+}
+
+export function noteNotReady(parts: Parts, reasons: string[]): void {
+  const changed = reasons.join('\n') !== parts.server.notReady.join('\n');
+  parts.server.notReady = reasons;
+  if (!changed) return;
+  if (reasons.length > 0) parts.options.log.warn({ reasons }, 'taking no work for now');
+  else parts.options.log.info({}, 'ready for work');
+}
+
+export function stopForGood(options: DaemonOptions, shutdown: Shutdown, verdict: 'revoked' | 'boot_superseded', message: string): void {
+  if (shutdown.exitCode !== EXIT.ok) return;
+  if (verdict === 'revoked') {
+    options.log.error({ problem: message }, 'this runner was revoked: killing its tasks and stopping; enroll it anew with a fresh token to use it again');
+    shutdown.fail(EXIT.revoked);
+  } else {
+    options.log.error({ problem: message }, 'another process took this runner over: killing its tasks and stopping; is a copy of its data folder in use');
+    shutdown.fail(EXIT.superseded);
+  }
+}
+
+export function inContact(parts: Parts): boolean {
+  const { lastContactAtMs } = parts.server;
+  return lastContactAtMs !== undefined && wallMs() - lastContactAtMs < CONTACT_MS;
+}
+
+/** A failure is not worth more than a line. */
+export async function noteState(parts: Parts): Promise<void> {
+  try {
+    await parts.writeState();
+  } catch (error) {
+    parts.options.log.debug({ problem: errorText(error) }, 'the state file cannot be written');
+  }
+}
+
+export async function snapshot(parts: Parts): Promise<DaemonState> {
+  const { server, runs, slots } = parts;
+  return {
+    version: VERSION,
+    pid: process.pid,
+    bootId: parts.bootId,
+    runnerId: parts.options.config.runnerId,
+    baseUrl: parts.options.config.baseUrl,
+    executor: parts.executor.name,
+    startedAt: parts.startedAt,
+    writtenAt: new Date().toISOString(),
+    ...(server.lastContactAtMs === undefined ? {} : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
+    clockOffsetMs: parts.offsetMs(),
+    // Not the free ones of `slots`: the poller holds one while it asks.
+    slots: { total: slots.total, free: slots.total - parts.works.size },
+    draining: parts.shutdown.stopTaking.aborted,
+    paused: server.paused,
+    flagged: server.flagged,
+    notReady: server.notReady,
+    runs: [...runs.values()].map(({ ref, phase, since }) => ({ id: ref.id, epoch: ref.epoch, phase, since })),
+    outbox: parts.outbox.depth,
+    spoolBytes: (await listSpools(parts.paths.spool)).bytes,
+  };
+}
