@@ -91,6 +91,10 @@ function connect(options: DatabaseOptions): postgres.Sql {
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       lock_timeout: LOCK_TIMEOUT_MS,
+      // Every statement here has one good plan, by index. Left to itself PostgreSQL plans the dispatch statements anew at each call, because it
+      // deems their generic plan dearer, and spends more on planning than on running them (measured: 3.9 against 2.3 ms of its CPU an item).
+      plan_cache_mode: 'force_generic_plan',
+      jit: false,
     },
     onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on
     types: TYPES,
