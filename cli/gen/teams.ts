@@ -143,7 +143,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
-    destructive: false,
+    destructive: true,
     stream: false,
     empty: true,
     columns: [],

@@ -12,6 +12,7 @@ import type { OperationOption } from './options.ts';
 
 /** Flags of the shell itself; no field may take their names. */
 export const GLOBAL_FLAGS: readonly string[] = [
+  'api-key',
   'base-url',
   'color',
   'data',
@@ -23,7 +24,9 @@ export const GLOBAL_FLAGS: readonly string[] = [
   'no-input',
   'output',
   'profile',
+  'timeout',
   'version',
+  'wait',
   'yes',
 ];
 

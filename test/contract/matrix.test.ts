@@ -26,7 +26,7 @@ interface Reply {
   readonly text: string;
 }
 
-/** Path, query and body of the primary route, as any client would make them from the contract. */
+/** Path, query and body of the primary route, as every client makes them from the contract. */
 function httpRequest(rpc: RpcInfo, fields: Record<string, unknown>): { url: string; method: string; body: string | undefined } {
   const route: RestRoute | undefined = rpc.routes[0];
   if (route === undefined) throw new Error(`${rpc.id} has no route`);
