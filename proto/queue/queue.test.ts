@@ -286,6 +286,23 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     await queue.hint(hintOf(pool, 6));
   });
 
+  it('that blocks publishers counts as down until it lets them go on, and hints end within five seconds', async () => {
+    // connection.blocked("low on memory") and connection.unblocked, as the broker frames them on channel 0.
+    const method = (id: number, body: Uint8Array): Buffer => {
+      const payload = Buffer.concat([Buffer.from([0, 10, 0, id]), body]);
+      return Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, payload.length]), payload, Buffer.from([0xce])]);
+    };
+    const reason = Buffer.from('low on memory');
+    await queue.hint(hintOf(pool, 1));
+    proxy.inject(method(60, Buffer.concat([Buffer.from([reason.length]), reason])));
+    await until('down', () => queue.up, (up) => !up, 2_000);
+    await expect(queue.hint(hintOf(pool, 2))).rejects.toMatchObject({ name: 'QueueTimeout' });
+    expect(queue.up).toBe(false);
+    proxy.inject(method(61, Buffer.alloc(0)));
+    await until('up again', () => queue.up, (up) => up);
+    await queue.hint(hintOf(pool, 3));
+  });
+
   it('brings messages that are no hints nowhere', async () => {
     await straight.hint(hintOf(pool, 1));
     for (const body of ['not json', '{}', '[]', 'null', '{"workId":5}', '{"workId":"run_1\\nx"}', '{"workId":"' + 'x'.repeat(1_000) + '"}']) {

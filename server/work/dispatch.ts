@@ -21,6 +21,7 @@ import { beginPoll, claim } from './claim.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
 import type { NonceStore } from './nonces.ts';
+import { prepared } from './prepared.ts';
 import { declineHint, returnHint } from './relay.ts';
 import { report } from './report.ts';
 import { toOffer } from './run-spec.ts';
@@ -100,7 +101,8 @@ export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
   return implement(DispatchService, { ...keyCalls(deps), ...pollCalls(deps), ...leaseCalls(deps) });
 }
 
-function keyCalls({ db: { sql }, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveKey' | 'useNonce' | 'enroll'> {
+function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveKey' | 'useNonce' | 'enroll'> {
+  const sql = prepared(db.sql);
   return {
     resolveKey: async ({ keyId }) => {
       const [row] = await sql<Array<{ id: string; team_id: string; public_key: Uint8Array; revoked: boolean }>>`
@@ -117,7 +119,7 @@ function keyCalls({ db: { sql }, nonces, enroll }: DispatchDeps): Pick<Service, 
 
 function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'returnHint'> {
   const { db, settings } = deps;
-  const { sql } = db;
+  const sql = prepared(db.sql);
   return {
     beginPoll: async (request) => {
       const runner = runnerOf(request.caller);
@@ -150,7 +152,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
 
 function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs' | 'report'> {
   const { db, settings, queue, clock, wake, onError } = deps;
-  const { sql } = db;
+  const sql = prepared(db.sql);
   const tell = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
   return {
     heartbeat: async ({ caller, heartbeat: said }) => {

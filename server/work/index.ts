@@ -11,6 +11,7 @@ export type { NonceStore } from './nonces.ts';
 export { poolOf, rerouteStrays, rerouteTeam } from './pool.ts';
 export { createQueueRoom } from './queue-room.ts';
 export type { QueueRoom } from './queue-room.ts';
+export { prepared } from './prepared.ts';
 export { startRelay } from './relay.ts';
 export type { RelayDeps } from './relay.ts';
 export { revokeRunner } from './revoke.ts';

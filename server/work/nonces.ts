@@ -8,6 +8,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
+import { prepared } from './prepared.ts';
 
 export interface Nonce {
   readonly keyId: string;
@@ -65,7 +66,8 @@ async function insertFresh(sql: SqlTag, waiters: readonly Waiter[]): Promise<Rea
   return new Set(row.fresh);
 }
 
-export function createNonceStore(sql: SqlTag): NonceStore {
+export function createNonceStore(root: SqlTag): NonceStore {
+  const sql = prepared(root);
   const waiting: Waiter[] = [];
   let running = 0;
 

@@ -9,6 +9,8 @@ export interface TcpProxy {
   /** Connections stay open and carry nothing, until `thaw`. */
   freeze(): void;
   thaw(): void;
+  /** Sends bytes to every client as if they came from the target; only between two of its own messages does that make sense. */
+  inject(bytes: Uint8Array): void;
   close(): Promise<void>;
 }
 
@@ -21,7 +23,10 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     socket.on('close', () => sockets.delete(socket));
     if (frozen) socket.pause();
   };
+  const clients = new Set<Socket>();
   const server = createServer((near) => {
+    clients.add(near);
+    near.on('close', () => clients.delete(near));
     const far = connect(target);
     track(near);
     track(far);
@@ -54,6 +59,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       frozen = false;
       // What was frozen has missed bytes' turn to be piped; a peer that comes back after this long is reconnected to anyway.
       cut();
+    },
+    inject: (bytes) => {
+      for (const client of clients) client.write(bytes);
     },
     close: async () => {
       cut();

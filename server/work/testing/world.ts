@@ -11,6 +11,7 @@ import { report } from '../report.ts';
 import type { ReportInput } from '../report.ts';
 import { defaultWorkSettings } from '../settings.ts';
 import type { WorkSettings } from '../settings.ts';
+import { prepared } from '../prepared.ts';
 import { createQueueRoom } from '../queue-room.ts';
 import { submit } from '../submit.ts';
 
@@ -38,7 +39,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
   const { db, url, drop } = await createTestDatabase({ max });
   const settings = { ...defaultWorkSettings, feedServicePool: true, ...overrides };
   const room = createQueueRoom(() => performance.now());
-  const { sql } = db;
+  const sql = prepared(db.sql);
   const userId = newId('user');
   await sql`insert into regions (id, name, operator) values ('reg_service', 'service', 'service'), ('reg_customer', 'customer', 'customer')`;
   const poolTeamId = newId('team');
