@@ -13,7 +13,6 @@ import type { DataPaths, RunnerConfig } from './identity.ts';
 import type { Intervals } from './intervals.ts';
 import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
-import { listSpools } from './log-spool.ts';
 import type { Outbox } from './outbox.ts';
 import type { Readiness } from './readiness.ts';
 import type { WorkPhase } from './run-work.ts';
@@ -164,6 +163,6 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     notReady: server.notReady,
     runs: [...runs.values()].map(({ ref, phase, since }) => ({ id: ref.id, epoch: ref.epoch, phase, since })),
     outbox: parts.outbox.depth,
-    spoolBytes: (await listSpools(parts.paths.spool)).bytes,
+    spoolBytes: await parts.readiness.spoolBytes(),
   };
 }

@@ -1,6 +1,7 @@
 /** What the daemon tells about itself on this machine: a file, because it listens nowhere. Replaced as a whole, a few times a minute. */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
+import { pause } from './clock.ts';
 import { isMissing } from './durable-file.ts';
 import type { WorkPhase } from './run-work.ts';
 
@@ -29,23 +30,20 @@ export interface DaemonState {
   spoolBytes: number;
 }
 
-/** Writes one state at a time; what changes during a write is in the next one. Resolves when a state not older than the call is written. */
+/** Changes come in bursts when many short runs are done; nobody reads the file faster. */
+const WRITE_PAUSE_MS = 200;
+
+/** Writes one state at a time, a few times a second at most. Resolves when a state not older than the call is written. */
 export function createStateWriter(path: string, snapshot: () => Promise<DaemonState>): () => Promise<void> {
-  let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  const write = async () => await writeState(path, await snapshot());
+  let last: Promise<void> = Promise.resolve();
   return async () => {
-    if (running === undefined) {
-      running = write().finally(() => (running = undefined));
-      return await running;
-    }
-    next ??= running
-      .catch(() => undefined)
-      .then(async () => {
-        next = undefined;
-        running = write().finally(() => (running = undefined));
-        await running;
-      });
+    next ??= last.then(async () => {
+      next = undefined;
+      const written = writeState(path, await snapshot());
+      last = written.catch(() => undefined).then(async () => await pause(WRITE_PAUSE_MS));
+      await written;
+    });
     await next;
   };
 }

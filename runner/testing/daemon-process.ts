@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
 import type { FakeControlPlane } from './fake-control-plane.ts';
 import { fakeEvents, type FakeEvent } from './fake-executor.ts';
@@ -18,14 +18,14 @@ export interface Bundle {
   main: string;
   /** The daemon with the fake executor. */
   fake: string;
+  remove(): void;
 }
 
-/** Beside node_modules, because packages stay outside of the bundle. Deleted after the test file. */
+/** Beside node_modules, because packages stay outside of the bundle. */
 export async function buildBundle(): Promise<Bundle> {
   const cache = join(RUNNER, '..', 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
   const outdir = mkdtempSync(join(cache, 'svc-runner-'));
-  afterAll(() => rmSync(outdir, { recursive: true, force: true }));
   await build({
     entryPoints: { main: join(RUNNER, 'main.ts'), 'heartbeat.worker': join(RUNNER, 'heartbeat.worker.ts'), fake: join(RUNNER, 'testing', 'daemon-main.ts') },
     outdir,
@@ -38,7 +38,7 @@ export async function buildBundle(): Promise<Bundle> {
     conditions: ['source'],
     logLevel: 'error',
   });
-  return { main: join(outdir, 'main.js'), fake: join(outdir, 'fake.js') };
+  return { main: join(outdir, 'main.js'), fake: join(outdir, 'fake.js'), remove: () => rmSync(outdir, { recursive: true, force: true }) };
 }
 
 export interface RunnerHome {

@@ -8,6 +8,7 @@ export function useBundle(): () => Bundle {
   let bundle: Bundle | undefined;
   beforeAll(async () => {
     bundle = await buildBundle();
+    return bundle.remove;
   });
   return () => {
     if (bundle === undefined) throw new Error('the bundle is not built yet');
