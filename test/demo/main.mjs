@@ -6,11 +6,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
+import { chooseDatabase } from './database.mjs';
 import { startProgram } from './program.mjs';
 import { createTranscript } from './transcript.mjs';
 
 const say = createTranscript();
 const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
+const database = await chooseDatabase(process.env.DATABASE_URL, join(folder, 'platform'));
 const programs = [];
 
 function start(name, script, args, env) {
@@ -34,27 +36,28 @@ async function startPlatform() {
   say.step('Start the platform');
   const server = start('platform', 'server/dist/main.js', [], {
     PORT: process.env.PORT ?? '0',
-    DATA_DIR: join(folder, 'platform'),
-    BOOTSTRAP: 'always',
+    HOST: '127.0.0.1',
+    DATA_DIR: database.dataDir,
     LOG_LEVEL: 'warn',
-    // A second SDK call should not wait for the first one's minute.
-    ...(process.env.DATABASE_URL ? { DATABASE_URL: process.env.DATABASE_URL } : {}),
+    ...(database.url ? { DATABASE_URL: database.url } : {}),
     ...(process.env.AMQP_URL ? { AMQP_URL: process.env.AMQP_URL } : {}),
   });
   const [, url] = await server.says(/listening on (http:\/\/\S+)/);
-  const bootstrap = JSON.parse(await readFile(join(folder, 'platform', 'bootstrap.json'), 'utf8'));
-  say.line(`PostgreSQL  ${process.env.DATABASE_URL ? 'the one of DATABASE_URL' : 'embedded, in its own data folder'}`);
+  const bootstrap = JSON.parse(await readFile(join(database.dataDir, 'bootstrap.json'), 'utf8'));
+  say.line(`PostgreSQL  ${database.words}`);
   say.line(`queue       ${process.env.AMQP_URL ? 'RabbitMQ, the one of AMQP_URL' : 'in process, rebuilt from PostgreSQL'}`);
   say.line(`listening   ${url}`);
   return { url, bootstrap };
 }
 
-async function makeCustomerOperated(staff, sdk, teamId) {
-  say.step('Make the team customer-operated');
+async function makeCustomerTeam(staff, sdk) {
+  say.step('Make a team, and make it customer-operated');
+  const { id } = await sdk.teams.create('demo');
   const regions = await staff.regions.list();
   const region = regions.find(({ operator }) => operator === 'customer');
-  const team = await staff.adminTeams.setRegion(teamId, region.id);
+  const team = await staff.adminTeams.setRegion(id, region.id);
   say.line(`team ${team.name} → region ${region.name}, operator ${team.operator}: its work goes to its own runners alone`);
+  return id;
 }
 
 async function startRunner(sdk, url, teamId, name) {
@@ -126,8 +129,7 @@ async function main() {
   const { url, bootstrap } = await startPlatform();
   const staff = createSvcSDK({ baseUrl: url, apiKey: bootstrap.staffApiKey });
   const sdk = createSvcSDK({ baseUrl: url, apiKey: bootstrap.apiKey });
-  const { teamId } = bootstrap;
-  await makeCustomerOperated(staff, sdk, teamId);
+  const teamId = await makeCustomerTeam(staff, sdk);
 
   say.step('Enrol a runner: its key is made on its machine, only the public half is sent');
   const first = await startRunner(sdk, url, teamId, 'machine-a');
@@ -156,8 +158,9 @@ try {
   failure = error;
 }
 for (const program of programs.reverse()) await program.stop('SIGTERM');
+await database.drop();
 await rm(folder, { recursive: true, force: true });
-if (failure === undefined) say.end('The demo is over; nothing of it is left behind.');
+if (failure === undefined) say.end('The demo is over.');
 else {
   console.error(failure);
   for (const program of programs) console.error(`--- ${program.name}\n${program.output()}`);
