@@ -41,7 +41,10 @@ export function connectRabbit(options: RabbitOptions): WorkQueue {
   const consuming = open('consume');
   const publisher = createConfirmingPublisher(publishing);
   const hub = createConsumerHub(consuming, log);
-  const control = followControl(consuming, controlExchange(prefix), log);
+  const control = followControl(consuming, controlExchange(prefix), (error) => {
+    log.warn({ err: error }, 'notices of other processes are not received at the moment');
+    state.doubt(error);
+  });
   const state = watch([publishing, consuming], control.isReady, log);
 
   const probe = async (): Promise<void> => {
@@ -98,8 +101,11 @@ interface Control {
   close(): Promise<void>;
 }
 
-/** One exclusive queue of this process on the control exchange; the client sets it up again after a lost connection. */
-function followControl(connection: Connection, exchange: string, log: QueueLog): Control {
+/**
+ * One exclusive queue of this process on the control exchange; the client sets it up again after a lost connection. Until then it is not ready, and the
+ * whole queue counts as down: who hears `up` again knows that notices may have been missed.
+ */
+function followControl(connection: Connection, exchange: string, onLost: (error: unknown) => void): Control {
   const origin = randomUUID();
   const listeners = new Set<(event: ControlEvent) => void>();
   let ready = false;
@@ -126,7 +132,11 @@ function followControl(connection: Connection, exchange: string, log: QueueLog):
   });
   consumer.on('error', (error: unknown) => {
     ready = false;
-    log.warn({ err: error }, 'notices of other processes are not received at the moment');
+    onLost(error);
+  });
+  // A lost connection takes the consumer with it and says so only here.
+  connection.on('error', () => {
+    if (!connection.ready) ready = false;
   });
   return {
     origin,
