@@ -208,7 +208,7 @@ describe('daemon and its standing', () => {
     expect(run.reports).toEqual([]);
   });
 
-  it('2.14 goes on trying while it is not known or runners are switched off, without hammering', async () => {
+  it('goes on trying while it is not known or runners are switched off, without hammering', async () => {
     const cp = await controlPlane();
     cp.outage = refusal(401, 'key_unknown');
     const daemon = startFakeDaemon(bundle(), makeHome(cp));
