@@ -123,8 +123,6 @@ export const workLeases = pgTable(
     primaryKey({ columns: [t.workId, t.epoch] }),
     // The database itself forbids two open leases of one item.
     uniqueIndex('work_leases_one_open').on(t.workId).where(sql`${t.endedAt} is null`),
-    index('work_leases_runner').on(t.runnerId, t.grantedAt.desc()),
-    index('work_leases_open').on(t.runnerId).where(sql`${t.endedAt} is null`),
     foreignKey({
       columns: [t.teamId, t.workId],
       foreignColumns: [workItems.teamId, workItems.id],

@@ -1,0 +1,2 @@
+DROP INDEX "work_leases_runner";--> statement-breakpoint
+DROP INDEX "work_leases_open";
