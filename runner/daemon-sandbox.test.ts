@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { has } from '../test/setup/needs.ts';
-import { makeHome, startProcess, untilReported, type DaemonProcess, type RunnerHome } from './testing/daemon-process.ts';
+import { makeHome, readState, startProcess, untilReported, type DaemonProcess, type RunnerHome } from './testing/daemon-process.ts';
 import { socketsOf } from './testing/open-sockets.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
 import { waitFor } from './testing/wait-for.ts';
@@ -81,3 +81,20 @@ for (const { name, there } of EXECUTORS) {
     });
   });
 }
+
+describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its executor', () => {
+  it('2.9 still kills what the one before left behind', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    const first = startDaemon(home, 'podman');
+    const mark = `32${Date.now() % 1_000_000}`;
+    const run = cp.submit({ command: ['sh', '-c', `echo begun; sleep ${mark}`] });
+    await waitFor('the output', () => run.output.length > 0, 25_000);
+    await waitFor('the state file', () => readState(home).pid === first.pid);
+    first.kill('SIGKILL');
+    await first.exited;
+    const second = startDaemon(home, 'namespaces');
+    await waitFor('the reaping', () => second.output().includes('killed what an earlier process left behind'), 25_000);
+    expect(processesWith(`sleep\0${mark}\0`)).toEqual([]);
+  });
+});

@@ -1,11 +1,13 @@
 /** `svc-runner run`: the daemon in the foreground, for a service manager or a terminal. */
 import type { CommandIo } from '../command-io.ts';
 import { startDaemon } from '../daemon.ts';
-import { detectExecutor, type Executor } from '../executor/executor.ts';
+import { errorText } from '../durable-file.ts';
+import { detectExecutor, type DetectOptions, type Executor } from '../executor/executor.ts';
 import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
 import { createLog, type Log } from '../log.ts';
-import { RUN_FLAGS, runSettings, type RunSettings } from '../settings.ts';
+import { EXECUTORS, RUN_FLAGS, runSettings, type RunSettings } from '../settings.ts';
+import { readState } from '../state-file.ts';
 import { ownSecrets } from '../secrets.ts';
 
 const FLAGS: readonly FlagSpec[] = [...RUN_FLAGS, { name: 'help', help: 'this text' }];
@@ -59,11 +61,25 @@ export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promis
   return await daemon.done;
 }
 
-const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) =>
-  await detectExecutor({
-    ...(settings.executor === undefined ? {} : { wanted: settings.executor }),
+const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) => {
+  const common = {
     ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
     dataDir,
     runnerId,
-    log: (message, fields) => log.info({ ...fields }, message),
-  });
+    log: (message: string, fields?: object) => log.info({ ...fields }, message),
+  };
+  const executor = await detectExecutor({ ...common, ...(settings.executor === undefined ? {} : { wanted: settings.executor }) });
+  const before = EXECUTORS.find((name) => name === readState(dataPaths(dataDir).state)?.executor);
+  if (before !== undefined && before !== executor.name) await reapOther({ ...common, wanted: before }, log);
+  return executor;
+};
+
+/** The last daemon here used another executor: the new one does not see what that left behind. */
+async function reapOther(options: DetectOptions, log: Log): Promise<void> {
+  try {
+    const other = await detectExecutor({ ...options, log: () => undefined });
+    for (const { workId, epoch } of await other.reap(() => false)) log.warn({ id: workId, epoch, executor: other.name }, 'killed what an earlier process left behind');
+  } catch (error) {
+    log.warn({ executor: options.wanted, problem: errorText(error) }, 'the executor that was used before cannot be looked at; tasks of an earlier process may still run in it');
+  }
+}
