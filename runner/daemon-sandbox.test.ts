@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { has } from '../test/setup/needs.ts';
-import { makeHome, readState, startProcess, untilReported, type DaemonProcess, type RunnerHome } from './testing/daemon-process.ts';
+import { makeHome, readState, SOURCE_ENTRY, startProcess, untilReported, type DaemonProcess, type RunnerHome } from './testing/daemon-process.ts';
 import { socketsOf } from './testing/open-sockets.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
 import { waitFor } from './testing/wait-for.ts';
@@ -81,6 +81,17 @@ for (const { name, there } of EXECUTORS) {
     });
   });
 }
+
+describe.runIf(EXECUTORS[0]?.there === true)('daemon in a checkout', () => {
+  it('runs from its sources, heartbeat thread included', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    startProcess(SOURCE_ENTRY, ['run', '--data-dir', home.dataDir, '--executor', 'namespaces']);
+    const run = cp.submit({ command: ['true'] });
+    await untilReported(cp, run.id, 25_000);
+    expect(run.report).toMatchObject({ reason: 'exit', exitCode: 0 });
+  });
+});
 
 describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its executor', () => {
   it('2.9 still kills what the one before left behind', async () => {

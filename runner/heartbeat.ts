@@ -96,10 +96,13 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
   };
 }
 
-/** Beside this file: as TypeScript in a checkout, as JavaScript in the bundle. */
+/** Beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
 function startWorker(setup: HeartbeatSetup): Worker {
-  const fromSource = import.meta.url.endsWith('.ts');
-  const entry = new URL(fromSource ? './heartbeat.worker.ts' : './heartbeat.worker.js', import.meta.url);
-  const execArgv = fromSource ? ['--import', 'tsx', '--conditions=source'] : [];
-  return new Worker(entry, { workerData: setup, execArgv, name: 'heartbeat' });
+  const options = { workerData: setup, name: 'heartbeat' };
+  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./heartbeat.worker.js', import.meta.url), { ...options, execArgv: [] });
+  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
+  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
+  const entry = JSON.stringify(new URL('./heartbeat.worker.ts', import.meta.url).href);
+  const code = `import(${loader}).then(({ register }) => { register(); return import(${entry}); })`;
+  return new Worker(code, { ...options, eval: true, execArgv: ['--conditions=source'] });
 }

@@ -72,8 +72,9 @@ export interface DaemonProcess {
   kill(signal: NodeJS.Signals): void;
 }
 
-export function startProcess(entry: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): DaemonProcess {
-  const child = spawn(process.execPath, [entry, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env } });
+/** `entry`: a file, with Node's own flags before it where it needs any. */
+export function startProcess(entry: string | readonly string[], args: readonly string[], env: NodeJS.ProcessEnv = {}): DaemonProcess {
+  const child = spawn(process.execPath, [...[entry].flat(), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env } });
   const parts: string[] = [];
   child.stdout?.on('data', (part: Buffer) => parts.push(part.toString()));
   child.stderr?.on('data', (part: Buffer) => parts.push(part.toString()));
@@ -84,6 +85,9 @@ export function startProcess(entry: string, args: readonly string[], env: NodeJS
   });
   return { child, pid: child.pid ?? 0, output: () => parts.join(''), exited, kill: (signal) => void child.kill(signal) };
 }
+
+/** The program as it runs in a checkout, without a build. */
+export const SOURCE_ENTRY = ['--import', import.meta.resolve('tsx'), '--conditions=source', join(RUNNER, 'main.ts')];
 
 /** The daemon with the fake executor on this home. */
 export function startFakeDaemon(bundle: Bundle, home: RunnerHome, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): DaemonProcess {
