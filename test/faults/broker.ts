@@ -20,7 +20,11 @@ export interface Broker {
 }
 
 /** The script itself: the one in the path changes the user and the environment. */
-const SCRIPTS = ['/usr/lib/rabbitmq/bin/rabbitmq-server', '/opt/rabbitmq/sbin/rabbitmq-server', '/usr/local/sbin/rabbitmq-server'];
+const SCRIPTS = [
+  '/usr/lib/rabbitmq/bin/rabbitmq-server',
+  '/opt/rabbitmq/sbin/rabbitmq-server',
+  '/usr/local/sbin/rabbitmq-server',
+];
 /** A node needs about 6 s on an idle machine, and the rest of the tests may run beside it. */
 const READY_MS = 60_000;
 /** Quorum queues take three descriptors each; a node that has none left hangs without a word. */
@@ -29,7 +33,9 @@ const DESCRIPTORS = 20_000;
 export async function startBroker(folder: string): Promise<Broker> {
   const script = SCRIPTS.find((path) => existsSync(path));
   if (script === undefined) {
-    console.warn(`no rabbitmq-server at ${SCRIPTS.join(', ')}: using the machine's broker, which is not killed`);
+    console.warn(
+      `no rabbitmq-server at ${SCRIPTS.join(', ')}: using the machine's broker, which is not killed`,
+    );
     return brokerAt(AMQP_URL, undefined);
   }
   const home = join(folder, 'broker');
@@ -37,7 +43,10 @@ export async function startBroker(folder: string): Promise<Broker> {
   const [port, distribution, mapper] = await freePorts(3);
   writeFileSync(join(home, 'plugins'), '[].\n');
   writeFileSync(join(home, 'env.conf'), '');
-  writeFileSync(join(home, 'rabbit.conf'), `listeners.tcp.default = 127.0.0.1:${port}\nlog.console = true\nlog.console.level = warning\nlog.file = false\n`);
+  writeFileSync(
+    join(home, 'rabbit.conf'),
+    `listeners.tcp.default = 127.0.0.1:${port}\nlog.console = true\nlog.console.level = warning\nlog.file = false\n`,
+  );
   // A shell that reads the leash: when it ends, or when it is killed with its group, mapper and node end with it.
   const line = `ulimit -n ${DESCRIPTORS}; epmd -port ${mapper} -address 127.0.0.1 </dev/null & "$0" </dev/null & read -r leash; kill -KILL 0`;
   const node = manageProcess({
@@ -71,7 +80,9 @@ export async function startBroker(folder: string): Promise<Broker> {
     await node.start();
   } catch (error) {
     await node.kill();
-    console.warn(`no broker of our own: ${error instanceof Error ? error.message : String(error)}\nusing the machine's, which is not killed`);
+    console.warn(
+      `no broker of our own: ${error instanceof Error ? error.message : String(error)}\nusing the machine's, which is not killed`,
+    );
     return brokerAt(AMQP_URL, undefined);
   }
   return brokerAt(`amqp://guest:guest@127.0.0.1:${port}`, node);

@@ -41,7 +41,9 @@ const externalPackages: Plugin = {
 export function applyReplacement(source: string, { file, find, replace }: Replacement): string {
   const parts = source.split(find);
   if (parts.length !== 2) {
-    throw new Error(`mutation of ${file}: its text is there ${parts.length - 1} times, expected once; adapt the mutation to the source:\n${find}`);
+    throw new Error(
+      `mutation of ${file}: its text is there ${parts.length - 1} times, expected once; adapt the mutation to the source:\n${find}`,
+    );
   }
   return parts.join(replace);
 }
@@ -75,7 +77,8 @@ async function bundle(entry: string, outfile: string, replacements: readonly Rep
     plugins: [mutating(replacements, seen), externalPackages],
   });
   const unseen = replacements.filter(({ file }) => !seen.has(file));
-  if (unseen.length > 0) throw new Error(`mutation of ${unseen.map(({ file }) => file).join(', ')}: not part of ${entry}`);
+  if (unseen.length > 0)
+    throw new Error(`mutation of ${unseen.map(({ file }) => file).join(', ')}: not part of ${entry}`);
   return outfile;
 }
 
@@ -94,7 +97,11 @@ export async function buildBundles(folder: string): Promise<Bundles> {
 }
 
 /** One server, sound or mutated; its migrations lie beside it. */
-export async function buildServer(folder: string, name: string, replacements: readonly Replacement[]): Promise<string> {
+export async function buildServer(
+  folder: string,
+  name: string,
+  replacements: readonly Replacement[],
+): Promise<string> {
   const home = join(folder, name);
   cpSync(join(root, 'server/migrations'), join(home, 'migrations'), { recursive: true });
   return await bundle('server/main.ts', join(home, 'main.mjs'), replacements);

@@ -57,7 +57,8 @@ export function createHttpClient(connections = Number.POSITIVE_INFINITY): HttpCl
   };
 }
 
-function answerOf(status: number, text: string): HttpAnswer {
+/** A body that is not JSON is no answer: somebody cut it off. */
+export function answerOf(status: number, text: string): HttpAnswer {
   const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   const error = body['error'] as Record<string, unknown> | undefined;
   const code = error?.['code'];

@@ -15,7 +15,11 @@ export class Unanswered extends Error {
 
 export interface MachineApi {
   /** 2xx and definite refusals; rejects with Unanswered otherwise. */
-  call(action: string, body: object, timeoutMs: number): Promise<HttpAnswer & { readonly sentMono: number; readonly sentWall: number }>;
+  call(
+    action: string,
+    body: object,
+    timeoutMs: number,
+  ): Promise<HttpAnswer & { readonly sentMono: number; readonly sentWall: number }>;
   close(): void;
 }
 
@@ -62,11 +66,22 @@ async function sendOnce(
 /** Enrolls, again and again until it is answered: the same token and key get the same runner. */
 export async function enroll(baseUrl: string, token: string, name: string, key: SigningKey): Promise<string> {
   const client = createHttpClient();
-  const body = JSON.stringify({ token, name, publicKey: key.publicKey, facts: { version: 'simulator', os: 'linux', arch: 'x64', isolation: 'container' } });
+  const body = JSON.stringify({
+    token,
+    name,
+    publicKey: key.publicKey,
+    facts: { version: 'simulator', os: 'linux', arch: 'x64', isolation: 'container' },
+  });
   try {
     for (let tries = 1; ; tries += 1) {
       try {
-        const answer = await sendOnce(client, new URL('/runners/enroll', baseUrl), { 'content-type': 'application/json' }, body, 5_000);
+        const answer = await sendOnce(
+          client,
+          new URL('/runners/enroll', baseUrl),
+          { 'content-type': 'application/json' },
+          body,
+          5_000,
+        );
         const id = answer.body['runnerId'];
         if (typeof id === 'string') return id;
         throw new Error(`enrollment was refused: ${answer.status} ${JSON.stringify(answer.body)}`);

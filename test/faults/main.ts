@@ -1,12 +1,13 @@
 /**
- * `npm run faults -- [--seed N] [--runs N] [--minutes N] [--mutant name | --provoke name]`
+ * `npm run faults -- [--seed N] [--runs N] [--minutes N] [--mutant name | --provoke name] [--keep]`
  *
  * One seeded schedule of faults, or with --minutes one after the other with rising seeds until the time is up. --mutant plants a mistake
- * into the server and succeeds when it is caught; --provoke runs the same load and faults against the sound server. Exit 0: as expected.
+ * into the server and succeeds when it is caught; --provoke runs the same load and faults against the sound server. --keep leaves journals and logs behind.
+ * Exit 0: as expected.
  */
 import { parseArgs } from 'node:util';
 import { describeViolations } from './checker.ts';
-import { MUTANT_NAMES, MUTANTS } from './mutants.ts';
+import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import type { MutantName } from './mutants.ts';
 import { runScenario } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
@@ -26,25 +27,39 @@ function mutantNamed(text: string | undefined): MutantName | undefined {
 
 function numberOf(text: string | undefined, name: string, fallback: number): number {
   const value = text === undefined ? fallback : Number(text);
-  if (!Number.isFinite(value) || value < 0) throw new Error(`--${name} is "${text}", expected a number from 0`);
+  if (!Number.isFinite(value) || value < 0)
+    throw new Error(`--${name} is "${text}", expected a number from 0`);
   return value;
 }
 
 /** True when what should be found was found. */
-async function judge(shared: SharedSurroundings, scenario: Scenario, mutant: MutantName | undefined): Promise<boolean> {
-  const verdict = await runScenario(scenario, mutant === undefined ? shared : await shared.withMutant(mutant));
+async function judge(
+  shared: SharedSurroundings,
+  scenario: Scenario,
+  mutant: MutantName | undefined,
+): Promise<boolean> {
+  const verdict = await runScenario(
+    scenario,
+    mutant === undefined ? shared : await shared.withMutant(mutant),
+  );
   for (const line of summarise(verdict)) say(line);
   for (const crash of verdict.crashes) say(`crash: ${crash}`);
   if (verdict.violations.length > 0) say(describeViolations(verdict.violations));
   const clean = verdict.violations.length === 0 && verdict.crashes.length === 0;
   if (mutant === undefined) {
     if (!clean) shared.keep();
-    say(clean ? `seed ${scenario.seed}: every promise was kept` : `seed ${scenario.seed}: BROKEN; journals and logs stay in ${shared.folder}`);
+    say(
+      clean
+        ? `seed ${scenario.seed}: every promise was kept`
+        : `seed ${scenario.seed}: BROKEN; journals and logs stay in ${shared.folder}`,
+    );
     return clean;
   }
-  const caught = verdict.violations.length > 0;
-  say(`${mutant} (${MUTANTS[mutant].what}): ${caught ? 'caught' : 'NOT CAUGHT'}`);
-  return caught;
+  const damage = damageOf(mutant, verdict);
+  say(
+    `${mutant} (${MUTANTS[mutant].what}): ${damage.length > 0 ? `caught by ${damage.length} violations` : 'NOT CAUGHT'}`,
+  );
+  return damage.length > 0;
 }
 
 async function main(): Promise<boolean> {
@@ -55,6 +70,7 @@ async function main(): Promise<boolean> {
       minutes: { type: 'string' },
       mutant: { type: 'string' },
       provoke: { type: 'string' },
+      keep: { type: 'boolean' },
     },
   });
   const firstSeed = numberOf(values.seed, 'seed', Math.floor(Date.now() / 1_000) % 1_000_000);
@@ -63,6 +79,7 @@ async function main(): Promise<boolean> {
   const mutant = mutantNamed(values.mutant);
   const provoked = mutant ?? mutantNamed(values.provoke);
   const shared = await prepareSurroundings(say);
+  if (values.keep === true) shared.keep();
   let failed = 0;
   let rounds = 0;
   try {
@@ -75,7 +92,10 @@ async function main(): Promise<boolean> {
   } finally {
     await shared.stop();
   }
-  say(`${rounds - failed} of ${rounds} schedules as expected, seeds ${firstSeed} to ${firstSeed + rounds - 1}`);
+  if (values.keep === true) say(`journals and logs stay in ${shared.folder}`);
+  say(
+    `${rounds - failed} of ${rounds} schedules as expected, seeds ${firstSeed} to ${firstSeed + rounds - 1}`,
+  );
   return failed === 0;
 }
 

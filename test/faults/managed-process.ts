@@ -65,7 +65,11 @@ const KEPT = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|USER|LOGNAME)$/;
 
 /** Nothing of the environment of the tests may configure what is under test. */
 function cleanEnvironment(): Record<string, string> {
-  return Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => KEPT.test(pair[0]) && pair[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (pair): pair is [string, string] => KEPT.test(pair[0]) && pair[1] !== undefined,
+    ),
+  );
 }
 
 export function manageProcess(spec: ProcessSpec): ManagedProcess {
@@ -111,8 +115,12 @@ export function manageProcess(spec: ProcessSpec): ManagedProcess {
     if (readyPattern === undefined) return;
     const until = performance.now() + spec.readyMs;
     while (!readyPattern.test(output().slice(printedBefore))) {
-      if (!running()) throw new Error(`${spec.name} ended before it was ready:\n${output().slice(printedBefore).slice(-4_000)}`);
-      if (performance.now() > until) throw new Error(`${spec.name} was not ready within ${spec.readyMs} ms:\n${output().slice(-4_000)}`);
+      if (!running())
+        throw new Error(
+          `${spec.name} ended before it was ready:\n${output().slice(printedBefore).slice(-4_000)}`,
+        );
+      if (performance.now() > until)
+        throw new Error(`${spec.name} was not ready within ${spec.readyMs} ms:\n${output().slice(-4_000)}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };

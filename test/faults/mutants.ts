@@ -3,6 +3,8 @@
  * faults, and must be found by the checker; the sound server must pass under the same load and faults.
  */
 import type { Replacement } from './bundles.ts';
+import type { Violation } from './checker.ts';
+import type { Verdict } from './scenario.ts';
 
 export const MUTANT_NAMES = ['no-epoch-check', 'early-ack', 'scan-then-update', 'default-driver'] as const;
 export type MutantName = (typeof MUTANT_NAMES)[number];
@@ -11,17 +13,26 @@ export interface Mutant {
   readonly name: MutantName;
   readonly what: string;
   readonly replacements: readonly Replacement[];
+  /** The damage that this mistake does; anything else that is found does not count as having caught it. */
+  readonly shows: (violation: Violation, verdict: Verdict) => boolean;
+}
+
+/** What was found of the damage that a mutant does. */
+export function damageOf(name: MutantName, verdict: Verdict): readonly Violation[] {
+  return verdict.violations.filter((violation) => MUTANTS[name].shows(violation, verdict));
 }
 
 /** A call of an older grant counts, as long as the item is with the same runner (again). */
 const noEpochCheck: Mutant = {
   name: 'no-epoch-check',
   what: 'heartbeats, output and reports do not name their epoch in SQL',
+  shows: ({ invariant }) => invariant === 'I6',
   replacements: [
     {
       file: 'server/work/report.ts',
       find: "where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
-      replace: "where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
+      replace:
+        "where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
     },
     {
       file: 'server/work/heartbeat.ts',
@@ -44,6 +55,8 @@ const noEpochCheck: Mutant = {
 const earlyAck: Mutant = {
   name: 'early-ack',
   what: 'a hinted item leaves the queue before it is granted',
+  // Not merely late: nothing goes on any more, and it is still there.
+  shows: ({ message }, { rest }) => rest.how === 'stuck' && message === 'has not ended: it is queued',
   replacements: [
     {
       file: 'server/work/claim.ts',
@@ -69,6 +82,7 @@ const earlyAck: Mutant = {
 const scanThenUpdate: Mutant = {
   name: 'scan-then-update',
   what: 'the sweeper finds and changes in two statements',
+  shows: ({ invariant }) => invariant === 'I3' || invariant === 'I4',
   replacements: [
     {
       file: 'server/work/sweeper.ts',
@@ -95,12 +109,15 @@ const scanThenUpdate: Mutant = {
 const defaultDriver: Mutant = {
   name: 'default-driver',
   what: 'postgres.js runs with its default pipeline and without the guard',
+  shows: ({ message }) => message.endsWith('was acknowledged and is not there'),
   replacements: [
-    { file: 'server/platform/db/database.ts', find: '    max_pipeline: 1e9,\n', replace: '' },
+    { file: 'server/platform/db/client.ts', find: '    max_pipeline: 1e9,\n', replace: '' },
+    { file: 'server/platform/db/client.ts', find: '    onclose: onLost,\n', replace: '' },
     {
       file: 'server/platform/db/database.ts',
       find: 'const own = guardTransaction(handle);',
-      replace: 'const own: Guard = { sql: handle, end: () => undefined, lose: () => undefined, lost: false };',
+      replace:
+        'const own: Guard = { sql: handle, end: () => undefined, lose: () => undefined, lost: false };',
     },
   ],
 };

@@ -44,7 +44,10 @@ export const RIG_TIMES: RigTimes = {
   pollWaitMs: 1_500,
 };
 
-export type SimBehaviour = Pick<SimConfig, 'slots' | 'workMs' | 'longShare' | 'lateShare' | 'lateMs' | 'failShare' | 'outputShare'>;
+export type SimBehaviour = Pick<
+  SimConfig,
+  'slots' | 'workMs' | 'longShare' | 'lateShare' | 'lateMs' | 'failShare' | 'outputShare'
+>;
 
 export interface RigOptions {
   /** Everything of this rig goes here: journals, logs, keys, data folders. */
@@ -62,27 +65,45 @@ export interface RigOptions {
   readonly databaseConnections: number;
 }
 
+export interface Unfinished {
+  /** Work items that have not ended. */
+  readonly items: number;
+  /** Reports that no simulator has an answer to yet. */
+  readonly reports: number;
+  /** Changes with every grant, renewal and end: as long as it does, something is going on. */
+  readonly sign: string;
+}
+
+export interface Account {
+  readonly apiKey: string;
+  readonly teamId: string;
+}
+
 export interface Rig {
   readonly databaseUrl: string;
+  readonly account: Account;
+  /** Each server by itself, past the proxy. */
+  readonly serverUrls: readonly string[];
   readonly journal: Journal<RigEntry>;
   /** Processes that ended although nobody killed them, with the end of what they printed. */
   readonly crashes: readonly string[];
-  startSubmitter(config: Pick<SubmitConfig, 'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'patienceMs'>): Promise<ManagedProcess>;
+  startSubmitter(
+    config: Pick<SubmitConfig, 'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'patienceMs'>,
+  ): Promise<ManagedProcess>;
   inject(fault: Fault): Promise<void>;
-  /** Work items that have not ended, and reports that were not answered yet. */
-  unfinished(): Promise<{ readonly items: number; readonly reports: number }>;
+  /** Nobody may write work items until the answer is called. */
+  lockItems(): Promise<() => Promise<void>>;
+  /** Whether one of these work items is not there. */
+  missing(ids: readonly string[]): Promise<boolean>;
+  startRunners(): Promise<void>;
+  unfinished(): Promise<Unfinished>;
   /** The simulators end; what they had under way ends with them. */
   stopRunners(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const START_MS = 30_000;
-const CRASHED_BACK_MS = 300;
-
-interface Account {
-  readonly apiKey: string;
-  readonly teamId: string;
-}
+const STARTS_MAX = 5;
 
 export async function startRig(options: RigOptions): Promise<Rig> {
   mkdirSync(options.folder, { recursive: true });
@@ -96,10 +117,15 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     const account = await parts.start();
     return {
       databaseUrl: database.url,
+      account,
+      serverUrls: parts.serverUrls,
       journal: parts.journal,
       crashes: parts.crashes,
       startSubmitter: async (config) => await parts.startSubmitter(account, config),
       inject: async (fault) => await parts.inject(fault, account),
+      lockItems: async () => await parts.lockItems(),
+      missing: async (ids) => await parts.missing(ids),
+      startRunners: async () => await parts.startRunners(),
       unfinished: async () => await parts.unfinished(),
       stopRunners: async () => await parts.stopRunners(),
       stop,
@@ -113,6 +139,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
 class Parts {
   readonly journal: Journal<RigEntry>;
   readonly crashes: string[] = [];
+  serverUrls: readonly string[] = [];
   readonly #options: RigOptions;
   readonly #sql: postgres.Sql;
   readonly #databaseUrl: string;
@@ -125,32 +152,74 @@ class Parts {
   #proxies: TcpProxy[] = [];
   /** Down on purpose, or on its way up: nothing else is done to it, and its end is no crash. */
   readonly #handled = new Set<string>();
+  #serverUrl = '';
   #stopping = false;
+  #canSlowDown = false;
 
   constructor(options: RigOptions, databaseUrl: string) {
     this.#options = options;
     this.#databaseUrl = databaseUrl;
     this.journal = openJournal<RigEntry>(join(options.folder, 'rig.jsonl'));
-    this.#sql = postgres(databaseUrl, { max: 2, onnotice: () => undefined, connection: { application_name: 'faults rig' } });
+    this.#sql = postgres(databaseUrl, {
+      max: 2,
+      onnotice: () => undefined,
+      connection: { application_name: 'faults rig' },
+    });
   }
 
   async start(): Promise<Account> {
     const { servers, gateways } = this.#options;
-    const [serverPorts, internalPorts, gatewayPorts] = [await freePorts(servers), await freePorts(servers), await freePorts(gateways)];
+    const [serverPorts, internalPorts, gatewayPorts] = [
+      await freePorts(servers),
+      await freePorts(servers),
+      await freePorts(gateways),
+    ];
     const serverProxy = await this.#proxy(serverPorts);
     const gatewayProxy = await this.#proxy(gatewayPorts);
-    this.#servers = serverPorts.map((port, i) => this.#server(i, port, internalPorts[i] ?? 0, gatewayProxy.url));
+    this.#servers = serverPorts.map((port, i) =>
+      this.#server(i, port, internalPorts[i] ?? 0, gatewayProxy.url),
+    );
     this.#gateways = gatewayPorts.map((port, i) => this.#gateway(i, port, internalPorts, gatewayProxy.url));
     // The first one migrates and makes the accounts.
     for (const server of this.#servers) await this.#up(server);
     await Promise.all(this.#gateways.map(async (gateway) => await this.#up(gateway)));
     const account = await this.#prepareAccount(serverProxy.url, gatewayProxy.url);
-    await Promise.all(this.#runners.map(async (runner) => await this.#up(runner)));
     this.#serverUrl = serverProxy.url;
+    this.serverUrls = serverPorts.map((port) => `http://127.0.0.1:${port}`);
     return account;
   }
 
-  #serverUrl = '';
+  async startRunners(): Promise<void> {
+    await Promise.all(this.#runners.map(async (runner) => await this.#up(runner)));
+  }
+
+  async missing(ids: readonly string[]): Promise<boolean> {
+    const [row] = await this.#sql<
+      Array<{ count: number }>
+    >`select count(*)::int as count from work_items where id = any(${[...ids]}::text[])`;
+    return row?.count !== ids.length;
+  }
+
+  async lockItems(): Promise<() => Promise<void>> {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let locked = (): void => undefined;
+    const isLocked = new Promise<void>((resolve) => {
+      locked = resolve;
+    });
+    const transaction = this.#sql.begin(async (sql) => {
+      await sql`lock table work_items in exclusive mode`;
+      locked();
+      await released;
+    });
+    await Promise.race([isLocked, transaction]);
+    return async () => {
+      release();
+      await transaction;
+    };
+  }
 
   async #proxy(ports: readonly number[]): Promise<TcpProxy> {
     const proxy = await startTcpProxy(ports);
@@ -161,7 +230,16 @@ class Parts {
   #node(name: string, script: string, env: Record<string, string>, readyPattern: RegExp): ManagedProcess {
     const { folder, bundles } = this.#options;
     const args = ['--enable-source-maps', '--require', bundles.leash, script];
-    return manageProcess({ name, command: process.execPath, args, env, folder, readyPattern, readyMs: START_MS, leash: 'node' });
+    return manageProcess({
+      name,
+      command: process.execPath,
+      args,
+      env,
+      folder,
+      readyPattern,
+      readyMs: START_MS,
+      leash: 'node',
+    });
   }
 
   #server(i: number, port: number, internalPort: number, publicUrl: string): ManagedProcess {
@@ -198,7 +276,10 @@ class Parts {
   #gateway(i: number, port: number, internalPorts: readonly number[], publicUrl: string): ManagedProcess {
     const { broker, bundles } = this.#options;
     // Each has another server first.
-    const inTurn = [...internalPorts.slice(i % internalPorts.length), ...internalPorts.slice(0, i % internalPorts.length)];
+    const inTurn = [
+      ...internalPorts.slice(i % internalPorts.length),
+      ...internalPorts.slice(0, i % internalPorts.length),
+    ];
     const env = {
       HOST: '127.0.0.1',
       PORT: String(port),
@@ -234,7 +315,17 @@ class Parts {
   #simulator(i: number, token: string, url: string): ManagedProcess {
     const { folder, seed, times, sims, bundles } = this.#options;
     const { heartbeatMs, leaseMs, pollWaitMs } = times;
-    const config: SimConfig = { name: `runner-${i}`, url, token, folder, seed, heartbeatMs, leaseMs, pollWaitMs, ...sims };
+    const config: SimConfig = {
+      name: `runner-${i}`,
+      url,
+      token,
+      folder,
+      seed,
+      heartbeatMs,
+      leaseMs,
+      pollWaitMs,
+      ...sims,
+    };
     return this.#node(config.name, bundles.runnerSim, { FAULT_SIM: JSON.stringify(config) }, /^ready$/m);
   }
 
@@ -245,7 +336,12 @@ class Parts {
     const { folder, seed, bundles } = this.#options;
     const name = `s${this.#submitters.length}`;
     const config: SubmitConfig = { name, folder, url: this.#serverUrl, apiKey, teamId, seed, ...rest };
-    const submitter = this.#node(`submitter-${name}`, bundles.submitter, { FAULT_SUBMIT: JSON.stringify(config) }, /^ready$/m);
+    const submitter = this.#node(
+      `submitter-${name}`,
+      bundles.submitter,
+      { FAULT_SUBMIT: JSON.stringify(config) },
+      /^ready$/m,
+    );
     this.#submitters.push(submitter);
     await submitter.start();
     return submitter;
@@ -253,22 +349,44 @@ class Parts {
 
   /** Starts it, and again whenever it ends although nobody killed it. */
   async #up(one: ManagedProcess): Promise<void> {
-    await one.start();
+    await this.#startPatiently(one);
+    if (this.#stopping) return;
     await this.journal.append({ event: 'started', process: one.name, pid: one.pid });
-    void one.exited().then(async (code) => {
-      if (this.#stopping || this.#handled.has(one.name)) return;
-      await this.journal.append({ event: 'dead', process: one.name });
-      this.crashes.push(`${one.name} ended by itself with ${code}:\n${one.output().slice(-3_000)}`);
-      await new Promise((resolve) => setTimeout(resolve, CRASHED_BACK_MS));
-      if (!this.#stopping) await this.#up(one);
-    }).catch((error: unknown) => {
-      this.crashes.push(`${one.name} did not come back: ${String(error)}`);
-    });
+    void this.#watch(one).catch((error: unknown) =>
+      this.crashes.push(`${one.name} did not come back: ${String(error)}`),
+    );
+  }
+
+  /** A server whose connections are cut while it starts ends itself; whoever supervises it starts it again, as this does. */
+  async #startPatiently(one: ManagedProcess): Promise<void> {
+    for (let tries = 1; !this.#stopping; tries += 1) {
+      try {
+        return await one.start();
+      } catch (error) {
+        await one.kill();
+        if (tries >= STARTS_MAX) throw error;
+      }
+    }
+  }
+
+  async #watch(one: ManagedProcess): Promise<void> {
+    const code = await one.exited();
+    if (this.#stopping || this.#handled.has(one.name)) return;
+    this.#handled.add(one.name);
+    await this.journal.append({ event: 'dead', process: one.name });
+    this.crashes.push(`${one.name} ended by itself with ${code}:\n${one.output().slice(-3_000)}`);
+    await this.#up(one);
+    this.#handled.delete(one.name);
   }
 
   async inject(fault: Fault, { teamId }: Account): Promise<void> {
     const note = async (target: string, detail?: string): Promise<void> =>
-      await this.journal.append({ event: 'fault', kind: describeFault(fault), target, ...(detail === undefined ? {} : { detail }) });
+      await this.journal.append({
+        event: 'fault',
+        kind: describeFault(fault),
+        target,
+        ...(detail === undefined ? {} : { detail }),
+      });
     switch (fault.kind) {
       case 'kill':
         return await this.#kill(fault, note);
@@ -278,12 +396,17 @@ class Parts {
         const purged = await this.#options.broker.purge([teamId]);
         return await note('queues', purged === undefined ? 'broker not in reach' : `${purged} messages`);
       }
-      case 'lock':
+      case 'lock': {
         await note('work_items');
-        return await this.#sql.begin(async (sql) => {
-          await sql`lock table work_items in exclusive mode`;
-          await new Promise((resolve) => setTimeout(resolve, fault.forMs));
-        });
+        const release = await this.lockItems();
+        await new Promise((resolve) => setTimeout(resolve, fault.forMs));
+        return await release();
+      }
+      case 'slow':
+        await note('work_items');
+        await this.#slowDown(fault.perRowMs);
+        await new Promise((resolve) => setTimeout(resolve, fault.forMs));
+        return await this.#slowDown(0);
       case 'terminate': {
         const rows = await this.#sql`
           select pg_terminate_backend(pid) from pg_stat_activity
@@ -293,27 +416,52 @@ class Parts {
     }
   }
 
+  /** The trigger reads its pause from a table, so that changing it waits for nobody. */
+  async #slowDown(perRowMs: number): Promise<void> {
+    if (!this.#canSlowDown) {
+      this.#canSlowDown = true;
+      await this.#sql.unsafe(`
+        create table faults_pause (ms int not null);
+        insert into faults_pause values (0);
+        create function faults_pause() returns trigger language plpgsql as $$
+        begin
+          perform pg_sleep(ms / 1000.0) from faults_pause where ms > 0;
+          return new;
+        end $$;
+        create trigger faults_pause before insert on work_items for each row execute function faults_pause();`);
+    }
+    await this.#sql`update faults_pause set ms = ${perRowMs}`;
+  }
+
   #target(role: 'server' | 'gateway' | 'runner' | 'broker', index: number): ManagedProcess | undefined {
     if (role === 'broker') return this.#options.broker.process;
     return { server: this.#servers, gateway: this.#gateways, runner: this.#runners }[role][index];
   }
 
-  async #kill(fault: Extract<Fault, { kind: 'kill' }>, note: (target: string, detail?: string) => Promise<void>): Promise<void> {
+  async #kill(
+    fault: Extract<Fault, { kind: 'kill' }>,
+    note: (target: string, detail?: string) => Promise<void>,
+  ): Promise<void> {
     const one = this.#target(fault.role, fault.index);
-    if (one === undefined || this.#handled.has(one.name)) return await note(one?.name ?? fault.role, 'left out: it is down already, or not ours');
+    if (one === undefined || this.#handled.has(one.name))
+      return await note(one?.name ?? fault.role, 'left out: it is down already, or not ours');
     this.#handled.add(one.name);
     await note(one.name);
     await one.kill();
     await this.journal.append({ event: 'dead', process: one.name });
     await new Promise((resolve) => setTimeout(resolve, fault.downMs));
-    this.#handled.delete(one.name);
-    if (fault.role === 'broker') await one.start();
+    if (fault.role === 'broker') await this.#startPatiently(one);
     else await this.#up(one);
+    this.#handled.delete(one.name);
   }
 
-  async #freeze(fault: Extract<Fault, { kind: 'freeze' }>, note: (target: string, detail?: string) => Promise<void>): Promise<void> {
+  async #freeze(
+    fault: Extract<Fault, { kind: 'freeze' }>,
+    note: (target: string, detail?: string) => Promise<void>,
+  ): Promise<void> {
     const one = this.#target(fault.role, fault.index);
-    if (one === undefined || this.#handled.has(one.name)) return await note(one?.name ?? fault.role, 'left out: it is down');
+    if (one === undefined || this.#handled.has(one.name))
+      return await note(one?.name ?? fault.role, 'left out: it is down');
     this.#handled.add(one.name);
     await note(one.name);
     one.signal('SIGSTOP');
@@ -324,12 +472,17 @@ class Parts {
     this.#handled.delete(one.name);
   }
 
-  async unfinished(): Promise<{ readonly items: number; readonly reports: number }> {
-    const [row] = await this.#sql<Array<{ count: number }>>`select count(*)::int as count from work_items where finished_at is null`;
+  async unfinished(): Promise<Unfinished> {
+    const [row] = await this.#sql<Array<{ items: number; sign: string }>>`
+      select count(*) filter (where finished_at is null)::int as items,
+        concat(sum(epoch), ' ', count(finished_at), ' ', max(lease_expires_at), ' ', max(finished_at)) as sign
+      from work_items`;
     const { folder } = this.#options;
     const outboxes = readdirSync(folder).filter((name) => name.endsWith('-outbox'));
-    const reports = outboxes.flatMap((name) => readdirSync(join(folder, name))).filter((name) => name.endsWith('.json'));
-    return { items: row?.count ?? 0, reports: reports.length };
+    const reports = outboxes
+      .flatMap((name) => readdirSync(join(folder, name)))
+      .filter((name) => name.endsWith('.json')).length;
+    return { items: row?.items ?? 0, reports, sign: row?.sign ?? '' };
   }
 
   async stopRunners(): Promise<void> {
@@ -342,7 +495,11 @@ class Parts {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    await Promise.all([...this.#submitters, ...this.#runners, ...this.#gateways, ...this.#servers].map(async (one) => await one.kill()));
+    await Promise.all(
+      [...this.#submitters, ...this.#runners, ...this.#gateways, ...this.#servers].map(
+        async (one) => await one.kill(),
+      ),
+    );
     await Promise.all(this.#proxies.map(async (proxy) => await proxy.close()));
     await this.#sql.end({ timeout: 1 });
     await this.journal.close();

@@ -7,7 +7,15 @@
  * the heartbeats and its report is sent late, when the lease may have ended and the run may be somebody else's, or its own again.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { signingKeyFromPem, generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
 import type { SigningKey } from '@svc/proto/signature/keys.ts';
@@ -68,11 +76,12 @@ const marginMs = Math.min(1_000, config.leaseMs / 6);
 const held = new Map<string, Held>();
 const now = (): number => stamp().mono;
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
-const keyOf = ({ work, epoch }: { readonly work: string; readonly epoch: number }): string => `${work} ${epoch}`;
+const keyOf = ({ work, epoch }: { readonly work: string; readonly epoch: number }): string =>
+  `${work} ${epoch}`;
 
-/** Written to one side and moved into place, so that a kill leaves the old file or the new one. */
+/** Written to one side and moved into place, so that a kill leaves the old file or the new one. Not synced: this process dies, the machine does not. */
 function writeWhole(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text, { flush: true });
+  writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
 
@@ -113,7 +122,17 @@ async function beat(): Promise<void> {
   beating = true;
   beatAgain = false;
   const leases = heldLeases();
-  const facts = introduced ? {} : { facts: { version: 'simulator', os: 'linux', arch: 'x64', isolation: 'container', executor: 'simulator' } };
+  const facts = introduced
+    ? {}
+    : {
+        facts: {
+          version: 'simulator',
+          os: 'linux',
+          arch: 'x64',
+          isolation: 'container',
+          executor: 'simulator',
+        },
+      };
   try {
     const answer = await api.call('heartbeat', { bootId, leases, ...facts }, 1_500);
     if (answer.status !== 200) await fatal(`heartbeat answered ${answer.status} ${answer.code}`);
@@ -129,7 +148,12 @@ async function beat(): Promise<void> {
 }
 
 async function hear(body: Record<string, unknown>, sentMono: number, sentWall: number): Promise<void> {
-  const statuses = (body['leases'] ?? []) as Array<{ id: string; epoch: number; state: LeaseWord; leaseMs?: number }>;
+  const statuses = (body['leases'] ?? []) as Array<{
+    id: string;
+    epoch: number;
+    state: LeaseWord;
+    leaseMs?: number;
+  }>;
   if (statuses.length === 0) return;
   const leases = statuses.map(({ id, epoch, state }) => ({ work: id, epoch, word: state }));
   await journal.append({ event: 'heartbeat', sentWall, leases });
@@ -137,7 +161,8 @@ async function hear(body: Record<string, unknown>, sentMono: number, sentWall: n
     const lease = held.get(keyOf({ work: id, epoch }));
     if (lease === undefined) continue;
     // Not longer than the server's word, counted from before it was asked.
-    if (state === 'ok' && lease.giveUpAt !== Number.POSITIVE_INFINITY) lease.giveUpAt = sentMono + (leaseMs ?? config.leaseMs) - marginMs;
+    if (state === 'ok' && lease.giveUpAt !== Number.POSITIVE_INFINITY)
+      lease.giveUpAt = sentMono + (leaseMs ?? config.leaseMs) - marginMs;
     lease.word(state);
   }
 }
@@ -222,13 +247,16 @@ async function take(offer: Offer, pollId: string): Promise<void> {
     }
   };
   held.set(keyOf(lease), lease);
-  await journal.append({ event: 'offered', work, epoch, pollId, attempt: offer.attempt });
+  const noted = journal.append({ event: 'offered', work, epoch, pollId, attempt: offer.attempt });
   void beat();
+  await noted;
   const first = await wordWithin(Number.POSITIVE_INFINITY);
   // An answer that was read late, after a freeze, may tell of a lease that has ended since.
   if (first !== 'ok' || lease.giveUpAt <= now()) return void held.delete(keyOf(lease));
-  await journal.append({ event: 'accepted', work, epoch });
-  await journal.append({ event: 'start', work, epoch });
+  await Promise.all([
+    journal.append({ event: 'accepted', work, epoch }),
+    journal.append({ event: 'start', work, epoch }),
+  ]);
   const startedAt = now();
   const long = random.chance(config.longShare);
   const workMs = long ? config.leaseMs * (1 + 0.5 * random.next()) : 1 + config.workMs * random.next() ** 2;
@@ -243,7 +271,13 @@ async function take(offer: Offer, pollId: string): Promise<void> {
   lease.giveUpAt = Number.POSITIVE_INFINITY;
   const exitCode = random.chance(config.failShare) ? random.whole(1, 255) : 0;
   await journal.append({ event: 'stop', work, epoch, exitCode });
-  const report: OpenReport = { work, epoch, reportId: randomUUID(), exitCode, durationMs: Math.round(now() - startedAt) };
+  const report: OpenReport = {
+    work,
+    epoch,
+    reportId: randomUUID(),
+    exitCode,
+    durationMs: Math.round(now() - startedAt),
+  };
   writeWhole(join(outbox, `${work}-${epoch}.json`), JSON.stringify(report));
   const late = random.chance(config.lateShare);
   if (late) lease.heard = false;
@@ -259,7 +293,15 @@ async function finish(report: OpenReport, lateMs: number, output: boolean): Prom
   if (output) await sendOutput(report);
   for (let tries = 0; ; tries += 1) {
     await journal.append({ event: 'report-sent', work, epoch, reportId, exitCode });
-    const answer = await reportOnce({ id: work, epoch, reportId, reason: 'exit', exitCode, durationMs, waitedMs: Math.round(now() - endedAt) });
+    const answer = await reportOnce({
+      id: work,
+      epoch,
+      reportId,
+      reason: 'exit',
+      exitCode,
+      durationMs,
+      waitedMs: Math.round(now() - endedAt),
+    });
     await journal.append({ event: 'report-answer', work, epoch, reportId, answer });
     if (answer !== 'unanswered') break;
     await pause(Math.min(1_000, 50 * 2 ** tries) * (0.5 + Math.random() / 2));
@@ -288,11 +330,18 @@ async function sendOutput({ work, epoch }: OpenReport): Promise<void> {
   let offset = 0;
   for (const [i, piece] of pieces.entries()) {
     const end = i === pieces.length - 1 ? { end: { bytes: whole.length, sha256 } } : {};
-    const body = { id: work, epoch, offset, chunks: [{ stream: 'stdout', data: piece.toString('base64') }], ...end };
+    const body = {
+      id: work,
+      epoch,
+      offset,
+      chunks: [{ stream: 'stdout', data: piece.toString('base64') }],
+      ...end,
+    };
     try {
       const answer = await api.call('logs', body, 2_500);
       if (answer.status !== 200) return;
-      if (answer.body['complete'] === true) await journal.append({ event: 'logs', work, epoch, bytes: whole.length, sha256 });
+      if (answer.body['complete'] === true)
+        await journal.append({ event: 'logs', work, epoch, bytes: whole.length, sha256 });
     } catch (error) {
       // Output is not what these runs are about: what is not acknowledged is not looked at.
       if (error instanceof Unanswered) return;
@@ -306,7 +355,13 @@ async function sendOutput({ work, epoch }: OpenReport): Promise<void> {
 function resumeReports(): void {
   for (const file of readdirSync(outbox).filter((name) => name.endsWith('.json'))) {
     const report = JSON.parse(readFileSync(join(outbox, file), 'utf8')) as OpenReport;
-    const lease: Held = { work: report.work, epoch: report.epoch, giveUpAt: Number.POSITIVE_INFINITY, heard: true, word: () => undefined };
+    const lease: Held = {
+      work: report.work,
+      epoch: report.epoch,
+      giveUpAt: Number.POSITIVE_INFINITY,
+      heard: true,
+      word: () => undefined,
+    };
     held.set(keyOf(lease), lease);
     void finish(report, 0, false);
   }

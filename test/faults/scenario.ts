@@ -10,6 +10,8 @@ import { check } from './checker.ts';
 import type { Violation } from './checker.ts';
 import { loadHistory } from './history.ts';
 import type { History } from './history.ts';
+import { pileUp } from './pile-up.ts';
+import type { PileUp } from './pile-up.ts';
 import { RIG_TIMES, startRig } from './rig.ts';
 import type { Rig, SimBehaviour } from './rig.ts';
 import { describeFault } from './schedule.ts';
@@ -21,12 +23,22 @@ export interface Scenario {
   readonly runs: number;
   readonly runsPerSecond: number;
   readonly projectsPerHundred: number;
+  /** A submission is repeated for this long at most; then its outcome stays unknown. */
+  readonly patienceMs: number;
   readonly faults: readonly TimedFault[];
+  /** Comes first, before there are any runners. */
+  readonly pileUp?: PileUp;
   readonly runners: number;
   readonly sims: SimBehaviour;
   readonly databaseConnections: number;
-  /** How long everything has to come to rest after the last fault was healed. */
+  /** How long everything has to come to rest after the last fault was healed. 0: it is not waited for, and runs need not have ended. */
   readonly restMs: number;
+}
+
+export interface Rest {
+  /** `done`: nothing is left. `stuck`: something is, and nothing goes on any more. `late`: the time was up. */
+  readonly how: 'done' | 'stuck' | 'late';
+  readonly ms: number;
 }
 
 export interface Surroundings {
@@ -41,7 +53,7 @@ export interface Verdict {
   readonly violations: readonly Violation[];
   readonly crashes: readonly string[];
   readonly history: History;
-  readonly restMs: number;
+  readonly rest: Rest;
   readonly tookMs: number;
 }
 
@@ -51,10 +63,11 @@ export const GATEWAYS = 2;
 const STALE_MS = RIG_TIMES.leaseMs;
 const TOLERANCE_MS = 100;
 const OFFERS_MAX = 20;
-/** A submission is repeated for this long at most; then its outcome stays unknown. */
-const PATIENCE_MS = 30_000;
 
-export async function runScenario(scenario: Scenario, { folder, bundles, broker, serverBundle, say }: Surroundings): Promise<Verdict> {
+export async function runScenario(
+  scenario: Scenario,
+  { folder, bundles, broker, serverBundle, say }: Surroundings,
+): Promise<Verdict> {
   const startedAt = performance.now();
   const { seed, runners, sims, databaseConnections } = scenario;
   const rig = await startRig({
@@ -71,22 +84,31 @@ export async function runScenario(scenario: Scenario, { folder, bundles, broker,
     databaseConnections,
   });
   try {
-    say(`${scenario.name}: everything is up after ${seconds(performance.now() - startedAt)}; seed ${seed}, ${scenario.faults.length} faults`);
-    await stress(rig, scenario, say);
+    say(
+      `${scenario.name}: everything is up after ${seconds(performance.now() - startedAt)}; seed ${seed}, ${scenario.faults.length} faults`,
+    );
+    if (scenario.pileUp !== undefined) await pileUp(rig, join(folder, scenario.name), scenario.pileUp);
+    await rig.startRunners();
+    if (scenario.runs > 0) await stress(rig, scenario, say);
     await rig.journal.append({ event: 'healed' });
-    const restMs = await comeToRest(rig, scenario.restMs);
+    const rest = await comeToRest(rig, scenario.restMs);
     await rig.stopRunners();
     const times = { ...RIG_TIMES, offersMax: OFFERS_MAX, toleranceMs: TOLERANCE_MS, staleMs: STALE_MS };
     const history = await loadHistory(rig.databaseUrl, join(folder, scenario.name), times);
-    return { violations: check(history), crashes: rig.crashes, history, restMs, tookMs: performance.now() - startedAt };
+    const violations = check(history, { atRest: scenario.restMs > 0 });
+    return { violations, crashes: rig.crashes, history, rest, tookMs: performance.now() - startedAt };
   } finally {
     await rig.stop();
   }
 }
 
 /** Submits and does the faults side by side; ends when the submitter has and every fault is healed. */
-async function stress(rig: Rig, { runs, runsPerSecond, projectsPerHundred, faults }: Scenario, say: (line: string) => void): Promise<void> {
-  const submitter = await rig.startSubmitter({ runs, runsPerSecond, projectsPerHundred, patienceMs: PATIENCE_MS });
+async function stress(
+  rig: Rig,
+  { runs, runsPerSecond, projectsPerHundred, patienceMs, faults }: Scenario,
+  say: (line: string) => void,
+): Promise<void> {
+  const submitter = await rig.startSubmitter({ runs, runsPerSecond, projectsPerHundred, patienceMs });
   const startedAt = performance.now();
   const healing = faults.map(async (fault) => {
     await pause(Math.max(0, fault.atMs - (performance.now() - startedAt)));
@@ -99,13 +121,22 @@ async function stress(rig: Rig, { runs, runsPerSecond, projectsPerHundred, fault
   await Promise.all(healing);
 }
 
-/** Until nothing is left or the time is up, which the checker will notice. Answers how long it took. */
-async function comeToRest(rig: Rig, withinMs: number): Promise<number> {
+/** Without any change for so long, nothing will come: longer than an offer, a lease, a sweep, and the first pauses before lost work is offered again. */
+const STUCK_MS = RIG_TIMES.leaseMs + RIG_TIMES.offerMs + 2_000;
+
+async function comeToRest(rig: Rig, withinMs: number): Promise<Rest> {
   const startedAt = performance.now();
+  let changedAt = startedAt;
+  let last = '';
   for (;;) {
-    const { items, reports } = await rig.unfinished();
-    const tookMs = performance.now() - startedAt;
-    if ((items === 0 && reports === 0) || tookMs > withinMs) return tookMs;
+    const { items, reports, sign } = await rig.unfinished();
+    const atMs = performance.now();
+    if (sign !== last) changedAt = atMs;
+    last = sign;
+    const ms = atMs - startedAt;
+    if (items === 0 && reports === 0) return { how: 'done', ms };
+    if (atMs - changedAt > STUCK_MS) return { how: 'stuck', ms };
+    if (ms > withinMs) return { how: 'late', ms };
     await pause(100);
   }
 }

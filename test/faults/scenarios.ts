@@ -13,7 +13,7 @@ import type { FaultName, TimedFault } from './schedule.ts';
 const { leaseMs, graceMs } = RIG_TIMES;
 
 const SIMS: SimBehaviour = {
-  slots: 6,
+  slots: 10,
   workMs: 200,
   longShare: 0.02,
   lateShare: 0.03,
@@ -26,8 +26,23 @@ const RUNNERS = 4;
 const FAULT_EVERY_MS = 1_400;
 const RUNS_PER_SECOND = 60;
 
-function faultsOf(seed: number, durationMs: number, everyMs: number, only?: readonly FaultName[], runners = RUNNERS): TimedFault[] {
-  return scheduleOf({ seed, durationMs, everyMs, servers: SERVERS, gateways: GATEWAYS, runners, leaseMs, ...(only === undefined ? {} : { only }) });
+function faultsOf(
+  seed: number,
+  durationMs: number,
+  everyMs: number,
+  only?: readonly FaultName[],
+  runners = RUNNERS,
+): TimedFault[] {
+  return scheduleOf({
+    seed,
+    durationMs,
+    everyMs,
+    servers: SERVERS,
+    gateways: GATEWAYS,
+    runners,
+    leaseMs,
+    ...(only === undefined ? {} : { only }),
+  });
 }
 
 export function greatScenario(seed: number, runs: number): Scenario {
@@ -37,6 +52,7 @@ export function greatScenario(seed: number, runs: number): Scenario {
     runs,
     runsPerSecond: RUNS_PER_SECOND,
     projectsPerHundred: 5,
+    patienceMs: 60_000,
     faults: faultsOf(seed, (runs / RUNS_PER_SECOND) * 1_000, FAULT_EVERY_MS),
     runners: RUNNERS,
     sims: SIMS,
@@ -47,7 +63,14 @@ export function greatScenario(seed: number, runs: number): Scenario {
 
 /** What each mutant is met with. `restMs` bounds how long lost work is waited for. */
 export function mutantScenario(name: MutantName, seed: number): Scenario {
-  const common = { name: `${name}-${seed}`, seed, projectsPerHundred: 0, databaseConnections: 10, restMs: 6_000 };
+  const common = {
+    name: `${name}-${seed}`,
+    seed,
+    projectsPerHundred: 0,
+    patienceMs: 8_000,
+    databaseConnections: 10,
+    restMs: 6_000,
+  };
   switch (name) {
     case 'no-epoch-check':
       // One runner gets back what it lost, and its late reports come while it holds the next grant.
@@ -57,7 +80,14 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         runsPerSecond: 60,
         faults: faultsOf(seed, 3_000, 1_500, ['gateway', 'purge'], 1),
         runners: 1,
-        sims: { ...SIMS, slots: 8, longShare: 0.1, lateShare: 0.3, lateMs: [leaseMs, leaseMs * 2], outputShare: 0.3 },
+        sims: {
+          ...SIMS,
+          slots: 8,
+          longShare: 0.1,
+          lateShare: 0.3,
+          lateMs: [leaseMs, leaseMs * 2],
+          outputShare: 0.3,
+        },
       };
     case 'early-ack':
       // Polls wait when the runs come, so that these are claimed by their hints; servers and backends die in between.
@@ -65,9 +95,11 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         ...common,
         runs: 360,
         runsPerSecond: 60,
-        faults: faultsOf(seed, 6_000, 900, ['server', 'terminate']),
+        faults: faultsOf(seed, 6_000, 1_000, ['server', 'terminate']),
         runners: RUNNERS,
         sims: { ...SIMS, workMs: 60, longShare: 0, lateShare: 0 },
+        // Long enough to tell what is stuck from what is late.
+        restMs: 40_000,
       };
     case 'scan-then-update':
       // Reports come when the lease has just ended and the sweepers have just looked.
@@ -77,24 +109,26 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         runsPerSecond: 80,
         faults: faultsOf(seed, 3_000, 1_500, ['purge', 'gateway']),
         runners: 2,
-        sims: { ...SIMS, slots: 8, longShare: 0, lateShare: 0.4, lateMs: [leaseMs - 200, leaseMs + graceMs + 800] },
+        sims: {
+          ...SIMS,
+          slots: 8,
+          longShare: 0,
+          lateShare: 0.4,
+          lateMs: [leaseMs - 200, leaseMs + graceMs + 800],
+        },
       };
     case 'default-driver':
-      // Hundreds of statements pile up behind a lock together with transactions; soon after, connections are cut.
+      // Connections are full to the brim when a transaction comes, and are cut soon after. What is acknowledged must be there; nobody executes it.
       return {
         ...common,
-        runs: 800,
-        runsPerSecond: 400,
-        projectsPerHundred: 10,
+        runs: 0,
+        runsPerSecond: 1,
         databaseConnections: 2,
-        faults: [
-          { kind: 'lock', forMs: 900, atMs: 300 },
-          { kind: 'terminate', backends: 20, atMs: 1_600 },
-          { kind: 'lock', forMs: 900, atMs: 2_000 },
-          { kind: 'terminate', backends: 20, atMs: 3_300 },
-        ],
-        runners: RUNNERS,
-        sims: { ...SIMS, workMs: 40, longShare: 0, lateShare: 0 },
+        pileUp: { rounds: 12, depth: 194, behind: 60 },
+        faults: [],
+        runners: 0,
+        sims: SIMS,
+        restMs: 0,
       };
   }
 }

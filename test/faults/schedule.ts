@@ -16,6 +16,8 @@ export type Fault =
   | { readonly kind: 'purge' }
   /** Nobody may write work items for a while: everything in the servers piles up behind it. */
   | { readonly kind: 'lock'; readonly forMs: number }
+  /** Every new work item costs the database so much: a slow disk, behind which statements pile up. */
+  | { readonly kind: 'slow'; readonly perRowMs: number; readonly forMs: number }
   | { readonly kind: 'terminate'; readonly backends: number };
 
 export type TimedFault = Fault & { readonly atMs: number };
@@ -34,7 +36,16 @@ export interface ScheduleOptions {
   readonly only?: readonly FaultName[];
 }
 
-export type FaultName = 'server' | 'gateway' | 'runner' | 'broker' | 'freeze' | 'purge' | 'terminate' | 'lock';
+export type FaultName =
+  | 'server'
+  | 'gateway'
+  | 'runner'
+  | 'broker'
+  | 'freeze'
+  | 'purge'
+  | 'terminate'
+  | 'lock'
+  | 'slow';
 export const FAULT_NAMES: readonly FaultName[] = [
   'server',
   'gateway',
@@ -93,6 +104,8 @@ function faultOf(
   };
   const counts = { server: options.servers, gateway: options.gateways, runner: options.runners, broker: 1 };
   if (name === 'purge') return { kind: 'purge' };
+  if (name === 'slow')
+    return { kind: 'slow', perRowMs: random.whole(5, 20), forMs: random.whole(500, 2_000) };
   // Shorter than the servers' own limits on waiting for a lock, so that most of what waits goes through in the end.
   if (name === 'lock') return { kind: 'lock', forMs: random.whole(300, 1_500) };
   if (name === 'terminate') return { kind: 'terminate', backends: random.whole(1, 8) };
@@ -115,6 +128,8 @@ export function describeFault(fault: Fault): string {
       return 'purge every queue';
     case 'lock':
       return `lock the work items for ${fault.forMs} ms`;
+    case 'slow':
+      return `slow down new work items by ${fault.perRowMs} ms each for ${fault.forMs} ms`;
     case 'terminate':
       return `terminate ${fault.backends} database backends`;
   }

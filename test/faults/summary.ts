@@ -3,31 +3,47 @@ import type { History } from './history.ts';
 import { seconds } from './scenario.ts';
 import type { Verdict } from './scenario.ts';
 
-export function summarise({ history, restMs, tookMs, violations, crashes }: Verdict): string[] {
+const REST = { done: 'at rest', stuck: 'something is stuck', late: 'not at rest' } as const;
+
+export function summarise({ history, rest, tookMs, violations, crashes }: Verdict): string[] {
   const states = count(history.items.map(({ state }) => state));
   const ends = count(history.leases.map(({ endReason }) => endReason ?? 'open'));
-  const answers = count([...history.runners.values()].flat().flatMap((entry) => (entry.event === 'report-answer' ? [entry.answer] : [])));
-  const outcomes = count(history.submits.flatMap((entry) => (entry.event === 'outcome' ? [entry.outcome] : [])));
+  const answers = count(
+    [...history.runners.values()]
+      .flat()
+      .flatMap((entry) => (entry.event === 'report-answer' ? [entry.answer] : [])),
+  );
+  const outcomes = count(
+    history.submits.flatMap((entry) => (entry.event === 'outcome' ? [entry.outcome] : [])),
+  );
   const latencies = latenciesOf(history);
   return [
     `runs: ${history.items.length} (${states}); attempts to submit: ${outcomes}; projects: ${history.projects.length}`,
     `leases: ${history.leases.length} (${ends}); reports sent: ${answers}`,
     `submitted → reported: p50 ${seconds(quantile(latencies, 0.5))}, p99 ${seconds(quantile(latencies, 0.99))}, longest ${seconds(latencies.at(-1) ?? 0)}`,
-    ...recoveries(history).map(({ what, ms }) => `  ${what}: ${ms === undefined ? 'nothing was submitted after it' : `next run done after ${seconds(ms)}`}`),
-    `at rest ${seconds(restMs)} after the last fault was healed; took ${seconds(tookMs)}; ${violations.length} violations, ${crashes.length} crashes`,
+    ...recoveries(history).map(
+      ({ what, ms }) =>
+        `  ${what}: ${ms === undefined ? 'nothing was submitted after it' : `next run done after ${seconds(ms)}`}`,
+    ),
+    `${REST[rest.how]} ${seconds(rest.ms)} after the last fault was healed; took ${seconds(tookMs)}; ${violations.length} violations, ${crashes.length} crashes`,
   ];
 }
 
 /** When each run was first acknowledged, and when a runner first learned that its report counts. */
-function timesOf(history: History): { readonly submitted: ReadonlyMap<string, number>; readonly reported: ReadonlyMap<string, number> } {
+function timesOf(history: History): {
+  readonly submitted: ReadonlyMap<string, number>;
+  readonly reported: ReadonlyMap<string, number>;
+} {
   const submitted = new Map<string, number>();
   for (const entry of history.submits) {
-    if (entry.event !== 'outcome' || entry.outcome !== 'ok' || entry.kind !== 'run' || entry.id === undefined) continue;
+    if (entry.event !== 'outcome' || entry.outcome !== 'ok' || entry.kind !== 'run' || entry.id === undefined)
+      continue;
     submitted.set(entry.id, Math.min(submitted.get(entry.id) ?? Number.POSITIVE_INFINITY, entry.mono));
   }
   const reported = new Map<string, number>();
   for (const entry of [...history.runners.values()].flat()) {
-    if (entry.event !== 'report-answer' || (entry.answer !== 'accepted' && entry.answer !== 'repeated')) continue;
+    if (entry.event !== 'report-answer' || (entry.answer !== 'accepted' && entry.answer !== 'repeated'))
+      continue;
     reported.set(entry.work, Math.min(reported.get(entry.work) ?? Number.POSITIVE_INFINITY, entry.mono));
   }
   return { submitted, reported };
@@ -35,13 +51,17 @@ function timesOf(history: History): { readonly submitted: ReadonlyMap<string, nu
 
 function latenciesOf(history: History): number[] {
   const { submitted, reported } = timesOf(history);
-  return [...submitted].flatMap(([id, at]) => (reported.has(id) ? [(reported.get(id) ?? at) - at] : [])).toSorted((a, b) => a - b);
+  return [...submitted]
+    .flatMap(([id, at]) => (reported.has(id) ? [(reported.get(id) ?? at) - at] : []))
+    .toSorted((a, b) => a - b);
 }
 
 /** For each fault: from the fault until a run that was submitted after it was done. */
 function recoveries(history: History): Array<{ readonly what: string; readonly ms: number | undefined }> {
   const { submitted, reported } = timesOf(history);
-  const done = [...submitted].flatMap(([id, at]) => (reported.has(id) ? [{ at, end: reported.get(id) ?? at }] : []));
+  const done = [...submitted].flatMap(([id, at]) =>
+    reported.has(id) ? [{ at, end: reported.get(id) ?? at }] : [],
+  );
   return history.rig.flatMap((entry) => {
     if (entry.event !== 'fault') return [];
     const ends = done.filter(({ at }) => at >= entry.mono).map(({ end }) => end);
@@ -57,5 +77,10 @@ function quantile(sorted: readonly number[], q: number): number {
 function count(words: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].toSorted(([a], [b]) => a.localeCompare(b)).map(([word, n]) => `${n} ${word}`).join(', ') || 'none';
+  return (
+    [...counts]
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([word, n]) => `${n} ${word}`)
+      .join(', ') || 'none'
+  );
 }

@@ -24,7 +24,10 @@ export async function prepareSurroundings(say: (line: string) => void): Promise<
   let kept = false;
   return {
     ...shared,
-    withMutant: async (name) => ({ ...shared, serverBundle: await buildServer(builds, name, MUTANTS[name].replacements) }),
+    withMutant: async (name) => ({
+      ...shared,
+      serverBundle: await buildServer(builds, name, MUTANTS[name].replacements),
+    }),
     keep: () => {
       kept = true;
     },

@@ -1,0 +1,112 @@
+/** Single submissions over the public API, each attempt journalled: what is wanted before, what became of it after. */
+import { KEY_LABEL } from './entries.ts';
+import type { SubmitEntry, SubmitKind } from './entries.ts';
+import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
+import type { Journal } from './journal.ts';
+
+export interface Submission {
+  readonly kind: SubmitKind;
+  readonly key: string;
+  readonly path: string;
+  readonly body: object;
+}
+
+export interface SubmissionsOptions {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly teamId: string;
+  /** Begins every key. */
+  readonly name: string;
+  readonly journal: Journal<SubmitEntry>;
+  readonly client: HttpClient;
+  readonly timeoutMs: number;
+}
+
+type Outcome = Extract<SubmitEntry, { event: 'outcome' }>;
+
+export interface Submissions {
+  run(i: number, command: readonly string[]): Submission;
+  project(i: number): Submission;
+  /** Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became of it. */
+  begin(submission: Submission, timeoutMs: number): Promise<HttpCall>;
+  end(submission: Submission, answer: Promise<HttpAnswer>): Promise<Pick<Outcome, 'outcome' | 'id'>>;
+  /** One call. ok: acknowledged. fail: refused for good. unknown: it may have happened. */
+  attempt(submission: Submission): Promise<Outcome['outcome']>;
+  /** Until it is acknowledged or refused for good, or the patience ends. */
+  submit(submission: Submission, patienceMs: number): Promise<void>;
+}
+
+export function createSubmissions({
+  url,
+  apiKey,
+  teamId,
+  name,
+  journal,
+  client,
+  timeoutMs,
+}: SubmissionsOptions): Submissions {
+  const begin: Submissions['begin'] = async ({ kind, key, path, body }, limitMs) => {
+    await journal.append({ event: 'intent', kind, key });
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    };
+    return {
+      method: 'POST',
+      url: new URL(path, url),
+      headers,
+      body: JSON.stringify(body),
+      timeoutMs: limitMs,
+    };
+  };
+  const end: Submissions['end'] = async ({ kind, key }, answer) => {
+    const outcome: Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'> = await answer.then(
+      outcomeOf,
+      (error: unknown) => ({
+        outcome: 'unknown' as const,
+        code: (error instanceof Error ? error.message : String(error)).slice(0, 200),
+      }),
+    );
+    await journal.append({ event: 'outcome', kind, key, ...outcome });
+    return outcome;
+  };
+  const attempt: Submissions['attempt'] = async (submission) =>
+    (await end(submission, client.call(await begin(submission, timeoutMs)))).outcome;
+  return {
+    run: (i, command) => {
+      const key = `${name}-run-${i}`;
+      return {
+        kind: 'run',
+        key,
+        path: `/teams/${teamId}/sandbox-runs`,
+        body: { purpose: 'agent_task', command, labels: { [KEY_LABEL]: key } },
+      };
+    },
+    project: (i) => {
+      const key = `${name}-project-${i}`;
+      return { kind: 'project', key, path: '/projects', body: { name: key, teamId } };
+    },
+    begin,
+    end,
+    attempt,
+    submit: async (submission, patienceMs) => {
+      const until = performance.now() + patienceMs;
+      for (let tries = 0; performance.now() < until; tries += 1) {
+        if ((await attempt(submission)) !== 'unknown') return;
+        await new Promise((resolve) =>
+          setTimeout(resolve, Math.min(1_000, 60 * 2 ** tries) * (0.5 + Math.random() / 2)),
+        );
+      }
+    },
+  };
+}
+
+/** What an answer says about the effect. In flight elsewhere, too many, or broken inside: it may have happened. */
+function outcomeOf({ status, code, body }: HttpAnswer): Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'> {
+  const about = { status, ...(code === undefined ? {} : { code }) };
+  const { id } = body;
+  if ((status === 200 || status === 201) && typeof id === 'string') return { outcome: 'ok', id, ...about };
+  const definite = status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
+  return { outcome: definite ? 'fail' : 'unknown', ...about };
+}
