@@ -7,6 +7,7 @@
  */
 import type { CallContext, Protocol } from './call.ts';
 import { apiError, type ApiError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
@@ -24,47 +25,48 @@ export interface CallRecord {
   readonly ms: number;
 }
 
-export interface CallParts {
-  readonly rpc: RpcInfo;
-  readonly protocol: Protocol;
-  readonly requestId: string;
-  readonly remoteAddress: string;
-  readonly request: NodeRequest;
-  readonly response: NodeResponse;
-  /** Of the process's monotonic clock. */
-  readonly startedMs: number;
-  readonly onSettled: (call: ActiveCall, status: number, error: ApiError | undefined) => void;
-}
+/** Told once per call, when its answer is decided. */
+export type OnSettled = (call: ActiveCall, status: number, error: ApiError | undefined) => void;
 
 export class ActiveCall implements CallContext {
+  readonly exchange: Exchange;
   readonly rpc: RpcInfo;
   readonly protocol: Protocol;
-  readonly requestId: string;
-  readonly remoteAddress: string;
-  readonly request: NodeRequest;
-  readonly response: NodeResponse;
-  readonly startedMs: number;
   status?: number;
+  /** Where the list of calls at work keeps it. */
+  slot = -1;
   #settled = false;
   #controller: AbortController | undefined;
   #responseHeaders: Map<string, string> | undefined;
   #abortedBy: ApiError | undefined;
   #deadline: NodeJS.Timeout | undefined;
-  readonly #onSettled: CallParts['onSettled'];
+  readonly #onSettled: OnSettled;
   readonly #onClose: () => void;
 
-  constructor(parts: CallParts) {
-    this.rpc = parts.rpc;
-    this.protocol = parts.protocol;
-    this.requestId = parts.requestId;
-    this.remoteAddress = parts.remoteAddress;
-    this.request = parts.request;
-    this.response = parts.response;
-    this.startedMs = parts.startedMs;
-    this.#onSettled = parts.onSettled;
+  constructor(exchange: Exchange, rpc: RpcInfo, protocol: Protocol, onSettled: OnSettled) {
+    this.exchange = exchange;
+    this.rpc = rpc;
+    this.protocol = protocol;
+    this.#onSettled = onSettled;
     // `close` of the response, not of the request: a request closes as soon as its body is read.
     this.#onClose = () => this.#clientLeft();
-    this.response.once('close', this.#onClose);
+    exchange.response.once('close', this.#onClose);
+  }
+
+  get requestId(): string {
+    return this.exchange.requestId;
+  }
+
+  get remoteAddress(): string {
+    return this.exchange.remoteAddress;
+  }
+
+  get request(): NodeRequest {
+    return this.exchange.request;
+  }
+
+  get response(): NodeResponse {
+    return this.exchange.response;
   }
 
   header(name: string): string | undefined {
@@ -77,10 +79,11 @@ export class ActiveCall implements CallContext {
     return (this.#responseHeaders ??= new Map());
   }
 
-  /** Writes what the handler has set so far over the headers of the answer. */
-  addResponseHeaders(headers: ReplyHeaders): void {
-    if (this.#responseHeaders === undefined) return;
-    for (const [name, value] of this.#responseHeaders) headers[name] = value;
+  /** The headers of the answer, what the handler has set so far over the door's own. */
+  finalHeaders(): ReplyHeaders {
+    const { headers } = this.exchange;
+    if (this.#responseHeaders !== undefined) for (const [name, value] of this.#responseHeaders) headers[name] = value;
+    return headers;
   }
 
   /** Made on first use: most unary handlers end before anybody asks. */
@@ -121,7 +124,7 @@ export class ActiveCall implements CallContext {
     if (this.#settled) return false;
     this.#settled = true;
     clearTimeout(this.#deadline);
-    this.response.off('close', this.#onClose);
+    this.exchange.response.off('close', this.#onClose);
     this.#onSettled(this, status, error);
     return true;
   }

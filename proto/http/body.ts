@@ -12,12 +12,6 @@ import { problem } from './json-text.ts';
 
 const EMPTY = new Uint8Array(0);
 
-export interface BodyLimits {
-  readonly bytesMax: number;
-  /** From the call until the last byte, in milliseconds. HTTP/1.1 has requestTimeout beside it; HTTP/2 has only this. */
-  readonly timeoutMs: number;
-}
-
 type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** Whether the head announces a body. */
@@ -27,8 +21,11 @@ function announcesBody(request: NodeRequest): boolean {
   return (length !== undefined && length !== '0') || request.headers['transfer-encoding'] !== undefined;
 }
 
-/** The whole body as sent. Rejects with `body_too_large`, `request_timeout` or `client_closed`. */
-export async function readBody(request: NodeRequest, { bytesMax, timeoutMs }: BodyLimits): Promise<Uint8Array> {
+/**
+ * The whole body as sent, complete within `timeoutMs` of the call; HTTP/1.1 has requestTimeout beside it, HTTP/2 has only this.
+ * Rejects with `body_too_large`, `request_timeout` or `client_closed`.
+ */
+export async function readBody(request: NodeRequest, bytesMax: number, timeoutMs: number): Promise<Uint8Array> {
   if (!announcesBody(request)) return EMPTY;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(`${announced} bytes`, bytesMax);

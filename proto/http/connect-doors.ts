@@ -17,7 +17,7 @@ import type { App, Protocol } from './call.ts';
 import { toConnectError } from './connect-errors.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
 import type { DoorLimits } from './limits.ts';
-import type { NodeRequest, ReplyHeaders } from './reply.ts';
+import type { NodeRequest } from './reply.ts';
 import { failRest } from './rest.ts';
 import type { RpcInfo } from './rpc.ts';
 import { validate } from './validate.ts';
@@ -32,7 +32,6 @@ export interface RpcCall {
   readonly call: ActiveCall;
   readonly entry: RpcEntry;
   readonly query: string;
-  readonly headers: ReplyHeaders;
   /** Told instead of an answer. */
   readonly refusal?: ApiError;
 }
@@ -68,11 +67,10 @@ export function createRpcDoor(appOf: ReadonlyMap<string, App<unknown>>, limits: 
     find: (path) => entries.get(path),
     protocolOf,
     async serve(rpcCall) {
-      const { call, headers } = rpcCall;
       try {
         await serve(rpcCall, limits);
       } catch (error) {
-        failRest(call, headers, toApiError(error));
+        failRest(rpcCall.call, toApiError(error));
       }
     },
   };
@@ -162,7 +160,7 @@ async function passing<T>(passage: Passage, act: () => Promise<T>): Promise<T> {
   }
 }
 
-async function serve({ call, entry, query, headers, refusal }: RpcCall, limits: DoorLimits): Promise<void> {
+async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimits): Promise<void> {
   const { app, handler, rpc } = entry;
   const { request } = call;
   const sent = sentMessage(rpc, request, query);
@@ -182,7 +180,7 @@ async function serve({ call, entry, query, headers, refusal }: RpcCall, limits: 
     signal: call.signal,
     contextValues: createContextValues().set(PASSAGE, passage),
   });
-  await sendAnswer(answer, passage, headers);
+  await sendAnswer(answer, passage);
 }
 
 async function admit(passage: Passage, { sent, refusal, limits }: { sent: SentMessage; refusal: ApiError | undefined; limits: DoorLimits }): Promise<Uint8Array> {
@@ -195,7 +193,7 @@ async function admit(passage: Passage, { sent, refusal, limits }: { sent: SentMe
     passage.caller = await app.admit(call);
     const bare = call.protocol === 'connect' && call.rpc.desc.methodKind === 'unary';
     const bytesMax = call.rpc.bodyBytesMax + (bare ? 0 : FRAMING_BYTES);
-    const raw = await readBody(call.request, { bytesMax, timeoutMs: limits.bodyTimeoutMs });
+    const raw = await readBody(call.request, bytesMax, limits.bodyTimeoutMs);
     await app.admitBody?.(call, passage.caller, raw);
     return sent.message ?? raw;
   };
@@ -247,13 +245,14 @@ function forwardedHeaders(request: NodeRequest, sent: SentMessage): Headers {
 }
 
 /** Writes head, body and trailers. A reader that is slow holds the producer back. */
-async function sendAnswer(answer: UniversalServerResponse, passage: Passage, headers: ReplyHeaders): Promise<void> {
+async function sendAnswer(answer: UniversalServerResponse, passage: Passage): Promise<void> {
   const { call } = passage;
   const { response, signal } = call;
   const body = (answer.body ?? createAsyncIterable([]))[Symbol.asyncIterator]();
   try {
     let chunk = await body.next();
     if (call.settled) return;
+    const { headers } = call.exchange;
     answer.header?.forEach((value, name) => (headers[name] = value));
     response.writeHead(answer.status, headers);
     for (; chunk.done !== true; chunk = await body.next()) {

@@ -4,19 +4,21 @@
  * the head, body and its signature, decoding, validation, the app. The door owns the calls at work: each is counted until it is
  * settled, and closing waits for that count to reach zero.
  */
-import { ActiveCall, type CallRecord } from './active-call.ts';
+import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
 import type { App, Protocol } from './call.ts';
+import { CallList } from './call-list.ts';
 import { createRpcDoor, type RpcEntry } from './connect-doors.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
+import { Exchange } from './exchange.ts';
 import { LIMITS, type DoorLimits } from './limits.ts';
 import { listen, type Listener } from './listener.ts';
-import { baseHeaders, reply, replyError, type NodeRequest, type NodeResponse, type ReplyHeaders } from './reply.ts';
+import { baseHeaders, reply, replyError, type NodeRequest, type NodeResponse } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
-import { failRest, serveRest } from './rest.ts';
-import { createRouter, type Match, type Router, type Target } from './router.ts';
+import { createRestDoor, failRest, type RestTarget } from './rest.ts';
+import { createRouter, type Match, type Router } from './router.ts';
 import type { RpcInfo } from './rpc.ts';
 import { addressReader, assertUnambiguous, parseTarget, type RequestTarget } from './target.ts';
-import { compileRoute, type RestCodec } from './transcode.ts';
+import { compileRoute } from './transcode.ts';
 
 /** What the door writes to; pino's loggers fit. */
 export interface DoorLog {
@@ -67,106 +69,92 @@ export interface Door {
   listen(options: { port: number; host: string }): Promise<OpenDoor>;
 }
 
-interface RestTarget extends Target {
-  readonly app: App<unknown>;
-  readonly codec: RestCodec;
-}
-
-/** One request from its head on, before it is known to be a call. */
-interface Arrival {
-  readonly request: NodeRequest;
-  readonly response: NodeResponse;
-  readonly requestId: string;
-  readonly remoteAddress: string;
-  readonly startedMs: number;
-  readonly headers: ReplyHeaders;
-}
-
 export function createDoor(options: DoorOptions): Door {
   const limits: DoorLimits = { ...LIMITS, ...options.limits };
   const pages = new Map(Object.entries(options.pages ?? {}));
   const addressOf = addressReader(options.trustedProxies ?? []);
-  const calls = new Set<ActiveCall>();
+  const calls = new CallList();
   const { router, appOf } = buildTables(options.apps);
+  const serveRest = createRestDoor(limits);
   const rpcDoor = createRpcDoor(appOf, limits);
   const visible = (rpc: RpcInfo): boolean => appOf.get(rpc.id)?.gate(rpc) !== 'hidden';
   let closing = false;
 
-  const record = (arrival: Arrival, protocol: Protocol, status: number, error?: ApiError, rpc?: RpcInfo): void => {
+  const record = (exchange: Exchange, protocol: Protocol, status: number, error?: ApiError, rpc?: RpcInfo): void => {
     if (error !== undefined && error.status >= 500 && error.cause !== undefined) {
-      options.log.error({ requestId: arrival.requestId, rpc: rpc?.id, err: error.cause }, `${rpc?.id ?? 'request'} failed: ${error.code}`);
+      options.log.error({ requestId: exchange.requestId, rpc: rpc?.id, err: error.cause }, `${rpc?.id ?? 'request'} failed: ${error.code}`);
     }
     options.onCall?.({
       ...(rpc !== undefined && { rpc }),
       protocol,
-      requestId: arrival.requestId,
-      remoteAddress: arrival.remoteAddress,
-      method: arrival.request.method ?? '',
+      requestId: exchange.requestId,
+      remoteAddress: exchange.remoteAddress,
+      method: exchange.request.method ?? '',
       status,
       ...(error !== undefined && { code: error.code }),
-      ms: performance.now() - arrival.startedMs,
+      ms: performance.now() - exchange.startedMs,
     });
   };
 
-  const startCall = (arrival: Arrival, rpc: RpcInfo, protocol: Protocol): ActiveCall => {
-    const { request, response, requestId, remoteAddress, startedMs } = arrival;
-    const onSettled = (call: ActiveCall, status: number, error: ApiError | undefined): void => {
-      calls.delete(call);
-      record(arrival, protocol, status, error, rpc);
-    };
-    const call = new ActiveCall({ rpc, protocol, requestId, remoteAddress, request, response, startedMs, onSettled });
+  const onSettled: OnSettled = (call, status, error) => {
+    calls.remove(call);
+    record(call.exchange, call.protocol, status, error, call.rpc);
+  };
+
+  const startCall = (exchange: Exchange, rpc: RpcInfo, protocol: Protocol): ActiveCall => {
+    const call = new ActiveCall(exchange, rpc, protocol, onSettled);
     calls.add(call);
     return call;
   };
 
   /** An answer without an RPC: unknown path, wrong verb, unreadable head. */
-  const refuse = (arrival: Arrival, error: ApiError): void => {
-    replyError(arrival.response, error, arrival.requestId, arrival.headers);
-    record(arrival, 'rest', error.status, error);
+  const refuse = (exchange: Exchange, error: ApiError): void => {
+    replyError(exchange.response, error, exchange.requestId, exchange.headers);
+    record(exchange, 'rest', error.status, error);
   };
 
-  const serveMatch = (arrival: Arrival, match: Match<RestTarget>, query: string): void => {
-    const { rpc, app, codec } = match.target;
-    const call = startCall(arrival, rpc, 'rest');
-    if (app.gate(rpc) !== 'open') return failRest(call, arrival.headers, featureDisabled(rpc));
-    void serveRest({ call, app, codec, captures: match.captures, query, headers: arrival.headers, limits });
+  const serveMatch = (exchange: Exchange, match: Match<RestTarget>, query: string): void => {
+    const { rpc, app } = match.target;
+    const call = startCall(exchange, rpc, 'rest');
+    if (app.gate(rpc) === 'open') void serveRest(call, match, query);
+    else failRest(call, featureDisabled(rpc));
   };
 
-  const servePage = async (arrival: Arrival, page: Page, { path, query }: RequestTarget): Promise<void> => {
-    const { request, response, requestId, headers } = arrival;
+  const servePage = async (exchange: Exchange, page: Page, { path, query }: RequestTarget): Promise<void> => {
+    const { request, response, requestId, headers } = exchange;
     try {
       const header = (name: string): string | undefined => request.headers[name]?.toString();
       const { status = 200, headers: own, body } = await page({ path, query, requestId, header });
       reply(response, status, Object.assign(headers, own), body);
-      record(arrival, 'rest', status);
+      record(exchange, 'rest', status);
     } catch (error) {
-      refuse(arrival, toApiError(error));
+      refuse(exchange, toApiError(error));
     }
   };
 
-  const route = (arrival: Arrival): void => {
-    const { request } = arrival;
+  const serveRpc = (exchange: Exchange, entry: RpcEntry, query: string): void => {
+    const call = startCall(exchange, entry.rpc, rpcDoor.protocolOf(exchange.request));
+    const disabled = entry.app.gate(entry.rpc) !== 'open';
+    void rpcDoor.serve({ call, entry, query, ...(disabled && { refusal: featureDisabled(entry.rpc) }) });
+  };
+
+  const route = (exchange: Exchange): void => {
+    const { request } = exchange;
     assertUnambiguous(request);
     const target = parseTarget(request);
     const method = request.method ?? '';
     const entry = rpcDoor.find(target.path);
-    if (entry !== undefined && visible(entry.rpc)) return serveRpc(arrival, entry, target.query);
+    if (entry !== undefined && visible(entry.rpc)) return serveRpc(exchange, entry, target.query);
     const page = pages.get(target.path);
     if (page !== undefined) {
       if (method !== 'GET' && method !== 'HEAD') throw wrongVerb(method, target.path, ['GET', 'HEAD']);
-      return void servePage(arrival, page, target);
+      return void servePage(exchange, page, target);
     }
     const routed = router.find(method, target.path, visible);
-    if ('target' in routed && !(method === 'HEAD' && isStream(routed.target.rpc))) return serveMatch(arrival, routed, target.query);
+    if ('target' in routed && !(method === 'HEAD' && isStream(routed.target.rpc))) return serveMatch(exchange, routed, target.query);
     const allow = 'target' in routed ? ['GET'] : withHead(routed.allow);
     if (allow.length === 0) throw apiError('not_found', `there is nothing at ${method} ${target.path.slice(0, 200)}`);
     throw wrongVerb(method, target.path, allow);
-  };
-
-  const serveRpc = (arrival: Arrival, entry: RpcEntry, query: string): void => {
-    const call = startCall(arrival, entry.rpc, rpcDoor.protocolOf(arrival.request));
-    const disabled = entry.app.gate(entry.rpc) !== 'open';
-    void rpcDoor.serve({ call, entry, query, headers: arrival.headers, ...(disabled && { refusal: featureDisabled(entry.rpc) }) });
   };
 
   const handler = (request: NodeRequest, response: NodeResponse): void => {
@@ -174,11 +162,11 @@ export function createDoor(options: DoorOptions): Door {
     const requestId = requestIdOf(typeof inbound === 'string' ? inbound : undefined);
     const headers = baseHeaders(requestId, options.hsts === true);
     if (closing && request.httpVersionMajor === 1) headers['connection'] = 'close';
-    const arrival: Arrival = { request, response, requestId, remoteAddress: addressOf(request), startedMs: performance.now(), headers };
+    const exchange = new Exchange(request, response, { requestId, remoteAddress: addressOf(request) }, headers);
     try {
-      route(arrival);
+      route(exchange);
     } catch (error) {
-      refuse(arrival, toApiError(error));
+      refuse(exchange, toApiError(error));
     }
   };
 
@@ -186,9 +174,11 @@ export function createDoor(options: DoorOptions): Door {
     closing = true;
     listener.drain();
     const stopping = apiError('unavailable', 'this process is stopping; call again', { retryAfterMs: 1000 });
-    for (const call of calls) if (isStream(call.rpc)) call.abort(stopping);
+    calls.forEach((call) => {
+      if (isStream(call.rpc)) call.abort(stopping);
+    });
     await drained(calls, graceMs);
-    for (const call of calls) call.abort(stopping);
+    calls.forEach((call) => call.abort(stopping));
     // Whoever listens to the signal gets a moment to say goodbye.
     await drained(calls, Math.min(1000, graceMs));
     if (calls.size > 0) options.log.warn({ calls: calls.size }, 'calls were cut off at the end of the grace period');
@@ -236,7 +226,7 @@ function withHead(allow: readonly string[]): readonly string[] {
 }
 
 /** Resolves when no call is left, or after the time. */
-async function drained(calls: ReadonlySet<ActiveCall>, ms: number): Promise<void> {
+async function drained(calls: CallList, ms: number): Promise<void> {
   const endMs = performance.now() + ms;
   while (calls.size > 0 && performance.now() < endMs) {
     await new Promise((resolve) => {

@@ -5,70 +5,66 @@ import { assertJsonType, decodeContent, readBody } from './body.ts';
 import type { App } from './call.ts';
 import { toApiError, type ApiError } from './errors.ts';
 import type { DoorLimits } from './limits.ts';
-import { reply, replyError, type ReplyHeaders } from './reply.ts';
+import { reply, replyError } from './reply.ts';
+import type { Match, Target } from './router.ts';
 import { sendStream } from './streams.ts';
 import type { RestCodec } from './transcode.ts';
 import { validate } from './validate.ts';
 
-export interface RestCall {
-  readonly call: ActiveCall;
+export interface RestTarget extends Target {
   readonly app: App<unknown>;
   readonly codec: RestCodec;
-  readonly captures: readonly string[];
-  readonly query: string;
-  readonly headers: ReplyHeaders;
-  readonly limits: DoorLimits;
 }
 
-/** Never rejects: every failure is an answer. */
-export async function serveRest(rest: RestCall): Promise<void> {
-  const { call, app } = rest;
-  const fail = (error: ApiError): void => failRest(call, rest.headers, error);
-  try {
-    call.startDeadline(deadlineMs(call.rpc, call), (error) => {
-      // A stream that has begun ends by the signal, with an error event.
-      if (!call.response.headersSent) fail(error);
-    });
-    const caller = await app.admit(call);
-    const request = await readRequest(rest, caller);
-    if (call.settled) return;
-    validate(call.rpc.desc.input, request);
-    if (call.rpc.desc.methodKind === 'server_streaming') {
-      const times = { commentMs: rest.limits.commentMs, peekMs: rest.limits.peekMs };
-      await sendStream(app.stream(call, caller, request), { call, headers: rest.headers, times, fail });
-    } else {
-      answer(rest, await app.invoke(call, caller, request));
+export type RestDoor = (call: ActiveCall, match: Match<RestTarget>, query: string) => Promise<void>;
+
+/** The returned function never rejects: every failure is an answer. */
+export function createRestDoor(limits: DoorLimits): RestDoor {
+  return async function serveRest(call, match, query) {
+    const { app, codec } = match.target;
+    try {
+      call.startDeadline(deadlineMs(call.rpc, call), (error) => {
+        // A stream that has begun ends by the signal, with an error event.
+        if (!call.response.headersSent) failRest(call, error);
+      });
+      const caller = await app.admit(call);
+      const raw = await readBody(call.request, call.rpc.bodyBytesMax, limits.bodyTimeoutMs);
+      await app.admitBody?.(call, caller, raw);
+      const request = await decodeRequest(call, match, query, raw);
+      if (call.settled) return;
+      validate(call.rpc.desc.input, request);
+      if (call.rpc.desc.methodKind === 'server_streaming') {
+        await sendStream(app.stream(call, caller, request), { call, limits, fail: (error) => failRest(call, error) });
+      } else {
+        answer(call, codec, await app.invoke(call, caller, request));
+      }
+    } catch (error) {
+      failRest(call, toApiError(error));
     }
-  } catch (error) {
-    fail(toApiError(error));
-  }
+  };
 }
 
-async function readRequest({ call, app, codec, captures, query, limits }: RestCall, caller: unknown): Promise<Message> {
-  const { rpc } = call;
-  const bytesMax = rpc.bodyBytesMax;
-  const raw = await readBody(call.request, { bytesMax, timeoutMs: limits.bodyTimeoutMs });
-  await app.admitBody?.(call, caller, raw);
+async function decodeRequest(call: ActiveCall, { target, captures }: Match<RestTarget>, query: string, raw: Uint8Array): Promise<Message> {
+  const { codec, rpc } = target;
   const contentType = call.header('content-type');
-  const body = raw.length === 0 ? raw : await decodeContent(raw, call.header('content-encoding'), bytesMax);
+  const body = raw.length === 0 ? raw : await decodeContent(raw, call.header('content-encoding'), rpc.bodyBytesMax);
   if (body.length > 0 && codec.takesJson) assertJsonType(contentType);
   const request = codec.decode({ captures, query, body, contentType });
   if (rpc.stream?.resumeField !== undefined) codec.resume(request, call.header('last-event-id'));
   return request;
 }
 
-function answer({ call, codec, headers }: RestCall, output: Message): void {
+function answer(call: ActiveCall, codec: RestCodec, output: Message): void {
   const status = call.status ?? call.rpc.successStatus;
   // Encoding may fail on a value that JSON cannot say; that must happen before the call counts as answered.
   const { contentType, body } = codec.encode(output, status);
   if (!call.settle(status)) return;
-  call.addResponseHeaders(headers);
+  const headers = call.finalHeaders();
   if (contentType !== undefined) headers['content-type'] = contentType;
   reply(call.response, status, headers, body);
 }
 
-export function failRest(call: ActiveCall, headers: ReplyHeaders, error: ApiError): void {
-  if (!call.settle(error.status, error)) return;
-  call.addResponseHeaders(headers);
-  replyError(call.response, error, call.requestId, headers);
+/** Answers an error, unless the call has been answered already. */
+export function failRest(call: ActiveCall, error: ApiError): void {
+  if (call.settle(error.status, error)) replyError(call.response, error, call.requestId, call.finalHeaders());
 }

@@ -9,14 +9,7 @@ import { drained, unlessAborted } from './abort.ts';
 import type { ActiveCall } from './active-call.ts';
 import { errorBody, toApiError, type ApiError } from './errors.ts';
 import { encoder } from './json-encode.ts';
-import type { ReplyHeaders } from './reply.ts';
-
-export interface StreamTimes {
-  /** A comment after this much silence, so that proxies keep the connection. */
-  readonly commentMs: number;
-  /** How long the status line waits for the first message. */
-  readonly peekMs: number;
-}
+import type { DoorLimits } from './limits.ts';
 
 interface Framing {
   readonly contentType: string;
@@ -52,24 +45,22 @@ export function framingOf(accept: string | undefined): 'sse' | 'ndjson' {
 
 export interface StreamOutput {
   readonly call: ActiveCall;
-  readonly headers: ReplyHeaders;
-  readonly times: StreamTimes;
+  readonly limits: DoorLimits;
   /** Sends an ordinary error response; for errors before the first message. */
   readonly fail: (error: ApiError) => void;
 }
 
 /** Runs a stream to its end, its error, the client's leaving or the deadline. Never rejects. */
-export async function sendStream(messages: AsyncIterable<Message>, { call, headers, times, fail }: StreamOutput): Promise<void> {
+export async function sendStream(messages: AsyncIterable<Message>, { call, limits, fail }: StreamOutput): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   try {
     const first = iterator.next();
-    await unlessAborted(firstOrTime(first, times.peekMs), call.signal);
+    await unlessAborted(firstOrTime(first, limits.peekMs), call.signal);
     if (call.settled) return;
     const framing = framingOf(call.header('accept')) === 'ndjson' ? NDJSON : SSE;
-    call.addResponseHeaders(headers);
-    Object.assign(headers, { 'content-type': framing.contentType, 'x-accel-buffering': 'no' });
+    const headers = Object.assign(call.finalHeaders(), { 'content-type': framing.contentType, 'x-accel-buffering': 'no' });
     call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
-    await pump(first, iterator, call, framing, times.commentMs);
+    await pump(first, iterator, call, framing, limits.commentMs);
   } catch (error) {
     if (!call.settled) fail(toApiError(error));
   } finally {
