@@ -1,11 +1,13 @@
 /**
  * One database handle for the whole server: `sql` for statements that count (tagged template, prepared), `orm` for the
- * rest, `transact` for several statements in one. postgres.js runs with `max_pipeline: 1e9` and behind the guard,
- * because with default options it loses acknowledged writes (see guard.ts and loss.test.ts).
+ * rest, `transact` for several statements in one. The driver runs behind client.ts and guard.ts, because as it comes it
+ * loses acknowledged writes.
  */
 import { drizzle } from 'drizzle-orm/postgres-js';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
+import type postgres from 'postgres';
+import { createClient } from './client.ts';
+import type { Client, SqlTag } from './client.ts';
 import { guardTransaction } from './guard.ts';
 import type { Guard } from './guard.ts';
 import { startListener } from './listener.ts';
@@ -13,8 +15,7 @@ import type { Listener } from './listener.ts';
 import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
-/** The tagged template. Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
-export type SqlTag = postgres.ISql;
+export type { SqlTag } from './client.ts';
 export type Row = postgres.Row;
 /** Transactions are begun by `transact` alone, so that none escapes the guard. */
 export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
@@ -51,81 +52,33 @@ export interface DatabaseOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-const CONNECT_TIMEOUT_S = 5;
-const IDLE_IN_TRANSACTION_MS = 10_000;
-const LOCK_TIMEOUT_MS = 2_000;
 const WAITERS_MAX = 1_000;
 
-/** After a lost connection: 50 ms, doubling to 1 s. The driver's own would reach 20 s, longer than any recovery here. */
-const reconnectSeconds = (retries: number): number => Math.min(0.05 * 2 ** retries, 1);
-
-const TYPES = {
-  bigint: {
-    to: 20,
-    from: [20],
-    serialize: String,
-    parse: (text: string): number | bigint => {
-      const number = Number(text);
-      return Number.isSafeInteger(number) ? number : BigInt(text);
-    },
-  },
-  // drizzle hands over JSON text, `sql.json` a value: the text must not be encoded a second time.
-  json: {
-    to: 114,
-    from: [114, 3802],
-    serialize: (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)),
-    parse: (text: string): unknown => JSON.parse(text),
-  },
-};
-
-function connect(options: DatabaseOptions): postgres.Sql {
-  const { max = 10, statementTimeoutMs = 5_000, name = 'svc' } = options;
-  return postgres(options.url, {
-    max,
-    max_pipeline: 1e9,
-    max_lifetime: null,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    backoff: reconnectSeconds,
-    connection: {
-      application_name: name,
-      statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      lock_timeout: LOCK_TIMEOUT_MS,
-      // Every statement here has one good plan, by index. Left to itself PostgreSQL plans the dispatch statements anew at each call, because it
-      // deems their generic plan dearer, and spends more on planning than on running them (measured: 3.9 against 2.3 ms of its CPU an item).
-      plan_cache_mode: 'force_generic_plan',
-      jit: false,
-    },
-    onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on
-    types: TYPES,
-  } as postgres.Options<Record<string, postgres.PostgresType>>) as unknown as postgres.Sql;
-}
-
 /** drizzle overwrites the parsers of the client that it is given; this gives it some to overwrite. */
-function ormOver(sql: postgres.ISql): Orm {
+function ormOver(sql: SqlTag): Orm {
   const client = { unsafe: sql.unsafe, options: { parsers: {}, serializers: {} } };
   return drizzle(client as unknown as postgres.Sql);
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const root = connect(options);
-  const max = options.max ?? 10;
+  const { url, max = 10, statementTimeoutMs = 5_000, name = 'svc' } = options;
+  const client = createClient({ url, max, statementTimeoutMs, name });
   // One connection stays free of transactions, so that plain statements never wait for one to end.
   const slots = createSlots({ count: Math.max(1, max - 1), waitMs: options.poolWaitMs ?? 5_000, waitersMax: WAITERS_MAX });
   const onError = options.onError ?? (() => undefined);
   return {
-    sql: root,
-    orm: ormOver(root),
+    sql: client.sql,
+    orm: ormOver(client.sql),
     inTransaction: false,
-    transact: async (work) => await runTransaction(root, slots, work, onError),
+    transact: async (work) => await runTransaction(client, slots, work, onError),
     afterCommit: (action) => action(),
-    listen: async (channel, onPayload, onReady) => await startListener({ url: options.url, channel, onPayload, onReady }),
-    close: async (graceMs = 5_000) => await root.end({ timeout: graceMs / 1_000 }),
+    listen: async (channel, onPayload, onReady) => await startListener({ url, channel, onPayload, onReady }),
+    close: async (graceMs = 5_000) => await client.end(graceMs),
   };
 }
 
 async function runTransaction<T>(
-  root: postgres.Sql,
+  client: Client,
   slots: Slots,
   work: (db: Database) => Promise<T>,
   onError: (error: unknown) => void,
@@ -134,7 +87,7 @@ async function runTransaction<T>(
   const actions: Array<() => void> = [];
   let result: T;
   try {
-    result = await beginGuarded(root, async (sql) => await work(boundTo(sql, actions)));
+    result = await beginGuarded(client, async (sql) => await work(boundTo(sql, actions)));
   } finally {
     giveBack();
   }
@@ -149,11 +102,11 @@ async function runTransaction<T>(
 }
 
 /** `begin()` with the guard around the handle that the callback gets, and around what the driver does after it. */
-function beginGuarded<T>(root: postgres.Sql, work: (sql: SqlTag) => Promise<T>): Promise<T> {
+function beginGuarded<T>(client: Client, work: (sql: SqlTag) => Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let guard: Guard | undefined;
     const never = new Promise<never>(() => undefined);
-    root
+    client
       .begin(async (handle) => {
         const own = guardTransaction(handle);
         guard = own;
