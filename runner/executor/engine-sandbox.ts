@@ -68,7 +68,7 @@ export class EngineSandbox implements Sandbox {
   }
 
   async start(abort: Abort): Promise<StartedProcess> {
-    const { engine, name, spec } = this.#options;
+    const { engine, name, spec, folder } = this.#options;
     const [program = '', ...args] = engineArgv(
       engine,
       'start',
@@ -77,7 +77,12 @@ export class EngineSandbox implements Sandbox {
       ...(engine.name === 'podman' ? ['--sig-proxy=false', '--detach-keys='] : []),
       name,
     );
-    const child = spawn(program, args, { stdio: [spec.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, args, {
+      // podman's monitor leaves a file `oom` in the working directory when the kernel kills for memory; this folder goes with the sandbox.
+      cwd: folder,
+      stdio: [spec.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
     this.#child = child;
     child.stdin?.on('error', () => undefined); // The task may end without reading its input.
     child.stdin?.end(spec.stdin);
