@@ -258,12 +258,21 @@ const BROKEN: ReadonlyArray<readonly [invariant: Invariant, what: string, breakI
   [
     'I4',
     'a lease that was taken away early',
-    (h) => change(h.leases, { work: 'run_1', epoch: 1 }, { lastContactAt: WALL + 4_000 }),
+    (h) =>
+      h.a.splice(5, 0, {
+        event: 'heartbeat',
+        sentWall: WALL + 4_000,
+        leases: [{ work: 'run_1', epoch: 1, word: 'ok' }],
+        ...at(4_001),
+      }),
   ],
   [
     'I4',
     'an offer that was taken away early',
-    (h) => change(h.leases, { work: 'run_1', epoch: 1 }, { startedAt: null, grantedAt: WALL + 4_000 }),
+    (h) => {
+      drop(h.a, { event: 'heartbeat' });
+      change(h.leases, { work: 'run_1', epoch: 1 }, { grantedAt: WALL + 4_000 });
+    },
   ],
   [
     'I4',

@@ -34,6 +34,8 @@ interface Facts {
   readonly sent: ReadonlyMap<string, readonly Sent[]>;
   readonly answered: ReadonlyMap<string, readonly Answered[]>;
   readonly stored: readonly Stored[];
+  /** When the last heartbeat that was answered `ok` had been sent, by work and epoch. */
+  readonly renewedAt: ReadonlyMap<string, number>;
   /** Runner ids by the name of the simulator. */
   readonly runnerIds: ReadonlyMap<string, string>;
 }
@@ -147,12 +149,13 @@ function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
       wrong(`lease ${lease.epoch} began before lease ${before.epoch} ended`, { before, lease });
     }
     if (lease.endedAt === null || lease.endReason !== 'expired') return;
-    const [since, atLeastMs] =
-      lease.startedAt === null ? [lease.grantedAt, offerMs] : [lease.lastContactAt, leaseMs];
+    // What the holder was promised: an offer from its grant, a lease from when it sent the heartbeat that was answered `ok`.
+    const renewedAt = facts.renewedAt.get(keyOf(lease));
+    const [since, atLeastMs] = renewedAt === undefined ? [lease.grantedAt, offerMs] : [renewedAt, leaseMs];
     if (lease.endedAt - since < atLeastMs - toleranceMs) {
       wrong(
         `lease ${lease.epoch} was taken away ${Math.round(lease.endedAt - since)} ms after it was given or renewed for ${atLeastMs} ms`,
-        lease,
+        { lease, renewedAt },
       );
     }
   });
@@ -406,8 +409,24 @@ function factsOf(history: History): Facts {
       ({ work }) => work,
     ),
     stored: entries.filter((entry) => entry.event === 'logs'),
+    renewedAt: renewalsOf(entries),
     runnerIds: new Map(boots.map(({ runner, runnerId }) => [runner, runnerId])),
   };
+}
+
+function keyOf({ work, epoch }: { readonly work: string; readonly epoch: number }): string {
+  return `${work} ${epoch}`;
+}
+
+function renewalsOf(entries: readonly RunnerEntry[]): Map<string, number> {
+  const renewedAt = new Map<string, number>();
+  for (const entry of entries) {
+    if (entry.event !== 'heartbeat') continue;
+    for (const lease of entry.leases) {
+      if (lease.word === 'ok') renewedAt.set(keyOf(lease), Math.max(renewedAt.get(keyOf(lease)) ?? 0, entry.sentWall));
+    }
+  }
+  return renewedAt;
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

@@ -229,7 +229,7 @@ class Parts {
 
   #node(name: string, script: string, env: Record<string, string>, readyPattern: RegExp): ManagedProcess {
     const { folder, bundles } = this.#options;
-    const args = ['--enable-source-maps', '--require', bundles.leash, script];
+    const args = ['--require', bundles.leash, script];
     return manageProcess({
       name,
       command: process.execPath,
