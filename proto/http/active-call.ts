@@ -82,7 +82,8 @@ export class ActiveCall implements CallContext {
   /** The headers of the answer, what the handler has set so far over the door's own. */
   finalHeaders(): ReplyHeaders {
     const { headers } = this.exchange;
-    if (this.#responseHeaders !== undefined) for (const [name, value] of this.#responseHeaders) headers[name] = value;
+    if (this.#responseHeaders !== undefined)
+      for (const [name, value] of this.#responseHeaders) headers[name] = value;
     return headers;
   }
 
@@ -147,12 +148,22 @@ export function deadlineMs(rpc: RpcInfo, call: Pick<CallContext, 'header' | 'pro
   if (hint === undefined) return most;
   const asked = grpc ? grpcTimeoutMs(hint) : /^\d{1,10}$/.test(hint) ? Number(hint) : undefined;
   if (asked === undefined) {
-    throw apiError('request_invalid', `the header ${grpc ? 'grpc-timeout' : 'connect-timeout-ms'} cannot be read: "${hint.slice(0, 40)}"`);
+    throw apiError(
+      'request_invalid',
+      `the header ${grpc ? 'grpc-timeout' : 'connect-timeout-ms'} cannot be read: "${hint.slice(0, 40)}"`,
+    );
   }
   return Math.min(asked, most);
 }
 
-const GRPC_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 0.001, n: 0.000_001 };
+const GRPC_UNIT_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1000,
+  m: 1,
+  u: 0.001,
+  n: 0.000_001,
+};
 
 function grpcTimeoutMs(hint: string): number | undefined {
   const match = /^(\d{1,8})([HMSmun])$/.exec(hint);

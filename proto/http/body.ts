@@ -16,7 +16,8 @@ type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** Whether the head announces a body. */
 function announcesBody(request: NodeRequest): boolean {
-  if ('stream' in request) return !(request.stream as { endAfterHeaders?: boolean } | undefined)?.endAfterHeaders;
+  if ('stream' in request)
+    return !(request.stream as { endAfterHeaders?: boolean } | undefined)?.endAfterHeaders;
   const length = request.headers['content-length'];
   return (length !== undefined && length !== '0') || request.headers['transfer-encoding'] !== undefined;
 }
@@ -25,7 +26,11 @@ function announcesBody(request: NodeRequest): boolean {
  * The whole body as sent, complete within `timeoutMs` of the call; HTTP/1.1 has requestTimeout beside it, HTTP/2 has only this.
  * Rejects with `body_too_large`, `request_timeout` or `client_closed`.
  */
-export async function readBody(request: NodeRequest, bytesMax: number, timeoutMs: number): Promise<Uint8Array> {
+export async function readBody(
+  request: NodeRequest,
+  bytesMax: number,
+  timeoutMs: number,
+): Promise<Uint8Array> {
   if (!announcesBody(request)) return EMPTY;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(`${announced} bytes`, bytesMax);
@@ -39,12 +44,16 @@ export async function readBody(request: NodeRequest, bytesMax: number, timeoutMs
       else chunks.push(chunk);
     };
     const onEnd = (): void => finish();
-    const onGone = (): void => finish(apiError('client_closed', `the client closed the connection after ${size} bytes of the body`));
+    const onGone = (): void =>
+      finish(apiError('client_closed', `the client closed the connection after ${size} bytes of the body`));
     // A broken connection reports itself by `error`, by `close`, or by both.
     const finish = (error?: ApiError): void => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('aborted', onGone);
-      if (error === undefined) return resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
+      if (error === undefined)
+        return resolve(
+          chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size),
+        );
       dropRest(request, timeoutMs);
       reject(error);
     };
@@ -67,11 +76,16 @@ function dropRest(request: NodeRequest, timeoutMs: number): void {
 }
 
 function tooLarge(actual: string, bytesMax: number): ApiError {
-  return apiError('body_too_large', `the body has ${actual}, at most ${bytesMax} are taken`, { details: { limitBytes: bytesMax } });
+  return apiError('body_too_large', `the body has ${actual}, at most ${bytesMax} are taken`, {
+    details: { limitBytes: bytesMax },
+  });
 }
 
 function timedOut(timeoutMs: number, size: number): ApiError {
-  return apiError('request_timeout', `the body was not complete after ${timeoutMs} ms, ${size} bytes had come`);
+  return apiError(
+    'request_timeout',
+    `the body was not complete after ${timeoutMs} ms, ${size} bytes had come`,
+  );
 }
 
 type Inflate = (data: Uint8Array, options: ZlibOptions & BrotliOptions) => Promise<Uint8Array>;
@@ -84,17 +98,25 @@ const DECODERS: Readonly<Record<string, Inflate>> = {
 };
 
 /** Undoes a content-encoding. Throws `unsupported_media_type`, `body_too_large` or `validation_failed`. */
-export async function decodeContent(raw: Uint8Array, encoding: string | undefined, bytesMax: number): Promise<Uint8Array> {
+export async function decodeContent(
+  raw: Uint8Array,
+  encoding: string | undefined,
+  bytesMax: number,
+): Promise<Uint8Array> {
   const name = encoding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity' || raw.length === 0) return raw;
   const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
   if (decode === undefined) {
-    throw apiError('unsupported_media_type', `content-encoding "${name.slice(0, 40)}" is not known; gzip, deflate, br and identity are`);
+    throw apiError(
+      'unsupported_media_type',
+      `content-encoding "${name.slice(0, 40)}" is not known; gzip, deflate, br and identity are`,
+    );
   }
   try {
     return await decode(raw, { maxOutputLength: bytesMax });
   } catch (error) {
-    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`more than ${bytesMax} bytes after decompression`, bytesMax);
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
+      throw tooLarge(`more than ${bytesMax} bytes after decompression`, bytesMax);
     throw problem('', 'content_encoding', `the body is not complete ${name} data`);
   }
 }
@@ -107,7 +129,12 @@ export function assertJsonType(contentType: string | undefined): void {
   // By far the most frequent spelling.
   if (contentType === 'application/json') return;
   const charset = contentType === undefined ? undefined : CHARSET.exec(contentType)?.[1];
-  if (contentType !== undefined && JSON_TYPE.test(contentType) && (charset === undefined || /^utf-?8$/i.test(charset))) return;
+  if (
+    contentType !== undefined &&
+    JSON_TYPE.test(contentType) &&
+    (charset === undefined || /^utf-?8$/i.test(charset))
+  )
+    return;
   const got = contentType === undefined ? 'none was given' : `got "${contentType.slice(0, 80)}"`;
   throw apiError('unsupported_media_type', `a body must have the content-type application/json, ${got}`);
 }

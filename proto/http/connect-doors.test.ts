@@ -3,7 +3,14 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import * as grpc from '@grpc/grpc-js';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { GetRequestSchema, LogEventSchema, SandboxRunSchema, SandboxRunsService, type SandboxRun, StreamLogsRequestSchema } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  GetRequestSchema,
+  LogEventSchema,
+  SandboxRunSchema,
+  SandboxRunsService,
+  type SandboxRun,
+  StreamLogsRequestSchema,
+} from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { fromConnectError, toConnectError } from './connect-errors.ts';
 import { apiError } from './errors.ts';
 import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.ts';
@@ -28,23 +35,42 @@ const getRun: NonNullable<TestAnswers['invoke']> = (call, request) => {
   return create(SandboxRunSchema, { id: runId });
 };
 
-const post = (body: string | Uint8Array, headers: Record<string, string> = {}): RequestInit => ({ method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
+const post = (body: string | Uint8Array, headers: Record<string, string> = {}): RequestInit => ({
+  method: 'POST',
+  body,
+  headers: { 'content-type': 'application/json', ...headers },
+});
 
 describe('Connect', () => {
   it('answers JSON and binary, unary POST and GET', async () => {
     const door = await open({ invoke: getRun });
     const url = `${door.url}/${RUNS}/Get`;
     const viaJson = await fetch(url, post('{"runId":"run_1"}', { authorization: 'Bearer x' }));
-    expect([viaJson.status, viaJson.headers.get('x-seen'), viaJson.headers.get('x-request-id')?.slice(0, 4)]).toEqual([200, 'connect Bearer x', 'req_']);
+    expect([
+      viaJson.status,
+      viaJson.headers.get('x-seen'),
+      viaJson.headers.get('x-request-id')?.slice(0, 4),
+    ]).toEqual([200, 'connect Bearer x', 'req_']);
     expect(await viaJson.json()).toMatchObject({ id: 'run_1', attempt: 0 });
-    const binary = await fetch(url, post(toBinary(GetRequestSchema, create(GetRequestSchema, { runId: 'run_2' })), { 'content-type': 'application/proto' }));
+    const binary = await fetch(
+      url,
+      post(toBinary(GetRequestSchema, create(GetRequestSchema, { runId: 'run_2' })), {
+        'content-type': 'application/proto',
+      }),
+    );
     expect(fromBinary(SandboxRunSchema, new Uint8Array(await binary.arrayBuffer())).id).toBe('run_2');
-    const get = await fetch(`${url}?connect=v1&encoding=json&message=${encodeURIComponent('{"runId":"run_3"}')}`);
+    const get = await fetch(
+      `${url}?connect=v1&encoding=json&message=${encodeURIComponent('{"runId":"run_3"}')}`,
+    );
     expect([get.status, ((await get.json()) as { id: string }).id]).toEqual([200, 'run_3']);
     const packed = gzipSync('{"runId":"run_4"}').toString('base64url');
-    const packedGet = await fetch(`${url}?connect=v1&encoding=json&base64=1&compression=gzip&message=${packed}`);
+    const packedGet = await fetch(
+      `${url}?connect=v1&encoding=json&base64=1&compression=gzip&message=${packed}`,
+    );
     expect(((await packedGet.json()) as { id: string }).id).toBe('run_4');
-    expect(door.records.map((record) => [record.protocol, record.status])).toEqual(Array.from({ length: 4 }, () => ['connect', 200]));
+    expect(door.records.map((record) => [record.protocol, record.status])).toEqual(
+      Array.from({ length: 4 }, () => ['connect', 200]),
+    );
   });
 
   it('reads gzip and bounds what it unpacks to', async () => {
@@ -52,8 +78,15 @@ describe('Connect', () => {
     const url = `${door.url}/${RUNS}/Get`;
     const packed = await fetch(url, post(gzipSync('{"runId":"run_1"}'), { 'content-encoding': 'gzip' }));
     expect(packed.status).toBe(200);
-    const bomb = await fetch(url, post(gzipSync(Buffer.alloc(50_000_000, ' ')), { 'content-encoding': 'gzip' }));
-    expect([bomb.status, ((await bomb.json()) as { code: string }).code, bomb.headers.get('x-error-code')]).toEqual([429, 'resource_exhausted', 'body_too_large']);
+    const bomb = await fetch(
+      url,
+      post(gzipSync(Buffer.alloc(50_000_000, ' ')), { 'content-encoding': 'gzip' }),
+    );
+    expect([
+      bomb.status,
+      ((await bomb.json()) as { code: string }).code,
+      bomb.headers.get('x-error-code'),
+    ]).toEqual([429, 'resource_exhausted', 'body_too_large']);
     const large = await fetch(url, post(Buffer.alloc(1_100_000, ' ')));
     expect([large.status, large.headers.get('x-error-code')]).toEqual([429, 'body_too_large']);
   });
@@ -61,9 +94,15 @@ describe('Connect', () => {
   it('tells an error by its own code, and ours beside it', async () => {
     const door = await open({ invoke: getRun });
     const response = await fetch(`${door.url}/${RUNS}/Get`, post('{"runId":"missing"}'));
-    expect([response.status, await response.json()]).toEqual([404, { code: 'not_found', message: 'no run missing' }]);
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      { code: 'not_found', message: 'no run missing' },
+    ]);
     expect(response.headers.get('x-error-code')).toBe('not_found');
-    expect(JSON.parse(response.headers.get('x-error-details') ?? '')).toEqual({ runId: 'missing', note: 'ü' });
+    expect(JSON.parse(response.headers.get('x-error-details') ?? '')).toEqual({
+      runId: 'missing',
+      note: 'ü',
+    });
     expect(door.records).toMatchObject([{ protocol: 'connect', status: 404, code: 'not_found' }]);
   });
 
@@ -75,7 +114,13 @@ describe('Connect', () => {
     ['broken JSON', '{', {}, 400, 'invalid_argument'],
     ['an unreadable deadline', '{}', { 'connect-timeout-ms': 'abc' }, 400, 'invalid_argument'],
     ['a deadline of 0', '{}', { 'connect-timeout-ms': '0' }, 504, 'deadline_exceeded'],
-    ['truncated gzip', gzipSync('{"runId":"run_1"}').subarray(0, -5), { 'content-encoding': 'gzip' }, 400, 'invalid_argument'],
+    [
+      'truncated gzip',
+      gzipSync('{"runId":"run_1"}').subarray(0, -5),
+      { 'content-encoding': 'gzip' },
+      400,
+      'invalid_argument',
+    ],
     ['an unknown compression', '{}', { 'content-encoding': 'zstd' }, 501, 'unimplemented'],
   ] as const)('refuses %s', async (_what, body, headers, status, code) => {
     const slow: TestAnswers['invoke'] = () => new Promise(() => {});
@@ -89,7 +134,9 @@ describe('Connect', () => {
     const door = await open({ invoke: getRun });
     const response = await fetch(`${door.url}/${RUNS}/Create`, post('{"teamId":"t","command":[]}'));
     expect([response.status, response.headers.get('x-error-code')]).toEqual([400, 'validation_failed']);
-    expect(JSON.parse(response.headers.get('x-error-details') ?? '')).toMatchObject({ fields: [{ field: 'command', rule: 'repeated.min_items' }] });
+    expect(JSON.parse(response.headers.get('x-error-details') ?? '')).toMatchObject({
+      fields: [{ field: 'command', rule: 'repeated.min_items' }],
+    });
   });
 
   it('allows GET only without side effects, and no foreign content-type', async () => {
@@ -98,14 +145,30 @@ describe('Connect', () => {
     expect([create_.status, create_.headers.get('allow')]).toEqual([405, 'POST']);
     expect(await create_.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
     const text = await fetch(`${door.url}/${RUNS}/Get`, post('x', { 'content-type': 'text/plain' }));
-    expect([text.status, await text.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type' } }]);
+    expect([text.status, await text.json()]).toMatchObject([
+      415,
+      { error: { code: 'unsupported_media_type' } },
+    ]);
   });
 
   it('asks for credentials before it reads a body, and tells so in its own protocol', async () => {
-    const door = await open({ invoke: getRun, admit: () => { throw apiError('credentials_missing', 'send a token'); } });
-    for (const [path, init] of [['Get', post('{{{')], ['Get?encoding=json&message={{{', {}], ['Create', post('{}')]] as const) {
+    const door = await open({
+      invoke: getRun,
+      admit: () => {
+        throw apiError('credentials_missing', 'send a token');
+      },
+    });
+    for (const [path, init] of [
+      ['Get', post('{{{')],
+      ['Get?encoding=json&message={{{', {}],
+      ['Create', post('{}')],
+    ] as const) {
       const response = await fetch(`${door.url}/${RUNS}/${path}`, init);
-      expect([response.status, await response.json(), response.headers.get('www-authenticate')]).toMatchObject([401, { code: 'unauthenticated' }, 'Bearer']);
+      expect([
+        response.status,
+        await response.json(),
+        response.headers.get('www-authenticate'),
+      ]).toMatchObject([401, { code: 'unauthenticated' }, 'Bearer']);
     }
   });
 
@@ -124,12 +187,22 @@ describe('Connect', () => {
       },
     });
     const body = Buffer.concat([Buffer.from([0, 0, 0, 0, 14]), Buffer.from('{"runId":"r1"}')]);
-    const response = await fetch(`${door.url}/${RUNS}/StreamLogs`, post(body, { 'content-type': 'application/connect+json' }));
+    const response = await fetch(
+      `${door.url}/${RUNS}/StreamLogs`,
+      post(body, { 'content-type': 'application/connect+json' }),
+    );
     const bytes = Buffer.from(await response.arrayBuffer());
     const first = bytes.readUInt32BE(1);
-    expect([response.status, bytes[0], JSON.parse(bytes.toString('utf8', 5, 5 + first))]).toMatchObject([200, 0, { position: '1-1' }]);
+    expect([response.status, bytes[0], JSON.parse(bytes.toString('utf8', 5, 5 + first))]).toMatchObject([
+      200,
+      0,
+      { position: '1-1' },
+    ]);
     const end = bytes.subarray(5 + first);
-    expect([end[0], JSON.parse(end.toString('utf8', 5))]).toMatchObject([2, { error: { code: 'unavailable', message: 'later' }, metadata: {} }]);
+    expect([end[0], JSON.parse(end.toString('utf8', 5))]).toMatchObject([
+      2,
+      { error: { code: 'unavailable', message: 'later' }, metadata: {} },
+    ]);
   });
 });
 
@@ -143,13 +216,19 @@ describe('gRPC-Web', () => {
     };
     const ask = async (runId: string): Promise<string> => {
       const body = frame(toBinary(GetRequestSchema, create(GetRequestSchema, { runId })));
-      const response = await fetch(`${door.url}/${RUNS}/Get`, post(body, { 'content-type': 'application/grpc-web+proto' }));
+      const response = await fetch(
+        `${door.url}/${RUNS}/Get`,
+        post(body, { 'content-type': 'application/grpc-web+proto' }),
+      );
       expect(response.status).toBe(200);
       return Buffer.from(await response.arrayBuffer()).toString('latin1');
     };
     expect(await ask('run_1')).toMatch(/run_1[^]*grpc-status: 0/);
     expect(await ask('missing')).toMatch(/grpc-status: 5[^]*|x-error-code: not_found/);
-    expect(door.records.map((record) => [record.protocol, record.status])).toEqual([['grpcweb', 200], ['grpcweb', 404]]);
+    expect(door.records.map((record) => [record.protocol, record.status])).toEqual([
+      ['grpcweb', 200],
+      ['grpcweb', 404],
+    ]);
   });
 });
 
@@ -161,7 +240,8 @@ describe('gRPC from grpc-js', () => {
   let client: grpc.Client | undefined;
   afterEach(() => client?.close());
 
-  const connect = (door: TestDoor): grpc.Client => (client = new grpc.Client(`127.0.0.1:${door.port}`, grpc.credentials.createInsecure()));
+  const connect = (door: TestDoor): grpc.Client =>
+    (client = new grpc.Client(`127.0.0.1:${door.port}`, grpc.credentials.createInsecure()));
   const callGet = (runId: string, options: grpc.CallOptions = {}, method = 'Get'): Promise<SandboxRun> =>
     new Promise((resolve, reject) => {
       client?.makeUnaryRequest(
@@ -185,13 +265,26 @@ describe('gRPC from grpc-js', () => {
   it('gets an error with its code, text and our code in the trailers', async () => {
     connect(await open({ invoke: getRun }));
     const error = (await callGet('missing').catch((thrown: unknown) => thrown)) as grpc.ServiceError;
-    expect([error.code, error.details, error.metadata.get('x-error-code'), error.metadata.get('x-request-id')[0]?.slice(0, 4)]).toEqual([5, 'no run missing', ['not_found'], 'req_']);
+    expect([
+      error.code,
+      error.details,
+      error.metadata.get('x-error-code'),
+      error.metadata.get('x-request-id')[0]?.slice(0, 4),
+    ]).toEqual([5, 'no run missing', ['not_found'], 'req_']);
   });
 
   it('gets UNIMPLEMENTED for an unknown RPC and DEADLINE_EXCEEDED when late', async () => {
     connect(await open({ invoke: () => new Promise(() => {}) }));
-    expect(((await callGet('x', {}, 'Nope').catch((thrown: unknown) => thrown)) as grpc.ServiceError).code).toBe(12);
-    expect(((await callGet('x', { deadline: Date.now() + 50 }).catch((thrown: unknown) => thrown)) as grpc.ServiceError).code).toBe(4);
+    expect(
+      ((await callGet('x', {}, 'Nope').catch((thrown: unknown) => thrown)) as grpc.ServiceError).code,
+    ).toBe(12);
+    expect(
+      (
+        (await callGet('x', { deadline: Date.now() + 50 }).catch(
+          (thrown: unknown) => thrown,
+        )) as grpc.ServiceError
+      ).code,
+    ).toBe(4);
   });
 
   it('gets a stream, and an error in the middle of one', async () => {
@@ -204,7 +297,12 @@ describe('gRPC from grpc-js', () => {
         },
       }),
     );
-    const stream = client?.makeServerStreamRequest(`/${RUNS}/StreamLogs`, serialise(StreamLogsRequestSchema), (bytes) => fromBinary(LogEventSchema, bytes), create(StreamLogsRequestSchema, { runId: 'r' }) as Message);
+    const stream = client?.makeServerStreamRequest(
+      `/${RUNS}/StreamLogs`,
+      serialise(StreamLogsRequestSchema),
+      (bytes) => fromBinary(LogEventSchema, bytes),
+      create(StreamLogsRequestSchema, { runId: 'r' }) as Message,
+    );
     const positions: string[] = [];
     const error = await new Promise<grpc.ServiceError>((resolve) => {
       stream?.on('data', (item: { position: string }) => positions.push(item.position));
@@ -227,21 +325,39 @@ describe('gRPC from grpc-js', () => {
         }
       },
     });
-    const stream = connect(door).makeServerStreamRequest(`/${RUNS}/StreamLogs`, serialise(StreamLogsRequestSchema), (bytes) => fromBinary(LogEventSchema, bytes), create(StreamLogsRequestSchema, { runId: 'r' }) as Message);
+    const stream = connect(door).makeServerStreamRequest(
+      `/${RUNS}/StreamLogs`,
+      serialise(StreamLogsRequestSchema),
+      (bytes) => fromBinary(LogEventSchema, bytes),
+      create(StreamLogsRequestSchema, { runId: 'r' }) as Message,
+    );
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('data', resolve));
     stream.cancel();
-    await until(() => ended === 1 && door.records.length === 1, () => [ended, door.records]);
+    await until(
+      () => ended === 1 && door.records.length === 1,
+      () => [ended, door.records],
+    );
     expect(door.records).toMatchObject([{ protocol: 'grpc', status: 499 }]);
   });
 
   it('refuses a message over the limit, an envelope of 4 GiB and one cut short', async () => {
     const door = await open({ invoke: getRun });
     connect(door);
-    const error = (await callGet('x'.repeat(1_200_000)).catch((thrown: unknown) => thrown)) as grpc.ServiceError;
+    const error = (await callGet('x'.repeat(1_200_000)).catch(
+      (thrown: unknown) => thrown,
+    )) as grpc.ServiceError;
     expect(error.code).toBe(8);
-    for (const bytes of [Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1]), Buffer.from([0, 0, 0, 0, 9, 1]), Buffer.from([0, 0]), Buffer.alloc(0)]) {
-      const response = await fetch(`${door.url}/${RUNS}/Get`, post(bytes, { 'content-type': 'application/grpc-web+proto' }));
+    for (const bytes of [
+      Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1]),
+      Buffer.from([0, 0, 0, 0, 9, 1]),
+      Buffer.from([0, 0]),
+      Buffer.alloc(0),
+    ]) {
+      const response = await fetch(
+        `${door.url}/${RUNS}/Get`,
+        post(bytes, { 'content-type': 'application/grpc-web+proto' }),
+      );
       expect(Buffer.from(await response.arrayBuffer()).toString('latin1')).not.toContain('grpc-status: 0\r');
     }
   });
@@ -249,15 +365,29 @@ describe('gRPC from grpc-js', () => {
 
 describe('toConnectError() and fromConnectError()', () => {
   it('give back what they were given', () => {
-    const before = apiError('log_gap', 'offset 9 is beyond 5', { details: { nextOffset: 5, text: 'ä€😀' }, retryAfterMs: 2000, retryable: true });
+    const before = apiError('log_gap', 'offset 9 is beyond 5', {
+      details: { nextOffset: 5, text: 'ä€😀' },
+      retryAfterMs: 2000,
+      retryable: true,
+    });
     const after = fromConnectError(toConnectError(before, 'req_1'));
-    expect([after.code, after.message, after.status, after.details, after.retryAfterMs, after.retryable]).toEqual(['log_gap', before.message, 409, before.details, 2000, true]);
+    expect([
+      after.code,
+      after.message,
+      after.status,
+      after.details,
+      after.retryAfterMs,
+      after.retryable,
+    ]).toEqual(['log_gap', before.message, 409, before.details, 2000, true]);
   });
 
   it('take the nearest code of a stranger', () => {
     expect(fromConnectError(new ConnectError('down', Code.Unavailable)).code).toBe('unavailable');
     expect(fromConnectError(new ConnectError('eh', Code.DataLoss)).code).toBe('internal');
-    expect(fromConnectError(new ConnectError('eh', Code.NotFound, { 'x-error-code': 'constructor', 'x-error-details': '{' })).code).toBe('not_found');
+    expect(
+      fromConnectError(
+        new ConnectError('eh', Code.NotFound, { 'x-error-code': 'constructor', 'x-error-details': '{' }),
+      ).code,
+    ).toBe('not_found');
   });
 });
-

@@ -4,8 +4,19 @@
  * inside: admission and the raw body's check happen when the handler first asks for the body, so that a refusal is told in the
  * protocol of the caller; validation and the app run where the handler calls the implementation.
  */
-import { Code, createConnectRouter, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect';
-import { createAsyncIterable, type Compression, type UniversalHandler, type UniversalServerResponse } from '@connectrpc/connect/protocol';
+import {
+  Code,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import {
+  createAsyncIterable,
+  type Compression,
+  type UniversalHandler,
+  type UniversalServerResponse,
+} from '@connectrpc/connect/protocol';
 import type { DescMethodServerStreaming, DescMethodUnary, Message } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { promisify } from 'node:util';
@@ -165,7 +176,10 @@ async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimit
   const { request } = call;
   const sent = sentMessage(rpc, request, query);
   if (!handler.supportedContentType(sent.contentType)) {
-    throw apiError('unsupported_media_type', `the content-type "${sent.contentType.slice(0, 80)}" is none of Connect, gRPC or gRPC-Web`);
+    throw apiError(
+      'unsupported_media_type',
+      `the content-type "${sent.contentType.slice(0, 80)}" is none of Connect, gRPC or gRPC-Web`,
+    );
   }
   const passage: Passage = { call, app };
   const admitted = async function* (): AsyncIterable<Uint8Array> {
@@ -183,7 +197,10 @@ async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimit
   await sendAnswer(answer, passage);
 }
 
-async function admit(passage: Passage, { sent, refusal, limits }: { sent: SentMessage; refusal: ApiError | undefined; limits: DoorLimits }): Promise<Uint8Array> {
+async function admit(
+  passage: Passage,
+  { sent, refusal, limits }: { sent: SentMessage; refusal: ApiError | undefined; limits: DoorLimits },
+): Promise<Uint8Array> {
   const { call, app } = passage;
   if (refusal !== undefined) throw refusal;
   call.startDeadline(deadlineMs(call.rpc, call), () => {
@@ -209,11 +226,15 @@ interface SentMessage {
 
 /** A Connect GET carries in its query what a POST carries in its body; from here on it is one. */
 function sentMessage(rpc: RpcInfo, request: NodeRequest, query: string): SentMessage {
-  const mayGet = rpc.desc.methodKind === 'unary' && rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  const mayGet =
+    rpc.desc.methodKind === 'unary' &&
+    rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   if (request.method === 'POST') return { contentType: request.headers['content-type'] ?? '' };
   if (request.method !== 'GET' || !mayGet) {
     const allow = mayGet ? 'GET, POST' : 'POST';
-    throw apiError('method_not_allowed', `${request.method} is not possible at /${rpc.id}, ${allow} is`, { headers: { allow } });
+    throw apiError('method_not_allowed', `${request.method} is not possible at /${rpc.id}, ${allow} is`, {
+      headers: { allow },
+    });
   }
   const parameters = new URLSearchParams(query);
   const message = parameters.get('message') ?? '';
@@ -283,6 +304,8 @@ async function unlessSettled(wait: Promise<void>, call: ActiveCall): Promise<voi
 function protocolFailure(answer: UniversalServerResponse): ApiError | undefined {
   const grpcStatus = answer.trailer?.get('grpc-status') ?? '0';
   if (answer.status === 200 && grpcStatus === '0') return undefined;
-  return apiError(grpcStatus === String(Code.Internal) ? 'internal' : 'request_invalid', 'the message could not be read');
+  return apiError(
+    grpcStatus === String(Code.Internal) ? 'internal' : 'request_invalid',
+    'the message could not be read',
+  );
 }
-

@@ -3,7 +3,7 @@
  * beside theirs as metadata (response headers in Connect, trailers in gRPC), so that no client loses them.
  */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { ApiError, apiError, ERRORS, type ErrorCode } from './errors.ts';
+import { apiError, ERRORS, type ApiError, type ErrorCode } from './errors.ts';
 import { errorHeaders } from './reply.ts';
 
 const HEADER_CODE = 'x-error-code';
@@ -29,7 +29,9 @@ export function toConnectError(error: ApiError, requestId: string): ConnectError
 /** What a server of ours meant. An error of anybody else gets the code that is nearest to its own. */
 export function fromConnectError(error: ConnectError): ApiError {
   const named = error.metadata.get(HEADER_CODE) ?? '';
-  const code: ErrorCode = Object.hasOwn(ERRORS, named) ? (named as ErrorCode) : (NEAREST[error.code] ?? 'internal');
+  const code: ErrorCode = Object.hasOwn(ERRORS, named)
+    ? (named as ErrorCode)
+    : (NEAREST[error.code] ?? 'internal');
   const details = parseDetails(error.metadata.get(HEADER_DETAILS));
   const retryable = error.metadata.get(HEADER_RETRYABLE);
   const retryAfterS = Number(error.metadata.get('retry-after') ?? Number.NaN);
@@ -57,7 +59,9 @@ function parseDetails(text: string | null): Readonly<Record<string, unknown>> | 
   if (text === null) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     // Cut or changed on the way: the code and the message still stand.
     return undefined;

@@ -2,7 +2,11 @@ import { create, type Message } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AccountService } from '../gen/svc/account/v1/account_pb.ts';
 import { rpcs } from '../gen/rpcs.ts';
-import { CreateRequestSchema, ListRequestSchema, RunState } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  CreateRequestSchema,
+  ListRequestSchema,
+  RunState,
+} from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CallContext } from './call.ts';
 import { createDoor, type DoorOptions } from './door.ts';
 import { apiError } from './errors.ts';
@@ -42,7 +46,13 @@ async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(url, init);
   const text = await response.text();
   const json = (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, unknown>;
-  return { status: response.status, headers: response.headers, text, json, error: (json['error'] ?? {}) as Record<string, unknown> };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json,
+    error: (json['error'] ?? {}) as Record<string, unknown>,
+  };
 }
 
 const post = (body: string | Uint8Array, headers: Record<string, string> = {}): RequestInit => ({
@@ -58,17 +68,35 @@ describe('a REST call', () => {
     const answer = await ask(`${url}/teams/team%5F1/sandbox-runs?state=running&state=4&limit=10`);
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ sandboxRuns: [], nextCursor: 'c2' });
-    expect(seen.request).toEqual(create(ListRequestSchema, { teamId: 'team_1', state: [RunState.RUNNING, RunState.SUCCEEDED], limit: 10 }));
+    expect(seen.request).toEqual(
+      create(ListRequestSchema, {
+        teamId: 'team_1',
+        state: [RunState.RUNNING, RunState.SUCCEEDED],
+        limit: 10,
+      }),
+    );
   });
 
   it('carries the body into the message, the path winning, and answers the documented status', async () => {
     const seen: { request?: Message } = {};
     const { url } = await open({ invoke: echo(seen, { id: 'run_1' }) });
-    const body = { teamId: 'team_other', command: ['echo', 'hé'], limits: { cpus: 0.5 }, purpose: 'agent_task' };
+    const body = {
+      teamId: 'team_other',
+      command: ['echo', 'hé'],
+      limits: { cpus: 0.5 },
+      purpose: 'agent_task',
+    };
     const answer = await ask(`${url}/teams/team_1/sandbox-runs`, post(JSON.stringify(body)));
     expect(answer.status).toBe(201);
     expect(answer.json).toMatchObject({ id: 'run_1', command: [] });
-    expect(seen.request).toEqual(create(CreateRequestSchema, { teamId: 'team_1', command: ['echo', 'hé'], limits: { cpus: 0.5 }, purpose: 1 }));
+    expect(seen.request).toEqual(
+      create(CreateRequestSchema, {
+        teamId: 'team_1',
+        command: ['echo', 'hé'],
+        limits: { cpus: 0.5 },
+        purpose: 1,
+      }),
+    );
   });
 
   it('takes an empty body as the empty message', async () => {
@@ -79,7 +107,12 @@ describe('a REST call', () => {
   it('answers 204 without a body', async () => {
     const { url } = await open({ invoke: echo() });
     const answer = await ask(`${url}/auth/logout`, { method: 'POST' });
-    expect([answer.status, answer.text, answer.headers.get('content-type'), answer.headers.get('content-length')]).toEqual([204, '', null, null]);
+    expect([
+      answer.status,
+      answer.text,
+      answer.headers.get('content-type'),
+      answer.headers.get('content-length'),
+    ]).toEqual([204, '', null, null]);
   });
 
   it('lets the handler set status and headers', async () => {
@@ -109,16 +142,22 @@ describe('a REST call', () => {
 
   it('keeps a sane request id of the caller and replaces any other', async () => {
     const { url } = await open({ invoke: echo() });
-    const idFor = async (inbound: string): Promise<string | null> => (await ask(`${url}/x`, { headers: { 'x-request-id': inbound } })).headers.get('x-request-id');
+    const idFor = async (inbound: string): Promise<string | null> =>
+      (await ask(`${url}/x`, { headers: { 'x-request-id': inbound } })).headers.get('x-request-id');
     expect(await idFor('trace-12345')).toBe('trace-12345');
-    for (const bad of ['short', 'with space', 'x'.repeat(200), '<script>alert']) expect(await idFor(bad)).toMatch(/^req_/);
+    for (const bad of ['short', 'with space', 'x'.repeat(200), '<script>alert'])
+      expect(await idFor(bad)).toMatch(/^req_/);
   });
 
   it('answers HEAD as GET without the body', async () => {
     const { url } = await open({ invoke: echo({}, { id: 'run_1' }) });
     const get = await ask(`${url}/sandbox-runs/run_1`);
     const answer = await ask(`${url}/sandbox-runs/run_1`, { method: 'HEAD' });
-    expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([200, '', String(get.text.length)]);
+    expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([
+      200,
+      '',
+      String(get.text.length),
+    ]);
   });
 
   it('tells each finished call once', async () => {
@@ -126,7 +165,12 @@ describe('a REST call', () => {
     await ask(`${door.url}/sandbox-runs/run_1`);
     await ask(`${door.url}/nowhere`);
     expect(door.records).toMatchObject([
-      { rpc: { id: 'svc.sandboxruns.v1.SandboxRunsService/Get' }, protocol: 'rest', method: 'GET', status: 200 },
+      {
+        rpc: { id: 'svc.sandboxruns.v1.SandboxRunsService/Get' },
+        protocol: 'rest',
+        method: 'GET',
+        status: 200,
+      },
       { status: 404, code: 'not_found' },
     ]);
     expect(door.records.every((record) => record.ms > 0 && record.remoteAddress === '127.0.0.1')).toBe(true);
@@ -138,37 +182,205 @@ describe('a refused REST call', () => {
 
   it.each([
     ['unknown path', '/nowhere', {}, 404, 'not_found', undefined],
-    ['unknown RPC', '/svc.sandboxruns.v1.SandboxRunsService/Nope', { method: 'POST' }, 404, 'not_found', undefined],
-    ['internal RPC', '/svc.dispatch.v1.DispatchService/Claim', { method: 'POST' }, 404, 'not_found', undefined],
+    [
+      'unknown RPC',
+      '/svc.sandboxruns.v1.SandboxRunsService/Nope',
+      { method: 'POST' },
+      404,
+      'not_found',
+      undefined,
+    ],
+    [
+      'internal RPC',
+      '/svc.dispatch.v1.DispatchService/Claim',
+      { method: 'POST' },
+      404,
+      'not_found',
+      undefined,
+    ],
     ['trailing slash', '/teams/t/sandbox-runs/', {}, 404, 'not_found', undefined],
     ['double slash', '/teams//sandbox-runs', {}, 404, 'not_found', undefined],
     ['encoded literal', '/te%61ms/t/sandbox-runs', {}, 404, 'not_found', undefined],
     ['wrong verb', '/sandbox-runs/run_1', { method: 'PUT' }, 405, 'method_not_allowed', undefined],
     ['OPTIONS', '/sandbox-runs/run_1', { method: 'OPTIONS' }, 405, 'method_not_allowed', undefined],
-    ['unknown parameter', '/teams/t/sandbox-runs?filterr=x', {}, 400, 'validation_failed', { field: 'filterr', rule: 'unknown_parameter' }],
-    ['single parameter twice', '/teams/t/sandbox-runs?limit=1&limit=2', {}, 400, 'validation_failed', { field: 'limit', rule: 'repeated_parameter' }],
-    ['parameter bound by the path', '/teams/t/sandbox-runs?teamId=u', {}, 400, 'validation_failed', { field: 'teamId', rule: 'bound_by_path' }],
-    ['the same by its proto name', '/teams/t/sandbox-runs?team_id=t', {}, 400, 'validation_failed', { field: 'team_id', rule: 'bound_by_path' }],
-    ['number that is none', '/teams/t/sandbox-runs?limit=abc', {}, 400, 'validation_failed', { field: 'limit', rule: 'type' }],
-    ['empty number', '/teams/t/sandbox-runs?limit=', {}, 400, 'validation_failed', { field: 'limit', rule: 'type' }],
-    ['hexadecimal number', '/teams/t/sandbox-runs?limit=0x10', {}, 400, 'validation_failed', { field: 'limit', rule: 'type' }],
-    ['number beyond its type', '/teams/t/sandbox-runs?limit=4294967296', {}, 400, 'validation_failed', { field: 'limit', rule: 'range' }],
-    ['number beyond its rule', '/teams/t/sandbox-runs?limit=201', {}, 400, 'validation_failed', { field: 'limit', rule: 'uint32.gte_lte' }],
-    ['unknown enum value', '/teams/t/sandbox-runs?state=flying', {}, 400, 'validation_failed', { field: 'state', rule: 'enum' }],
-    ['bool that is not true or false', '/sandbox-runs/r/logs?follow=1', {}, 400, 'validation_failed', { field: 'follow', rule: 'type' }],
-    ['bad percent-encoding in the path', '/sandbox-runs/%zz', {}, 400, 'validation_failed', { field: 'runId', rule: 'percent_encoding' }],
-    ['bad UTF-8 in the path', '/sandbox-runs/%ff', {}, 400, 'validation_failed', { field: 'runId', rule: 'percent_encoding' }],
+    [
+      'unknown parameter',
+      '/teams/t/sandbox-runs?filterr=x',
+      {},
+      400,
+      'validation_failed',
+      { field: 'filterr', rule: 'unknown_parameter' },
+    ],
+    [
+      'single parameter twice',
+      '/teams/t/sandbox-runs?limit=1&limit=2',
+      {},
+      400,
+      'validation_failed',
+      { field: 'limit', rule: 'repeated_parameter' },
+    ],
+    [
+      'parameter bound by the path',
+      '/teams/t/sandbox-runs?teamId=u',
+      {},
+      400,
+      'validation_failed',
+      { field: 'teamId', rule: 'bound_by_path' },
+    ],
+    [
+      'the same by its proto name',
+      '/teams/t/sandbox-runs?team_id=t',
+      {},
+      400,
+      'validation_failed',
+      { field: 'team_id', rule: 'bound_by_path' },
+    ],
+    [
+      'number that is none',
+      '/teams/t/sandbox-runs?limit=abc',
+      {},
+      400,
+      'validation_failed',
+      { field: 'limit', rule: 'type' },
+    ],
+    [
+      'empty number',
+      '/teams/t/sandbox-runs?limit=',
+      {},
+      400,
+      'validation_failed',
+      { field: 'limit', rule: 'type' },
+    ],
+    [
+      'hexadecimal number',
+      '/teams/t/sandbox-runs?limit=0x10',
+      {},
+      400,
+      'validation_failed',
+      { field: 'limit', rule: 'type' },
+    ],
+    [
+      'number beyond its type',
+      '/teams/t/sandbox-runs?limit=4294967296',
+      {},
+      400,
+      'validation_failed',
+      { field: 'limit', rule: 'range' },
+    ],
+    [
+      'number beyond its rule',
+      '/teams/t/sandbox-runs?limit=201',
+      {},
+      400,
+      'validation_failed',
+      { field: 'limit', rule: 'uint32.gte_lte' },
+    ],
+    [
+      'unknown enum value',
+      '/teams/t/sandbox-runs?state=flying',
+      {},
+      400,
+      'validation_failed',
+      { field: 'state', rule: 'enum' },
+    ],
+    [
+      'bool that is not true or false',
+      '/sandbox-runs/r/logs?follow=1',
+      {},
+      400,
+      'validation_failed',
+      { field: 'follow', rule: 'type' },
+    ],
+    [
+      'bad percent-encoding in the path',
+      '/sandbox-runs/%zz',
+      {},
+      400,
+      'validation_failed',
+      { field: 'runId', rule: 'percent_encoding' },
+    ],
+    [
+      'bad UTF-8 in the path',
+      '/sandbox-runs/%ff',
+      {},
+      400,
+      'validation_failed',
+      { field: 'runId', rule: 'percent_encoding' },
+    ],
     ['NUL in the path', '/sandbox-runs/%00', {}, 400, 'validation_failed', { field: 'runId', rule: 'text' }],
-    ['bad percent-encoding in the query', '/teams/t/sandbox-runs?cursor=%', {}, 400, 'validation_failed', { field: 'cursor', rule: 'percent_encoding' }],
-    ['query beside a body', '/teams/t/sandbox-runs?image=x', post('{"command":["a"]}'), 400, 'validation_failed', { field: 'image', rule: 'query_with_body' }],
-    ['body on DELETE', '/account/totp', { ...post('{}'), method: 'DELETE' }, 400, 'validation_failed', { field: '', rule: 'body_not_allowed' }],
-    ['broken rule in a body', '/teams/t/sandbox-runs', post('{"command":[],"limits":{"memoryMb":1}}'), 400, 'validation_failed', { rule: 'repeated.min_items' }],
-    ['unknown field in a body', '/teams/t/sandbox-runs', post('{"commands":[]}'), 400, 'validation_failed', { field: 'commands', rule: 'unknown_field' }],
-    ['content-type of a form', '/teams/t/sandbox-runs', post('a=b', { 'content-type': 'application/x-www-form-urlencoded' }), 415, 'unsupported_media_type', undefined],
-    ['foreign charset', '/teams/t/sandbox-runs', post('{}', { 'content-type': 'application/json; charset=latin1' }), 415, 'unsupported_media_type', undefined],
-    ['unknown content-encoding', '/teams/t/sandbox-runs', post('{}', { 'content-encoding': 'zstd' }), 415, 'unsupported_media_type', undefined],
+    [
+      'bad percent-encoding in the query',
+      '/teams/t/sandbox-runs?cursor=%',
+      {},
+      400,
+      'validation_failed',
+      { field: 'cursor', rule: 'percent_encoding' },
+    ],
+    [
+      'query beside a body',
+      '/teams/t/sandbox-runs?image=x',
+      post('{"command":["a"]}'),
+      400,
+      'validation_failed',
+      { field: 'image', rule: 'query_with_body' },
+    ],
+    [
+      'body on DELETE',
+      '/account/totp',
+      { ...post('{}'), method: 'DELETE' },
+      400,
+      'validation_failed',
+      { field: '', rule: 'body_not_allowed' },
+    ],
+    [
+      'broken rule in a body',
+      '/teams/t/sandbox-runs',
+      post('{"command":[],"limits":{"memoryMb":1}}'),
+      400,
+      'validation_failed',
+      { rule: 'repeated.min_items' },
+    ],
+    [
+      'unknown field in a body',
+      '/teams/t/sandbox-runs',
+      post('{"commands":[]}'),
+      400,
+      'validation_failed',
+      { field: 'commands', rule: 'unknown_field' },
+    ],
+    [
+      'content-type of a form',
+      '/teams/t/sandbox-runs',
+      post('a=b', { 'content-type': 'application/x-www-form-urlencoded' }),
+      415,
+      'unsupported_media_type',
+      undefined,
+    ],
+    [
+      'foreign charset',
+      '/teams/t/sandbox-runs',
+      post('{}', { 'content-type': 'application/json; charset=latin1' }),
+      415,
+      'unsupported_media_type',
+      undefined,
+    ],
+    [
+      'unknown content-encoding',
+      '/teams/t/sandbox-runs',
+      post('{}', { 'content-encoding': 'zstd' }),
+      415,
+      'unsupported_media_type',
+      undefined,
+    ],
     ['body over the limit', '/auth/login', post(`"${'x'.repeat(5000)}"`), 413, 'body_too_large', undefined],
-    ['unreadable deadline', '/sandbox-runs/r', { headers: { 'connect-timeout-ms': 'abc' } }, 400, 'request_invalid', undefined],
+    [
+      'unreadable deadline',
+      '/sandbox-runs/r',
+      { headers: { 'connect-timeout-ms': 'abc' } },
+      400,
+      'request_invalid',
+      undefined,
+    ],
   ])('%s: %s', async (_what, path, init, status, code, field) => {
     const { url } = await open({ invoke });
     const answer = await ask(`${url}${path}`, init as RequestInit);
@@ -176,19 +388,33 @@ describe('a refused REST call', () => {
     expect(Object.keys(answer.error).slice(0, 4)).toEqual(['code', 'message', 'requestId', 'retryable']);
     expect(answer.error['requestId']).toBe(answer.headers.get('x-request-id'));
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    if (field !== undefined) expect((answer.error['details'] as { fields: unknown[] }).fields[0]).toMatchObject(field);
+    if (field !== undefined)
+      expect((answer.error['details'] as { fields: unknown[] }).fields[0]).toMatchObject(field);
   });
 
   it('names the allowed verbs, HEAD with GET', async () => {
     const { url } = await open({ invoke });
-    expect((await ask(`${url}/teams/t/sandbox-runs`, { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, POST');
+    expect((await ask(`${url}/teams/t/sandbox-runs`, { method: 'PUT' })).headers.get('allow')).toBe(
+      'GET, HEAD, POST',
+    );
     expect((await ask(`${url}/sandbox-runs/r/logs`, { method: 'HEAD' })).headers.get('allow')).toBe('GET');
-    expect((await ask(`${url}/svc.sandboxruns.v1.SandboxRunsService/Get`, { method: 'DELETE' })).headers.get('allow')).toBe('GET, POST');
+    expect(
+      (await ask(`${url}/svc.sandboxruns.v1.SandboxRunsService/Get`, { method: 'DELETE' })).headers.get(
+        'allow',
+      ),
+    ).toBe('GET, POST');
   });
 
-  it.each(['application/json', 'application/json;charset=UTF-8', 'Application/JSON; charset="utf-8"', 'application/json ; charset=utf8'])('takes the content-type %s', async (type) => {
+  it.each([
+    'application/json',
+    'application/json;charset=UTF-8',
+    'Application/JSON; charset="utf-8"',
+    'application/json ; charset=utf8',
+  ])('takes the content-type %s', async (type) => {
     const { url } = await open({ invoke });
-    expect((await ask(`${url}/teams/t/sandbox-runs`, post('{"command":["a"]}', { 'content-type': type }))).status).toBe(201);
+    expect(
+      (await ask(`${url}/teams/t/sandbox-runs`, post('{"command":["a"]}', { 'content-type': type }))).status,
+    ).toBe(201);
   });
 
   it('keeps the text of an unexpected error to the log', async () => {
@@ -200,7 +426,9 @@ describe('a refused REST call', () => {
     const answer = await ask(`${door.url}/sandbox-runs/r`);
     expect([answer.status, answer.error['code'], answer.error['retryable']]).toEqual([500, 'internal', true]);
     expect(answer.text).not.toContain('hunter2');
-    expect(door.logged).toMatchObject([{ requestId: answer.error['requestId'], err: { message: 'password=hunter2 in the SQL' } }]);
+    expect(door.logged).toMatchObject([
+      { requestId: answer.error['requestId'], err: { message: 'password=hunter2 in the SQL' } },
+    ]);
   });
 
   it('carries details, Retry-After, extra headers, and Bearer with 401 alone', async () => {
@@ -208,11 +436,20 @@ describe('a refused REST call', () => {
       invoke: (call) => {
         throw call.header('x-case') === '401'
           ? apiError('credentials_invalid', 'the token is not known')
-          : apiError('rate_limited', 'slow down', { details: { limit: 5 }, retryAfterMs: 1200, headers: { 'x-extra': '1' } });
+          : apiError('rate_limited', 'slow down', {
+              details: { limit: 5 },
+              retryAfterMs: 1200,
+              headers: { 'x-extra': '1' },
+            });
       },
     });
     const limited = await ask(`${door.url}/sandbox-runs/r`);
-    expect([limited.status, limited.headers.get('retry-after'), limited.headers.get('x-extra'), limited.headers.get('www-authenticate')]).toEqual([429, '2', '1', null]);
+    expect([
+      limited.status,
+      limited.headers.get('retry-after'),
+      limited.headers.get('x-extra'),
+      limited.headers.get('www-authenticate'),
+    ]).toEqual([429, '2', '1', null]);
     expect(limited.error).toMatchObject({ details: { limit: 5 }, retryable: true });
     const unknown = await ask(`${door.url}/sandbox-runs/r`, { headers: { 'x-case': '401' } });
     expect([unknown.status, unknown.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -222,8 +459,22 @@ describe('a refused REST call', () => {
 describe('gate, admission and body', () => {
   it('answers a hidden RPC exactly as a path that never existed, on every protocol and verb', async () => {
     const hidden = 'svc.sandboxruns.v1.SandboxRunsService/Get';
-    const door = await open({ invoke: echo(), admit: () => { throw apiError('credentials_missing', 'no'); }, gate: (rpc) => (rpc.id === hidden ? 'hidden' : 'open') });
-    const never = createDoor({ apps: [testApp({}, rpcs.filter((rpc) => rpc.audience !== 'internal' && rpc.id !== hidden))], log: { error() {}, warn() {} } });
+    const door = await open({
+      invoke: echo(),
+      admit: () => {
+        throw apiError('credentials_missing', 'no');
+      },
+      gate: (rpc) => (rpc.id === hidden ? 'hidden' : 'open'),
+    });
+    const never = createDoor({
+      apps: [
+        testApp(
+          {},
+          rpcs.filter((rpc) => rpc.audience !== 'internal' && rpc.id !== hidden),
+        ),
+      ],
+      log: { error() {}, warn() {} },
+    });
     const other = await never.listen({ port: 0, host: '127.0.0.1' });
     const requests: [string, RequestInit][] = [
       ['/sandbox-runs/r', {}],
@@ -236,7 +487,10 @@ describe('gate, admission and body', () => {
       [`/${hidden}`, post('garbage', { 'content-type': 'application/grpc' })],
     ];
     const view = async (base: string, [path, init]: [string, RequestInit]): Promise<unknown> => {
-      const answer = await ask(base + path, { ...init, headers: { ...init.headers, 'x-request-id': 'same-for-both' } });
+      const answer = await ask(base + path, {
+        ...init,
+        headers: { ...init.headers, 'x-request-id': 'same-for-both' },
+      });
       const headers = Object.fromEntries([...answer.headers].filter(([name]) => name !== 'date'));
       return { status: answer.status, text: answer.text, headers };
     };
@@ -249,11 +503,20 @@ describe('gate, admission and body', () => {
   });
 
   it('answers 403 feature_disabled for a public feature that is off, before looking at credentials or body', async () => {
-    const door = await open({ gate: () => 'disabled', admit: () => { throw apiError('credentials_missing', 'no'); } });
+    const door = await open({
+      gate: () => 'disabled',
+      admit: () => {
+        throw apiError('credentials_missing', 'no');
+      },
+    });
     const rest = await ask(`${door.url}/teams/t/sandbox-runs`, post('{{{'));
     expect([rest.status, rest.error['code']]).toEqual([403, 'feature_disabled']);
     const connect = await ask(`${door.url}/svc.sandboxruns.v1.SandboxRunsService/Create`, post('{{{'));
-    expect([connect.status, connect.json['code'], connect.headers.get('x-error-code')]).toEqual([403, 'permission_denied', 'feature_disabled']);
+    expect([connect.status, connect.json['code'], connect.headers.get('x-error-code')]).toEqual([
+      403,
+      'permission_denied',
+      'feature_disabled',
+    ]);
   });
 
   it('admits from the head, then checks the raw body as sent, then parses', async () => {
@@ -262,68 +525,104 @@ describe('gate, admission and body', () => {
     const door = await open({
       admit: () => (order.push('admit'), 'ada'),
       admitBody: (_call, body) => void order.push(`body:${body[0]?.toString(16)}`),
-      invoke: (call, request) => (order.push(`invoke:${(request as Message & { image: string }).image}`), create(call.rpc.desc.output)),
+      invoke: (call, request) => (
+        order.push(`invoke:${(request as Message & { image: string }).image}`),
+        create(call.rpc.desc.output)
+      ),
     });
     const zipped = gzipSync(JSON.stringify({ command: ['a'], image: 'img' }));
-    expect((await ask(`${door.url}/teams/t/sandbox-runs`, post(zipped, { 'content-encoding': 'gzip' }))).status).toBe(201);
+    expect(
+      (await ask(`${door.url}/teams/t/sandbox-runs`, post(zipped, { 'content-encoding': 'gzip' }))).status,
+    ).toBe(201);
     expect(order).toEqual(['admit', 'body:1f', 'invoke:img']);
     expect((await ask(`${door.url}/teams/t/sandbox-runs`, post('{{{'))).status).toBe(400);
     expect(order.slice(3)).toEqual(['admit', 'body:7b']);
   });
 
-  it.each(['gzip', 'deflate', 'br'] as const)('reads %s, refuses it truncated, and stops a bomb at the limit', async (encoding) => {
-    const zlib = await import('node:zlib');
-    const compress = { gzip: zlib.gzipSync, deflate: zlib.deflateSync, br: zlib.brotliCompressSync }[encoding];
-    const door = await open({ invoke: echo() });
-    const send = (bytes: Uint8Array): Promise<Answer> => ask(`${door.url}/teams/t/sandbox-runs`, post(bytes, { 'content-encoding': encoding }));
-    const whole = compress(JSON.stringify({ command: ['a'] }));
-    expect((await send(whole)).status).toBe(201);
-    expect((await send(whole.subarray(0, -4))).error['code']).toBe('validation_failed');
-    expect((await send(Buffer.from('not compressed'))).status).toBe(400);
-    const bomb = compress(Buffer.alloc(200_000_000, ' '));
-    expect(bomb.length).toBeLessThan(300_000);
-    const before = process.memoryUsage().rss;
-    expect((await send(bomb)).error['code']).toBe('body_too_large');
-    expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
-  });
+  it.each(['gzip', 'deflate', 'br'] as const)(
+    'reads %s, refuses it truncated, and stops a bomb at the limit',
+    async (encoding) => {
+      const zlib = await import('node:zlib');
+      const compress = { gzip: zlib.gzipSync, deflate: zlib.deflateSync, br: zlib.brotliCompressSync }[
+        encoding
+      ];
+      const door = await open({ invoke: echo() });
+      const send = (bytes: Uint8Array): Promise<Answer> =>
+        ask(`${door.url}/teams/t/sandbox-runs`, post(bytes, { 'content-encoding': encoding }));
+      const whole = compress(JSON.stringify({ command: ['a'] }));
+      expect((await send(whole)).status).toBe(201);
+      expect((await send(whole.subarray(0, -4))).error['code']).toBe('validation_failed');
+      expect((await send(Buffer.from('not compressed'))).status).toBe(400);
+      const bomb = compress(Buffer.alloc(200_000_000, ' '));
+      expect(bomb.length).toBeLessThan(300_000);
+      const before = process.memoryUsage().rss;
+      expect((await send(bomb)).error['code']).toBe('body_too_large');
+      expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
+    },
+  );
 
   it('refuses huge arrays by the rules of the contract', async () => {
     const door = await open({ invoke: echo() });
     const body = JSON.stringify({ command: Array.from({ length: 100_000 }, () => 'x') });
     const answer = await ask(`${door.url}/teams/t/sandbox-runs`, post(body));
-    expect([answer.status, (answer.error['details'] as { fields: unknown[] }).fields]).toMatchObject([400, [{ field: 'command', rule: 'repeated.max_items' }]]);
+    expect([answer.status, (answer.error['details'] as { fields: unknown[] }).fields]).toMatchObject([
+      400,
+      [{ field: 'command', rule: 'repeated.max_items' }],
+    ]);
   });
 });
 
 describe('deadline and presence', () => {
-  const waitForAbort = (reasons: unknown[]): Invoke => (call) =>
-    new Promise((_resolve, reject) => {
-      call.signal.addEventListener('abort', () => {
-        reasons.push((call.signal.reason as { code: string }).code);
-        reject(call.signal.reason as Error);
+  const waitForAbort =
+    (reasons: unknown[]): Invoke =>
+    (call) =>
+      new Promise((_resolve, reject) => {
+        call.signal.addEventListener('abort', () => {
+          reasons.push((call.signal.reason as { code: string }).code);
+          reject(call.signal.reason as Error);
+        });
       });
-    });
 
   it('answers 504 when the client-given deadline passes, and wakes the handler', async () => {
     const reasons: unknown[] = [];
     const door = await open({ invoke: waitForAbort(reasons) });
     for (const ms of ['30', '0']) {
       const answer = await ask(`${door.url}/sandbox-runs/r`, { headers: { 'connect-timeout-ms': ms } });
-      expect([answer.status, answer.error['code'], answer.error['retryable']]).toEqual([504, 'deadline_exceeded', true]);
+      expect([answer.status, answer.error['code'], answer.error['retryable']]).toEqual([
+        504,
+        'deadline_exceeded',
+        true,
+      ]);
     }
     expect(reasons).toEqual(['deadline_exceeded', 'deadline_exceeded']);
   });
 
   it('answers 504 also when the handler does not listen', async () => {
     const door = await open({ invoke: () => new Promise(() => {}) });
-    expect((await ask(`${door.url}/sandbox-runs/r`, { headers: { 'connect-timeout-ms': '20' } })).status).toBe(504);
+    expect(
+      (await ask(`${door.url}/sandbox-runs/r`, { headers: { 'connect-timeout-ms': '20' } })).status,
+    ).toBe(504);
   });
 
   it('caps a huge deadline at what the contract allows', async () => {
-    const short = { ...(rpcs.find((rpc) => rpc.id === 'svc.sandboxruns.v1.SandboxRunsService/Get') as (typeof rpcs)[number]), timeoutMs: 30 };
-    const door = createDoor({ apps: [testApp({ invoke: () => new Promise(() => {}) }, [short])], log: { error() {}, warn() {} } });
+    const short = {
+      ...(rpcs.find(
+        (rpc) => rpc.id === 'svc.sandboxruns.v1.SandboxRunsService/Get',
+      ) as (typeof rpcs)[number]),
+      timeoutMs: 30,
+    };
+    const door = createDoor({
+      apps: [testApp({ invoke: () => new Promise(() => {}) }, [short])],
+      log: { error() {}, warn() {} },
+    });
     const opened = await door.listen({ port: 0, host: '127.0.0.1' });
-    expect((await ask(`http://127.0.0.1:${opened.port}/sandbox-runs/r`, { headers: { 'connect-timeout-ms': '9999999999' } })).status).toBe(504);
+    expect(
+      (
+        await ask(`http://127.0.0.1:${opened.port}/sandbox-runs/r`, {
+          headers: { 'connect-timeout-ms': '9999999999' },
+        })
+      ).status,
+    ).toBe(504);
     await opened.close(0);
   });
 
@@ -331,24 +630,41 @@ describe('deadline and presence', () => {
     const reasons: unknown[] = [];
     const door = await open({ invoke: waitForAbort(reasons) });
     const controller = new AbortController();
-    const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch((error: unknown) => error);
-    await until(() => door.records.length === 0 && reasons.length === 0, () => door.records);
+    const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch(
+      (error: unknown) => error,
+    );
+    await until(
+      () => door.records.length === 0 && reasons.length === 0,
+      () => door.records,
+    );
     setTimeout(() => controller.abort(), 50);
     await asked;
-    await until(() => door.records.length === 1, () => door.records);
+    await until(
+      () => door.records.length === 1,
+      () => door.records,
+    );
     expect([reasons, door.records[0]?.status]).toEqual([['client_closed'], 499]);
   });
 });
 
 describe('pages', () => {
   it('answers exact GET paths, with their own headers over the usual ones', async () => {
-    const door = await open({}, {
-      pages: {
-        '/healthz': () => ({ body: 'ok', headers: { 'content-type': 'text/plain' } }),
-        '/readyz': async ({ query }) => ({ status: 503, body: query, headers: { 'cache-control': 'max-age=1' } }),
-        '/broken': () => { throw new Error('secret'); },
+    const door = await open(
+      {},
+      {
+        pages: {
+          '/healthz': () => ({ body: 'ok', headers: { 'content-type': 'text/plain' } }),
+          '/readyz': async ({ query }) => ({
+            status: 503,
+            body: query,
+            headers: { 'cache-control': 'max-age=1' },
+          }),
+          '/broken': () => {
+            throw new Error('secret');
+          },
+        },
       },
-    });
+    );
     expect(await ask(`${door.url}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
     const ready = await ask(`${door.url}/readyz?x=1`);
     expect([ready.status, ready.text, ready.headers.get('cache-control')]).toEqual([503, 'x=1', 'max-age=1']);
@@ -361,16 +677,43 @@ describe('pages', () => {
 
 describe('several apps', () => {
   it('share one port, and none may serve the RPC of another', async () => {
-    const [one, two] = [rpcs.filter((rpc) => rpc.desc.parent === AccountService), rpcs.filter((rpc) => rpc.audience === 'runner')];
+    const [one, two] = [
+      rpcs.filter((rpc) => rpc.desc.parent === AccountService),
+      rpcs.filter((rpc) => rpc.audience === 'runner'),
+    ];
     const door = createDoor({
-      apps: [testApp({ invoke: (call) => { call.responseHeaders.set('x-app', 'one'); return create(call.rpc.desc.output); } }, one), testApp({ invoke: (call) => { call.responseHeaders.set('x-app', 'two'); return create(call.rpc.desc.output); } }, two)],
+      apps: [
+        testApp(
+          {
+            invoke: (call) => {
+              call.responseHeaders.set('x-app', 'one');
+              return create(call.rpc.desc.output);
+            },
+          },
+          one,
+        ),
+        testApp(
+          {
+            invoke: (call) => {
+              call.responseHeaders.set('x-app', 'two');
+              return create(call.rpc.desc.output);
+            },
+          },
+          two,
+        ),
+      ],
       log: { error() {}, warn() {} },
     });
     const opened = await door.listen({ port: 0, host: '127.0.0.1' });
     const base = `http://127.0.0.1:${opened.port}`;
-    expect((await ask(`${base}/account`)).headers.get('x-app') ?? (await ask(`${base}/account/plan`)).headers.get('x-app')).toBe('one');
+    expect(
+      (await ask(`${base}/account`)).headers.get('x-app') ??
+        (await ask(`${base}/account/plan`)).headers.get('x-app'),
+    ).toBe('one');
     expect((await ask(`${base}/runners/r/poll`, { method: 'POST' })).headers.get('x-app')).toBe('two');
     await opened.close(0);
-    expect(() => createDoor({ apps: [testApp({}, one), testApp({}, one)], log: { error() {}, warn() {} } })).toThrow('is served by two apps');
+    expect(() =>
+      createDoor({ apps: [testApp({}, one), testApp({}, one)], log: { error() {}, warn() {} } }),
+    ).toThrow('is served by two apps');
   });
 });

@@ -21,13 +21,22 @@ export function enumNames(desc: DescEnum): EnumNames {
     const name = spell(desc, item);
     const other = byName.get(name);
     if (other !== undefined && other !== item.number) {
-      throw new Error(`${desc.typeName}: "${name}" is the JSON spelling of two values; give one a (svc.options.v1.value).name`);
+      throw new Error(
+        `${desc.typeName}: "${name}" is the JSON spelling of two values; give one a (svc.options.v1.value).name`,
+      );
     }
     byName.set(name, item.number);
     // An alias keeps the spelling of the first value that has its number, as protobuf does.
     if (!byNumber.has(item.number)) byNumber.set(item.number, name);
   }
-  const names = { byNumber, byName, allowed: [...byName].filter(([, number]) => number !== 0).map(([name]) => name).join(', ') };
+  const names = {
+    byNumber,
+    byName,
+    allowed: [...byName]
+      .filter(([, number]) => number !== 0)
+      .map(([name]) => name)
+      .join(', '),
+  };
   cache.set(desc, names);
   return names;
 }

@@ -13,7 +13,11 @@ export interface ErrorEntry {
   readonly retryable: boolean;
 }
 
-const entry = (status: number, connect: Code, retryable = false): ErrorEntry => ({ status, connect, retryable });
+const entry = (status: number, connect: Code, retryable = false): ErrorEntry => ({
+  status,
+  connect,
+  retryable,
+});
 
 /** Sorted by code. A code is a stable part of the API: append, never rename. */
 export const ERRORS = {
@@ -122,7 +126,9 @@ export function apiError(code: ErrorCode, message: string, options?: ApiErrorOpt
 /** What the caller is told about anything thrown. Only an ApiError keeps its text. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError('internal', 'something went wrong on our side; the request id names it in our log', { cause: error });
+  return new ApiError('internal', 'something went wrong on our side; the request id names it in our log', {
+    cause: error,
+  });
 }
 
 export interface ErrorBody {

@@ -16,7 +16,12 @@ export class Exchange {
   /** What the answer will carry; added to on the way. */
   readonly headers: ReplyHeaders;
 
-  constructor(request: NodeRequest, response: NodeResponse, identity: { requestId: string; remoteAddress: string }, headers: ReplyHeaders) {
+  constructor(
+    request: NodeRequest,
+    response: NodeResponse,
+    identity: { requestId: string; remoteAddress: string },
+    headers: ReplyHeaders,
+  ) {
     this.request = request;
     this.response = response;
     this.requestId = identity.requestId;

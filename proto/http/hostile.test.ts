@@ -24,7 +24,11 @@ const answers: TestAnswers = {
   },
 };
 
-async function open(limits: Partial<DoorLimits> = {}, own: TestAnswers = answers, more: object = {}): Promise<TestDoor> {
+async function open(
+  limits: Partial<DoorLimits> = {},
+  own: TestAnswers = answers,
+  more: object = {},
+): Promise<TestDoor> {
   const door = await openDoor(own, { limits, ...more });
   doors.push(door);
   return door;
@@ -48,14 +52,28 @@ function dial(door: TestDoor, ...writes: string[]): Wire {
 }
 
 /** The whole answer to one raw request on a connection of its own. */
-async function send(door: TestDoor, text: string): Promise<{ status: number; body: { error?: { code: string; message: string } }; text: string }> {
+async function send(
+  door: TestDoor,
+  text: string,
+): Promise<{ status: number; body: { error?: { code: string; message: string } }; text: string }> {
   const wire = dial(door, text);
-  await until(() => wire.closed || /\r\n\r\n[^]*\}$/.test(wire.text) || /content-length: 0\r\n[^]*\r\n\r\n$/.test(wire.text), () => wire.text);
+  await until(
+    () =>
+      wire.closed ||
+      /\r\n\r\n[^]*\}$/.test(wire.text) ||
+      /content-length: 0\r\n[^]*\r\n\r\n$/.test(wire.text),
+    () => wire.text,
+  );
   const [head = '', body = ''] = wire.text.split('\r\n\r\n');
-  return { status: Number(head.split(' ')[1] ?? 0), body: body === '' ? {} : (JSON.parse(body) as object), text: wire.text };
+  return {
+    status: Number(head.split(' ')[1] ?? 0),
+    body: body === '' ? {} : (JSON.parse(body) as object),
+    text: wire.text,
+  };
 }
 
-const get = (target: string, headers = 'host: a.example\r\n'): string => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
+const get = (target: string, headers = 'host: a.example\r\n'): string =>
+  `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
 
 describe('request targets', () => {
   it.each([
@@ -76,13 +94,22 @@ describe('request targets', () => {
     ['two hosts', get('/sandbox-runs/a', 'host: a.example\r\nhost: b.example\r\n'), 400],
     ['the same host twice', get('/sandbox-runs/a', 'host: a.example\r\nHost: a.example\r\n'), 400],
     ['no host', get('/sandbox-runs/a', ''), 400],
-    ['two credentials', get('/sandbox-runs/a', 'host: a.example\r\nauthorization: Bearer a\r\nauthorization: Bearer b\r\n'), 400],
-    ['two idempotency keys', get('/sandbox-runs/a', 'host: a.example\r\nidempotency-key: a\r\nidempotency-key: b\r\n'), 400],
+    [
+      'two credentials',
+      get('/sandbox-runs/a', 'host: a.example\r\nauthorization: Bearer a\r\nauthorization: Bearer b\r\n'),
+      400,
+    ],
+    [
+      'two idempotency keys',
+      get('/sandbox-runs/a', 'host: a.example\r\nidempotency-key: a\r\nidempotency-key: b\r\n'),
+      400,
+    ],
     ['HTTP/1.0 without a host', 'GET /sandbox-runs/a HTTP/1.0\r\n\r\n', 200],
   ])('%s', async (_what, text, status) => {
     const answer = await send(await open(), text);
     expect(answer.status, answer.text).toBe(status);
-    if (status >= 400) expect(answer.body.error).toMatchObject({ code: status === 404 ? 'not_found' : 'request_invalid' });
+    if (status >= 400)
+      expect(answer.body.error).toMatchObject({ code: status === 404 ? 'not_found' : 'request_invalid' });
   });
 
   it('keeps an encoded slash inside of its variable', async () => {
@@ -93,11 +120,21 @@ describe('request targets', () => {
 
   it('believes X-Forwarded-For of a trusted proxy alone, up to the first stranger', async () => {
     const addresses: string[] = [];
-    const own: TestAnswers = { invoke: (call) => (addresses.push(call.remoteAddress), create(call.rpc.desc.output)) };
-    const forwarded = (chain: string): string => get('/sandbox-runs/a', `host: a\r\nx-forwarded-for: ${chain}\r\n`);
+    const own: TestAnswers = {
+      invoke: (call) => (addresses.push(call.remoteAddress), create(call.rpc.desc.output)),
+    };
+    const forwarded = (chain: string): string =>
+      get('/sandbox-runs/a', `host: a\r\nx-forwarded-for: ${chain}\r\n`);
     await send(await open({}, own), forwarded('6.6.6.6'));
     const behind = await open({}, own, { trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
-    for (const chain of ['6.6.6.6', '1.1.1.1, 6.6.6.6', '1.1.1.1, 6.6.6.6, 10.1.2.3', '10.9.9.9', '1.1.1.1, unknown']) await send(behind, forwarded(chain));
+    for (const chain of [
+      '6.6.6.6',
+      '1.1.1.1, 6.6.6.6',
+      '1.1.1.1, 6.6.6.6, 10.1.2.3',
+      '10.9.9.9',
+      '1.1.1.1, unknown',
+    ])
+      await send(behind, forwarded(chain));
     expect(addresses).toEqual(['127.0.0.1', '6.6.6.6', '6.6.6.6', '6.6.6.6', '10.9.9.9', 'unknown']);
   });
 });
@@ -106,8 +143,18 @@ describe('bytes that are no request', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', 400, 'request_invalid'],
     ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00', 400, 'request_invalid'],
-    ['two lengths', 'POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400, 'request_invalid'],
-    ['a length and chunks', 'POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n', 400, 'request_invalid'],
+    [
+      'two lengths',
+      'POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+      400,
+      'request_invalid',
+    ],
+    [
+      'a length and chunks',
+      'POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      'request_invalid',
+    ],
     ['a folded header', get('/x', 'host: a\r\nx-a: b\r\n c\r\n'), 400, 'request_invalid'],
     ['a space before the colon', get('/x', 'host: a\r\nx-a : b\r\n'), 400, 'request_invalid'],
     ['a header of 20 kB', get('/x', `host: a\r\nx-a: ${'b'.repeat(20_000)}\r\n`), 431, 'headers_too_large'],
@@ -122,16 +169,27 @@ describe('bytes that are no request', () => {
     const door = await open();
     for (const text of ['', 'P', 'PR', 'PRI', 'PRI * HTTP/2.0\r\n\r\nSM', 'G', 'GET / HT']) {
       const wire = dial(door, text);
-      await until(() => !wire.socket.connecting, () => text);
+      await until(
+        () => !wire.socket.connecting,
+        () => text,
+      );
       wire.socket.end();
-      await until(() => wire.closed, () => text);
+      await until(
+        () => wire.closed,
+        () => text,
+      );
     }
     expect((await send(door, get('/sandbox-runs/a'))).status).toBe(200);
   });
 });
 
 describe('slow clients', () => {
-  const quick: Partial<DoorLimits> = { headersTimeoutMs: 150, bodyTimeoutMs: 300, sweepMs: 30, keepAliveMs: 200 };
+  const quick: Partial<DoorLimits> = {
+    headersTimeoutMs: 150,
+    bodyTimeoutMs: 300,
+    sweepMs: 30,
+    keepAliveMs: 200,
+  };
 
   it.each([
     ['say nothing', ''],
@@ -141,31 +199,52 @@ describe('slow clients', () => {
     ['stop within the head', 'GET /x HTTP/1.1\r\nhost: a\r\nx-a'],
   ])('that %s are cut off', async (_what, text) => {
     const wire = dial(await open(quick), text);
-    await until(() => wire.closed, () => wire.text, 3000);
+    await until(
+      () => wire.closed,
+      () => wire.text,
+      3000,
+    );
     if (text.startsWith('GET')) expect(wire.text).toContain('"code":"request_timeout"');
   });
 
   it('that send a head byte by byte are cut off', async () => {
     const wire = dial(await open(quick), 'GET /x HTTP/1.1\r\nhost: a\r\n');
     const drip = setInterval(() => wire.socket.write('x'), 40);
-    await until(() => wire.closed, () => wire.text, 3000);
+    await until(
+      () => wire.closed,
+      () => wire.text,
+      3000,
+    );
     clearInterval(drip);
   });
 
   it('that send a body byte by byte are answered 408', async () => {
-    const wire = dial(await open(quick), 'POST /teams/t/sandbox-runs HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{');
+    const wire = dial(
+      await open(quick),
+      'POST /teams/t/sandbox-runs HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+    );
     const drip = setInterval(() => wire.socket.write(' '), 40);
-    await until(() => wire.text.includes('408'), () => wire.text, 3000);
+    await until(
+      () => wire.text.includes('408'),
+      () => wire.text,
+      3000,
+    );
     clearInterval(drip);
     expect(wire.text).toContain('"code":"request_timeout"');
   });
 
   it('that send a body byte by byte over HTTP/2 are answered 408', async () => {
     const session = http2(await open(quick));
-    const request = session.request({ ':path': '/teams/t/sandbox-runs', ':method': 'POST', 'content-type': 'application/json' });
+    const request = session.request({
+      ':path': '/teams/t/sandbox-runs',
+      ':method': 'POST',
+      'content-type': 'application/json',
+    });
     request.on('error', () => {});
     request.write('{');
-    const status = await new Promise((resolve) => request.once('response', (headers) => resolve(headers[':status'])));
+    const status = await new Promise((resolve) =>
+      request.once('response', (headers) => resolve(headers[':status'])),
+    );
     expect(status).toBe(408);
   });
 
@@ -177,29 +256,53 @@ describe('slow clients', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     wire.socket.write(get('/sandbox-runs/slow').slice(8));
-    await until(() => wire.text.includes('200 OK'), () => wire.text);
+    await until(
+      () => wire.text.includes('200 OK'),
+      () => wire.text,
+    );
     const post = dial(door, 'P');
     await new Promise((resolve) => setImmediate(resolve));
     post.socket.write('OST /auth/logout HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n');
-    await until(() => post.text.includes('204'), () => post.text);
+    await until(
+      () => post.text.includes('204'),
+      () => post.text,
+    );
   });
 
   it('do not keep an idle connection', async () => {
     const wire = dial(await open(quick), get('/sandbox-runs/a'));
-    await until(() => wire.text.includes('200 OK'), () => wire.text);
-    await until(() => wire.closed, () => wire.text, 5000);
+    await until(
+      () => wire.text.includes('200 OK'),
+      () => wire.text,
+    );
+    await until(
+      () => wire.closed,
+      () => wire.text,
+      5000,
+    );
   });
 
   it('may wait for an answer longer than for anything else', async () => {
     let answer = (): void => {};
-    const own: TestAnswers = { invoke: async (call) => (await new Promise<void>((resolve) => (answer = resolve)), create(call.rpc.desc.output)) };
-    const wire = dial(await open(quick, own), 'POST /runners/r/poll HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
+    const own: TestAnswers = {
+      invoke: async (call) => (
+        await new Promise<void>((resolve) => (answer = resolve)),
+        create(call.rpc.desc.output)
+      ),
+    };
+    const wire = dial(
+      await open(quick, own),
+      'POST /runners/r/poll HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+    );
     await new Promise((resolve) => {
       setTimeout(resolve, 700);
     });
     expect([wire.closed, wire.text]).toEqual([false, '']);
     answer();
-    await until(() => wire.text.includes('200 OK'), () => wire.text);
+    await until(
+      () => wire.text.includes('200 OK'),
+      () => wire.text,
+    );
   });
 });
 
@@ -223,10 +326,15 @@ describe('HTTP/2', () => {
   it('answers, and refuses a host that is not the authority', async () => {
     const session = http2(await open());
     expect(await http2Get(session, { ':path': '/sandbox-runs/a' })).toBe(200);
-    expect(await http2Get(session, { ':path': '/sandbox-runs/a', ':authority': 'a.example', host: 'A.example' })).toBe(200);
-    expect(await http2Get(session, { ':path': '/sandbox-runs/a', ':authority': 'a.example', host: 'b.example' })).toBe(400);
+    expect(
+      await http2Get(session, { ':path': '/sandbox-runs/a', ':authority': 'a.example', host: 'A.example' }),
+    ).toBe(200);
+    expect(
+      await http2Get(session, { ':path': '/sandbox-runs/a', ':authority': 'a.example', host: 'b.example' }),
+    ).toBe(400);
     // nghttp2 itself refuses a space or a line break in a path, by resetting the stream.
-    for (const path of ['/sandbox-runs/a b', '/sandbox-runs/a\r\nx: y']) expect(await http2Get(session, { ':path': path })).toContain('NGHTTP2_PROTOCOL_ERROR');
+    for (const path of ['/sandbox-runs/a b', '/sandbox-runs/a\r\nx: y'])
+      expect(await http2Get(session, { ':path': path })).toContain('NGHTTP2_PROTOCOL_ERROR');
     expect(await http2Get(session, { ':path': '/sandbox-runs/a#b' })).toBe(400);
     expect(await http2Get(session, { ':path': '/nowhere' })).toBe(404);
   });
@@ -267,39 +375,67 @@ describe('closing', () => {
     },
   });
 
-  it.each(['h1', 'h2'])('lets a call at work end, takes no new one, and then is gone (%s)', async (version) => {
-    const release = { go: (): void => {} };
-    const door = await open({}, pending(release));
-    const idle = dial(door, get('/nowhere'));
-    await until(() => idle.text.includes('404'), () => idle.text);
-    const busy = version === 'h1' ? dial(door, get('/sandbox-runs/a')) : undefined;
-    const answer = version === 'h2' ? http2Get(http2(door), { ':path': '/sandbox-runs/a' }) : undefined;
-    await until(() => release.go.toString() !== '() => {}', () => 'not called');
-    const closed = door.open.close(5000);
-    await until(() => idle.closed, () => 'the idle connection is open');
-    await expect(fetch(door.url)).rejects.toThrow();
-    release.go();
-    if (busy !== undefined) await until(() => busy.text.includes('200 OK'), () => busy.text);
-    if (answer !== undefined) expect(await answer).toBe(200);
-    await closed;
-  });
+  it.each(['h1', 'h2'])(
+    'lets a call at work end, takes no new one, and then is gone (%s)',
+    async (version) => {
+      const release = { go: (): void => {} };
+      const door = await open({}, pending(release));
+      const idle = dial(door, get('/nowhere'));
+      await until(
+        () => idle.text.includes('404'),
+        () => idle.text,
+      );
+      const busy = version === 'h1' ? dial(door, get('/sandbox-runs/a')) : undefined;
+      const answer = version === 'h2' ? http2Get(http2(door), { ':path': '/sandbox-runs/a' }) : undefined;
+      await until(
+        () => release.go.toString() !== '() => {}',
+        () => 'not called',
+      );
+      const closed = door.open.close(5000);
+      await until(
+        () => idle.closed,
+        () => 'the idle connection is open',
+      );
+      await expect(fetch(door.url)).rejects.toThrow();
+      release.go();
+      if (busy !== undefined)
+        await until(
+          () => busy.text.includes('200 OK'),
+          () => busy.text,
+        );
+      if (answer !== undefined) expect(await answer).toBe(200);
+      await closed;
+    },
+  );
 
   it('cuts a call that does not end within the grace period, after telling it', async () => {
     const reasons: unknown[] = [];
     const own: TestAnswers = {
       invoke: (call) =>
         new Promise((_resolve, reject) => {
-          call.signal.addEventListener('abort', () => (reasons.push((call.signal.reason as { code: string }).code), reject(call.signal.reason as Error)));
+          call.signal.addEventListener(
+            'abort',
+            () => (
+              reasons.push((call.signal.reason as { code: string }).code),
+              reject(call.signal.reason as Error)
+            ),
+          );
         }),
     };
     const door = await open({}, own);
     const busy = dial(door, get('/sandbox-runs/a'));
-    await until(() => door.records.length === 0 && !busy.socket.connecting, () => door.records);
+    await until(
+      () => door.records.length === 0 && !busy.socket.connecting,
+      () => door.records,
+    );
     await new Promise((resolve) => {
       setTimeout(resolve, 50);
     });
     await door.open.close(100);
-    await until(() => busy.text.includes('"code":"unavailable"'), () => busy.text);
+    await until(
+      () => busy.text.includes('"code":"unavailable"'),
+      () => busy.text,
+    );
     expect(reasons).toEqual(['unavailable']);
   });
 });

@@ -1,6 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { LogStream, SandboxRunsService, StreamLogsRequestSchema, GetRequestSchema } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  LogStream,
+  SandboxRunsService,
+  StreamLogsRequestSchema,
+  GetRequestSchema,
+} from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { implement, type Implementation } from './implement.ts';
 
 const unused = (): never => {
@@ -25,14 +30,23 @@ describe('implement()', () => {
     const { methods } = implement(SandboxRunsService, implementation());
     const get = methods.get('svc.sandboxruns.v1.SandboxRunsService/Get');
     const answer = await get?.(create(GetRequestSchema, { runId: 'run_1' }), { who: 'ada' });
-    expect(answer).toMatchObject({ $typeName: 'svc.sandboxruns.v1.SandboxRun', id: 'run_1', message: 'ada', command: [] });
+    expect(answer).toMatchObject({
+      $typeName: 'svc.sandboxruns.v1.SandboxRun',
+      id: 'run_1',
+      message: 'ada',
+      command: [],
+    });
   });
 
   it('turns every item of a stream into a message', async () => {
     const { methods } = implement(SandboxRunsService, implementation());
     const stream = methods.get('svc.sandboxruns.v1.SandboxRunsService/StreamLogs');
     const items = [];
-    for await (const item of stream?.(create(StreamLogsRequestSchema, { runId: 'x' }), { who: '' }) as AsyncIterable<unknown>) items.push(item);
+    if (stream === undefined) throw new Error('no StreamLogs');
+    for await (const item of stream(create(StreamLogsRequestSchema, { runId: 'x' }), {
+      who: '',
+    }) as AsyncIterable<unknown>)
+      items.push(item);
     expect(items).toMatchObject([
       { $typeName: 'svc.sandboxruns.v1.LogEvent', position: 'x-1', stream: LogStream.STDOUT },
       { $typeName: 'svc.sandboxruns.v1.LogEvent', position: 'x-2' },
@@ -42,8 +56,8 @@ describe('implement()', () => {
   it('refuses an implementation that lacks a method', () => {
     const partial: Partial<Implementation<typeof SandboxRunsService, { who: string }>> = implementation();
     delete partial.get;
-    expect(() => implement(SandboxRunsService, partial as Implementation<typeof SandboxRunsService, { who: string }>)).toThrow(
-      'svc.sandboxruns.v1.SandboxRunsService/Get is not implemented: add get()',
-    );
+    expect(() =>
+      implement(SandboxRunsService, partial as Implementation<typeof SandboxRunsService, { who: string }>),
+    ).toThrow('svc.sandboxruns.v1.SandboxRunsService/Get is not implemented: add get()');
   });
 });

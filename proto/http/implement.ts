@@ -1,6 +1,12 @@
 /** Typed implementations of a service, and the untyped table of them that a pipeline calls. */
 import { create } from '@bufbuild/protobuf';
-import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from '@bufbuild/protobuf';
+import type {
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  Message,
+} from '@bufbuild/protobuf';
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 
 type MethodImplementation<M extends DescMethod, Ctx> =
@@ -26,11 +32,15 @@ export interface Handlers<Ctx> {
 type AnyFunction = (request: Message, ctx: unknown) => unknown;
 
 /** Binds an implementation to its service. Fails at once when a method is missing. */
-export function implement<S extends DescService, Ctx>(service: S, implementation: Implementation<S, Ctx>): Handlers<Ctx> {
+export function implement<S extends DescService, Ctx>(
+  service: S,
+  implementation: Implementation<S, Ctx>,
+): Handlers<Ctx> {
   const methods = new Map<string, Handler<Ctx>>();
   for (const method of service.methods) {
     const own = (implementation as Record<string, AnyFunction | undefined>)[method.localName];
-    if (own === undefined) throw new Error(`${service.typeName}/${method.name} is not implemented: add ${method.localName}()`);
+    if (own === undefined)
+      throw new Error(`${service.typeName}/${method.name} is not implemented: add ${method.localName}()`);
     methods.set(`${service.typeName}/${method.name}`, bind(method, own.bind(implementation)));
   }
   return { service, methods };
@@ -39,14 +49,18 @@ export function implement<S extends DescService, Ctx>(service: S, implementation
 function bind<Ctx>(method: DescMethod, own: AnyFunction): Handler<Ctx> {
   const output = method.output;
   if (method.methodKind === 'unary') {
-    return async (request, ctx) => create(output, (await own(request, ctx)) as MessageInitShape<typeof output>);
+    return async (request, ctx) =>
+      create(output, (await own(request, ctx)) as MessageInitShape<typeof output>);
   }
   if (method.methodKind === 'server_streaming') {
     return async function* (request, ctx) {
-      for await (const item of own(request, ctx) as AsyncIterable<MessageInitShape<typeof output>>) yield create(output, item);
+      for await (const item of own(request, ctx) as AsyncIterable<MessageInitShape<typeof output>>)
+        yield create(output, item);
     };
   }
-  throw new Error(`${method.parent.typeName}/${method.name} is ${method.methodKind}: only unary calls and server streams are served`);
+  throw new Error(
+    `${method.parent.typeName}/${method.name} is ${method.methodKind}: only unary calls and server streams are served`,
+  );
 }
 
 export interface ClientCallOptions {
@@ -56,7 +70,9 @@ export interface ClientCallOptions {
 
 /** The unary methods of a service as a caller sees them, whatever carries the call. Failures are ApiErrors. */
 export type Client<S extends DescService> = {
-  [K in keyof S['method'] as S['method'][K] extends DescMethodUnary ? K : never]: S['method'][K] extends DescMethodUnary<infer I, infer O>
+  [
+    K in keyof S['method'] as S['method'][K] extends DescMethodUnary ? K : never
+  ]: S['method'][K] extends DescMethodUnary<infer I, infer O>
     ? (request: MessageInitShape<I>, options?: ClientCallOptions) => Promise<MessageShape<O>>
     : never;
 };

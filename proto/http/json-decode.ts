@@ -3,7 +3,15 @@
  * is told instead of ignored: unknown fields, numbers as strings, unknown enum values and half surrogate pairs are refused, each
  * with its JSON path. `null` stands for an absent field, as in protobuf.
  */
-import { create, fromJson, ScalarType, type DescField, type DescMessage, type JsonValue, type Message } from '@bufbuild/protobuf';
+import {
+  create,
+  fromJson,
+  ScalarType,
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+  type Message,
+} from '@bufbuild/protobuf';
 import { enumNames } from './enum-names.ts';
 import { isBareStruct, isWrapped } from './json-encode.ts';
 import { kindOf, refuse, shown, type Path } from './json-path.ts';
@@ -73,7 +81,12 @@ function assertFirst(seen: Set<unknown>, field: DescField, value: unknown, path:
   if (seen.has(field)) throw refuse(path, 'duplicate_field', 'names the same field as another key');
   seen.add(field);
   if (field.oneof === undefined || value === null) return;
-  if (seen.has(field.oneof)) throw refuse(path, 'oneof', `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`);
+  if (seen.has(field.oneof))
+    throw refuse(
+      path,
+      'oneof',
+      `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`,
+    );
   seen.add(field.oneof);
 }
 
@@ -94,7 +107,10 @@ export function fieldSetter(field: DescField): (message: Fields, value: unknown,
 /** Only these types have a value that JSON writes as null. */
 function takesNull(field: DescField): boolean {
   if (field.fieldKind !== 'message' && field.fieldKind !== 'enum') return false;
-  return field.message?.typeName === 'google.protobuf.Value' || field.enum?.typeName === 'google.protobuf.NullValue';
+  return (
+    field.message?.typeName === 'google.protobuf.Value' ||
+    field.enum?.typeName === 'google.protobuf.NullValue'
+  );
 }
 
 function fieldReader(field: DescField): ValueReader {
@@ -107,7 +123,8 @@ function fieldReader(field: DescField): ValueReader {
 export function singleReader(field: DescField): ValueReader {
   if (field.message !== undefined) {
     const decode = decoder(field.message);
-    if (isWrapped(field)) return (value, path) => (decode(value, path) as unknown as { value: unknown }).value;
+    if (isWrapped(field))
+      return (value, path) => (decode(value, path) as unknown as { value: unknown }).value;
     if (isBareStruct(field)) return (value, path) => checkTree(asObject(value, path), path);
     return decode;
   }
@@ -128,11 +145,11 @@ function enumReader(desc: NonNullable<DescField['enum']>): ValueReader {
 function listReader(read: ValueReader): ValueReader {
   return (value, path) => {
     if (!Array.isArray(value)) throw refuse(path, 'type', `expected an array, got ${kindOf(value)}`);
-    const items: unknown[] = new Array(value.length);
+    const items: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
       path.push(i);
       if (value[i] === null) throw refuse(path, 'type', 'an item must not be null');
-      items[i] = read(value[i], path);
+      items.push(read(value[i], path));
       path.pop();
     }
     return items;
@@ -148,7 +165,8 @@ function mapReader(keyType: ScalarType, read: ValueReader): ValueReader {
       path.push(key);
       if (members[key] === null) throw refuse(path, 'type', 'a value must not be null');
       const name = readKey(key, path);
-      if (Object.hasOwn(map, name)) throw refuse(path, 'duplicate_field', 'names the same entry as another key');
+      if (Object.hasOwn(map, name))
+        throw refuse(path, 'duplicate_field', 'names the same entry as another key');
       map[name] = read(members[key], path);
       path.pop();
     }
@@ -185,7 +203,12 @@ function wellKnownDecoder(desc: DescMessage): Decode | undefined {
   if (desc.typeName === 'google.protobuf.Timestamp') {
     return (value, path = []) => {
       const time = typeof value === 'string' ? parseTimestamp(value) : undefined;
-      if (time === undefined) throw refuse(path, 'timestamp', `${shown(value)} is not an RFC 3339 time such as 2026-11-20T12:00:00Z`);
+      if (time === undefined)
+        throw refuse(
+          path,
+          'timestamp',
+          `${shown(value)} is not an RFC 3339 time such as 2026-11-20T12:00:00Z`,
+        );
       return create(desc, time);
     };
   }

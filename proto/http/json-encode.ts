@@ -19,9 +19,11 @@ const cache = new WeakMap<DescMessage, (message: Message) => string>();
 export function encoder(desc: DescMessage): (message: Message) => string {
   const known = cache.get(desc);
   if (known !== undefined) return known;
-  if (desc.typeName === 'google.protobuf.Timestamp') return remember(desc, (message) => timestampText(message as Timestamp));
+  if (desc.typeName === 'google.protobuf.Timestamp')
+    return remember(desc, (message) => timestampText(message as Timestamp));
   // The other well-known types are rare enough to go through the library.
-  if (desc.typeName.startsWith('google.protobuf.')) return remember(desc, (message) => JSON.stringify(toJson(desc, message)));
+  if (desc.typeName.startsWith('google.protobuf.'))
+    return remember(desc, (message) => JSON.stringify(toJson(desc, message)));
   let writers: readonly FieldWriter[] | undefined;
   return remember(desc, (message) => {
     // Compiled late, because message types may refer to each other in a circle.
@@ -101,16 +103,25 @@ function singleWriter(field: DescField): ValueWriter {
 /** A singular wrapper field (`google.protobuf.StringValue`) outside of a oneof holds the bare value. */
 export function isWrapped(field: DescField): boolean {
   const desc = field.message;
-  return field.fieldKind === 'message' && field.oneof === undefined && desc !== undefined && WRAPPERS.has(desc.typeName);
+  return (
+    field.fieldKind === 'message' &&
+    field.oneof === undefined &&
+    desc !== undefined &&
+    WRAPPERS.has(desc.typeName)
+  );
 }
 
 const WRAPPERS = new Set(
-  ['Double', 'Float', 'Int64', 'UInt64', 'Int32', 'UInt32', 'Bool', 'String', 'Bytes'].map((name) => `google.protobuf.${name}Value`),
+  ['Double', 'Float', 'Int64', 'UInt64', 'Int32', 'UInt32', 'Bool', 'String', 'Bytes'].map(
+    (name) => `google.protobuf.${name}Value`,
+  ),
 );
 
 /** A Struct field holds a plain JSON object. */
 export function isBareStruct(field: DescField): boolean {
-  return field.message?.typeName === 'google.protobuf.Struct' && field.parent.typeName !== 'google.protobuf.Value';
+  return (
+    field.message?.typeName === 'google.protobuf.Struct' && field.parent.typeName !== 'google.protobuf.Value'
+  );
 }
 
 function listWriter(write: ValueWriter): ValueWriter {
@@ -157,7 +168,7 @@ function scalarWriter(type: ScalarType): ValueWriter {
 }
 
 /** What JSON.stringify would escape. Texts are mostly plain and short, where this test is the cheaper way. */
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+const ESCAPED = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 function quote(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
@@ -173,7 +184,9 @@ const SECONDS_MAX = 253_402_300_799;
 function timestampText(value: Timestamp): string {
   const seconds = Number(value.seconds);
   if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || value.nanos < 0 || value.nanos > 999_999_999) {
-    throw new Error(`cannot write the time ${value.seconds} s ${value.nanos} ns as JSON: years 0001 to 9999 only`);
+    throw new Error(
+      `cannot write the time ${value.seconds} s ${value.nanos} ns as JSON: years 0001 to 9999 only`,
+    );
   }
   const day = Math.floor(seconds / 86_400);
   const inDay = seconds - day * 86_400;

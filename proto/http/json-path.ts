@@ -26,6 +26,7 @@ export function kindOf(value: unknown): string {
 
 /** A value in an error message: short, and nothing but what the caller sent. */
 export function shown(value: unknown): string {
-  if (typeof value !== 'string') return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value);
+  if (typeof value !== 'string')
+    return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value);
   return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
 }

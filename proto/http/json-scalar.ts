@@ -96,8 +96,13 @@ function readDouble(value: unknown, path: Path, max: number): number {
 
 function readLong(value: unknown, path: Path, min: bigint, max: bigint): bigint {
   const exact =
-    typeof value === 'string' && /^-?(0|[1-9]\d{0,19})$/.test(value) ? BigInt(value) : Number.isSafeInteger(value) ? BigInt(value as number) : undefined;
-  if (exact === undefined) throw refuse(path, 'type', `expected a whole number as a string, got ${shown(value)}`);
+    typeof value === 'string' && /^-?(0|[1-9]\d{0,19})$/.test(value)
+      ? BigInt(value)
+      : Number.isSafeInteger(value)
+        ? BigInt(value as number)
+        : undefined;
+  if (exact === undefined)
+    throw refuse(path, 'type', `expected a whole number as a string, got ${shown(value)}`);
   if (exact < min || exact > max) throw refuse(path, 'range', `${exact} is outside of ${min} to ${max}`);
   return exact;
 }

@@ -22,7 +22,9 @@ export function validationError(fields: readonly FieldProblem[]): ApiError {
   const first = fields[0];
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
   const at = first === undefined || first.field === '' ? '' : `${first.field}: `;
-  return apiError('validation_failed', `${at}${first?.message ?? 'the request is not valid'}${more}`, { details: { fields } });
+  return apiError('validation_failed', `${at}${first?.message ?? 'the request is not valid'}${more}`, {
+    details: { fields },
+  });
 }
 
 export function problem(field: string, rule: string, message: string): ApiError {
@@ -42,10 +44,16 @@ export function parseJson(body: Uint8Array | string): unknown {
     value = JSON.parse(text);
   } catch (error) {
     // V8 quotes the input in its message; a body may hold secrets, so only the position is told.
-    const position = error instanceof SyntaxError ? /at position \d+|end of JSON input/.exec(error.message)?.[0] : undefined;
-    throw problem('', 'json_syntax', `the body is not JSON${position === undefined ? '' : `: error ${position}`}`);
+    const position =
+      error instanceof SyntaxError ? /at position \d+|end of JSON input/.exec(error.message)?.[0] : undefined;
+    throw problem(
+      '',
+      'json_syntax',
+      `the body is not JSON${position === undefined ? '' : `: error ${position}`}`,
+    );
   }
-  if (countMembers(value) !== members) throw problem('', 'json_duplicate_key', 'an object of the body has the same key twice');
+  if (countMembers(value) !== members)
+    throw problem('', 'json_duplicate_key', 'an object of the body has the same key twice');
   return value;
 }
 

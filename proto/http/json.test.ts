@@ -1,11 +1,30 @@
-import { create, equals, fromJson, toJson, type DescField, type DescMessage, type JsonValue, type Message } from '@bufbuild/protobuf';
+import {
+  create,
+  equals,
+  fromJson,
+  toJson,
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+  type Message,
+} from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OfferSchema } from '../gen/svc/dispatch/v1/dispatch_pb.ts';
 import { Scope, ScopeSchema } from '../gen/svc/options/v1/options_pb.ts';
-import { HeartbeatRequestSchema, LogChunkSchema, PollResponseSchema } from '../gen/svc/runner/v1/runner_pb.ts';
-import { CreateRequestSchema, LimitsSchema, LogEventSchema, RunState, SandboxRunSchema } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  HeartbeatRequestSchema,
+  LogChunkSchema,
+  PollResponseSchema,
+} from '../gen/svc/runner/v1/runner_pb.ts';
+import {
+  CreateRequestSchema,
+  LimitsSchema,
+  LogEventSchema,
+  RunState,
+  SandboxRunSchema,
+} from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { enumValueJson } from '../generators/enum-json.ts';
 import { ApiError } from './errors.ts';
 import { decodeText, decoder, encoder, enumNames, parseJson } from './json.ts';
@@ -20,7 +39,12 @@ function documented(desc: DescMessage, json: JsonValue): JsonValue {
   for (const field of desc.fields) {
     const value = (json as Json)[field.jsonName];
     if (value === undefined) continue;
-    if (field.fieldKind === 'enum' && field.presence === FeatureSet_FieldPresence.IMPLICIT && value === field.enum.values[0]?.name) continue;
+    if (
+      field.fieldKind === 'enum' &&
+      field.presence === FeatureSet_FieldPresence.IMPLICIT &&
+      value === field.enum.values[0]?.name
+    )
+      continue;
     out[field.jsonName] = documentedField(field, value);
   }
   return out;
@@ -61,22 +85,31 @@ describe('JSON of every message of the contracts', () => {
     expect(messages.length).toBeGreaterThan(60);
   });
 
-  it.each(messages.map((desc) => [desc.typeName, desc] as const))('%s reads back equal and is what protobuf-es writes', (_name, desc) => {
-    fc.assert(
-      fc.property(messageOf(desc), (message) => {
-        const text = encoder(desc)(message);
-        const oracle = toJson(desc, message, { alwaysEmitImplicit: true });
-        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(documented(desc, oracle))));
-        expect(equals(desc, decodeText(desc, text), message)).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
-  });
+  it.each(messages.map((desc) => [desc.typeName, desc] as const))(
+    '%s reads back equal and is what protobuf-es writes',
+    (_name, desc) => {
+      fc.assert(
+        fc.property(messageOf(desc), (message) => {
+          const text = encoder(desc)(message);
+          const oracle = toJson(desc, message, { alwaysEmitImplicit: true });
+          expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(documented(desc, oracle))));
+          expect(equals(desc, decodeText(desc, text), message)).toBe(true);
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
 
   it('is read equally by protobuf-es where no enum is involved', () => {
     fc.assert(
       fc.property(messageOf(LimitsSchema), (message) => {
-        expect(equals(LimitsSchema, fromJson(LimitsSchema, JSON.parse(encoder(LimitsSchema)(message)) as JsonValue), message as never)).toBe(true);
+        expect(
+          equals(
+            LimitsSchema,
+            fromJson(LimitsSchema, JSON.parse(encoder(LimitsSchema)(message)) as JsonValue),
+            message as never,
+          ),
+        ).toBe(true);
       }),
     );
   });
@@ -84,7 +117,13 @@ describe('JSON of every message of the contracts', () => {
 
 describe('encoder()', () => {
   it('writes every implicit field, leaves out unset optional ones and enums that are not stated', () => {
-    expect(JSON.parse(encoder(SandboxRunSchema)(create(SandboxRunSchema, { id: 'run_1', state: RunState.RUNNING, exitCode: 0 })))).toEqual({
+    expect(
+      JSON.parse(
+        encoder(SandboxRunSchema)(
+          create(SandboxRunSchema, { id: 'run_1', state: RunState.RUNNING, exitCode: 0 }),
+        ),
+      ),
+    ).toEqual({
       id: 'run_1',
       teamId: '',
       state: 'running',
@@ -100,7 +139,9 @@ describe('encoder()', () => {
 
   it('writes the chosen member of a oneof', () => {
     const offer = create(OfferSchema, { work: { case: 'build', value: { id: 'bld_1' } } });
-    expect(JSON.parse(encoder(OfferSchema)(offer))).toEqual({ build: { id: 'bld_1', leaseId: '', epoch: 0, leaseMs: 0 } });
+    expect(JSON.parse(encoder(OfferSchema)(offer))).toEqual({
+      build: { id: 'bld_1', leaseId: '', epoch: 0, leaseMs: 0 },
+    });
   });
 
   it('writes NaN and the infinities as words and reads them back', () => {
@@ -114,7 +155,9 @@ describe('encoder()', () => {
   it('escapes text as JSON.stringify does', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(encoder(LogEventSchema)(create(LogEventSchema, { text }))).toContain(`"text":${JSON.stringify(text)}`);
+        expect(encoder(LogEventSchema)(create(LogEventSchema, { text }))).toContain(
+          `"text":${JSON.stringify(text)}`,
+        );
       }),
     );
   });
@@ -127,23 +170,43 @@ describe('enumNames()', () => {
   });
 
   it('spells as the generators do', () => {
-    for (const desc of allMessages().flatMap((message) => message.fields.flatMap((field) => (field.enum === undefined ? [] : [field.enum])))) {
+    for (const desc of allMessages().flatMap((message) =>
+      message.fields.flatMap((field) => (field.enum === undefined ? [] : [field.enum])),
+    )) {
       if (desc.typeName.startsWith('google.') || desc === ScopeSchema) continue;
       const plain = desc.values.filter((value) => value.proto.options === undefined);
-      expect(plain.map((value) => enumNames(desc).byNumber.get(value.number))).toEqual(plain.map((value) => enumValueJson(value.name, desc.name, undefined)));
+      expect(plain.map((value) => enumNames(desc).byNumber.get(value.number))).toEqual(
+        plain.map((value) => enumValueJson(value.name, desc.name, undefined)),
+      );
     }
   });
 });
 
 describe('decodeText()', () => {
   it.each([
-    ['an unknown field with its path', '{"limits":{"cpu":1}}', { field: 'limits.cpu', rule: 'unknown_field' }],
+    [
+      'an unknown field with its path',
+      '{"limits":{"cpu":1}}',
+      { field: 'limits.cpu', rule: 'unknown_field' },
+    ],
     ['__proto__ as a field', '{"__proto__":{"a":1}}', { field: '__proto__', rule: 'unknown_field' }],
-    ['__proto__ as a map key', '{"labels":{"__proto__":"x"}}', { field: 'labels.__proto__', rule: 'map_key' }],
+    [
+      '__proto__ as a map key',
+      '{"labels":{"__proto__":"x"}}',
+      { field: 'labels.__proto__', rule: 'map_key' },
+    ],
     ['the same key twice', '{"image":"a","image":"b"}', { field: '', rule: 'json_duplicate_key' }],
-    ['the same key twice, once escaped', '{"image":"a","im\\u0061ge":"b"}', { field: '', rule: 'json_duplicate_key' }],
+    [
+      'the same key twice, once escaped',
+      '{"image":"a","im\\u0061ge":"b"}',
+      { field: '', rule: 'json_duplicate_key' },
+    ],
     ['the same map key twice', '{"env":{"A":"1","A":"2"}}', { field: '', rule: 'json_duplicate_key' }],
-    ['a field by both of its names', '{"teamId":"a","team_id":"b"}', { field: 'team_id', rule: 'duplicate_field' }],
+    [
+      'a field by both of its names',
+      '{"teamId":"a","team_id":"b"}',
+      { field: 'team_id', rule: 'duplicate_field' },
+    ],
     ['text for a number', '{"limits":{"pids":"10"}}', { field: 'limits.pids', rule: 'type' }],
     ['a fraction for a whole number', '{"limits":{"pids":1.5}}', { field: 'limits.pids', rule: 'type' }],
     ['a negative number for a uint32', '{"limits":{"pids":-1}}', { field: 'limits.pids', rule: 'range' }],
@@ -151,9 +214,17 @@ describe('decodeText()', () => {
     ['1e400 for a double', '{"limits":{"cpus":1e400}}', { field: 'limits.cpus', rule: 'range' }],
     ['an unknown enum value', '{"network":"host"}', { field: 'network', rule: 'enum' }],
     ['an unknown enum number', '{"network":7}', { field: 'network', rule: 'enum' }],
-    ['the name of an enum value in the contract', '{"network":"NETWORK_NONE"}', { field: 'network', rule: 'enum' }],
+    [
+      'the name of an enum value in the contract',
+      '{"network":"NETWORK_NONE"}',
+      { field: 'network', rule: 'enum' },
+    ],
     ['half of a surrogate pair', '{"stdin":"\\ud800"}', { field: 'stdin', rule: 'text' }],
-    ['half of a surrogate pair in a map key', '{"labels":{"\\udc00":"x"}}', { field: 'labels["\\udc00"]', rule: 'text' }],
+    [
+      'half of a surrogate pair in a map key',
+      '{"labels":{"\\udc00":"x"}}',
+      { field: 'labels["\\udc00"]', rule: 'text' },
+    ],
     ['NUL in text', '{"stdin":"a\\u0000b"}', { field: 'stdin', rule: 'text' }],
     ['null in a list', '{"command":["a",null]}', { field: 'command[1]', rule: 'type' }],
     ['an object for a list', '{"command":{}}', { field: 'command', rule: 'type' }],
@@ -170,7 +241,9 @@ describe('decodeText()', () => {
   });
 
   it('names the index of an item', () => {
-    expect(refused(HeartbeatRequestSchema, '{"leases":[{"id":"a"},{"id":1}]}')).toMatchObject({ field: 'leases[1].id' });
+    expect(refused(HeartbeatRequestSchema, '{"leases":[{"id":"a"},{"id":1}]}')).toMatchObject({
+      field: 'leases[1].id',
+    });
   });
 
   it('refuses two members of a oneof', () => {
@@ -186,7 +259,9 @@ describe('decodeText()', () => {
   });
 
   it('refuses bytes that are not UTF-8', () => {
-    expect(refused(CreateRequestSchema, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))).toMatchObject({ rule: 'json_utf8' });
+    expect(refused(CreateRequestSchema, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))).toMatchObject({
+      rule: 'json_utf8',
+    });
   });
 
   it('does not quote a broken body, which may hold secrets', () => {
@@ -195,11 +270,16 @@ describe('decodeText()', () => {
 
   it('is not fooled by brackets, colons and escapes inside of text', () => {
     const stdin = '{[":\\"}]:,\\\\';
-    expect(decodeText(CreateRequestSchema, JSON.stringify({ stdin, env: { a: ':' } }))).toMatchObject({ stdin, env: { a: ':' } });
+    expect(decodeText(CreateRequestSchema, JSON.stringify({ stdin, env: { a: ':' } }))).toMatchObject({
+      stdin,
+      env: { a: ':' },
+    });
   });
 
   it('accepts proto names, null for absent, whole numbers in any notation and the empty body', () => {
-    expect(decodeText(CreateRequestSchema, '{"team_id":"t","image":null,"limits":{"pids":1e1,"memory_mb":5.0}}')).toMatchObject({
+    expect(
+      decodeText(CreateRequestSchema, '{"team_id":"t","image":null,"limits":{"pids":1e1,"memory_mb":5.0}}'),
+    ).toMatchObject({
       teamId: 't',
       limits: { pids: 10, memoryMb: 5 },
     });
@@ -207,18 +287,35 @@ describe('decodeText()', () => {
   });
 
   it('reads base64 of both alphabets, padded or not, and refuses what is neither', () => {
-    const data = (text: string): unknown => (decoder(LogChunkSchema)({ data: text }) as unknown as { data: Uint8Array }).data;
+    const data = (text: string): unknown =>
+      (decoder(LogChunkSchema)({ data: text }) as unknown as { data: Uint8Array }).data;
     expect(data('+/8=')).toEqual(new Uint8Array([0xfb, 0xff]));
     expect(data('-_8')).toEqual(new Uint8Array([0xfb, 0xff]));
-    for (const bad of ['a', 'ab=', 'ab===', 'a b', 'ab=c', 'äb==']) expect(refused(LogChunkSchema, JSON.stringify({ data: bad }))).toMatchObject({ rule: 'base64' });
+    for (const bad of ['a', 'ab=', 'ab===', 'a b', 'ab=c', 'äb=='])
+      expect(refused(LogChunkSchema, JSON.stringify({ data: bad }))).toMatchObject({ rule: 'base64' });
   });
 
   it('reads RFC 3339 times and refuses impossible ones', () => {
     const at = (text: string): Message => decodeText(LogEventSchema, JSON.stringify({ at: text }));
-    expect(at('2026-11-20T12:00:00.5+01:00')).toMatchObject({ at: { seconds: 1795172400n, nanos: 500_000_000 } });
+    expect(at('2026-11-20T12:00:00.5+01:00')).toMatchObject({
+      at: { seconds: 1795172400n, nanos: 500_000_000 },
+    });
     expect(at('2024-02-29T00:00:00Z')).toMatchObject({ at: { seconds: 1709164800n } });
-    for (const bad of ['2026-11-20', '2026-11-20 12:00:00Z', '2026-02-30T00:00:00Z', '2025-02-29T00:00:00+02:00', '2026-13-01T00:00:00Z', '2026-11-20T12:00:00', '10000-01-01T00:00:00Z', '0000-01-01T00:00:00Z', 'now']) {
-      expect(refused(LogEventSchema, JSON.stringify({ at: bad }))).toMatchObject({ field: 'at', rule: 'timestamp' });
+    for (const bad of [
+      '2026-11-20',
+      '2026-11-20 12:00:00Z',
+      '2026-02-30T00:00:00Z',
+      '2025-02-29T00:00:00+02:00',
+      '2026-13-01T00:00:00Z',
+      '2026-11-20T12:00:00',
+      '10000-01-01T00:00:00Z',
+      '0000-01-01T00:00:00Z',
+      'now',
+    ]) {
+      expect(refused(LogEventSchema, JSON.stringify({ at: bad }))).toMatchObject({
+        field: 'at',
+        rule: 'timestamp',
+      });
     }
   });
 
@@ -227,7 +324,8 @@ describe('decodeText()', () => {
       fc.property(fc.json({ maxDepth: 4 }), fc.string({ unit: 'binary' }), (json, stdin) => {
         expect(parseJson(json)).toEqual(JSON.parse(json));
         const wellFormed = !/\p{Surrogate}|\0/u.test(stdin);
-        if (wellFormed) expect(decodeText(CreateRequestSchema, JSON.stringify({ stdin }))).toMatchObject({ stdin });
+        if (wellFormed)
+          expect(decodeText(CreateRequestSchema, JSON.stringify({ stdin }))).toMatchObject({ stdin });
         else expect(refused(CreateRequestSchema, JSON.stringify({ stdin }))).toMatchObject({ rule: 'text' });
       }),
       { numRuns: 300 },
@@ -235,7 +333,14 @@ describe('decodeText()', () => {
   });
 
   it('takes 100 kB of quotes, backslashes and brackets in linear time', () => {
-    for (const hostile of ['"'.repeat(100_000), '\\'.repeat(100_000), `"${'\\'.repeat(100_000)}`, `"${'\\"'.repeat(50_000)}`, '{'.repeat(100_000), ':'.repeat(100_000)]) {
+    for (const hostile of [
+      '"'.repeat(100_000),
+      '\\'.repeat(100_000),
+      `"${'\\'.repeat(100_000)}`,
+      `"${'\\"'.repeat(50_000)}`,
+      '{'.repeat(100_000),
+      ':'.repeat(100_000),
+    ]) {
       const started = performance.now();
       expect(failure(() => parseJson(hostile)).code).toBe('validation_failed');
       expect(performance.now() - started).toBeLessThan(250);

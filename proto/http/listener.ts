@@ -111,7 +111,10 @@ function http2Server(limits: DoorLimits, onRequest: RequestHandler): Http2Server
       maxSessionMemory: 10,
       maxSessionInvalidFrames: 100,
       maxSessionRejectedStreams: 100,
-      settings: { maxConcurrentStreams: limits.streamsPerSessionMax, maxHeaderListSize: limits.headerBytesMax },
+      settings: {
+        maxConcurrentStreams: limits.streamsPerSessionMax,
+        maxHeaderListSize: limits.headerBytesMax,
+      },
     },
     onRequest,
   );
@@ -158,7 +161,11 @@ function countAddress(socket: Socket, perAddress: Map<string, number>, most: num
 }
 
 /** HTTP/2 has no timeouts of its own: for the settings that begin a session, for an idle one, for a reader that stopped. */
-function watchSession(session: ServerHttp2Session, sessions: Set<ServerHttp2Session>, limits: DoorLimits): void {
+function watchSession(
+  session: ServerHttp2Session,
+  sessions: Set<ServerHttp2Session>,
+  limits: DoorLimits,
+): void {
   sessions.add(session);
   const greeting = setTimeout(() => session.destroy(), limits.headersTimeoutMs);
   session.once('remoteSettings', () => clearTimeout(greeting));
@@ -176,9 +183,12 @@ function watchSession(session: ServerHttp2Session, sessions: Set<ServerHttp2Sess
 }
 
 /** Bytes that are no HTTP/1.1 request, or not in time: answered in the shape of every other error, then closed. */
-function answerBroken(error: NodeJS.ErrnoException, socket: NodeJS.WritableStream & { destroy(): unknown; bytesWritten?: number; _httpMessage?: unknown }): void {
+function answerBroken(
+  error: NodeJS.ErrnoException,
+  socket: NodeJS.WritableStream & { destroy(): unknown; bytesWritten?: number; _httpMessage?: unknown },
+): void {
   // When an answer is under way on this socket, more text would only corrupt it.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage != null) {
+  if (error.code === 'ECONNRESET' || !socket.writable || (socket._httpMessage ?? undefined) !== undefined) {
     socket.destroy();
     return;
   }
@@ -200,10 +210,16 @@ function answerBroken(error: NodeJS.ErrnoException, socket: NodeJS.WritableStrea
   );
 }
 
-const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
 
 function brokenRequest(code: string | undefined): ApiError {
-  if (code === 'HPE_HEADER_OVERFLOW') return apiError('headers_too_large', 'the request line and headers are too large');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return apiError('request_timeout', 'the request was not complete in time');
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return apiError('headers_too_large', 'the request line and headers are too large');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return apiError('request_timeout', 'the request was not complete in time');
   return apiError('request_invalid', 'the bytes received are not a valid HTTP/1.1 request');
 }

@@ -4,7 +4,10 @@ import { createRateLimiter, rateHeaders, rateLimited } from './rate-limit.ts';
 
 function limiterAt(quota: number, windowMs: number, keysMax?: number) {
   const clock = { ms: 0 };
-  const limiter = createRateLimiter({ name: 'test', quota, windowMs }, { nowMs: () => clock.ms, ...(keysMax !== undefined && { keysMax }) });
+  const limiter = createRateLimiter(
+    { name: 'test', quota, windowMs },
+    { nowMs: () => clock.ms, ...(keysMax !== undefined && { keysMax }) },
+  );
   return { clock, limiter };
 }
 
@@ -36,15 +39,20 @@ describe('createRateLimiter()', () => {
 
   it('is exact about when to come back', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 100_000 }), fc.nat(1000), (quota, windowMs, gap) => {
-        const { clock, limiter } = limiterAt(quota, windowMs);
-        for (let i = 0; i < quota; i++) limiter.take('a');
-        clock.ms = gap / 1000;
-        const refused = limiter.take('a');
-        fc.pre(!refused.allowed);
-        clock.ms += refused.retryAfterMs;
-        expect(limiter.take('a').allowed).toBe(true);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 1, max: 100_000 }),
+        fc.nat(1000),
+        (quota, windowMs, gap) => {
+          const { clock, limiter } = limiterAt(quota, windowMs);
+          for (let i = 0; i < quota; i++) limiter.take('a');
+          clock.ms = gap / 1000;
+          const refused = limiter.take('a');
+          fc.pre(!refused.allowed);
+          clock.ms += refused.retryAfterMs;
+          expect(limiter.take('a').allowed).toBe(true);
+        },
+      ),
     );
   });
 
@@ -67,9 +75,17 @@ describe('rateHeaders() and rateLimited()', () => {
   it('speak the draft for rate limit headers', () => {
     const { limiter } = limiterAt(2, 60_000);
     limiter.take('a');
-    expect(rateHeaders(limiter.policy, limiter.take('a'))).toEqual({ 'ratelimit-policy': '"test";q=2;w=60', ratelimit: '"test";r=0;t=60' });
+    expect(rateHeaders(limiter.policy, limiter.take('a'))).toEqual({
+      'ratelimit-policy': '"test";q=2;w=60',
+      ratelimit: '"test";r=0;t=60',
+    });
     const error = rateLimited(limiter.policy, limiter.take('a'));
-    expect([error.status, error.retryable, error.retryAfterMs, error.details]).toEqual([429, true, 30_000, { limit: 'test', quota: 2, windowSeconds: 60 }]);
+    expect([error.status, error.retryable, error.retryAfterMs, error.details]).toEqual([
+      429,
+      true,
+      30_000,
+      { limit: 'test', quota: 2, windowSeconds: 60 },
+    ]);
     expect(error.headers?.['ratelimit']).toBe('"test";r=0;t=60');
   });
 });

@@ -47,7 +47,8 @@ interface Bucket {
 export function createRateLimiter(policy: RatePolicy, options: RateLimiterOptions = {}): RateLimiter {
   const { keysMax = 100_000, nowMs = () => performance.now() } = options;
   const { quota, windowMs } = policy;
-  if (!(quota > 0 && windowMs > 0)) throw new Error(`rate policy ${policy.name}: quota ${quota} and window ${windowMs} ms must be positive`);
+  if (!(quota > 0 && windowMs > 0))
+    throw new Error(`rate policy ${policy.name}: quota ${quota} and window ${windowMs} ms must be positive`);
   const perMs = quota / windowMs;
   const buckets = new Map<string, Bucket>();
 
@@ -93,9 +94,13 @@ export function rateHeaders(policy: RatePolicy, state: RateState): Record<string
 /** The refusal of a call over its limit, with Retry-After. */
 export function rateLimited(policy: RatePolicy, state: RateState): ApiError {
   const perWindow = `${policy.quota} per ${Math.ceil(policy.windowMs / 1000)} s`;
-  return apiError('rate_limited', `too many calls: the limit "${policy.name}" is ${perWindow}; wait ${Math.ceil(state.retryAfterMs)} ms`, {
-    retryAfterMs: state.retryAfterMs,
-    headers: rateHeaders(policy, state),
-    details: { limit: policy.name, quota: policy.quota, windowSeconds: Math.ceil(policy.windowMs / 1000) },
-  });
+  return apiError(
+    'rate_limited',
+    `too many calls: the limit "${policy.name}" is ${perWindow}; wait ${Math.ceil(state.retryAfterMs)} ms`,
+    {
+      retryAfterMs: state.retryAfterMs,
+      headers: rateHeaders(policy, state),
+      details: { limit: policy.name, quota: policy.quota, windowSeconds: Math.ceil(policy.windowMs / 1000) },
+    },
+  );
 }

@@ -35,7 +35,12 @@ export function baseHeaders(requestId: string, hsts: boolean): ReplyHeaders {
 }
 
 /** Sends a whole response. Does nothing when the response has begun or the client is gone. */
-export function reply(response: NodeResponse, status: number, headers: ReplyHeaders, body?: string | Uint8Array): void {
+export function reply(
+  response: NodeResponse,
+  status: number,
+  headers: ReplyHeaders,
+  body?: string | Uint8Array,
+): void {
   if (response.headersSent || response.writableEnded) return;
   if (body === undefined) {
     // 204 and 304 must not name a length; any other empty answer says so, which keeps the connection usable.
@@ -56,11 +61,17 @@ export function reply(response: NodeResponse, status: number, headers: ReplyHead
 export function errorHeaders(error: ApiError): ReplyHeaders {
   const headers: ReplyHeaders = { ...error.headers };
   if (error.status === 401) headers['www-authenticate'] ??= 'Bearer';
-  if (error.retryAfterMs !== undefined) headers['retry-after'] = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
+  if (error.retryAfterMs !== undefined)
+    headers['retry-after'] = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
   return headers;
 }
 
-export function replyError(response: NodeResponse, error: ApiError, requestId: string, headers: ReplyHeaders): void {
+export function replyError(
+  response: NodeResponse,
+  error: ApiError,
+  requestId: string,
+  headers: ReplyHeaders,
+): void {
   Object.assign(headers, errorHeaders(error), { 'content-type': 'application/json; charset=utf-8' });
   reply(response, error.status, headers, JSON.stringify(errorBody(error, requestId)));
 }

@@ -1,5 +1,5 @@
 /** Request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
-import { create, ScalarType, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, type Message, type ScalarType } from '@bufbuild/protobuf';
 import { isWrapped } from './json-encode.ts';
 import { singleReader } from './json-decode.ts';
 import { refuse, type Path } from './json-path.ts';
@@ -23,7 +23,13 @@ const namesOf = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 function fieldNames(desc: DescMessage): ReadonlyMap<string, DescField> {
   let names = namesOf.get(desc);
   if (names === undefined) {
-    names = new Map(desc.fields.flatMap((field) => [[field.name, field], [field.localName, field], [field.jsonName, field]]));
+    names = new Map(
+      desc.fields.flatMap((field) => [
+        [field.name, field],
+        [field.localName, field],
+        [field.jsonName, field],
+      ]),
+    );
     namesOf.set(desc, names);
   }
   return names;
@@ -40,10 +46,16 @@ export function findField(desc: DescMessage, name: string): FieldPath | undefine
     at = field.fieldKind === 'message' ? field.message : undefined;
   }
   const field = chain.at(-1);
-  return field === undefined ? undefined : { chain, field, id: chain.map((step) => step.localName).join('.') };
+  return field === undefined
+    ? undefined
+    : { chain, field, id: chain.map((step) => step.localName).join('.') };
 }
 
-const TEXT_MESSAGES = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask']);
+const TEXT_MESSAGES = new Set([
+  'google.protobuf.Timestamp',
+  'google.protobuf.Duration',
+  'google.protobuf.FieldMask',
+]);
 
 /** Whether one text can stand for the field's value (or for one item of it). */
 export function takesText(field: DescField): boolean {
@@ -55,7 +67,8 @@ export function takesText(field: DescField): boolean {
 /** Turns a text into the value of the field, or into one item when it is a list. */
 export function textReader(field: DescField): (text: string, path: Path) => unknown {
   const read = singleReader(field);
-  if (field.enum !== undefined) return (text, path) => read(/^-?\d{1,10}$/.test(text) ? Number(text) : text, path);
+  if (field.enum !== undefined)
+    return (text, path) => read(/^-?\d{1,10}$/.test(text) ? Number(text) : text, path);
   const type = isWrapped(field) ? field.message?.fields[0]?.scalar : field.scalar;
   return type === undefined ? read : (text, path) => read(textToJson(type as ScalarType, text), path);
 }
@@ -89,9 +102,16 @@ export function decodePathText(text: string, multi: boolean, field: string): str
   if (!text.includes('%')) return text;
   try {
     if (!multi) return decodeURIComponent(text);
-    return text.split(/(%2f)/i).map((part) => (/^%2f$/i.test(part) ? part : decodeURIComponent(part))).join('');
+    return text
+      .split(/(%2f)/i)
+      .map((part) => (/^%2f$/i.test(part) ? part : decodeURIComponent(part)))
+      .join('');
   } catch {
-    throw problem(field, 'percent_encoding', 'the path holds a % that is not followed by the code of a UTF-8 character');
+    throw problem(
+      field,
+      'percent_encoding',
+      'the path holds a % that is not followed by the code of a UTF-8 character',
+    );
   }
 }
 
@@ -111,7 +131,11 @@ function decodeQueryText(text: string, key: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw problem(key, 'percent_encoding', 'the query holds a % that is not followed by the code of a UTF-8 character');
+    throw problem(
+      key,
+      'percent_encoding',
+      'the query holds a % that is not followed by the code of a UTF-8 character',
+    );
   }
 }
 
@@ -124,7 +148,12 @@ export interface TakenFields {
 }
 
 /** Writes every query parameter into the message. */
-export function writeQuery(message: Message, desc: DescMessage, pairs: readonly [string, string][], taken: TakenFields): void {
+export function writeQuery(
+  message: Message,
+  desc: DescMessage,
+  pairs: readonly [string, string][],
+  taken: TakenFields,
+): void {
   const seen = new Set<unknown>();
   for (const [key, text] of pairs) {
     const found = findField(desc, key);
@@ -133,10 +162,20 @@ export function writeQuery(message: Message, desc: DescMessage, pairs: readonly 
     if (taken.byPath.has(found.id)) throw refuse(path, 'bound_by_path', 'is given by the path already');
     if (found.chain[0] === taken.byBody) throw refuse(path, 'bound_by_body', 'is given by the body');
     const { field } = found;
-    if (!takesText(field)) throw refuse(path, 'not_a_parameter', `cannot be given in the query; send it in the body where the operation has one`);
-    if (field.fieldKind !== 'list' && seen.has(found.id)) throw refuse(path, 'repeated_parameter', 'is given twice and takes one value');
+    if (!takesText(field))
+      throw refuse(
+        path,
+        'not_a_parameter',
+        `cannot be given in the query; send it in the body where the operation has one`,
+      );
+    if (field.fieldKind !== 'list' && seen.has(found.id))
+      throw refuse(path, 'repeated_parameter', 'is given twice and takes one value');
     if (field.oneof !== undefined && seen.has(field.oneof)) {
-      throw refuse(path, 'oneof', `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`);
+      throw refuse(
+        path,
+        'oneof',
+        `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`,
+      );
     }
     seen.add(found.id);
     if (field.oneof !== undefined) seen.add(field.oneof);

@@ -19,8 +19,16 @@ export function newRequestId(): string {
   const high = 0x7000 | (pool.readUInt16BE(used) & 0x0fff);
   const low = pool.readUInt16BE(used + 2) & 0x3fff;
   const bytes = [
-    Math.floor(nowMs / 2 ** 40) & 0xff, Math.floor(nowMs / 2 ** 32) & 0xff, (nowMs >>> 24) & 0xff, (nowMs >>> 16) & 0xff, (nowMs >>> 8) & 0xff, nowMs & 0xff,
-    high >> 8, high & 0xff, 0x80 | (low >> 8), low & 0xff,
+    Math.floor(nowMs / 2 ** 40) & 0xff,
+    Math.floor(nowMs / 2 ** 32) & 0xff,
+    (nowMs >>> 24) & 0xff,
+    (nowMs >>> 16) & 0xff,
+    (nowMs >>> 8) & 0xff,
+    nowMs & 0xff,
+    high >> 8,
+    high & 0xff,
+    0x80 | (low >> 8),
+    low & 0xff,
     ...pool.subarray(used + 4, used + 10),
   ];
   used += 10;

@@ -34,7 +34,11 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
       if (call.settled) return;
       validate(call.rpc.desc.input, request);
       if (call.rpc.desc.methodKind === 'server_streaming') {
-        await sendStream(app.stream(call, caller, request), { call, limits, fail: (error) => failRest(call, error) });
+        await sendStream(app.stream(call, caller, request), {
+          call,
+          limits,
+          fail: (error) => failRest(call, error),
+        });
       } else {
         answer(call, codec, await app.invoke(call, caller, request));
       }
@@ -44,10 +48,16 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
   };
 }
 
-async function decodeRequest(call: ActiveCall, { target, captures }: Match<RestTarget>, query: string, raw: Uint8Array): Promise<Message> {
+async function decodeRequest(
+  call: ActiveCall,
+  { target, captures }: Match<RestTarget>,
+  query: string,
+  raw: Uint8Array,
+): Promise<Message> {
   const { codec, rpc } = target;
   const contentType = call.header('content-type');
-  const body = raw.length === 0 ? raw : await decodeContent(raw, call.header('content-encoding'), rpc.bodyBytesMax);
+  const body =
+    raw.length === 0 ? raw : await decodeContent(raw, call.header('content-encoding'), rpc.bodyBytesMax);
   if (body.length > 0 && codec.takesJson) assertJsonType(contentType);
   const request = codec.decode({ captures, query, body, contentType });
   if (rpc.stream?.resumeField !== undefined) codec.resume(request, call.header('last-event-id'));

@@ -8,12 +8,23 @@ const base = rpcs[0] as RpcInfo;
 function target(verb: Verb, template: string, id = template): Target {
   const colon = template.lastIndexOf(':');
   const path = colon > template.lastIndexOf('/') ? template.slice(0, colon) : template;
-  const segments: PathSegment[] = path.slice(1).split('/').map((part) => {
-    const variable = /^\{(\w+)(=\*\*)?\}$/.exec(part);
-    if (variable === null) return { literal: part };
-    return variable[2] === undefined ? { field: variable[1] ?? '' } : { field: variable[1] ?? '', multi: true };
-  });
-  const route: RestRoute = { verb, template, segments, body: '', ...(path === template ? {} : { customVerb: template.slice(colon + 1) }) };
+  const segments: PathSegment[] = path
+    .slice(1)
+    .split('/')
+    .map((part) => {
+      const variable = /^\{(\w+)(=\*\*)?\}$/.exec(part);
+      if (variable === null) return { literal: part };
+      return variable[2] === undefined
+        ? { field: variable[1] ?? '' }
+        : { field: variable[1] ?? '', multi: true };
+    });
+  const route: RestRoute = {
+    verb,
+    template,
+    segments,
+    body: '',
+    ...(path === template ? {} : { customVerb: template.slice(colon + 1) }),
+  };
   return { rpc: { ...base, id }, route };
 }
 
@@ -22,7 +33,9 @@ function routerOf(...routes: [Verb, string][]) {
   for (const [verb, template] of routes) router.add(target(verb, template));
   return (verb: string, path: string, hidden: string[] = []) => {
     const routed = router.find(verb, path, (rpc) => !hidden.includes(rpc.id));
-    return 'target' in routed ? { template: routed.target.route.template, captures: routed.captures } : routed.allow;
+    return 'target' in routed
+      ? { template: routed.target.route.template, captures: routed.captures }
+      : routed.allow;
   };
 }
 
@@ -99,7 +112,10 @@ describe('createRouter()', () => {
   });
 
   it('passes hidden routes over, in matching and in Allow', () => {
-    expect(find('GET', '/teams/mine/runners', ['/teams/mine/runners'])).toEqual({ template: '/teams/{id}/runners', captures: ['mine'] });
+    expect(find('GET', '/teams/mine/runners', ['/teams/mine/runners'])).toEqual({
+      template: '/teams/{id}/runners',
+      captures: ['mine'],
+    });
     expect(find('PUT', '/teams/t1/runners/r1/pause', ['/teams/{id}/runners/{runner}/pause'])).toEqual([]);
     expect(find('POST', '/teams/t1/runners/r1/pause', ['/teams/{id}/runners/{runner}/pause'])).toEqual([]);
   });

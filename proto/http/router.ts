@@ -57,8 +57,12 @@ export function createRouter<T extends Target>(): Router<T> {
       const search: Search = { wanted, segments, visible, captures: [], allow: new Set() };
       const cut = customVerbs ? cutCustomVerb(segments) : undefined;
       // A custom verb is one only when a route has it; otherwise the colon is data.
-      const found = (cut === undefined ? undefined : descend(root, 0, { ...search, segments: cut.segments }, cut.verb)) ?? descend(root, 0, search, '');
-      return found === undefined ? { allow: sortedVerbs(search.allow) } : { target: found, captures: search.captures };
+      const found =
+        (cut === undefined ? undefined : descend(root, 0, { ...search, segments: cut.segments }, cut.verb)) ??
+        descend(root, 0, search, '');
+      return found === undefined
+        ? { allow: sortedVerbs(search.allow) }
+        : { target: found, captures: search.captures };
     },
   };
 }
@@ -81,7 +85,8 @@ function insert<T extends Target>(root: Node<T>, target: T): void {
   }
   const table = multi ? node.rests : node.ends;
   const targets = table.get(customVerb) ?? [];
-  if (targets.some((other) => other.route.verb === verb)) throw new Error(`two RPCs are served at ${verb} ${template}`);
+  if (targets.some((other) => other.route.verb === verb))
+    throw new Error(`two RPCs are served at ${verb} ${template}`);
   targets.push(target);
   table.set(customVerb, targets);
 }
@@ -95,9 +100,15 @@ interface Search {
   readonly allow: Set<Verb>;
 }
 
-function descend<T extends Target>(node: Node<T>, at: number, search: Search, customVerb: string): T | undefined {
+function descend<T extends Target>(
+  node: Node<T>,
+  at: number,
+  search: Search,
+  customVerb: string,
+): T | undefined {
   const { segments, captures } = search;
-  if (at === segments.length) return choose(node.ends, search, customVerb) ?? takeRest(node, at, search, customVerb);
+  if (at === segments.length)
+    return choose(node.ends, search, customVerb) ?? takeRest(node, at, search, customVerb);
   const segment = segments[at] ?? '';
   const literal = node.literals.get(segment);
   const found = literal === undefined ? undefined : descend(literal, at + 1, search, customVerb);
@@ -111,13 +122,22 @@ function descend<T extends Target>(node: Node<T>, at: number, search: Search, cu
   return takeRest(node, at, search, customVerb);
 }
 
-function takeRest<T extends Target>(node: Node<T>, at: number, search: Search, customVerb: string): T | undefined {
+function takeRest<T extends Target>(
+  node: Node<T>,
+  at: number,
+  search: Search,
+  customVerb: string,
+): T | undefined {
   const found = choose(node.rests, search, customVerb);
   if (found !== undefined) search.captures.push(search.segments.slice(at).join('/'));
   return found;
 }
 
-function choose<T extends Target>(table: Map<string, T[]>, search: Search, customVerb: string): T | undefined {
+function choose<T extends Target>(
+  table: Map<string, T[]>,
+  search: Search,
+  customVerb: string,
+): T | undefined {
   let found: T | undefined;
   for (const target of table.get(customVerb) ?? []) {
     if (!search.visible(target.rpc)) continue;
@@ -127,7 +147,9 @@ function choose<T extends Target>(table: Map<string, T[]>, search: Search, custo
   return found;
 }
 
-function cutCustomVerb(segments: readonly string[]): { segments: readonly string[]; verb: string } | undefined {
+function cutCustomVerb(
+  segments: readonly string[],
+): { segments: readonly string[]; verb: string } | undefined {
   const last = segments[segments.length - 1] ?? '';
   const colon = last.lastIndexOf(':');
   if (colon === -1) return undefined;

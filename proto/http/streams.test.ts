@@ -14,13 +14,17 @@ afterEach(async () => {
   doors = [];
 });
 
-async function open(stream: NonNullable<TestAnswers['stream']>, limits: { commentMs?: number; peekMs?: number } = {}): Promise<TestDoor> {
+async function open(
+  stream: NonNullable<TestAnswers['stream']>,
+  limits: { commentMs?: number; peekMs?: number } = {},
+): Promise<TestDoor> {
   const door = await openDoor({ stream }, { limits });
   doors.push(door);
   return door;
 }
 
-const event = (n: number, text = `line ${n}`): Message => create(LogEventSchema, { position: `1-${n}`, text, epoch: 1 });
+const event = (n: number, text = `line ${n}`): Message =>
+  create(LogEventSchema, { position: `1-${n}`, text, epoch: 1 });
 const json = (n: number): string => JSON.stringify({ position: `1-${n}`, text: `line ${n}`, epoch: 1 });
 
 describe('a server stream over REST', () => {
@@ -34,7 +38,9 @@ describe('a server stream over REST', () => {
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('x-accel-buffering')).toBe('no');
-    expect(await response.text()).toBe(`id: 1-1\ndata: ${json(1)}\n\nid: 1-2\ndata: ${json(2)}\n\nevent: done\ndata: {}\n\n`);
+    expect(await response.text()).toBe(
+      `id: 1-1\ndata: ${json(1)}\n\nid: 1-2\ndata: ${json(2)}\n\nevent: done\ndata: {}\n\n`,
+    );
     expect(door.records).toMatchObject([{ status: 200 }]);
   });
 
@@ -58,7 +64,10 @@ describe('a server stream over REST', () => {
       yield event(1);
     });
     const response = await fetch(door.url + PATH);
-    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      404,
+      'application/json; charset=utf-8',
+    ]);
     expect(await response.json()).toMatchObject({ error: { code: 'not_found', message: 'no run run_1' } });
   });
 
@@ -83,9 +92,16 @@ describe('a server stream over REST', () => {
     const seen: unknown[] = [];
     const door = await open(async function* (_call, request) {
       seen.push((request as StreamLogsRequest).after);
+      yield event(1);
     });
-    const ask = async (path: string, id?: string): Promise<number> => (await fetch(door.url + path, id === undefined ? {} : { headers: { 'last-event-id': id } })).status;
-    expect([await ask(PATH, '1-7'), await ask(`${PATH}?after=1-3`, '1-9'), await ask(`${PATH}?after=1-3`), await ask(PATH, '')]).toEqual([200, 200, 200, 200]);
+    const ask = async (path: string, id?: string): Promise<number> =>
+      (await fetch(door.url + path, id === undefined ? {} : { headers: { 'last-event-id': id } })).status;
+    expect([
+      await ask(PATH, '1-7'),
+      await ask(`${PATH}?after=1-3`, '1-9'),
+      await ask(`${PATH}?after=1-3`),
+      await ask(PATH, ''),
+    ]).toEqual([200, 200, 200, 200]);
     expect(seen).toEqual(['1-7', '1-9', '1-3', undefined]);
     expect(await ask(PATH, 'x'.repeat(30))).toBe(400);
   });
@@ -134,22 +150,26 @@ describe('a server stream over REST', () => {
       const request = session.request({ ':path': PATH });
       await new Promise((resolve) => request.once('data', resolve));
       request.close();
-      await until(() => ended.length === 1, () => ended);
+      await until(
+        () => ended.length === 1,
+        () => ended,
+      );
       session.close();
     }
-    await until(() => ended.length === 1 && door.records.length === 1, () => [ended, door.records]);
+    await until(
+      () => ended.length === 1 && door.records.length === 1,
+      () => [ended, door.records],
+    );
     expect([ended, door.records[0]?.status]).toEqual([['client_closed'], 499]);
   });
 
   it('ends by its deadline with an error event', async () => {
-    const door = await open(
-      async function* (call) {
-        yield event(1);
-        await new Promise((_resolve, reject) => {
-          call.signal.addEventListener('abort', () => reject(call.signal.reason as Error));
-        });
-      },
-    );
+    const door = await open(async function* (call) {
+      yield event(1);
+      await new Promise((_resolve, reject) => {
+        call.signal.addEventListener('abort', () => reject(call.signal.reason as Error));
+      });
+    });
     const text = await (await fetch(door.url + PATH, { headers: { 'connect-timeout-ms': '60' } })).text();
     expect(text).toContain('event: error\ndata: {"error":{"code":"deadline_exceeded"');
   });
@@ -179,14 +199,21 @@ describe('a server stream over REST', () => {
     let last = -1;
     let unchanged = 0;
     // The buffers of the socket are full when nothing more is taken for many looks in a row.
-    await until(() => {
-      unchanged = produced === last ? unchanged + 1 : 0;
-      last = produced;
-      return produced > 0 && unchanged > 30;
-    }, () => produced, 10_000);
+    await until(
+      () => {
+        unchanged = produced === last ? unchanged + 1 : 0;
+        last = produced;
+        return produced > 0 && unchanged > 30;
+      },
+      () => produced,
+      10_000,
+    );
     expect(produced).toBeLessThan(300);
     stop();
-    await until(() => door.records.length === 1, () => door.records);
+    await until(
+      () => door.records.length === 1,
+      () => door.records,
+    );
   });
 });
 

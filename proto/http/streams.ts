@@ -51,14 +51,20 @@ export interface StreamOutput {
 }
 
 /** Runs a stream to its end, its error, the client's leaving or the deadline. Never rejects. */
-export async function sendStream(messages: AsyncIterable<Message>, { call, limits, fail }: StreamOutput): Promise<void> {
+export async function sendStream(
+  messages: AsyncIterable<Message>,
+  { call, limits, fail }: StreamOutput,
+): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   try {
     const first = iterator.next();
     await unlessAborted(firstOrTime(first, limits.peekMs), call.signal);
     if (call.settled) return;
     const framing = framingOf(call.header('accept')) === 'ndjson' ? NDJSON : SSE;
-    const headers = Object.assign(call.finalHeaders(), { 'content-type': framing.contentType, 'x-accel-buffering': 'no' });
+    const headers = Object.assign(call.finalHeaders(), {
+      'content-type': framing.contentType,
+      'x-accel-buffering': 'no',
+    });
     call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
     await pump(first, iterator, call, framing, limits.commentMs);
   } catch (error) {
@@ -73,7 +79,13 @@ export async function sendStream(messages: AsyncIterable<Message>, { call, limit
 
 type Item = Promise<IteratorResult<Message>>;
 
-async function pump(first: Item, iterator: AsyncIterator<Message>, call: ActiveCall, framing: Framing, commentMs: number): Promise<void> {
+async function pump(
+  first: Item,
+  iterator: AsyncIterator<Message>,
+  call: ActiveCall,
+  framing: Framing,
+  commentMs: number,
+): Promise<void> {
   const { response, rpc, signal } = call;
   const encode = encoder(rpc.desc.output);
   const idField = rpc.stream?.idField;
@@ -83,8 +95,15 @@ async function pump(first: Item, iterator: AsyncIterator<Message>, call: ActiveC
     if (!blocked) response.write(framing.comment);
   }, commentMs);
   try {
-    for (let next = await unlessAborted(first, signal); next.done !== true; next = await unlessAborted(iterator.next(), signal)) {
-      const id = idField === undefined ? undefined : eventId((next.value as unknown as Record<string, unknown>)[idField]);
+    for (
+      let next = await unlessAborted(first, signal);
+      next.done !== true;
+      next = await unlessAborted(iterator.next(), signal)
+    ) {
+      const id =
+        idField === undefined
+          ? undefined
+          : eventId((next.value as unknown as Record<string, unknown>)[idField]);
       blocked = !response.write(framing.message(encode(next.value), id));
       if (blocked) await drained(response, signal);
       blocked = false;

@@ -19,7 +19,8 @@ const TARGET = /^[!"$-~]*$/;
 /** Path and query. Throws `request_invalid`. */
 export function parseTarget(request: NodeRequest): RequestTarget {
   let url = request.url ?? '';
-  if (!TARGET.test(url)) throw apiError('request_invalid', 'the request target holds a character that must be percent-encoded');
+  if (!TARGET.test(url))
+    throw apiError('request_invalid', 'the request target holds a character that must be percent-encoded');
   if (!url.startsWith('/')) url = fromAbsolute(url, request.headers.host);
   const mark = url.indexOf('?');
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
@@ -28,7 +29,8 @@ export function parseTarget(request: NodeRequest): RequestTarget {
 /** `http://host/path`, as a client speaks to a proxy: allowed by RFC 9112, as long as both hosts agree. */
 function fromAbsolute(url: string, host: string | undefined): string {
   const match = /^https?:\/\/([^/?]+)(.*)$/i.exec(url);
-  if (match === null) throw apiError('request_invalid', 'the request target must be a path that begins with "/"');
+  if (match === null)
+    throw apiError('request_invalid', 'the request target must be a path that begins with "/"');
   const [, authority = '', rest = ''] = match;
   if (host === undefined || authority.toLowerCase() !== host.toLowerCase()) throw hostConflict();
   return rest.startsWith('/') ? rest : `/${rest}`;
@@ -39,7 +41,15 @@ function hostConflict(): ApiError {
 }
 
 /** Header fields that must not be repeated: whoever reads the first and whoever reads the last would see different requests. */
-const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding', 'idempotency-key']);
+const SINGLE: ReadonlySet<string> = new Set([
+  'host',
+  'authorization',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'idempotency-key',
+]);
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE].map((name) => name.length));
 
 /** Throws `request_invalid` when the head can be read in two ways. */
@@ -51,13 +61,15 @@ export function assertUnambiguous(request: NodeRequest): void {
     if (!SINGLE_LENGTHS.has(name.length)) continue;
     const lower = `${name.toLowerCase()};`;
     if (!SINGLE.has(lower.slice(0, -1))) continue;
-    if (seen.includes(lower)) throw apiError('request_invalid', `the header ${lower.slice(0, -1)} is given twice`);
+    if (seen.includes(lower))
+      throw apiError('request_invalid', `the header ${lower.slice(0, -1)} is given twice`);
     seen += lower;
   }
   const { host } = request.headers;
   const authority = request.headers[':authority'];
   if (typeof authority !== 'string') {
-    if (host === undefined && request.httpVersion !== '1.0') throw apiError('request_invalid', 'the request names no host');
+    if (host === undefined && request.httpVersion !== '1.0')
+      throw apiError('request_invalid', 'the request names no host');
     return;
   }
   if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) throw hostConflict();
@@ -83,7 +95,9 @@ export function addressReader(trustedProxies: readonly string[]): AddressOf {
     const forwarded = request.headers['x-forwarded-for'];
     if (forwarded === undefined || !isTrusted(address)) return address;
     // From the right: each trusted hop tells who called it; the first that is not trusted is the client.
-    const hops = String(forwarded).split(',').map((hop) => plainAddress(hop.trim()));
+    const hops = String(forwarded)
+      .split(',')
+      .map((hop) => plainAddress(hop.trim()));
     for (let i = hops.length - 1; i >= 0 && isTrusted(address); i--) address = hops[i] ?? address;
     return address;
   };

@@ -8,7 +8,8 @@ import { compileProtos, rpcOf } from './testing/fixture.ts';
 import { compileRoute } from './transcode.ts';
 
 const registry = compileProtos({
-  'google/api/httpbody.proto': 'syntax = "proto3"; package google.api; message HttpBody { string content_type = 1; bytes data = 2; }',
+  'google/api/httpbody.proto':
+    'syntax = "proto3"; package google.api; message HttpBody { string content_type = 1; bytes data = 2; }',
   'box/v1/box.proto': `
     syntax = "proto3";
     package box.v1;
@@ -37,22 +38,33 @@ const registry = compileProtos({
 });
 
 const method = (name: string): DescMethod => {
-  const found = registry.getService('box.v1.BoxService')?.methods.find((candidate) => candidate.name === name);
+  const found = registry
+    .getService('box.v1.BoxService')
+    ?.methods.find((candidate) => candidate.name === name);
   if (found === undefined) throw new Error(`no ${name}`);
   return found;
 };
 const everything = method('Do').input;
 
-const decode = (route: Partial<RestRoute>, { captures = [], query = '', body = '' }: { captures?: string[]; query?: string; body?: string }): Message => {
+const decode = (
+  route: Partial<RestRoute>,
+  { captures = [], query = '', body = '' }: { captures?: string[]; query?: string; body?: string },
+): Message => {
   const rpc = rpcOf(method('Do'), route);
-  return compileRoute(rpc, rpc.routes[0] as RestRoute).decode({ captures, query, body: Buffer.from(body), contentType: 'application/json' });
+  return compileRoute(rpc, rpc.routes[0] as RestRoute).decode({
+    captures,
+    query,
+    body: Buffer.from(body),
+    contentType: 'application/json',
+  });
 };
 
 const refusal = (act: () => unknown): unknown => {
   try {
     act();
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'validation_failed') return (error.details?.['fields'] as unknown[])[0];
+    if (error instanceof ApiError && error.code === 'validation_failed')
+      return (error.details as { fields: unknown[] }).fields[0];
     throw error;
   }
   return 'accepted';
@@ -75,7 +87,10 @@ describe('query parameters', () => {
     ['texts=a+b&texts=&texts=c%26d', { texts: ['a b', '', 'c&d'] }],
     ['&&texts=x&', { texts: ['x'] }],
     ['at=2026-11-20T12:00:00.25Z', { at: { seconds: 1795176000n, nanos: 250_000_000 } }],
-    ['times=2026-11-20T12:00:00Z&times=2026-11-20T12:00:01Z', { times: [{ seconds: 1795176000n }, { seconds: 1795176001n }] }],
+    [
+      'times=2026-11-20T12:00:00Z&times=2026-11-20T12:00:01Z',
+      { times: [{ seconds: 1795176000n }, { seconds: 1795176001n }] },
+    ],
     ['took=1.5s', { took: { seconds: 1n, nanos: 500_000_000 } }],
     ['mask=inner.name,anyJson', { mask: { paths: ['inner.name', 'any_json'] } }],
     ['wrapped=hi&flag=false', { wrapped: 'hi', flag: false }],
@@ -86,7 +101,8 @@ describe('query parameters', () => {
     ['nested.name=x&nested.n=2', { pick: { case: 'nested', value: { name: 'x', n: 2 } } }],
     ['inner.left=l', { inner: { pick: { case: 'left', value: 'l' } } }],
   ])('%s', (text, expected) => {
-    if (expected === 'refused') expect(refusal(() => query(text))).toMatchObject({ rule: 'unknown_parameter' });
+    if (expected === 'refused')
+      expect(refusal(() => query(text))).toMatchObject({ rule: 'unknown_parameter' });
     else expect(query(text)).toMatchObject(expected as object);
   });
 
@@ -140,25 +156,37 @@ describe('path variables', () => {
   });
 
   it('reach nested fields and other types', () => {
-    expect(decode({ segments: [{ field: 'inner.n' }, { field: 'color' }] }, { captures: ['-3', 'deep_red'] })).toMatchObject({ inner: { n: -3 }, color: 1 });
-    expect(refusal(() => decode({ segments: [{ field: 'inner.n' }] }, { captures: ['x'] }))).toMatchObject({ field: 'inner.n', rule: 'type' });
+    expect(
+      decode({ segments: [{ field: 'inner.n' }, { field: 'color' }] }, { captures: ['-3', 'deep_red'] }),
+    ).toMatchObject({ inner: { n: -3 }, color: 1 });
+    expect(refusal(() => decode({ segments: [{ field: 'inner.n' }] }, { captures: ['x'] }))).toMatchObject({
+      field: 'inner.n',
+      rule: 'type',
+    });
   });
 
   it('win over the body, nested ones without losing what stands beside them', () => {
     const route = { segments: [{ field: 'inner.name' }], body: '*' };
-    expect(decode(route, { captures: ['path'], body: '{"inner":{"name":"body","n":5}}' })).toMatchObject({ inner: { name: 'path', n: 5 } });
+    expect(decode(route, { captures: ['path'], body: '{"inner":{"name":"body","n":5}}' })).toMatchObject({
+      inner: { name: 'path', n: 5 },
+    });
   });
 
   it('are refused at start when they name no single field', () => {
     for (const field of ['nope', 'texts', 'pairs', 'inner', 'inners.name']) {
-      expect(() => decode({ segments: [{ field }] }, { captures: ['x'] })).toThrow(`{${field}} is not a single field of box.v1.Everything`);
+      expect(() => decode({ segments: [{ field }] }, { captures: ['x'] })).toThrow(
+        `{${field}} is not a single field of box.v1.Everything`,
+      );
     }
   });
 });
 
 describe('bodies', () => {
   it('may be one field, beside a query', () => {
-    expect(decode({ body: 'inner' }, { query: 'id=q', body: '{"name":"b"}' })).toMatchObject({ id: 'q', inner: { name: 'b' } });
+    expect(decode({ body: 'inner' }, { query: 'id=q', body: '{"name":"b"}' })).toMatchObject({
+      id: 'q',
+      inner: { name: 'b' },
+    });
     expect(decode({ body: 'texts' }, { body: '["a","b"]' })).toMatchObject({ texts: ['a', 'b'] });
     expect(decode({ body: 'pairs' }, { body: '{"a":"b"}' })).toMatchObject({ pairs: { a: 'b' } });
     expect(decode({ body: 'i32' }, { body: '7' })).toMatchObject({ i32: 7 });
@@ -167,21 +195,41 @@ describe('bodies', () => {
   });
 
   it('may be free-form JSON where the contract says so', () => {
-    expect(decode({ body: '*' }, { body: '{"free":{"a":[1,null,{"b":true}]},"anyJson":null,"wrapped":"w","byNumber":{"5":"deep_red"},"byFlag":{"true":{"n":1}}}' })).toMatchObject({
+    expect(
+      decode(
+        { body: '*' },
+        {
+          body: '{"free":{"a":[1,null,{"b":true}]},"anyJson":null,"wrapped":"w","byNumber":{"5":"deep_red"},"byFlag":{"true":{"n":1}}}',
+        },
+      ),
+    ).toMatchObject({
       free: { a: [1, null, { b: true }] },
       anyJson: { kind: { case: 'nullValue' } },
       wrapped: 'w',
       byNumber: { 5: 1 },
       byFlag: { true: { n: 1 } },
     });
-    expect(refusal(() => decode({ body: '*' }, { body: '{"free":{"a":["\\u0000"]}}' }))).toMatchObject({ field: 'free.a["0"]', rule: 'text' });
-    expect(refusal(() => decode({ body: '*' }, { body: '{"byNumber":{"05":"deep_red"}}' }))).toMatchObject({ rule: 'type' });
+    expect(refusal(() => decode({ body: '*' }, { body: '{"free":{"a":["\\u0000"]}}' }))).toMatchObject({
+      field: 'free.a["0"]',
+      rule: 'text',
+    });
+    expect(refusal(() => decode({ body: '*' }, { body: '{"byNumber":{"05":"deep_red"}}' }))).toMatchObject({
+      rule: 'type',
+    });
   });
 
   it('are refused where the route takes none, and with a query where they are everything', () => {
-    expect(refusal(() => decode({ verb: 'DELETE' }, { body: '{}' }))).toMatchObject({ rule: 'body_not_allowed' });
-    expect(refusal(() => decode({ body: '*' }, { body: '{}', query: 'id=x' }))).toMatchObject({ field: 'id', rule: 'query_with_body' });
-    expect(refusal(() => decode({ body: 'inner' }, { body: '{}', query: 'inner.name=x' }))).toMatchObject({ field: 'inner.name', rule: 'bound_by_body' });
+    expect(refusal(() => decode({ verb: 'DELETE' }, { body: '{}' }))).toMatchObject({
+      rule: 'body_not_allowed',
+    });
+    expect(refusal(() => decode({ body: '*' }, { body: '{}', query: 'id=x' }))).toMatchObject({
+      field: 'id',
+      rule: 'query_with_body',
+    });
+    expect(refusal(() => decode({ body: 'inner' }, { body: '{}', query: 'inner.name=x' }))).toMatchObject({
+      field: 'inner.name',
+      rule: 'bound_by_body',
+    });
   });
 });
 
@@ -190,7 +238,10 @@ describe('responses', () => {
   afterEach(async () => await opened?.close(0));
 
   async function serve(rpc: RpcInfo, invoke: (request: Message) => Message): Promise<string> {
-    const door = createDoor({ apps: [testApp({ invoke: (_call, request) => invoke(request) }, [rpc])], log: { error() {}, warn() {} } });
+    const door = createDoor({
+      apps: [testApp({ invoke: (_call, request) => invoke(request) }, [rpc])],
+      log: { error() {}, warn() {} },
+    });
     opened = await door.listen({ port: 0, host: '127.0.0.1' });
     return `http://127.0.0.1:${opened.port}/x`;
   }
@@ -203,20 +254,36 @@ describe('responses', () => {
     ['color', { color: 1 }, '"deep_red"'],
     ['i64', { i64: 5n }, '"5"'],
   ])('may be the field %s alone', async (responseBody, init, text) => {
-    const url = await serve(rpcOf(method('Do'), { verb: 'GET', responseBody }), () => create(everything, init));
+    const url = await serve(rpcOf(method('Do'), { verb: 'GET', responseBody }), () =>
+      create(everything, init),
+    );
     expect(await (await fetch(url)).text()).toBe(text);
   });
 
   it('may be raw bytes, and so may requests', async () => {
     const url = await serve(rpcOf(method('Raw'), { body: '*' }), (request) => request);
     const data = Buffer.from([0, 1, 2, 255]);
-    const echoed = await fetch(url, { method: 'POST', body: data, headers: { 'content-type': 'image/x-icon' } });
-    expect([echoed.headers.get('content-type'), Buffer.from(await echoed.arrayBuffer())]).toEqual(['image/x-icon', data]);
+    const echoed = await fetch(url, {
+      method: 'POST',
+      body: data,
+      headers: { 'content-type': 'image/x-icon' },
+    });
+    expect([echoed.headers.get('content-type'), Buffer.from(await echoed.arrayBuffer())]).toEqual([
+      'image/x-icon',
+      data,
+    ]);
   });
 
   it('take a raw file in one field of a request, beside a query', async () => {
     const url = await serve(rpcOf(method('Put'), { verb: 'PUT', body: 'file' }), (request) => request);
-    const answer = await fetch(`${url}?name=n`, { method: 'PUT', body: 'hello', headers: { 'content-type': 'text/plain' } });
-    expect(await answer.json()).toEqual({ name: 'n', file: { contentType: 'text/plain', data: Buffer.from('hello').toString('base64') } });
+    const answer = await fetch(`${url}?name=n`, {
+      method: 'PUT',
+      body: 'hello',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(await answer.json()).toEqual({
+      name: 'n',
+      file: { contentType: 'text/plain', data: Buffer.from('hello').toString('base64') },
+    });
   });
 });

@@ -7,7 +7,16 @@ import { create, type DescField, type DescMessage, type Message } from '@bufbuil
 import { decoder, fieldSetter } from './json-decode.ts';
 import { encoder, fieldEncoder } from './json-encode.ts';
 import { parseJson, problem } from './json-text.ts';
-import { decodePathText, findField, parseQuery, takesText, textReader, writeField, writeQuery, type FieldPath } from './request-fields.ts';
+import {
+  decodePathText,
+  findField,
+  parseQuery,
+  takesText,
+  textReader,
+  writeField,
+  writeQuery,
+  type FieldPath,
+} from './request-fields.ts';
 import type { RestRoute, RpcInfo } from './rpc.ts';
 
 export interface RestRequest {
@@ -44,7 +53,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
   const { input, output } = rpc.desc;
   const path = compilePath(input, route);
-  const taken = { byPath: new Set(path.map((step) => step.target.id)), byBody: findField(input, route.body)?.field };
+  const taken = {
+    byPath: new Set(path.map((step) => step.target.id)),
+    byBody: findField(input, route.body)?.field,
+  };
   const body = compileBody(input, route);
   return {
     takesJson: route.body !== '' && !body.raw,
@@ -53,7 +65,12 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
       const message = body.decode(bytes, contentType);
       path.forEach((step, index) => writeField(message, step.target, step.read(captures[index] ?? '')));
       if (query !== '') {
-        if (route.body === '*') throw problem(parseQuery(query)[0]?.[0] ?? '', 'query_with_body', 'this operation takes no query parameters; send it in the body');
+        if (route.body === '*')
+          throw problem(
+            parseQuery(query)[0]?.[0] ?? '',
+            'query_with_body',
+            'this operation takes no query parameters; send it in the body',
+          );
         writeQuery(message, input, parseQuery(query), taken);
       }
       return message;
@@ -72,22 +89,34 @@ function compilePath(input: DescMessage, route: RestRoute): PathStep[] {
     if ('literal' in segment) return [];
     const target = findField(input, segment.field);
     if (target === undefined || target.field.fieldKind === 'list' || !takesText(target.field)) {
-      throw new Error(`${route.verb} ${route.template}: {${segment.field}} is not a single field of ${input.typeName}`);
+      throw new Error(
+        `${route.verb} ${route.template}: {${segment.field}} is not a single field of ${input.typeName}`,
+      );
     }
     const read = textReader(target.field);
     const at = segment.field.split('.');
-    return [{ target, read: (capture: string) => read(decodePathText(capture, segment.multi === true, segment.field), [...at]) }];
+    return [
+      {
+        target,
+        read: (capture: string) =>
+          read(decodePathText(capture, segment.multi === true, segment.field), [...at]),
+      },
+    ];
   });
 }
 
 function compileResume({ desc, stream }: RpcInfo): RestCodec['resume'] {
   if (stream?.resumeField === undefined) return () => {};
   const target = findField(desc.input, stream.resumeField);
-  if (target === undefined) throw new Error(`${desc.parent.typeName}/${desc.name}: resume field "${stream.resumeField}" is not a field of ${desc.input.typeName}`);
+  if (target === undefined)
+    throw new Error(
+      `${desc.parent.typeName}/${desc.name}: resume field "${stream.resumeField}" is not a field of ${desc.input.typeName}`,
+    );
   const read = textReader(target.field);
   return (request, lastEventId) => {
     // An empty id is what EventSource sends when no event had one.
-    if (lastEventId !== undefined && lastEventId !== '') writeField(request, target, read(lastEventId, [stream.resumeField ?? '']));
+    if (lastEventId !== undefined && lastEventId !== '')
+      writeField(request, target, read(lastEventId, [stream.resumeField ?? '']));
   };
 }
 
@@ -101,24 +130,40 @@ function compileBody(input: DescMessage, route: RestRoute): BodyDecoder {
     return {
       raw: false,
       decode(bytes) {
-        if (bytes.length > 0) throw problem('', 'body_not_allowed', `${route.verb} takes no body here, got ${bytes.length} bytes`);
+        if (bytes.length > 0)
+          throw problem(
+            '',
+            'body_not_allowed',
+            `${route.verb} takes no body here, got ${bytes.length} bytes`,
+          );
         return create(input);
       },
     };
   }
   if (route.body === '*') {
-    if (input.typeName === HTTP_BODY) return { raw: true, decode: (data, contentType) => create(input, { data, contentType: contentType ?? '' }) };
+    if (input.typeName === HTTP_BODY)
+      return {
+        raw: true,
+        decode: (data, contentType) => create(input, { data, contentType: contentType ?? '' }),
+      };
     const decode = decoder(input);
     return { raw: false, decode: (bytes) => decode(parseJson(bytes)) };
   }
   const field = findField(input, route.body)?.field;
-  if (field === undefined || field.parent !== input) throw new Error(`${route.verb} ${route.template}: body "${route.body}" is not a field of ${input.typeName}`);
+  if (field === undefined || field.parent !== input)
+    throw new Error(
+      `${route.verb} ${route.template}: body "${route.body}" is not a field of ${input.typeName}`,
+    );
   return fieldBody(input, field);
 }
 
 function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
   if (field.fieldKind === 'message' && field.message.typeName === HTTP_BODY) {
-    return { raw: true, decode: (data, contentType) => create(input, { [field.localName]: create(field.message, { data, contentType: contentType ?? '' }) }) };
+    return {
+      raw: true,
+      decode: (data, contentType) =>
+        create(input, { [field.localName]: create(field.message, { data, contentType: contentType ?? '' }) }),
+    };
   }
   const set = fieldSetter(field);
   return {
@@ -135,16 +180,22 @@ function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
 function compileResponse(output: DescMessage, route: RestRoute): RestCodec['encode'] {
   const none: RestResponse = { contentType: undefined, body: undefined };
   const json = (encode: (message: Message) => string): RestCodec['encode'] => {
-    return (message, status) => (status === 204 || status === 304 ? none : { contentType: JSON_TYPE, body: encode(message) });
+    return (message, status) =>
+      status === 204 || status === 304 ? none : { contentType: JSON_TYPE, body: encode(message) };
   };
   if (route.responseBody !== undefined) {
     const field = findField(output, route.responseBody)?.field;
-    if (field === undefined) throw new Error(`${route.verb} ${route.template}: response body "${route.responseBody}" is not a field of ${output.typeName}`);
+    if (field === undefined)
+      throw new Error(
+        `${route.verb} ${route.template}: response body "${route.responseBody}" is not a field of ${output.typeName}`,
+      );
     return json(fieldEncoder(field));
   }
   if (output.typeName !== HTTP_BODY) return json(encoder(output));
   return (message, status) => {
     const { contentType, data } = message as HttpBody;
-    return status === 204 || status === 304 ? none : { contentType: contentType === '' ? 'application/octet-stream' : contentType, body: data };
+    return status === 204 || status === 304
+      ? none
+      : { contentType: contentType === '' ? 'application/octet-stream' : contentType, body: data };
   };
 }

@@ -3,16 +3,24 @@ import { createValidator } from '@bufbuild/protovalidate';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HeartbeatRequestSchema, LogsRequestSchema } from '../gen/svc/runner/v1/runner_pb.ts';
-import { CreateRequestSchema, ListRequestSchema, type Network } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  CreateRequestSchema,
+  ListRequestSchema,
+  type Network,
+} from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { ApiError } from './errors.ts';
 import { allMessages, messageOf } from './testing/messages.ts';
 import { validate } from './validate.ts';
 
-function fieldsOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): { field: string; rule: string; message: string }[] {
+function fieldsOf<D extends DescMessage>(
+  desc: D,
+  init: MessageInitShape<D>,
+): { field: string; rule: string; message: string }[] {
   try {
     validate(desc, create(desc, init));
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'validation_failed') return error.details?.['fields'] as { field: string; rule: string; message: string }[];
+    if (error instanceof ApiError && error.code === 'validation_failed')
+      return error.details?.['fields'] as { field: string; rule: string; message: string }[];
     throw error;
   }
   return [];
@@ -20,12 +28,31 @@ function fieldsOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): { 
 
 describe('validate()', () => {
   it('passes what keeps the rules', () => {
-    expect(fieldsOf(CreateRequestSchema, { teamId: 't', command: ['a'], env: { A_1: 'x' }, labels: { 'a/b': 'c' }, limits: { cpus: 0.1 }, network: 1 })).toEqual([]);
+    expect(
+      fieldsOf(CreateRequestSchema, {
+        teamId: 't',
+        command: ['a'],
+        env: { A_1: 'x' },
+        labels: { 'a/b': 'c' },
+        limits: { cpus: 0.1 },
+        network: 1,
+      }),
+    ).toEqual([]);
   });
 
   it('tells every broken rule by the JSON path of its field', () => {
-    const found = fieldsOf(CreateRequestSchema, { network: 9 as Network, image: '-v', command: [], env: { '1A': 'x' }, labels: { a: 'x'.repeat(201) }, limits: { cpus: 100, memoryMb: 1 }, workdir: 'relative' });
-    expect(found.map(({ field, rule }) => [field, rule]).sort()).toEqual([
+    const found = fieldsOf(CreateRequestSchema, {
+      network: 9 as Network,
+      image: '-v',
+      command: [],
+      env: { '1A': 'x' },
+      labels: { a: 'x'.repeat(201) },
+      limits: { cpus: 100, memoryMb: 1 },
+      workdir: 'relative',
+    });
+    expect(
+      found.map(({ field, rule }) => [field, rule]).sort(([a = ''], [b = '']) => (a < b ? -1 : 1)),
+    ).toEqual([
       ['command', 'repeated.min_items'],
       ['env["1A"]', 'string.pattern'],
       ['image', 'string.pattern'],
@@ -39,16 +66,29 @@ describe('validate()', () => {
   });
 
   it('names the first problem in the message and counts the rest', () => {
-    expect(() => validate(CreateRequestSchema, create(CreateRequestSchema, { command: [], network: 9 as Network }))).toThrow(/^[a-z]+: .+ \(and 1 more\)$/);
+    expect(() =>
+      validate(CreateRequestSchema, create(CreateRequestSchema, { command: [], network: 9 as Network })),
+    ).toThrow(/^[a-z]+: .+ \(and 1 more\)$/);
   });
 
   it('names items by their index', () => {
-    expect(fieldsOf(HeartbeatRequestSchema, { leases: [{ id: 'a' }, { id: '' }] })).toMatchObject([{ field: 'leases[1].id', rule: 'string.min_len' }]);
-    expect(fieldsOf(ListRequestSchema, { state: [1, 1] })).toMatchObject([{ field: 'state', rule: 'repeated.unique' }]);
+    expect(fieldsOf(HeartbeatRequestSchema, { leases: [{ id: 'a' }, { id: '' }] })).toMatchObject([
+      { field: 'leases[1].id', rule: 'string.min_len' },
+    ]);
+    expect(fieldsOf(ListRequestSchema, { state: [1, 1] })).toMatchObject([
+      { field: 'state', rule: 'repeated.unique' },
+    ]);
   });
 
   it('refuses NUL and half surrogate pairs in every text, list item, map key and map value', () => {
-    expect(fieldsOf(CreateRequestSchema, { teamId: 'a\0', command: ['a', '\ud800'], env: { 'A\0': '\0' }, labels: { ok: 'b\0' } }).map(({ field, rule }) => [field, rule])).toEqual([
+    expect(
+      fieldsOf(CreateRequestSchema, {
+        teamId: 'a\0',
+        command: ['a', '\ud800'],
+        env: { 'A\0': '\0' },
+        labels: { ok: 'b\0' },
+      }).map(({ field, rule }) => [field, rule]),
+    ).toEqual([
       ['teamId', 'text'],
       ['command[1]', 'text'],
       ['env["A\\u0000"]', 'text'],
@@ -58,8 +98,12 @@ describe('validate()', () => {
   });
 
   it('lists a bounded number of problems', () => {
-    expect(fieldsOf(LogsRequestSchema, { id: 'x', chunks: Array.from({ length: 1000 }, () => ({})) }).length).toBeLessThanOrEqual(20);
-    expect(fieldsOf(CreateRequestSchema, { command: Array.from({ length: 1000 }, () => '\0') }).length).toBe(20);
+    expect(
+      fieldsOf(LogsRequestSchema, { id: 'x', chunks: Array.from({ length: 1000 }, () => ({})) }).length,
+    ).toBeLessThanOrEqual(20);
+    expect(fieldsOf(CreateRequestSchema, { command: Array.from({ length: 1000 }, () => '\0') }).length).toBe(
+      20,
+    );
   });
 
   it('says yes exactly when protovalidate does, for every message of the contracts', () => {

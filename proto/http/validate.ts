@@ -35,7 +35,11 @@ function fieldProblem(violation: Violation): FieldProblem {
     else if (step.kind === 'oneof') path.push(step.name);
   }
   const message = violation.message === '' ? `breaks the rule ${violation.ruleId}` : violation.message;
-  return { field: printPath(path), rule: violation.ruleId, message: violation.forKey ? `key ${message}` : message };
+  return {
+    field: printPath(path),
+    rule: violation.ruleId,
+    message: violation.forKey ? `key ${message}` : message,
+  };
 }
 
 type Fields = Record<string, unknown>;
@@ -66,7 +70,8 @@ function fieldCheck(field: DescField): TextCheck {
     const value = group === undefined ? message[name] : chosen(message[group], name);
     if (value === undefined) return;
     path.push(field.jsonName);
-    if (field.fieldKind === 'list') (value as unknown[]).forEach((item, index) => within(path, index, () => one?.(item, path, wrong)));
+    if (field.fieldKind === 'list')
+      (value as unknown[]).forEach((item, index) => within(path, index, () => one?.(item, path, wrong)));
     else if (field.fieldKind === 'map') checkMap(value as Fields, one, path, wrong);
     else one?.(value, path, wrong);
     path.pop();
@@ -91,7 +96,8 @@ function valueCheck(field: DescField): ValueCheck | undefined {
 
 function checkText(value: unknown, path: Path, wrong: FieldProblem[]): void {
   const message = textProblem(value as string);
-  if (message !== undefined && wrong.length < PROBLEMS_MAX) wrong.push({ field: printPath(path), rule: 'text', message });
+  if (message !== undefined && wrong.length < PROBLEMS_MAX)
+    wrong.push({ field: printPath(path), rule: 'text', message });
 }
 
 function checkMap(map: Fields, one: ValueCheck | undefined, path: Path, wrong: FieldProblem[]): void {

@@ -32,7 +32,9 @@ export function testApp(answers: TestAnswers, served: readonly RpcInfo[] = publi
     rpcs: served,
     gate: answers.gate ?? (() => 'open'),
     admit: answers.admit ?? (() => 'ada'),
-    ...(admitBody !== undefined && { admitBody: async (call: CallContext, _caller: string, body: Uint8Array) => admitBody(call, body) }),
+    ...(admitBody !== undefined && {
+      admitBody: async (call: CallContext, _caller: string, body: Uint8Array) => admitBody(call, body),
+    }),
     async invoke(call, _caller, request) {
       if (answers.invoke === undefined) throw apiError('unavailable', 'no answer in this test');
       return await answers.invoke(call, request);
@@ -47,8 +49,16 @@ export function testApp(answers: TestAnswers, served: readonly RpcInfo[] = publi
 export async function openDoor(answers: TestAnswers, options: Partial<DoorOptions> = {}): Promise<TestDoor> {
   const records: CallRecord[] = [];
   const logged: object[] = [];
-  const log = { error: (fields: object) => void logged.push(fields), warn: (fields: object) => void logged.push(fields) };
-  const door = createDoor({ apps: [testApp(answers)], log, onCall: (record) => void records.push(record), ...options });
+  const log = {
+    error: (fields: object) => void logged.push(fields),
+    warn: (fields: object) => void logged.push(fields),
+  };
+  const door = createDoor({
+    apps: [testApp(answers)],
+    log,
+    onCall: (record) => void records.push(record),
+    ...options,
+  });
   const open = await door.listen({ port: 0, host: '127.0.0.1' });
   return { url: `http://127.0.0.1:${open.port}`, port: open.port, open, records, logged };
 }
@@ -57,7 +67,8 @@ export async function openDoor(answers: TestAnswers, options: Partial<DoorOption
 export async function until(condition: () => boolean, seen: () => unknown, ms = 5000): Promise<void> {
   const endMs = performance.now() + ms;
   while (!condition()) {
-    if (performance.now() > endMs) throw new Error(`did not happen within ${ms} ms; last seen: ${JSON.stringify(seen())}`);
+    if (performance.now() > endMs)
+      throw new Error(`did not happen within ${ms} ms; last seen: ${JSON.stringify(seen())}`);
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });

@@ -18,7 +18,10 @@ export function compileProtos(files: Readonly<Record<string, string>>): Registry
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);
     }
-    const image = execFileSync(BUF, ['build', folder, '--as-file-descriptor-set', '-o', '-'], { maxBuffer: 1 << 26, stdio: ['ignore', 'pipe', 'pipe'] });
+    const image = execFileSync(BUF, ['build', folder, '--as-file-descriptor-set', '-o', '-'], {
+      maxBuffer: 1 << 26,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
   } finally {
     rmSync(folder, { recursive: true });
@@ -31,5 +34,17 @@ export function rpcOf(desc: DescMethod, route: Partial<RestRoute>, more: Partial
   if (model === undefined) throw new Error('no RPCs');
   const { audience, auth, bodyBytesMax, timeoutMs, rateLimit, teamInPath } = model;
   const full: RestRoute = { verb: 'POST', template: '/x', segments: [{ literal: 'x' }], body: '', ...route };
-  return { id: `${desc.parent.typeName}/${desc.name}`, desc, audience, auth, bodyBytesMax, timeoutMs, rateLimit, teamInPath, successStatus: 200, routes: [full], ...more };
+  return {
+    id: `${desc.parent.typeName}/${desc.name}`,
+    desc,
+    audience,
+    auth,
+    bodyBytesMax,
+    timeoutMs,
+    rateLimit,
+    teamInPath,
+    successStatus: 200,
+    routes: [full],
+    ...more,
+  };
 }

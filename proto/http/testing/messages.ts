@@ -24,7 +24,9 @@ export function allMessages(): DescMessage[] {
   return [...found.values()].sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
 }
 
-const text = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((value) => !value.includes('\0') && value !== '__proto__');
+const text = fc
+  .string({ unit: 'grapheme', maxLength: 12 })
+  .filter((value) => !value.includes('\0') && value !== '__proto__');
 
 function scalar(type: ScalarType): fc.Arbitrary<unknown> {
   switch (type) {
@@ -55,7 +57,10 @@ function scalar(type: ScalarType): fc.Arbitrary<unknown> {
 }
 
 const time = fc
-  .tuple(fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }), fc.oneof(fc.constantFrom(0, 5_000_000, 7_000), fc.integer({ min: 0, max: 999_999_999 })))
+  .tuple(
+    fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }),
+    fc.oneof(fc.constantFrom(0, 5_000_000, 7_000), fc.integer({ min: 0, max: 999_999_999 })),
+  )
   .map(([seconds, nanos]) => ({ ...timestampFromMs(0), seconds: BigInt(seconds), nanos }));
 
 function single(field: DescField, depth: number): fc.Arbitrary<unknown> {

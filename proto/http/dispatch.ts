@@ -1,0 +1,101 @@
+/** From a path to who answers it: an RPC by its name, a page, a REST route, or nobody. */
+import type { App } from './call.ts';
+import { createRpcDoor, type RpcEntry } from './connect-doors.ts';
+import { apiError, type ApiError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { Ledger } from './ledger.ts';
+import type { DoorLimits } from './limits.ts';
+import { servePage, type Page } from './pages.ts';
+import { createRestDoor, failRest, type RestTarget } from './rest.ts';
+import { createRouter, type Match, type Router } from './router.ts';
+import type { RpcInfo } from './rpc.ts';
+import { assertUnambiguous, parseTarget, type RequestTarget } from './target.ts';
+import { compileRoute } from './transcode.ts';
+
+/** Throws an ApiError for a request that nobody answers. */
+export type Dispatch = (exchange: Exchange) => void;
+
+export interface DispatchOptions {
+  readonly apps: readonly App<unknown>[];
+  readonly pages: ReadonlyMap<string, Page>;
+  readonly limits: DoorLimits;
+  readonly ledger: Ledger;
+}
+
+export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions): Dispatch {
+  const { router, appOf } = buildTables(apps);
+  const serveRest = createRestDoor(limits);
+  const rpcDoor = createRpcDoor(appOf, limits);
+  const visible = (rpc: RpcInfo): boolean => appOf.get(rpc.id)?.gate(rpc) !== 'hidden';
+
+  const dispatchRest = (exchange: Exchange, match: Match<RestTarget>, query: string): void => {
+    const { rpc, app } = match.target;
+    const call = ledger.startCall(exchange, rpc, 'rest');
+    if (app.gate(rpc) === 'open') void serveRest(call, match, query);
+    else failRest(call, featureDisabled(rpc));
+  };
+
+  const dispatchRpc = (exchange: Exchange, entry: RpcEntry, query: string): void => {
+    const call = ledger.startCall(exchange, entry.rpc, rpcDoor.protocolOf(exchange.request));
+    const disabled = entry.app.gate(entry.rpc) !== 'open';
+    void rpcDoor.serve({ call, entry, query, ...(disabled && { refusal: featureDisabled(entry.rpc) }) });
+  };
+
+  const dispatchPage = (exchange: Exchange, page: Page, target: RequestTarget): void => {
+    const method = exchange.request.method ?? '';
+    if (method !== 'GET' && method !== 'HEAD') throw wrongVerb(method, target.path, ['GET', 'HEAD']);
+    void servePage(exchange, page, target, ledger);
+  };
+
+  return (exchange) => {
+    const { request } = exchange;
+    assertUnambiguous(request);
+    const target = parseTarget(request);
+    const entry = rpcDoor.find(target.path);
+    if (entry !== undefined && visible(entry.rpc)) return dispatchRpc(exchange, entry, target.query);
+    const page = pages.get(target.path);
+    if (page !== undefined) return dispatchPage(exchange, page, target);
+    const method = request.method ?? '';
+    const routed = router.find(method, target.path, visible);
+    if (!('target' in routed)) throw nobody(method, target.path, routed.allow);
+    // The head of a stream could not be known without beginning it.
+    if (method === 'HEAD' && routed.target.rpc.desc.methodKind !== 'unary')
+      throw wrongVerb(method, target.path, ['GET']);
+    dispatchRest(exchange, routed, target.query);
+  };
+}
+
+function buildTables(apps: readonly App<unknown>[]): {
+  router: Router<RestTarget>;
+  appOf: Map<string, App<unknown>>;
+} {
+  const router = createRouter<RestTarget>();
+  const appOf = new Map<string, App<unknown>>();
+  for (const app of apps) {
+    for (const rpc of app.rpcs) {
+      if (appOf.has(rpc.id)) throw new Error(`${rpc.id} is served by two apps of this process`);
+      appOf.set(rpc.id, app);
+      for (const route of rpc.routes) router.add({ rpc, route, app, codec: compileRoute(rpc, route) });
+    }
+  }
+  return { router, appOf };
+}
+
+function featureDisabled(rpc: RpcInfo): ApiError {
+  const feature = rpc.feature ?? '';
+  return apiError('feature_disabled', `the platform feature ${feature} is disabled on this environment`, {
+    details: { feature },
+  });
+}
+
+function nobody(method: string, path: string, allow: readonly string[]): ApiError {
+  if (allow.length === 0) return apiError('not_found', `there is nothing at ${method} ${path.slice(0, 200)}`);
+  return wrongVerb(method, path, allow[0] === 'GET' ? ['GET', 'HEAD', ...allow.slice(1)] : allow);
+}
+
+function wrongVerb(method: string, path: string, allow: readonly string[]): ApiError {
+  const verbs = allow.join(', ');
+  return apiError('method_not_allowed', `${method} is not possible at ${path.slice(0, 200)}, ${verbs} is`, {
+    headers: { allow: verbs },
+  });
+}

@@ -1,0 +1,69 @@
+/** Which calls are at work, and what became of every request: the one place that counts, logs and reports them. */
+import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
+import type { Protocol } from './call.ts';
+import { CallList } from './call-list.ts';
+import type { ApiError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import { replyError } from './reply.ts';
+import type { RpcInfo } from './rpc.ts';
+
+/** What the door writes to; pino's loggers fit. */
+export interface DoorLog {
+  error(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** How a request ended. */
+interface Outcome {
+  readonly protocol: Protocol;
+  readonly status: number;
+  readonly error?: ApiError | undefined;
+  readonly rpc?: RpcInfo;
+}
+
+export interface Ledger {
+  readonly calls: CallList;
+  startCall(exchange: Exchange, rpc: RpcInfo, protocol: Protocol): ActiveCall;
+  /** Answers a request that is no call with an error: unknown path, wrong verb, unreadable head. */
+  refuse(exchange: Exchange, error: ApiError): void;
+  record(exchange: Exchange, outcome: Outcome): void;
+}
+
+export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void) | undefined): Ledger {
+  const calls = new CallList();
+  const record = (exchange: Exchange, { protocol, status, error, rpc }: Outcome): void => {
+    if (error !== undefined && error.status >= 500 && error.cause !== undefined) {
+      log.error(
+        { requestId: exchange.requestId, rpc: rpc?.id, err: error.cause },
+        `${rpc?.id ?? 'request'} failed: ${error.code}`,
+      );
+    }
+    onCall?.({
+      ...(rpc !== undefined && { rpc }),
+      protocol,
+      requestId: exchange.requestId,
+      remoteAddress: exchange.remoteAddress,
+      method: exchange.request.method ?? '',
+      status,
+      ...(error !== undefined && { code: error.code }),
+      ms: performance.now() - exchange.startedMs,
+    });
+  };
+  const onSettled: OnSettled = (call, status, error) => {
+    calls.remove(call);
+    record(call.exchange, { protocol: call.protocol, status, error, rpc: call.rpc });
+  };
+  return {
+    calls,
+    record,
+    startCall(exchange, rpc, protocol) {
+      const call = new ActiveCall(exchange, rpc, protocol, onSettled);
+      calls.add(call);
+      return call;
+    },
+    refuse(exchange, error) {
+      replyError(exchange.response, error, exchange.requestId, exchange.headers);
+      record(exchange, { protocol: 'rest', status: error.status, error });
+    },
+  };
+}
