@@ -217,7 +217,8 @@ function reportOf(ref: WorkRef, outcome: Outcome, masker: Masker): Omit<ReportRe
     reportId: newReportId(),
     // `output` is reserved by the executor and means that the task went on.
     reason: outcome.reason === 'output' ? 'exit' : outcome.reason,
-    ...(exitCode === undefined ? {} : { exitCode: exitCode & 0xff }),
+    // By contract only of a command that ended by itself: the 137 of a kill is ours, not its.
+    ...(exitCode === undefined || outcome.reason !== 'exit' ? {} : { exitCode: exitCode & 0xff }),
     ...(message === undefined ? {} : { message: masker.text(message).slice(0, MESSAGE_LENGTH_MAX) }),
     durationMs: Math.max(0, Math.round(outcome.durationMs)),
   };

@@ -54,7 +54,7 @@ function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRe
         state = 'offered', epoch = w.epoch + 1, offers = w.offers + 1,
         runner_id = ${runnerId}, poll_id = ${pollId}, lease_id = ${newId('lse')},
         lease_expires_at = clock_timestamp() + ${ms(sql, settings.offerMs)},
-        claimed_at = clock_timestamp(), started_at = null,
+        claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
         log_offset = 0, log_bytes = 0, log_truncated = false, log_complete = false
       from pick where w.id = pick.id
       returning w.*

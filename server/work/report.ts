@@ -71,16 +71,21 @@ async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, d
   const { id, epoch, runnerId, kind, reportId, reason, exitCode = null, message = null, durationMs = null, waitedMs } = input;
   const outcome = outcomeOf(input);
   const [row] = await sql<Array<{ strikes: number } | { strikes: null }>>`
-    with ended as (
+    with at as materialized (
+      -- To the millisecond, as the API shows it: the metered time is exactly the difference of the two times beside it.
+      select date_trunc('milliseconds', clock_timestamp()) as now
+    ),
+    ended as (
       update work_items w set
         state = case when ${outcome} = 'cancelled' and w.cancel_requested_at is null then 'failed' else ${outcome} end,
         attempt = w.attempt + (w.state = 'offered')::int,
-        finished_at = clock_timestamp(),
-        started_at = coalesce(w.started_at, clock_timestamp()),
+        finished_at = greatest(at.now, w.claimed_at),
+        started_at = coalesce(w.started_at, greatest(at.now, w.claimed_at)),
         lease_id = null, lease_expires_at = null, deadline_at = null,
         reason = ${reason}, exit_code = ${exitCode}::int, message = ${message}::text,
-        metered_ms = least(extract(epoch from clock_timestamp() - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
+        metered_ms = least(extract(epoch from greatest(at.now, w.claimed_at) - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
         self_reported_ms = ${durationMs === null ? null : Math.min(durationMs, INT_MAX)}::int
+      from at
       where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
         and w.state in ('offered', 'running')
       returning w.*
