@@ -5,8 +5,13 @@ import { promisify } from 'node:util';
 /** Milliseconds of each sample (`latency`), or one figure in jobs a second (`throughput`). */
 export async function graphile(url: string, mode: 'latency' | 'throughput', count: number, atOnce = 1): Promise<number[]> {
   const { stdout } = await promisify(execFile)(process.execPath, [
-    ...['--import', 'tsx', 'test/bench/reference/graphile.ts'],
-    ...[url, mode, String(count), String(atOnce)],
+    '--import',
+    'tsx',
+    'test/bench/reference/graphile.ts',
+    url,
+    mode,
+    String(count),
+    String(atOnce),
   ]);
   const samples = /^samples (.*)$/m.exec(stdout)?.[1];
   if (samples === undefined) throw new Error(`the reference printed no samples: ${stdout}`);

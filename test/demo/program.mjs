@@ -6,11 +6,16 @@ const root = new URL('../..', import.meta.url).pathname;
 /** What is still running 15 s after SIGTERM is killed, so that the demo always ends. */
 const STOP_MS = 15_000;
 
+/** What the demo itself was told is passed on by the demo alone. */
+function withoutSettings(environment) {
+  const settings = ['DATABASE_URL', 'AMQP_URL', 'PORT'];
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !settings.includes(name)));
+}
+
 export function startProgram(name, script, args, env) {
-  const { DATABASE_URL, AMQP_URL, PORT, ...inherited } = process.env;
   const child = spawn(process.execPath, [script, ...args], {
     cwd: root,
-    env: { ...inherited, ...env },
+    env: { ...withoutSettings(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';

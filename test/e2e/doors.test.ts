@@ -31,7 +31,13 @@ afterAll(async () => {
 /** curl as a person types it; answers the status and the parsed body. */
 function curl(method: string, path: string, body?: unknown, key = platform.bootstrap.apiKey) {
   const output = execFileSync('curl', [
-    ...['-sS', '-X', method, '-w', '\n%{http_code}', '-H', `authorization: Bearer ${key}`],
+    '-sS',
+    '-X',
+    method,
+    '-w',
+    '\n%{http_code}',
+    '-H',
+    `authorization: Bearer ${key}`,
     ...(body === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(body)]),
     `${platform.url}${path}`,
   ]).toString();
@@ -128,9 +134,17 @@ describe('gRPC', () => {
       const { stdout } = await exec(
         'npx',
         [
-          ...['buf', 'curl', '--schema', '.', '--protocol', protocol],
+          'buf',
+          'curl',
+          '--schema',
+          '.',
+          '--protocol',
+          protocol,
           ...(protocol === 'grpc' ? ['--http2-prior-knowledge'] : []),
-          ...['-H', `authorization: Bearer ${platform.bootstrap.apiKey}`, '-d', '{}'],
+          '-H',
+          `authorization: Bearer ${platform.bootstrap.apiKey}`,
+          '-d',
+          '{}',
           `${platform.url}/svc.regions.v1.RegionsService/List`,
         ],
         { cwd: root },
