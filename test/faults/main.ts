@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { describeViolations } from './checker.ts';
 import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import type { MutantName } from './mutants.ts';
+import { stopAllRigs } from './rig.ts';
 import { runScenario } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { greatScenario, mutantScenario } from './scenarios.ts';
@@ -99,5 +100,16 @@ async function main(): Promise<boolean> {
   return failed === 0;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
-process.exit((await main()) ? 0 : 1);
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interrupted = true;
+    void stopAllRigs().finally(() => process.exit(130));
+  });
+}
+try {
+  process.exit((await main()) ? 0 : 1);
+} catch (error) {
+  // What was under way fails when everything is taken away from under it.
+  if (!interrupted) throw error;
+}

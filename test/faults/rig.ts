@@ -2,6 +2,7 @@
  * Two servers, two gateways, a broker and runner simulators as real processes, with one address in front of each kind, and the faults that can be done to
  * them. The rig journals what it does. Every process that it killed or froze comes back by itself; `inject` resolves when it has.
  */
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -105,14 +106,23 @@ export interface Rig {
 const START_MS = 30_000;
 const STARTS_MAX = 5;
 
+const open = new Set<() => Promise<void>>();
+
+/** For who is told to end in the middle: processes end and databases are dropped. */
+export async function stopAllRigs(): Promise<void> {
+  await Promise.allSettled([...open].map(async (stop) => await stop()));
+}
+
 export async function startRig(options: RigOptions): Promise<Rig> {
   mkdirSync(options.folder, { recursive: true });
   const database = await createEmptyDatabase();
   const parts = new Parts(options, database.url);
   const stop = async (): Promise<void> => {
+    if (!open.delete(stop)) return;
     await parts.stop();
     await database.drop();
   };
+  open.add(stop);
   try {
     const account = await parts.start();
     return {
@@ -134,6 +144,11 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     await stop();
     throw error;
   }
+}
+
+/** A frozen process cannot notice that this one has died; somebody else wakes it up then, and its leash ends it. */
+function thawLater(pid: number, ms: number): void {
+  spawn('sh', ['-c', `sleep ${ms / 1_000}; kill -CONT -- -${pid} 2>/dev/null`], { detached: true, stdio: 'ignore' }).unref();
 }
 
 class Parts {
@@ -464,6 +479,7 @@ class Parts {
       return await note(one?.name ?? fault.role, 'left out: it is down');
     this.#handled.add(one.name);
     await note(one.name);
+    thawLater(one.pid, fault.forMs + 1_000);
     one.signal('SIGSTOP');
     await this.journal.append({ event: 'frozen', process: one.name });
     await new Promise((resolve) => setTimeout(resolve, fault.forMs));

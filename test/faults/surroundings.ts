@@ -22,6 +22,10 @@ export async function prepareSurroundings(say: (line: string) => void): Promise<
   const [bundles, broker] = await Promise.all([buildBundles(builds), startBroker(folder)]);
   const shared = { folder, bundles, broker, say };
   let kept = false;
+  // Also when this process is told to end in the middle.
+  process.once('exit', () => {
+    if (!kept) rmSync(folder, { recursive: true, force: true });
+  });
   return {
     ...shared,
     withMutant: async (name) => ({
