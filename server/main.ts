@@ -3,7 +3,8 @@ import { startGateway } from '@svc/gateway/index.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
-import { createLog } from './platform/log.ts';
+import { isConnectionError } from './platform/db/index.ts';
+import { createLog, scrub } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
 import { startSystem } from './system.ts';
 import type { RunningServer } from './system.ts';
@@ -76,7 +77,14 @@ async function main(): Promise<void> {
   process.stdout.write(`listening on ${server.baseUrl}\n${banner(config, server)}`);
 }
 
+/** A database that is not there needs no stack; anything unknown does. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (isConnectionError(error)) return `the database cannot be reached (${error.message}): check DATABASE_URL and that it runs`;
+  return error.stack ?? error.message;
+}
+
 main().catch((error: unknown) => {
-  process.stderr.write(`server did not start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(`server did not start: ${scrub(explain(error))}\n`);
   process.exit(1);
 });

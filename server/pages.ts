@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import type { Page } from '@svc/proto/http/door.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { createDurations } from './platform/durations.ts';
 import type { Database } from './platform/db/index.ts';
 
 export interface Metrics {
@@ -16,13 +17,8 @@ export interface Metrics {
 export function createMetrics(queue: WorkQueue): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const seconds = new Histogram({
-    name: 'svc_rpc_duration_seconds',
-    help: 'Time from the head of a call to its decided answer.',
-    labelNames: ['rpc', 'protocol', 'status'],
-    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    registers: [registry],
-  });
+  const durations = createDurations('svc_rpc_duration_seconds', 'Time from the head of a call to its decided answer.');
+  registry.registerMetric(durations.metric);
   const errors = new Counter({ name: 'svc_rpc_errors_total', help: 'Refused calls by error code.', labelNames: ['rpc', 'code'], registers: [registry] });
   new Gauge({
     name: 'svc_queue_up',
@@ -36,7 +32,7 @@ export function createMetrics(queue: WorkQueue): Metrics {
     registry,
     onCall: ({ rpc, protocol, status, code, ms }) => {
       const name = rpc?.id ?? 'none'; // paths are not labels: anybody can make up any number of them
-      seconds.observe({ rpc: name, protocol, status: String(status) }, ms / 1_000);
+      durations.observe(name, protocol, status, ms);
       if (code !== undefined) errors.inc({ rpc: name, code });
     },
   };

@@ -3,6 +3,7 @@
  * pushes how it is stopped; stopping runs that list backwards, so that nothing is taken away from under its users. A start that
  * fails in the middle stops what it had started.
  */
+import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import { createDoor } from '@svc/proto/http/door.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
@@ -214,7 +215,11 @@ async function openDoor(
   let stopping = false;
   const pages = createPages({ db, metrics, isStopping: () => stopping });
   const hsts = config.publicUrls !== undefined && config.publicUrls.length > 0 && config.publicUrls.every((url) => url.startsWith('https:'));
-  const door = createDoor({ apps, log, pages, trustedProxies: config.trustedProxies, hsts, onCall: metrics.onCall });
+  const onCall = (record: CallRecord): void => {
+    metrics.onCall(record);
+    if (log.isLevelEnabled('debug')) logCall(log, record);
+  };
+  const door = createDoor({ apps, log, pages, trustedProxies: config.trustedProxies, hsts, onCall });
   const opened = await door.listen({ port: config.port, host: config.host });
   // Before the gateway in the list's order: the held polls are answered first, then the door closes.
   const beforeGateway = stops.length - (config.roles.api && config.mode === 'all-in-one' ? 1 : 0);
@@ -223,6 +228,11 @@ async function openDoor(
     stopping = true;
   });
   return opened.port;
+}
+
+/** One line a call, at LOG_LEVEL=debug. What went wrong on our side is logged by the door at any level. */
+function logCall(log: Logger, { rpc, protocol, requestId, remoteAddress, method, status, code, ms }: CallRecord): void {
+  log.debug({ requestId, rpc: rpc?.id, protocol, remoteAddress, method, status, code, ms: Math.round(ms * 10) / 10 }, 'call');
 }
 
 function workSettings(config: Config): WorkSettings {

@@ -78,12 +78,23 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return caller;
   };
 
-  const prove = async (credential: string): Promise<Caller> => {
+  const read = async (credential: string): Promise<Proven> => {
     const generation = cache.generation();
     const proven = looksLikeSessionToken(credential) ? await proveSession(deps, credential) : await proveKey(deps, pepper, credential);
     if (proven === undefined) throw invalid();
     cache.put(credential, proven, generation);
-    return accept(proven);
+    return proven;
+  };
+  /** Many calls at once with the same credential share one look; not one that began before a change, so the generation is part of the name. */
+  const reading = new Map<string, Promise<Proven>>();
+  const prove = async (credential: string): Promise<Caller> => {
+    const name = `${cache.generation()} ${credential}`;
+    let shared = reading.get(name);
+    if (shared === undefined) {
+      shared = read(credential).finally(() => reading.delete(name));
+      reading.set(name, shared);
+    }
+    return accept(await shared);
   };
 
   return {

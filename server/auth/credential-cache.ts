@@ -4,7 +4,7 @@
  * that memory holds no secrets. `generation` closes the gap between reading a row and remembering it: what was read before a
  * change is not stored after it.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../platform/clock.ts';
 import type { Caller } from '../platform/context.ts';
 import type { CredentialChange } from '../platform/credential-changes.ts';
@@ -31,17 +31,17 @@ export interface CredentialCache {
 export function createCredentialCache(clock: Clock): CredentialCache {
   const entries = new Map<string, { readonly proven: Proven; readonly untilMs: number }>();
   let generation = 0;
-  const hash = (credential: string): string => createHash('sha256').update(credential).digest('base64');
+  const nameOf = (credential: string): string => hash('sha256', credential, 'base64');
 
   return {
     get: (credential) => {
-      const entry = entries.get(hash(credential));
+      const entry = entries.get(nameOf(credential));
       return entry !== undefined && clock.monotonicMs() < entry.untilMs ? entry.proven : undefined;
     },
     generation: () => generation,
     put: (credential, proven, readAt) => {
       if (readAt !== generation) return;
-      const key = hash(credential);
+      const key = nameOf(credential);
       entries.delete(key);
       entries.set(key, { proven, untilMs: clock.monotonicMs() + LIVE_MS });
       if (entries.size > ENTRIES_MAX) {

@@ -130,12 +130,13 @@ function createPending(): Pending {
   };
   const watch = (query: Query): void => {
     const { handler, resolve, reject } = query;
-    const run = (self: Query): unknown => {
+    const run: Query['handler'] = (self) => {
       if (closed) return refuse(self);
       queries.add(self);
       return handler(self);
     };
-    query.handler = Object.assign(run, { debug: handler.debug });
+    run.debug = handler.debug;
+    query.handler = run;
     query.resolve = (value) => {
       queries.delete(query);
       resolve(value);
