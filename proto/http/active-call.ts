@@ -111,6 +111,9 @@ export class ActiveCall implements CallContext {
       this.abort(error);
       if (!this.#settled) onDeadline(error);
     }, timeoutMs);
+    // The process lives by its listener. Node keeps the list of timers of one length only for those that it need not wait for,
+    // and would otherwise make and drop that list for nearly every call.
+    this.#deadline.unref();
   }
 
   /** Tells whoever waits on the signal to give up. The first reason stands. */

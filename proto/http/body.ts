@@ -10,12 +10,12 @@ import { brotliDecompress, gunzip, inflate, type BrotliOptions, type ZlibOptions
 import { apiError, type ApiError } from './errors.ts';
 import { problem } from './json-text.ts';
 
-const EMPTY = new Uint8Array(0);
+export const NO_BODY = new Uint8Array(0);
 
 type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** Whether the head announces a body. */
-function announcesBody(request: NodeRequest): boolean {
+export function announcesBody(request: NodeRequest): boolean {
   if ('stream' in request)
     return !(request.stream as { endAfterHeaders?: boolean } | undefined)?.endAfterHeaders;
   const length = request.headers['content-length'];
@@ -31,7 +31,7 @@ export async function readBody(
   bytesMax: number,
   timeoutMs: number,
 ): Promise<Uint8Array> {
-  if (!announcesBody(request)) return EMPTY;
+  if (!announcesBody(request)) return NO_BODY;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(`${announced} bytes`, bytesMax);
   return await new Promise<Uint8Array>((resolve, reject) => {
