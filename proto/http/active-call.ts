@@ -100,10 +100,6 @@ export class ActiveCall implements CallContext {
     return this.#settled;
   }
 
-  get abortedBy(): ApiError | undefined {
-    return this.#abortedBy;
-  }
-
   /** `onDeadline` runs at most once, and not after the call was settled. */
   startDeadline(timeoutMs: number, onDeadline: (error: ApiError) => void): void {
     this.#deadline = setTimeout(() => {

@@ -1,9 +1,9 @@
 /**
- * ApiError to ConnectError and back. Connect and gRPC have sixteen codes where we have a table: our code and particulars travel
+ * ApiError to ConnectError. Connect and gRPC have sixteen codes where we have a table: our code and particulars travel
  * beside theirs as metadata (response headers in Connect, trailers in gRPC), so that no client loses them.
  */
-import { Code, ConnectError } from '@connectrpc/connect';
-import { apiError, ERRORS, type ApiError, type ErrorCode } from './errors.ts';
+import { ConnectError } from '@connectrpc/connect';
+import type { ApiError } from './errors.ts';
 import { errorHeaders } from './reply.ts';
 
 const HEADER_CODE = 'x-error-code';
@@ -24,48 +24,6 @@ export function toConnectError(error: ApiError, requestId: string): ConnectError
     if (details.length <= DETAILS_CHARS_MAX) metadata.set(HEADER_DETAILS, details);
   }
   return new ConnectError(error.message, error.connect, metadata, undefined, error);
-}
-
-/** What a server of ours meant. An error of anybody else gets the code that is nearest to its own. */
-export function fromConnectError(error: ConnectError): ApiError {
-  const named = error.metadata.get(HEADER_CODE) ?? '';
-  const code: ErrorCode = Object.hasOwn(ERRORS, named)
-    ? (named as ErrorCode)
-    : (NEAREST[error.code] ?? 'internal');
-  const details = parseDetails(error.metadata.get(HEADER_DETAILS));
-  const retryable = error.metadata.get(HEADER_RETRYABLE);
-  const retryAfterS = Number(error.metadata.get('retry-after') ?? Number.NaN);
-  return apiError(code, error.rawMessage, {
-    cause: error,
-    ...(details !== undefined && { details }),
-    ...(retryable !== null && { retryable: retryable === 'true' }),
-    ...(Number.isFinite(retryAfterS) && { retryAfterMs: retryAfterS * 1000 }),
-  });
-}
-
-const NEAREST: Readonly<Partial<Record<Code, ErrorCode>>> = {
-  [Code.Canceled]: 'client_closed',
-  [Code.InvalidArgument]: 'validation_failed',
-  [Code.DeadlineExceeded]: 'deadline_exceeded',
-  [Code.NotFound]: 'not_found',
-  [Code.PermissionDenied]: 'scope_missing',
-  [Code.ResourceExhausted]: 'rate_limited',
-  [Code.Aborted]: 'unavailable',
-  [Code.Unavailable]: 'unavailable',
-  [Code.Unauthenticated]: 'credentials_invalid',
-};
-
-function parseDetails(text: string | null): Readonly<Record<string, unknown>> | undefined {
-  if (text === null) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    // Cut or changed on the way: the code and the message still stand.
-    return undefined;
-  }
 }
 
 function toAscii(json: string): string {
