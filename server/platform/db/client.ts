@@ -7,12 +7,14 @@
  *   (then it hangs until the connect timeout) and hears statements of transactions that are dead. So a client that has lost one
  *   connection is retired: its healthy connections finish what they have, what it has not sent yet is refused, new statements go
  *   to a fresh client. `pending` knows the statements of each client, because the driver forgets those in its queue when it ends.
+ *   The loss is heard from the socket itself (dial.ts), before the driver hears of it.
  * - No type query on new connections, see arrays.ts.
  *
  * The owner of `current` is the closure of createClient. loss.test.ts and outage.test.ts hold all of this.
  */
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
+import { createDial } from './dial.ts';
 
 /** The tagged template. Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
 export type SqlTag = postgres.ISql;
@@ -178,7 +180,7 @@ function connect({ url, max, statementTimeoutMs, name }: ClientOptions, onLost: 
     fetch_types: false,
     connect_timeout: CONNECT_TIMEOUT_S,
     backoff: () => 0,
-    onclose: onLost,
+    socket: createDial(onLost),
     connection: {
       application_name: name,
       statement_timeout: statementTimeoutMs,
