@@ -9,7 +9,7 @@ import { servePage, type Page } from './pages.ts';
 import { createRestDoor, failRest, type RestTarget } from './rest.ts';
 import { createRouter, type Match, type Router } from './router.ts';
 import type { RpcInfo } from './rpc.ts';
-import { assertUnambiguous, parseTarget, type RequestTarget } from './target.ts';
+import { assertPlainHead, parseTarget, type RequestTarget } from './target.ts';
 import { compileRoute } from './transcode.ts';
 
 /** Throws an ApiError for a request that nobody answers. */
@@ -49,7 +49,7 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
 
   return (exchange) => {
     const { request } = exchange;
-    assertUnambiguous(request);
+    assertPlainHead(request, limits.headerBytesMax);
     const target = parseTarget(request);
     const entry = rpcDoor.find(target.path);
     if (entry !== undefined && visible(entry.rpc)) return dispatchRpc(exchange, entry, target.query);

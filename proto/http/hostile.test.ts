@@ -345,6 +345,18 @@ describe('HTTP/2', () => {
     expect(session.remoteSettings.maxConcurrentStreams).toBe(128);
   });
 
+  it('refuses headers beyond 16 KiB, resets what is far beyond or too many, and goes on', async () => {
+    const session = http2(await open());
+    const wide = (count: number, bytes: number): Record<string, string> => ({
+      ':path': '/sandbox-runs/a',
+      ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`x-${n}`, 'a'.repeat(bytes)])),
+    });
+    expect(await http2Get(session, wide(5, 4000))).toBe(431);
+    expect(await http2Get(session, wide(16, 4000))).toContain('NGHTTP2_ENHANCE_YOUR_CALM');
+    expect(await http2Get(session, wide(200, 1))).toContain('NGHTTP2_ENHANCE_YOUR_CALM');
+    expect(await http2Get(session, wide(3, 4000))).toBe(200);
+  });
+
   it('goes on serving others through a rapid reset', async () => {
     const door = await open();
     const attacker = http2(door);
