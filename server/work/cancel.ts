@@ -3,7 +3,7 @@
  * never calls again loses the item when its lease ends, and the sweeper ends it.
  */
 import type { SqlTag } from '../platform/db/index.ts';
-import { announce } from './sql.ts';
+import { announce, endedColumns } from './sql.ts';
 import type { WorkState } from './states.ts';
 
 export interface Cancelled {
@@ -28,7 +28,7 @@ export async function cancel(sql: SqlTag, teamIds: readonly string[], id: string
         reason = case when w.state = 'queued' then 'cancelled' end
       from item i
       where w.id = i.id and w.state in ('queued', 'offered', 'running') and w.cancel_requested_at is null
-      returning w.*
+      returning ${endedColumns(sql)}
     ),
     ${announce(sql, 'ended')}
     select coalesce(e.state, i.state) as state, i.runner_id as "runnerId", coalesce(e.state in ('offered', 'running'), false) as tell

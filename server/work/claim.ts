@@ -27,6 +27,8 @@ export interface PollInput extends RunnerRef {
   readonly notReady: readonly string[];
   /** False: the poll only tells of the runner. */
   readonly wantsWork: boolean;
+  /** False: this process has noted this runner a moment ago, with the same reasons against work. Default: true. */
+  readonly notes?: boolean;
 }
 
 /** Undefined: there is no such runner. */
@@ -46,6 +48,9 @@ interface GrantRow {
 
 const POLL_INDEX = 'work_items_poll';
 
+/** What is needed of an item, and no more: every column of a CTE costs at each call. */
+const grantColumns = (sql: SqlTag): Fragment => sql`w.id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec`;
+
 /** CTEs `granted` and `opened`: the item of the CTE `pick` becomes this runner's. */
 function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRef, pollId: string): Fragment {
   return sql`
@@ -57,7 +62,7 @@ function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRe
         claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
         log_offset = 0, log_bytes = 0, log_truncated = false, log_complete = false
       from pick where w.id = pick.id
-      returning w.*
+      returning ${grantColumns(sql)}, w.team_id, w.runner_id, w.claimed_at
     ),
     opened as (
       insert into work_leases (work_id, team_id, epoch, runner_id, granted_at, last_contact_at)
@@ -91,31 +96,34 @@ async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
   }
 }
 
+/** CTE `seen`: the runner was heard of. Never waits: whoever holds the row notes the same. */
+function noteSeen(sql: SqlTag, settings: WorkSettings, { runnerId, notReady }: PollInput): Fragment {
+  return sql`
+    seen as (
+      update runners r set last_seen_at = now(), not_ready = ${[...notReady]}::text[]
+      from (
+        select id from runners
+        where id = ${runnerId} and (select speaks from me)
+          and (last_seen_at is null or last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or not_ready <> ${[...notReady]}::text[])
+        for update skip locked
+      ) s where r.id = s.id
+    ),`;
+}
+
 /**
  * Notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
  * already is used up.
  */
 export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: PollInput): Promise<PollOutcome | undefined> {
   type Row = CallingRunner & GrantRow & { readonly team_id: string };
-  const { runnerId, pollId, kind, notReady, wantsWork } = input;
+  const { runnerId, pollId, kind, wantsWork } = input;
   const statement = async (): Promise<Row | undefined> => {
     const [row] = await sql<Row[]>`
       with me as materialized (${callingRunner(sql, settings, input)}),
-      seen as (
-        update runners r set last_seen_at = now(), not_ready = ${[...notReady]}::text[]
-        from (
-          select id from runners
-          where id = ${runnerId} and (select speaks from me)
-            and (last_seen_at is null or last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or not_ready <> ${[...notReady]}::text[])
-          for update skip locked
-        ) s where r.id = s.id
-      ),
+      ${input.notes === false ? sql`` : noteSeen(sql, settings, input)}
       standing as (
-        select w.* from work_items w where w.runner_id = ${runnerId} and w.poll_id = ${pollId} and w.lease_id is not null
-      ),
-      again as (
-        select s.* from standing s
-        where s.kind = ${kind} and s.state = 'offered' and s.lease_expires_at > clock_timestamp() and (select speaks from me)
+        select ${grantColumns(sql)}, w.state, w.lease_expires_at
+        from work_items w where w.runner_id = ${runnerId} and w.poll_id = ${pollId} and w.lease_id is not null
       ),
       pick as (
         select w.id from work_items w
@@ -124,8 +132,13 @@ export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: Poll
         for update of w skip locked
       ),
       ${grantPicked(sql, settings, input, pollId)}
-      select me.*, g.id as work_id, g.kind, g.lease_id, g.epoch, g.attempt, g.spec
-      from me left join (select * from granted union all select * from again) g on true`;
+      select me.*, w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
+      from me left join (
+        select ${grantColumns(sql)} from granted w
+        union all
+        select ${grantColumns(sql)} from standing w
+        where w.kind = ${kind} and w.state = 'offered' and w.lease_expires_at > clock_timestamp() and (select speaks from me)
+      ) w on true`;
     return row;
   };
   const row = await againOnSamePoll(statement);

@@ -21,6 +21,7 @@ import { beginPoll, claim } from './claim.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
 import type { NonceStore } from './nonces.ts';
+import { createNoted } from './noted.ts';
 import { prepared } from './prepared.ts';
 import { declineHint, returnHint } from './relay.ts';
 import { report } from './report.ts';
@@ -118,13 +119,15 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
 }
 
 function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'returnHint'> {
-  const { db, settings } = deps;
+  const { db, settings, clock } = deps;
   const sql = prepared(db.sql);
+  const mustNote = createNoted(settings.seenEveryMs, clock);
   return {
     beginPoll: async (request) => {
       const runner = runnerOf(request.caller);
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
-      const poll = { ...runner, kind: kindWord(request.kind), pollId: request.pollId, notReady: request.notReady, wantsWork };
+      const notes = mustNote(runner.runnerId, request.notReady);
+      const poll = { ...runner, kind: kindWord(request.kind), pollId: request.pollId, notReady: request.notReady, wantsWork, notes };
       const row = await speaking(sql, runner, async () => await beginPoll(sql, settings, poll));
       return {
         mayReceive: row.may_receive && wantsWork,

@@ -7,7 +7,7 @@ import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import type { WorkSettings } from './settings.ts';
-import { announce } from './sql.ts';
+import { announce, endedColumns } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
 
 /** Largest value of an integer column: 24 days in milliseconds. */
@@ -88,7 +88,7 @@ async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, d
       from at
       where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
         and w.state in ('offered', 'running')
-      returning w.*
+      returning ${endedColumns(sql)}, w.self_reported_ms
     ),
     kept as (
       insert into work_reports (work_id, team_id, epoch, report_id, outcome, digest, accepted_at)

@@ -90,10 +90,11 @@ export const workItems = pgTable(
     ),
     uniqueIndex('work_items_team_id').on(t.teamId, t.id),
     index('work_items_newest').on(t.teamId, t.kind, t.createdAt.desc(), t.id.desc()),
+    // The only index that a claim may walk: a second one over queued items would tempt the planner to sort the whole queue, as
+    // long as statistics know it empty.
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
-    index('work_items_queued').on(t.teamId, t.kind).where(sql`${t.state} = 'queued'`),
     index('work_items_hint').on(t.hintDueAt).where(sql`${t.state} = 'queued'`),
     index('work_items_expiry').on(t.leaseExpiresAt).where(sql`${t.state} in ('offered', 'running')`),
     // One poll holds one offer: the same poll id asks again and gets the same.

@@ -70,6 +70,11 @@ export function contact(sql: SqlTag): Fragment {
     last_contact_at = clock_timestamp()`;
 }
 
+/** What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each call. */
+export function endedColumns(sql: SqlTag): Fragment {
+  return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.finished_at`;
+}
+
 /**
  * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever happens. Its id is the item's, so
  * that a second attempt to write it cannot even be expressed.
@@ -125,7 +130,7 @@ export function release(sql: SqlTag, settings: WorkSettings, { lost, endReason, 
           when 'dead' then 'given up after ' || w.attempt || ' attempts in ' || w.offers || ' offers: each lost its runner'
         end
       from lost l where w.id = l.id
-      returning w.*, l.was
+      returning ${endedColumns(sql)}, l.was
     ),
     closed as (
       update work_leases x set ended_at = clock_timestamp(), end_reason = ${endReason}

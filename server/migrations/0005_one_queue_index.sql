@@ -1,0 +1,1 @@
+DROP INDEX "work_items_queued";
