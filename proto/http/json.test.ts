@@ -341,9 +341,9 @@ describe('decodeText()', () => {
       '{'.repeat(100_000),
       ':'.repeat(100_000),
     ]) {
-      const started = performance.now();
+      const started = process.cpuUsage();
       expect(failure(() => parseJson(hostile)).code).toBe('validation_failed');
-      expect(performance.now() - started).toBeLessThan(250);
+      expect(process.cpuUsage(started).user / 1000).toBeLessThan(250);
     }
   });
 });

@@ -138,9 +138,9 @@ describe('createRouter()', () => {
   });
 
   it('answers a path of 100 kB and one of 50,000 segments at once', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(find('GET', `/teams/${'x'.repeat(100_000)}/no`)).toEqual([]);
     expect(find('GET', '/a'.repeat(50_000))).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(100);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(100);
   });
 });
