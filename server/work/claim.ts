@@ -6,6 +6,7 @@ import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
+import { declineHint } from './relay.ts';
 import type { WorkSettings } from './settings.ts';
 import { callingRunner, ms } from './sql.ts';
 import type { CallingRunner, Fragment, RunnerRef } from './sql.ts';
@@ -152,12 +153,15 @@ export interface ClaimInput extends RunnerRef {
   readonly workId: string | undefined;
 }
 
-/** Grants the hinted item, or the next one. Undefined: somebody else was faster, none waits, or the runner may not receive work. */
+/**
+ * Grants the hinted item, or the next one. Undefined: somebody else was faster, none waits, or the runner may not receive work. A hint is used up by
+ * this: when its item still waits, because this runner may not have it, it is hinted again.
+ */
 export async function claim(sql: SqlTag, settings: WorkSettings, input: ClaimInput): Promise<Grant | undefined> {
   const { kind, pollId, workId } = input;
   const which = workId === undefined ? sql`` : sql`and w.id = ${workId}`;
   const statement = async (): Promise<GrantRow | undefined> => {
-    const [row] = await sql<GrantRow[]>`
+    const [row] = await sql<Array<GrantRow & { readonly waits: boolean }>>`
       with me as materialized (${callingRunner(sql, settings, input)}),
       pick as (
         select w.id from work_items w
@@ -166,7 +170,10 @@ export async function claim(sql: SqlTag, settings: WorkSettings, input: ClaimInp
         for update of w skip locked
       ),
       ${grantPicked(sql, settings, input, pollId)}
-      select g.id as work_id, g.kind, g.lease_id, g.epoch, g.attempt, g.spec from granted g`;
+      select g.id as work_id, g.kind, g.lease_id, g.epoch, g.attempt, g.spec,
+        g.id is null and exists (select from work_items w where w.id = ${workId ?? ''} and w.state = 'queued') as waits
+      from (select) one left join granted g on true`;
+    if (row?.waits === true && workId !== undefined) await declineHint(sql, settings, workId);
     return row;
   };
   try {

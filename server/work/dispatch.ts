@@ -23,7 +23,7 @@ import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
 import type { NonceStore } from './nonces.ts';
 import { createNoted } from './noted.ts';
 import { prepared } from './prepared.ts';
-import { declineHint, returnHint } from './relay.ts';
+import { returnHint } from './relay.ts';
 import { report } from './report.ts';
 import { toOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
@@ -140,14 +140,10 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
     claim: async (request) => {
       const workId = request.workId === '' ? undefined : request.workId;
       const grant = await claim(sql, settings, { ...runnerOf(request.caller), kind: kindWord(request.kind), pollId: request.pollId, workId });
-      if (grant !== undefined) return { offer: toOffer(grant, settings.offerMs, deps.secrets) };
-      // The hint is used up: when this runner could not take the item, another one may.
-      if (workId !== undefined) await declineHint(sql, settings, workId);
-      return {};
+      return grant === undefined ? {} : { offer: toOffer(grant, settings.offerMs, deps.secrets) };
     },
     returnHint: async ({ workId }) => {
-      await returnHint(sql, workId);
-      deps.wakeRelay();
+      if (await returnHint(sql, workId)) deps.wakeRelay();
       return {};
     },
   };

@@ -30,9 +30,10 @@ export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise
     returning w.id as "workId", w.pool_id as "poolId", w.kind`;
 }
 
-/** Makes one item due at once, for a hint that met no waiting poll. */
-export async function returnHint(sql: SqlTag, workId: string): Promise<void> {
-  await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
+/** Makes one item due at once, for a hint that met no waiting poll. False: it does not wait any more. */
+export async function returnHint(sql: SqlTag, workId: string): Promise<boolean> {
+  const { count } = await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
+  return count === 1;
 }
 
 /**
