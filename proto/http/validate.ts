@@ -4,8 +4,9 @@
  * Beyond the rules, no text may hold U+0000 or half of a surrogate pair anywhere: PostgreSQL cannot store them, and the caller
  * must hear that as a 400.
  */
-import { ScalarType, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
+import { getOption, ScalarType, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
 import { createValidator, type Violation } from '@bufbuild/protovalidate';
+import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
 import { printPath, type Path } from './json-path.ts';
 import { textProblem, validationError, type FieldProblem } from './json-text.ts';
 
@@ -23,10 +24,10 @@ export function validate(desc: DescMessage, message: Message): void {
   if (result.kind === 'valid') return;
   // A rule that cannot be evaluated is our own mistake: it must not pass, and the caller cannot mend it.
   if (result.kind === 'error') throw result.error;
-  throw validationError(result.violations.slice(0, PROBLEMS_MAX).map(fieldProblem));
+  throw validationError(result.violations.slice(0, PROBLEMS_MAX).map((violation) => fieldProblem(violation, message)));
 }
 
-function fieldProblem(violation: Violation): FieldProblem {
+function fieldProblem(violation: Violation, refused: Message): FieldProblem {
   const path: Path = [];
   for (const step of violation.field) {
     if (step.kind === 'field') path.push(step.jsonName);
@@ -35,11 +36,35 @@ function fieldProblem(violation: Violation): FieldProblem {
     else if (step.kind === 'oneof') path.push(step.name);
   }
   const message = violation.message === '' ? `breaks the rule ${violation.ruleId}` : violation.message;
+  const actual = violation.forKey ? undefined : actualValue(violation, refused);
   return {
     field: printPath(path),
     rule: violation.ruleId,
-    message: violation.forKey ? `key ${message}` : message,
+    message: `${violation.forKey ? 'key ' : ''}${message}${actual === undefined ? '' : `, is ${actual}`}`,
   };
+}
+
+/** Longer texts are told by their length. */
+const ACTUAL_LENGTH_MAX = 60;
+
+/** What was sent, for the message: plain values and lengths. Undefined for secrets and for what is not plain. */
+function actualValue({ field: steps }: Violation, refused: Message): string | undefined {
+  let value: unknown = refused;
+  for (const step of steps) {
+    if (step.kind === 'field') {
+      if (getOption(step, fieldOption)?.sensitive === true) return undefined;
+      const holder = value as Fields;
+      value = step.oneof === undefined ? holder[step.localName] : chosen(holder[step.oneof.localName], step.localName);
+    } else if (step.kind === 'list_sub') value = (value as unknown[])[step.index];
+    else if (step.kind === 'map_sub') value = (value as Fields)[String(step.key)];
+    if (value === undefined || value === null) return undefined;
+  }
+  if (typeof value === 'string') {
+    return value.length > ACTUAL_LENGTH_MAX ? `${value.length} characters long` : JSON.stringify(value);
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value instanceof Uint8Array) return `${value.length} bytes long`;
+  return Array.isArray(value) ? `${value.length} long` : undefined;
 }
 
 type Fields = Record<string, unknown>;
