@@ -2,8 +2,9 @@
  * Bundles every program into `<workspace>/dist/`. Runs at `npm ci` (script `prepare`) and before the tests, takes about
  * a second. Types are checked by `npm run check`, not here.
  */
-import { cp, rm } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { buildSdk } from './sdk/build.mjs';
 
@@ -60,4 +61,8 @@ if (existsSync('runner/main.ts')) done.push(program('runner', ['main.ts', 'heart
 if (existsSync('cli/main.ts')) done.push(cli());
 if (existsSync('sdk/index.ts')) done.push(sdk());
 await Promise.all(done);
+// The contracts import what is not ours from here, so that buf can read them in any checkout.
+if (!existsSync('third_party')) {
+  execFileSync(process.execPath, ['--import', 'tsx', '--conditions=source', 'proto/generators/third-party-main.ts'], { stdio: 'inherit' });
+}
 if (!process.argv.includes('--quiet')) console.log(`built in ${Math.round(performance.now() - startedAt)} ms`);

@@ -1,0 +1,3 @@
+import { writeThirdParty } from './third-party.ts';
+
+writeThirdParty(process.cwd());
