@@ -227,7 +227,7 @@ describe('slow clients', () => {
     await until(
       () => wire.text.includes('408'),
       () => wire.text,
-      3000,
+      10_000,
     );
     clearInterval(drip);
     expect(wire.text).toContain('"code":"request_timeout"');
