@@ -423,7 +423,8 @@ function renewalsOf(entries: readonly RunnerEntry[]): Map<string, number> {
   for (const entry of entries) {
     if (entry.event !== 'heartbeat') continue;
     for (const lease of entry.leases) {
-      if (lease.word === 'ok') renewedAt.set(keyOf(lease), Math.max(renewedAt.get(keyOf(lease)) ?? 0, entry.sentWall));
+      if (lease.word === 'ok')
+        renewedAt.set(keyOf(lease), Math.max(renewedAt.get(keyOf(lease)) ?? 0, entry.sentWall));
     }
   }
   return renewedAt;

@@ -48,16 +48,38 @@ const noEpochCheck: Mutant = {
 };
 
 /**
- * The hint counts as settled before the claim that it is for: the item leaves the queue first, so that no other hint or poll looks at it, and is granted
- * by the next statement. Whatever stops the server, the statement or the grant in between loses the item for ever: neither the relay nor a poll nor the
- * sweeper sees it again.
+ * The item counts as delivered before it is granted: it leaves the queue first, so that no other hint or poll looks at it, and is granted by the next
+ * statement. Whatever stops the server, the statement or the grant in between loses the item for ever: neither the relay nor a poll nor the sweeper sees
+ * it again.
  */
+const DELIVERED_EARLY_MS = 150;
 const earlyAck: Mutant = {
   name: 'early-ack',
-  what: 'a hinted item leaves the queue before it is granted',
+  what: 'an item leaves the queue before it is granted',
   // Not merely late: nothing goes on any more, and it is still there.
   shows: ({ message }, { rest }) => rest.how === 'stuck' && message === 'has not ended: it is queued',
   replacements: [
+    {
+      file: 'server/work/claim.ts',
+      find: '  const statement = async (): Promise<Row | undefined> => {\n',
+      replace: `  const [taken] = wantsWork ? await sql\`
+    update work_items set run_after = 'infinity' where id = (
+      select w.id from work_items w
+      where w.pool_id = (select team_id from runners where id = \${runnerId} and boot_id = \${input.bootId}) and w.kind = \${kind}
+        and w.state = 'queued' and w.run_after <= clock_timestamp()
+        and not exists (select from work_items s where s.runner_id = \${runnerId} and s.poll_id = \${pollId} and s.lease_id is not null)
+      order by w.priority desc nulls last, w.id limit 1 for update skip locked)
+    returning id\` : [];
+  if (taken !== undefined) await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
+  const statement = async (): Promise<Row | undefined> => {
+`,
+    },
+    {
+      file: 'server/work/claim.ts',
+      find: 'where ${claimable(sql, kind)} and ${wantsWork}::boolean and not exists',
+      replace:
+        "where w.id = ${taken?.id ?? ''} and w.state = 'queued' and (select may_receive from me) and not exists",
+    },
     {
       file: 'server/work/claim.ts',
       find: 'where ${claimable(sql, kind)} ${which}',
@@ -70,7 +92,7 @@ const earlyAck: Mutant = {
       replace: `  if (workId !== undefined) {
     const settled = await sql\`update work_items set run_after = 'infinity' where id = \${workId} and state = 'queued' and run_after <= clock_timestamp()\`;
     if (settled.count === 0) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
   }
   try {
     return toGrant(await statement());`,
@@ -112,7 +134,6 @@ const defaultDriver: Mutant = {
   shows: ({ message }) => message.endsWith('was acknowledged and is not there'),
   replacements: [
     { file: 'server/platform/db/client.ts', find: '    max_pipeline: 1e9,\n', replace: '' },
-    { file: 'server/platform/db/client.ts', find: '    onclose: onLost,\n', replace: '' },
     {
       file: 'server/platform/db/database.ts',
       find: 'const own = guardTransaction(handle);',

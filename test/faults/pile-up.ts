@@ -25,7 +25,7 @@ export interface PileUp {
 }
 
 /** Different depths, from the first one on. A few other statements are in flight too, and how many is not known. */
-const DEPTHS = 9;
+const DEPTHS = 5;
 const TIMEOUT_MS = 8_000;
 const PATIENCE_MS = 15_000;
 /** How long a server gets to read what was sent. */

@@ -90,14 +90,20 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         },
       };
     case 'early-ack':
-      // Polls wait when the runs come, so that these are claimed by their hints; servers and backends die in between.
+      // Now and then a server dies in the middle of some grants.
       return {
         ...common,
-        runs: 360,
-        runsPerSecond: 60,
-        faults: faultsOf(seed, 6_000, 1_000, ['server', 'terminate']),
+        runs: 300,
+        runsPerSecond: 30,
+        faults: [1_500, 5_000, 8_500].map((atMs, i) => ({
+          kind: 'kill',
+          role: 'server',
+          index: (seed + i) % SERVERS,
+          downMs: 100,
+          atMs,
+        })),
         runners: RUNNERS,
-        sims: { ...SIMS, workMs: 60, longShare: 0, lateShare: 0 },
+        sims: { ...SIMS, workMs: 30, longShare: 0, lateShare: 0, outputShare: 0 },
         // Long enough to tell what is stuck from what is late.
         restMs: 40_000,
       };
@@ -124,7 +130,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         runs: 0,
         runsPerSecond: 1,
         databaseConnections: 2,
-        pileUp: { rounds: 12, depth: 194, behind: 60 },
+        pileUp: { rounds: 25, depth: 198, behind: 60 },
         faults: [],
         runners: 0,
         sims: SIMS,

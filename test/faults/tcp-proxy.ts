@@ -12,8 +12,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** A backend on this machine answers or refuses within microseconds; a frozen one would hang. */
-const CONNECT_MS = 500;
+/** A backend on this machine answers or refuses at once; a busy machine may be late to tell. */
+const CONNECT_MS = 5_000;
 
 export async function startTcpProxy(backends: readonly number[]): Promise<TcpProxy> {
   const open = new Set<Socket>();
