@@ -33,7 +33,8 @@ class Piece {
   then<A, B>(onRows: (rows: unknown) => A, onError: (error: unknown) => B): Promise<A | B> {
     const values: unknown[] = [];
     const branch = follow(this, root, values);
-    branch.text ??= textOf(this, { count: 0 });
+    // The driver looks a statement up by its whole text: without comments and indentation that is a third shorter.
+    branch.text ??= textOf(this, { count: 0 }).replaceAll(/(--[^\n]*)?\n\s*/g, ' ');
     return this.#unsafe(branch.text, values, { prepare: true, simple: false }).then(onRows, onError);
   }
 }
@@ -74,7 +75,7 @@ const remembered = new WeakMap<SqlTag, SqlTag>();
 
 /**
  * The same tag with remembered texts, for statements that run all the time. It knows templates, fragments, `sql(name)` and `sql.json`, and none of the
- * driver's other helpers; fragments must be made with it too. Names given to `sql(name)` must be constants: each makes a text of its own.
+ * driver's other helpers; fragments must be made with it too, and literals must hold neither `--` nor a line break. Names given to `sql(name)` must be constants: each makes a text of its own.
  */
 export function prepared(sql: SqlTag): SqlTag {
   const known = remembered.get(sql);
