@@ -7,7 +7,7 @@ import { has } from '../setup/needs.ts';
 import { describeViolations } from './checker.ts';
 import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import { runScenario } from './scenario.ts';
-import { greatScenario, mutantScenario } from './scenarios.ts';
+import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
 import type { SharedSurroundings } from './surroundings.ts';
@@ -47,6 +47,17 @@ describe.skipIf(!here)('faults', () => {
       );
       expect(unended, 'runs that did not end by a report').toEqual([]);
       expect(verdict.history.items.length).toBeGreaterThan(RUNS * 0.98); // the others were refused on purpose
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'connections are full and then cut, again and again → what was acknowledged is there',
+    async () => {
+      const verdict = await runScenario(soundScenario('default-driver', SEED), shared);
+      console.log(summarise(verdict).join('\n'));
+      expect(verdict.violations.length, describeViolations(verdict.violations)).toBe(0);
+      expect(verdict.crashes, 'programs that ended by themselves').toEqual([]);
     },
     LIMIT_MS,
   );

@@ -12,7 +12,7 @@ import type { MutantName } from './mutants.ts';
 import { stopAllRigs } from './rig.ts';
 import { runScenario } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
-import { greatScenario, mutantScenario } from './scenarios.ts';
+import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
 import type { SharedSurroundings } from './surroundings.ts';
@@ -31,6 +31,16 @@ function numberOf(text: string | undefined, name: string, fallback: number): num
   if (!Number.isFinite(value) || value < 0)
     throw new Error(`--${name} is "${text}", expected a number from 0`);
   return value;
+}
+
+function scenarioOf(
+  seed: number,
+  runs: number,
+  mutant: MutantName | undefined,
+  provoked: MutantName | undefined,
+): Scenario {
+  if (mutant !== undefined) return mutantScenario(mutant, seed);
+  return provoked === undefined ? greatScenario(seed, runs) : soundScenario(provoked, seed);
 }
 
 /** True when what should be found was found. */
@@ -78,7 +88,7 @@ async function main(): Promise<boolean> {
   const runs = numberOf(values.runs, 'runs', 2_000);
   const until = performance.now() + numberOf(values.minutes, 'minutes', 0) * 60_000;
   const mutant = mutantNamed(values.mutant);
-  const provoked = mutant ?? mutantNamed(values.provoke);
+  const provoked = mutantNamed(values.provoke);
   const shared = await prepareSurroundings(say);
   if (values.keep === true) shared.keep();
   let failed = 0;
@@ -86,8 +96,7 @@ async function main(): Promise<boolean> {
   try {
     do {
       const seed = firstSeed + rounds;
-      const scenario = provoked === undefined ? greatScenario(seed, runs) : mutantScenario(provoked, seed);
-      if (!(await judge(shared, scenario, mutant))) failed += 1;
+      if (!(await judge(shared, scenarioOf(seed, runs, mutant, provoked), mutant))) failed += 1;
       rounds += 1;
     } while (performance.now() < until);
   } finally {

@@ -24,6 +24,7 @@ const SIMS: SimBehaviour = {
 
 const RUNNERS = 4;
 const FAULT_EVERY_MS = 1_400;
+const SOUND_ROUNDS = 4;
 const RUNS_PER_SECOND = 60;
 
 function faultsOf(
@@ -137,4 +138,15 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         restMs: 0,
       };
   }
+}
+
+/** The same load and faults for a server that is meant to pass: it gets the time to end everything, and piles are made a few times only. */
+export function soundScenario(name: MutantName, seed: number): Scenario {
+  const { pileUp, ...scenario } = mutantScenario(name, seed);
+  return {
+    ...scenario,
+    name: `sound-${scenario.name}`,
+    restMs: scenario.restMs === 0 ? 0 : 90_000,
+    ...(pileUp === undefined ? {} : { pileUp: { ...pileUp, rounds: SOUND_ROUNDS } }),
+  };
 }

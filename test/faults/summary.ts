@@ -23,7 +23,7 @@ export function summarise({ history, rest, tookMs, violations, crashes }: Verdic
     `submitted → reported: p50 ${seconds(quantile(latencies, 0.5))}, p99 ${seconds(quantile(latencies, 0.99))}, longest ${seconds(latencies.at(-1) ?? 0)}`,
     ...recoveries(history).map(
       ({ what, ms }) =>
-        `  ${what}: ${ms === undefined ? 'nothing was submitted after it' : `next run done after ${seconds(ms)}`}`,
+        `  ${what}: ${ms === undefined ? 'nothing was begun after it' : `next run begun and done after ${seconds(ms)}`}`,
     ),
     `${REST[rest.how]} ${seconds(rest.ms)} after the last fault was healed; took ${seconds(tookMs)}; ${violations.length} violations, ${crashes.length} crashes`,
   ];
@@ -56,12 +56,20 @@ function latenciesOf(history: History): number[] {
     .toSorted((a, b) => a - b);
 }
 
-/** For each fault: from the fault until a run that was submitted after it was done. */
+/**
+ * For each fault: from the fault until a run that was begun after it was reported and accepted: submitting, granting, heartbeats and reports work again.
+ * How long a run waits in the queue behind others does not count.
+ */
 function recoveries(history: History): Array<{ readonly what: string; readonly ms: number | undefined }> {
-  const { submitted, reported } = timesOf(history);
-  const done = [...submitted].flatMap(([id, at]) =>
-    reported.has(id) ? [{ at, end: reported.get(id) ?? at }] : [],
-  );
+  const entries = [...history.runners.values()].flat();
+  const begun = new Map<string, number>();
+  for (const entry of entries)
+    if (entry.event === 'start') begun.set(`${entry.work} ${entry.epoch}`, entry.mono);
+  const done = entries.flatMap((entry) => {
+    if (entry.event !== 'report-answer' || entry.answer !== 'accepted') return [];
+    const at = begun.get(`${entry.work} ${entry.epoch}`);
+    return at === undefined ? [] : [{ at, end: entry.mono }];
+  });
   return history.rig.flatMap((entry) => {
     if (entry.event !== 'fault') return [];
     const ends = done.filter(({ at }) => at >= entry.mono).map(({ end }) => end);
