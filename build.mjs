@@ -63,6 +63,11 @@ if (existsSync('sdk/index.ts')) done.push(sdk());
 await Promise.all(done);
 // The contracts import what is not ours from here, so that buf can read them in any checkout.
 if (!existsSync('third_party')) {
-  execFileSync(process.execPath, ['--import', 'tsx', '--conditions=source', 'proto/generators/third-party-main.ts'], { stdio: 'inherit' });
+  execFileSync(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=source', 'proto/generators/third-party-main.ts'],
+    { stdio: 'inherit' },
+  );
 }
-if (!process.argv.includes('--quiet')) console.log(`built in ${Math.round(performance.now() - startedAt)} ms`);
+if (!process.argv.includes('--quiet'))
+  console.log(`built in ${Math.round(performance.now() - startedAt)} ms`);

@@ -34,7 +34,11 @@ export function readConfig(env: Environment): Config {
     if (value === undefined) problems.push(`${name} is not set, expected ${what}`);
     return value ?? '';
   };
-  const list = (name: string): readonly string[] => (optional(name) ?? '').split(',').map((part) => part.trim()).filter(Boolean);
+  const list = (name: string): readonly string[] =>
+    (optional(name) ?? '')
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean);
   const whole = (name: string, fallback: number, min: number, max: number): number => {
     const text = optional(name) ?? String(fallback);
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -43,9 +47,11 @@ export function readConfig(env: Environment): Config {
     return fallback;
   };
   const amqpUrl = required('AMQP_URL', 'amqp://… of the broker that the servers use');
-  if (amqpUrl !== '' && !/^amqps?:\/\//.test(amqpUrl)) problems.push('AMQP_URL is not an address of the form amqp://host… or amqps://host…');
+  if (amqpUrl !== '' && !/^amqps?:\/\//.test(amqpUrl))
+    problems.push('AMQP_URL is not an address of the form amqp://host… or amqps://host…');
   const logLevel = optional('LOG_LEVEL') ?? 'info';
-  if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL is "${logLevel}", expected one of ${LOG_LEVELS.join(', ')}`);
+  if (!LOG_LEVELS.includes(logLevel))
+    problems.push(`LOG_LEVEL is "${logLevel}", expected one of ${LOG_LEVELS.join(', ')}`);
   required('DISPATCH_URLS', 'addresses of servers, grpc://host:port, separated by commas');
   const config: Config = {
     host: optional('HOST') ?? '0.0.0.0',
@@ -61,7 +67,8 @@ export function readConfig(env: Environment): Config {
     signatureFailuresBurst: whole('SIGNATURE_FAILURES_BURST', 60, 1, 1_000_000),
     callsPerSecond: whole('RUNNER_CALLS_PER_SECOND', 2_000, 1, 1_000_000),
   };
-  if (problems.length > 0) throw new Error(`configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  if (problems.length > 0)
+    throw new Error(`configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   return config;
 }
 

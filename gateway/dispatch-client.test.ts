@@ -25,7 +25,10 @@ async function start(count: number): Promise<DispatchClient['client']> {
 }
 
 function connect(urls: readonly string[], token = TOKEN): DispatchClient['client'] {
-  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const log = pino(
+    { level: 'warn' },
+    { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const connected = connectDispatch({ urls, token, clock, log });
   opened.push(connected);
   return connected.client;
@@ -63,7 +66,11 @@ describe('connectDispatch()', () => {
   it('hands on the error of the server as it was', async () => {
     const client = await start(1);
     dispatch[0]!.before = () => {
-      throw apiError('log_gap', 'offset is 10, stored are 4 bytes', { details: { nextOffset: 4 }, retryable: true, retryAfterMs: 250 });
+      throw apiError('log_gap', 'offset is 10, stored are 4 bytes', {
+        details: { nextOffset: 4 },
+        retryable: true,
+        retryAfterMs: 250,
+      });
     };
     expect(await failed(client.appendLogs({}))).toMatchObject({
       code: 'log_gap',
@@ -92,7 +99,8 @@ describe('connectDispatch()', () => {
     expect(survived).toBeGreaterThanOrEqual(11);
     // A dead server is not even tried for what must not be repeated.
     clock.advance(5_000);
-    for (let n = 0; n < 10; n += 1) expect((await client.useNonce({ keyId: 'k', nonce: `${n}` })).fresh).toBe(true);
+    for (let n = 0; n < 10; n += 1)
+      expect((await client.useNonce({ keyId: 'k', nonce: `${n}` })).fresh).toBe(true);
     servers.push(await startGrpcServer(dispatch[0]!.client, TOKEN, servers[0]!.port));
     clock.advance(5_000);
     // Both are tried in turn from now on.
@@ -108,7 +116,10 @@ describe('connectDispatch()', () => {
     await client.resolveKey({ keyId: 'k' });
     // The server dies with the nonce stored and the answer unsent.
     for (const [index, fake] of dispatch.entries()) fake.before = () => servers[index]!.kill();
-    expect(await failed(client.useNonce({ keyId: 'k', nonce: 'n' }))).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(await failed(client.useNonce({ keyId: 'k', nonce: 'n' }))).toMatchObject({
+      code: 'unavailable',
+      retryable: true,
+    });
     expect(total('useNonce').reduce((sum, count) => sum + count)).toBe(1);
   });
 
@@ -125,7 +136,9 @@ describe('connectDispatch()', () => {
   it('gives up a server that hangs in time to ask another one', async () => {
     const client = await start(2);
     dispatch[0]!.before = () => new Promise(() => undefined);
-    const answers = await Promise.all([1, 2, 3].map(() => client.resolveKey({ keyId: 'k' }, { timeoutMs: 1_000 })));
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => client.resolveKey({ keyId: 'k' }, { timeoutMs: 1_000 })),
+    );
     expect(answers.map(({ known }) => known)).toEqual([false, false, false]);
     expect(total('resolveKey')[1]).toBe(3);
   });
@@ -135,7 +148,10 @@ describe('connectDispatch()', () => {
     dispatch[0]!.before = () => new Promise(() => undefined);
     const givesUp = new AbortController();
     const call = failed(client.resolveKey({ keyId: 'k' }, { signal: givesUp.signal }));
-    await waitFor(() => total('resolveKey')[0] === 1, () => total('resolveKey'));
+    await waitFor(
+      () => total('resolveKey')[0] === 1,
+      () => total('resolveKey'),
+    );
     givesUp.abort();
     expect((await call).code).toBe('client_closed');
   });
@@ -147,11 +163,15 @@ describe('connectDispatch()', () => {
       throw apiError('credentials_invalid', 'the internal token is wrong');
     };
     expect((await failed(opened[0]!.client.claim({}))).code).toBe('unavailable');
-    expect(lines.some(({ msg }) => msg === 'the server refuses this gateway; check INTERNAL_TOKEN')).toBe(true);
+    expect(lines.some(({ msg }) => msg === 'the server refuses this gateway; check INTERNAL_TOKEN')).toBe(
+      true,
+    );
   });
 
   it('refuses URLs that it cannot use', () => {
-    expect(() => connect(['server:9090'])).toThrow('dispatch URL "server:9090" is not grpc://host:port or grpcs://host:port');
+    expect(() => connect(['server:9090'])).toThrow(
+      'dispatch URL "server:9090" is not grpc://host:port or grpcs://host:port',
+    );
     expect(() => connect([])).toThrow('no dispatch URL given');
   });
 });

@@ -26,7 +26,12 @@ import { errorFromTrailers, noServer } from './grpc-error.ts';
 const PASS_OVER_MS = 1_000;
 const DEADLINE_MS = 5_000;
 /** Calls that carry data or wait for a lock take longer than look-ups. */
-const DEADLINES_MS: Readonly<Record<string, number>> = { enroll: 10_000, heartbeat: 10_000, appendLogs: 20_000, report: 20_000 };
+const DEADLINES_MS: Readonly<Record<string, number>> = {
+  enroll: 10_000,
+  heartbeat: 10_000,
+  appendLogs: 20_000,
+  report: 20_000,
+};
 /** The first try of a repeatable call may use up this share of the deadline. */
 const FIRST_TRY_SHARE = 0.6;
 
@@ -69,7 +74,9 @@ export function connectDispatch(options: DispatchClientOptions): DispatchClient 
   const endpoints = options.urls.map(openEndpoint);
   const calls = new Calls(endpoints, options);
   const methods: Record<string, (request: Message, callOptions?: ClientCallOptions) => Promise<Message>> = {};
-  for (const method of DispatchService.methods.filter((each): each is DescMethodUnary => each.methodKind === 'unary')) {
+  for (const method of DispatchService.methods.filter(
+    (each): each is DescMethodUnary => each.methodKind === 'unary',
+  )) {
     methods[method.localName] = (request, callOptions) => calls.call(method, request, callOptions);
   }
   return {
@@ -83,9 +90,15 @@ export function connectDispatch(options: DispatchClientOptions): DispatchClient 
 function openEndpoint(url: string): Endpoint {
   const match = /^(grpcs?|https?):\/\/([^/?#]+:\d+)\/?$/.exec(url);
   const [, scheme, address] = match ?? [];
-  if (address === undefined) throw new RangeError(`dispatch URL ${JSON.stringify(url)} is not grpc://host:port or grpcs://host:port`);
-  const security = scheme === 'grpcs' || scheme === 'https' ? credentials.createSsl() : credentials.createInsecure();
-  return { address, channel: new Channel(address, security, CHANNEL_OPTIONS), passOverUntilMs: Number.NEGATIVE_INFINITY };
+  if (address === undefined)
+    throw new RangeError(`dispatch URL ${JSON.stringify(url)} is not grpc://host:port or grpcs://host:port`);
+  const security =
+    scheme === 'grpcs' || scheme === 'https' ? credentials.createSsl() : credentials.createInsecure();
+  return {
+    address,
+    channel: new Channel(address, security, CHANNEL_OPTIONS),
+    passOverUntilMs: Number.NEGATIVE_INFINITY,
+  };
 }
 
 class Calls {
@@ -106,7 +119,8 @@ class Calls {
 
   ready(): boolean {
     return this.#endpoints.some(
-      ({ channel }) => channel.getChannel().getConnectivityState(true) !== connectivityState.TRANSIENT_FAILURE,
+      ({ channel }) =>
+        channel.getChannel().getConnectivityState(true) !== connectivityState.TRANSIENT_FAILURE,
     );
   }
 
@@ -116,15 +130,23 @@ class Calls {
   }
 
   async call(method: DescMethodUnary, request: Message, options: ClientCallOptions = {}): Promise<Message> {
-    const untilMs = this.#clock.monotonicMs() + (options.timeoutMs ?? DEADLINES_MS[method.localName] ?? DEADLINE_MS);
+    const untilMs =
+      this.#clock.monotonicMs() + (options.timeoutMs ?? DEADLINES_MS[method.localName] ?? DEADLINE_MS);
     const bytes = Buffer.from(toBinary(method.input, create(method.input, request)));
     const repeatable = method.localName !== 'useNonce';
     for (let tries = 1, last: Endpoint | undefined; ; tries += 1) {
-      if (this.#closed) throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });
+      if (this.#closed)
+        throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });
       const endpoint = this.#pick(last);
       const leftMs = untilMs - this.#clock.monotonicMs();
       const isLast = !repeatable || tries === 2;
-      const error = await this.#try(endpoint, method, bytes, isLast ? leftMs : leftMs * FIRST_TRY_SHARE, options.signal);
+      const error = await this.#try(
+        endpoint,
+        method,
+        bytes,
+        isLast ? leftMs : leftMs * FIRST_TRY_SHARE,
+        options.signal,
+      );
       if (!(error instanceof Error)) return error;
       const own = errorFromTrailers(error.metadata);
       if (own !== undefined) throw this.#judge(own, endpoint);
@@ -179,7 +201,10 @@ class Calls {
   /** A refusal of this gateway itself is the operator's business; it says nothing about the runner. */
   #judge(error: Error & { readonly code: string }, endpoint: Endpoint): Error {
     if (!error.code.startsWith('credentials_')) return error;
-    this.#log.error({ server: endpoint.address, code: error.code }, 'the server refuses this gateway; check INTERNAL_TOKEN');
+    this.#log.error(
+      { server: endpoint.address, code: error.code },
+      'the server refuses this gateway; check INTERNAL_TOKEN',
+    );
     return noServer();
   }
 
@@ -188,7 +213,10 @@ class Calls {
     // One line for each second of an outage, not one for each call.
     if (endpoint.passOverUntilMs <= nowMs) {
       const { address } = endpoint;
-      this.#log.warn({ server: address, status: status[error.code], details: error.details }, 'server does not answer');
+      this.#log.warn(
+        { server: address, status: status[error.code], details: error.details },
+        'server does not answer',
+      );
     }
     endpoint.passOverUntilMs = nowMs + PASS_OVER_MS;
   }

@@ -15,8 +15,16 @@ let gateway: OpenGateway;
 
 const poll = (body: object = {}, action = 'poll') => signed(key, `/runners/rnr_1/${action}`, { body });
 const json = ({ text }: Answer): unknown => JSON.parse(text);
-const parked = (count: number, one = gateway) => waitFor(() => one.gateway.parked() === count, () => one.gateway.parked());
-const consumed = (count = 1) => waitFor(() => world.broker.consumers() === count, () => world.broker.consumers());
+const parked = (count: number, one = gateway) =>
+  waitFor(
+    () => one.gateway.parked() === count,
+    () => one.gateway.parked(),
+  );
+const consumed = (count = 1) =>
+  waitFor(
+    () => world.broker.consumers() === count,
+    () => world.broker.consumers(),
+  );
 
 interface Http2Answer {
   readonly status: number;
@@ -65,13 +73,18 @@ describe('gateway', () => {
     world.dispatch.addItem('run_1');
     const startedMs = performance.now();
     world.broker.hint('run_1');
-    expect(json(await answer)).toMatchObject({ run: { id: 'run_1', leaseId: 'lease run_1', epoch: 1, leaseMs: 15_000 } });
+    expect(json(await answer)).toMatchObject({
+      run: { id: 'run_1', leaseId: 'lease run_1', epoch: 1, leaseMs: 15_000 },
+    });
     expect(performance.now() - startedMs).toBeLessThan(100);
   });
 
   it('answers a build poll with a build', async () => {
     const answer = send(gateway.port, poll({}, 'build-poll'));
-    await waitFor(() => world.broker.consumers('team_a', 'build') === 1, () => world.broker.subscriptions);
+    await waitFor(
+      () => world.broker.consumers('team_a', 'build') === 1,
+      () => world.broker.subscriptions,
+    );
     world.dispatch.addItem('bld_1', 'team_a', 2);
     world.broker.hint('bld_1', 'team_a', 'build');
     expect(json(await answer)).toMatchObject({ build: { id: 'bld_1' } });
@@ -85,7 +98,10 @@ describe('gateway', () => {
   it('answers an empty body object by the defaults: one slot, 30 s', async () => {
     const answer = send(gateway.port, poll());
     await parked(1);
-    expect(world.dispatch.calls.at(-1)?.request).toMatchObject({ slots: 1, caller: { runnerId: 'rnr_1', teamId: 'team_a', bootId: '' } });
+    expect(world.dispatch.calls.at(-1)?.request).toMatchObject({
+      slots: 1,
+      caller: { runnerId: 'rnr_1', teamId: 'team_a', bootId: '' },
+    });
     world.clock.advance(29_000);
     await new Promise((resolve) => setTimeout(resolve, 120));
     expect(gateway.gateway.parked()).toBe(1);
@@ -95,7 +111,10 @@ describe('gateway', () => {
 
   it('answers a second before the caller gives up', async () => {
     const startedMs = performance.now();
-    const request = signed(key, '/runners/rnr_1/poll', { body: { waitMs: 50_000 }, extra: ['Connect-Timeout-Ms: 1400'] });
+    const request = signed(key, '/runners/rnr_1/poll', {
+      body: { waitMs: 50_000 },
+      extra: ['Connect-Timeout-Ms: 1400'],
+    });
     const answer = await send(gateway.port, request);
     const tookMs = performance.now() - startedMs;
     expect([answer.status, answer.text]).toEqual([200, '{}']);
@@ -121,16 +140,23 @@ describe('gateway', () => {
 
   it('forgets a poll whose client is gone, and its repetition gets the offer that was made meanwhile', async () => {
     let goOn = (): void => undefined;
-    world.dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    world.dispatch.before = (method) =>
+      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const lost = open(gateway.port, poll({ pollId: 'same' }));
     await consumed();
     world.dispatch.addItem('run_1');
     world.broker.hint('run_1');
-    await waitFor(() => world.dispatch.count('claim') === 1, () => world.dispatch.calls);
+    await waitFor(
+      () => world.dispatch.count('claim') === 1,
+      () => world.dispatch.calls,
+    );
     lost.socket.destroy();
     await parked(0);
     goOn();
-    await waitFor(() => world.dispatch.items[0]?.grantedTo, () => world.dispatch.items);
+    await waitFor(
+      () => world.dispatch.items[0]?.grantedTo,
+      () => world.dispatch.items,
+    );
     expect(json(await send(gateway.port, poll({ pollId: 'same' })))).toMatchObject({ run: { id: 'run_1' } });
   });
 
@@ -149,22 +175,40 @@ describe('gateway', () => {
     await parked(10);
     const startedMs = performance.now();
     await gateway.stop();
-    expect((await Promise.all(answers)).map(({ status, text }) => [status, text])).toEqual(answers.map(() => [200, '{}']));
+    expect((await Promise.all(answers)).map(({ status, text }) => [status, text])).toEqual(
+      answers.map(() => [200, '{}']),
+    );
     expect(performance.now() - startedMs).toBeLessThan(1_000);
     await expect(send(gateway.port, poll())).rejects.toThrow();
   });
 
   it('passes heartbeats, logs and reports on under the name of the signer', async () => {
     const caller = { runnerId: 'rnr_1', teamId: 'team_a' };
-    await send(gateway.port, signed(key, '/runners/rnr_1/heartbeat', { body: { bootId: 'b1', leases: [{ id: 'run_1', epoch: 2 }] } }));
+    await send(
+      gateway.port,
+      signed(key, '/runners/rnr_1/heartbeat', {
+        body: { bootId: 'b1', leases: [{ id: 'run_1', epoch: 2 }] },
+      }),
+    );
     const logs = { id: 'run_1', epoch: 2, offset: 3, chunks: [{ stream: 'stdout', data: 'aGkK' }] };
-    expect(json(await send(gateway.port, signed(key, '/runners/rnr_1/logs', { body: logs })))).toMatchObject({ nextOffset: 1 });
+    expect(json(await send(gateway.port, signed(key, '/runners/rnr_1/logs', { body: logs })))).toMatchObject({
+      nextOffset: 1,
+    });
     const report = { id: 'run_1', epoch: 2, reportId: 'report-1', reason: 'exit', exitCode: 0 };
-    expect(json(await send(gateway.port, signed(key, '/runners/rnr_1/report', { body: report })))).toMatchObject({ accepted: true });
-    expect((await send(gateway.port, signed(key, '/runners/rnr_1/build-report', { body: report }))).status).toBe(200);
-    const asked = world.dispatch.calls.filter(({ method }) => ['heartbeat', 'appendLogs', 'report'].includes(method));
+    expect(
+      json(await send(gateway.port, signed(key, '/runners/rnr_1/report', { body: report }))),
+    ).toMatchObject({ accepted: true });
+    expect(
+      (await send(gateway.port, signed(key, '/runners/rnr_1/build-report', { body: report }))).status,
+    ).toBe(200);
+    const asked = world.dispatch.calls.filter(({ method }) =>
+      ['heartbeat', 'appendLogs', 'report'].includes(method),
+    );
     expect(asked).toMatchObject([
-      { method: 'heartbeat', request: { caller: { ...caller, bootId: 'b1' }, heartbeat: { leases: [{ id: 'run_1', epoch: 2 }] } } },
+      {
+        method: 'heartbeat',
+        request: { caller: { ...caller, bootId: 'b1' }, heartbeat: { leases: [{ id: 'run_1', epoch: 2 }] } },
+      },
       { method: 'appendLogs', request: { caller, kind: 1, logs: { offset: 3 } } },
       { method: 'report', request: { caller, kind: 1, report: { reportId: 'report-1' } } },
       { method: 'report', request: { caller, kind: 2 } },
@@ -173,15 +217,23 @@ describe('gateway', () => {
 
   it('is not there while its feature is off', async () => {
     const hidden = await world.gateway({ gate: () => 'hidden' });
-    const [off, never] = [await send(hidden.port, poll()), await send(hidden.port, signed(key, '/runners/rnr_1/nothing'))];
+    const [off, never] = [
+      await send(hidden.port, poll()),
+      await send(hidden.port, signed(key, '/runners/rnr_1/nothing')),
+    ];
     expect(off.status).toBe(404);
-    expect(off.text.replace(/req_\w+/, '').replace('/poll', '')).toBe(never.text.replace(/req_\w+/, '').replace('/nothing', ''));
+    expect(off.text.replace(/req_\w+/, '').replace('/poll', '')).toBe(
+      never.text.replace(/req_\w+/, '').replace('/nothing', ''),
+    );
     expect(world.dispatch.calls).toEqual([]);
   });
 
   it('counts what it does', async () => {
     await send(gateway.port, poll({ waitMs: 0 }));
-    await send(gateway.port, { ...poll(), lines: ['Host: cp.example.com', 'Content-Type: application/json'] });
+    await send(gateway.port, {
+      ...poll(),
+      lines: ['Host: cp.example.com', 'Content-Type: application/json'],
+    });
     const text = await gateway.gateway.registry.metrics();
     expect(text).toContain('svc_gateway_polls_total{kind="run",outcome="empty"} 1');
     expect(text).toContain('svc_gateway_refusals_total{code="signature_missing"} 1');
@@ -196,12 +248,20 @@ describe('gateway', () => {
     expect([right.status, json(right)]).toMatchObject([200, { run: { id: 'run_1' } }]);
     const wrong = await send(gateway.port, signed(key, path, { body: { runnerId: 'rnr_2' } }));
     expect(wrong.status).toBe(404);
-    const unsigned = await send(gateway.port, { ...signed(key, path), lines: ['Host: cp.example.com', 'Content-Type: application/json'] });
+    const unsigned = await send(gateway.port, {
+      ...signed(key, path),
+      lines: ['Host: cp.example.com', 'Content-Type: application/json'],
+    });
     expect(unsigned.status).toBe(401);
     expect(unsigned.headers.get('x-error-code')).toBe('signature_missing');
-    const skewed = await send(gateway.port, signed(key, path, { body: { runnerId: 'rnr_1' }, created: 1_767_225_600 }));
+    const skewed = await send(
+      gateway.port,
+      signed(key, path, { body: { runnerId: 'rnr_1' }, created: 1_767_225_600 }),
+    );
     expect(skewed.headers.get('x-error-code')).toBe('clock_skew');
-    expect(JSON.parse(skewed.headers.get('x-error-details') ?? '')).toEqual({ serverTime: expect.any(String) as string });
+    expect(JSON.parse(skewed.headers.get('x-error-details') ?? '')).toEqual({
+      serverTime: expect.any(String) as string,
+    });
   });
 
   it('speaks gRPC over HTTP/2, signed over the bytes of the frame', async () => {
@@ -209,13 +269,21 @@ describe('gateway', () => {
     world.dispatch.addItem('run_1');
     const message = toBinary(PollRequestSchema, create(PollRequestSchema, { runnerId: 'rnr_1' }));
     const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
-    const answer = await http2Post(gateway.port, { ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' }, frame);
+    const answer = await http2Post(
+      gateway.port,
+      { ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' },
+      frame,
+    );
     expect(answer.trailers).toMatchObject({ 'grpc-status': '0' });
     expect(fromBinary(PollResponseSchema, answer.body.subarray(5))).toMatchObject({ run: { id: 'run_1' } });
     world.dispatch.calls.length = 0;
     const spoiled = Buffer.from(frame);
     spoiled[spoiled.length - 1]! ^= 1;
-    const refused = await http2Post(gateway.port, { ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' }, spoiled);
+    const refused = await http2Post(
+      gateway.port,
+      { ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' },
+      spoiled,
+    );
     expect(JSON.stringify(refused.trailers) + String(refused.status)).toMatch(/16/);
     expect(world.dispatch.calls).toEqual([]);
   });
@@ -232,7 +300,9 @@ describe('gateway', () => {
   it('takes X-Forwarded-Host from a trusted proxy alone', async () => {
     const trusting = await world.gateway({ trustedProxies: ['127.0.0.0/8'] });
     const request = poll({ waitMs: 0 });
-    const lines = request.lines.map((line) => (line.startsWith('Host:') ? 'Host: gateway.internal:8081' : line));
+    const lines = request.lines.map((line) =>
+      line.startsWith('Host:') ? 'Host: gateway.internal:8081' : line,
+    );
     const forwarded = { ...request, lines: [...lines, 'X-Forwarded-Host: cp.example.com'] };
     expect((await send(gateway.port, forwarded)).code).toBe('signature_invalid');
     expect((await send(trusting.port, forwarded)).status).toBe(200);
@@ -240,7 +310,8 @@ describe('gateway', () => {
 
   it('holds 2,000 polls and serves the right one', async () => {
     const runners = Array.from({ length: 250 }, (_, n) => ({ key: generateSigningKey(), id: `rnr_m${n}` }));
-    for (const [n, { key: own, id }] of runners.entries()) world.dispatch.addRunner(own, id, `team_${n % 20}`);
+    for (const [n, { key: own, id }] of runners.entries())
+      world.dispatch.addRunner(own, id, `team_${n % 20}`);
     const requests = Array.from({ length: 2_000 }, (_, n) => {
       const { key: own, id } = runners[n % runners.length]!;
       return signed(own, `/runners/${id}/poll`, { body: { waitMs: 50_000 } });

@@ -21,14 +21,18 @@ export function errorFromTrailers(metadata: Metadata): ApiError | undefined {
 }
 
 function readError(read: unknown): ApiError {
-  const { code, message, retryable, retryAfterMs, details } = (typeof read === 'object' && read !== null ? read : {}) as Record<string, unknown>;
+  const { code, message, retryable, retryAfterMs, details } = (
+    typeof read === 'object' && read !== null ? read : {}
+  ) as Record<string, unknown>;
   const isKnown = typeof code === 'string' && Object.hasOwn(ERRORS, code);
   // A newer server may know more codes; the caller is told as much as this gateway can vouch for.
   const known: ErrorCode = isKnown ? (code as ErrorCode) : 'unavailable';
   return apiError(known, typeof message === 'string' ? message : 'the server refused the call', {
     ...(typeof retryable === 'boolean' && isKnown ? { retryable } : {}),
     ...(typeof retryAfterMs === 'number' ? { retryAfterMs } : {}),
-    ...(typeof details === 'object' && details !== null ? { details: details as Readonly<Record<string, unknown>> } : {}),
+    ...(typeof details === 'object' && details !== null
+      ? { details: details as Readonly<Record<string, unknown>> }
+      : {}),
   });
 }
 

@@ -9,7 +9,12 @@ import { createNonce, generateSigningKey } from '@svc/proto/signature/keys.ts';
 import { changed, openRaw, send, signed, type Answer, type Request } from './testing/machine.ts';
 import { createWorld, type OpenGateway, type World } from './testing/setup.ts';
 
-const [key, otherKey, revokedKey, strangeKey] = [1, 2, 3, 4].map(() => generateSigningKey()) as [Key, Key, Key, Key];
+const [key, otherKey, revokedKey, strangeKey] = [1, 2, 3, 4].map(() => generateSigningKey()) as [
+  Key,
+  Key,
+  Key,
+  Key,
+];
 type Key = ReturnType<typeof generateSigningKey>;
 
 const HEARTBEAT = '/runners/rnr_1/heartbeat';
@@ -35,9 +40,11 @@ beforeEach(() => {
 });
 
 const good = (options?: Parameters<typeof signed>[2]): Request => signed(key, HEARTBEAT, options);
-const input = (request: Request, change: (value: string) => string | undefined): Request => changed(request, 'signature-input', change);
+const input = (request: Request, change: (value: string) => string | undefined): Request =>
+  changed(request, 'signature-input', change);
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-const reached = () => world.dispatch.calls.map(({ method }) => method).filter((method) => method !== 'resolveKey');
+const reached = () =>
+  world.dispatch.calls.map(({ method }) => method).filter((method) => method !== 'resolveKey');
 
 /** Refused with the code, in the words that every such refusal has, and nothing of it has reached the server but the key's name. */
 function expectRefused(answer: Answer, code: string, status = 401): void {
@@ -64,19 +71,30 @@ function plusGroupOrder(bytes: Buffer): Buffer {
 const COMPONENTS = ['@method', '@authority', '@path', '@query', 'content-type', 'content-digest'];
 
 const INVALID: Readonly<Record<string, () => Request>> = {
-  'two labels': () => input(changed(good(), 'signature', (v) => `${v}, sig2=${v.slice(5)}`), (v) => `${v}, sig2=${v.slice(5)}`),
+  'two labels': () =>
+    input(
+      changed(good(), 'signature', (v) => `${v}, sig2=${v.slice(5)}`),
+      (v) => `${v}, sig2=${v.slice(5)}`,
+    ),
   'a signature under another label': () => changed(good(), 'signature', (v) => v.replace('sig1', 'sig2')),
   'an input under another label': () => input(good(), (v) => v.replace('sig1', 'sig2')),
   'an empty list of components': () => input(good(), (v) => v.replace(/\(.*\)/, '()')),
   'a signature without its input': () => input(good(), () => undefined),
   'an input without its signature': () => changed(good(), 'signature', () => undefined),
   ...Object.fromEntries(
-    COMPONENTS.map((name) => [`a list without ${name}`, () => input(good(), (v) => v.replace(new RegExp(`"${name}" ?`), ''))]),
+    COMPONENTS.map((name) => [
+      `a list without ${name}`,
+      () => input(good(), (v) => v.replace(new RegExp(`"${name}" ?`), '')),
+    ]),
   ),
-  'an unknown component': () => input(good({ extra: ['x-extra: 1'] }), (v) => v.replace('"content-digest"', '"content-digest" "x-extra"')),
+  'an unknown component': () =>
+    input(good({ extra: ['x-extra: 1'] }), (v) =>
+      v.replace('"content-digest"', '"content-digest" "x-extra"'),
+    ),
   'a repeated component': () => input(good(), (v) => v.replace('"@path"', '"@path" "@path"')),
   'a component parameter': () => input(good(), (v) => v.replace('"@path"', '"@path";req')),
-  'another order of components': () => input(good(), (v) => v.replace('"@method" "@authority"', '"@authority" "@method"')),
+  'another order of components': () =>
+    input(good(), (v) => v.replace('"@method" "@authority"', '"@authority" "@method"')),
   ...Object.fromEntries(
     ['created', 'expires', 'nonce', 'keyid', 'alg', 'tag'].map((name) => [
       `no ${name}`,
@@ -88,47 +106,95 @@ const INVALID: Readonly<Record<string, () => Request>> = {
   'created as text': () => input(good(), (v) => v.replace(/created=(\d+)/, 'created="$1"')),
   'a negative created': () => input(good(), (v) => v.replace('created=', 'created=-')),
   'a created of 2^53': () => input(good(), (v) => v.replace(/created=\d+/, 'created=9007199254740992')),
-  'expires before created': () => input(good(), (v) => v.replace(/expires=\d+/, `expires=${nowSeconds() - 10}`)),
-  'expires an hour after created': () => input(good(), (v) => v.replace(/expires=\d+/, `expires=${nowSeconds() + 3_600}`)),
+  'expires before created': () =>
+    input(good(), (v) => v.replace(/expires=\d+/, `expires=${nowSeconds() - 10}`)),
+  'expires an hour after created': () =>
+    input(good(), (v) => v.replace(/expires=\d+/, `expires=${nowSeconds() + 3_600}`)),
   'an empty nonce': () => input(good(), (v) => v.replace(/nonce="[^"]*"/, 'nonce=""')),
-  'a nonce of 1,000 characters': () => input(good(), (v) => v.replace(/nonce="[^"]*"/, `nonce="${'A'.repeat(1_000)}"`)),
+  'a nonce of 1,000 characters': () =>
+    input(good(), (v) => v.replace(/nonce="[^"]*"/, `nonce="${'A'.repeat(1_000)}"`)),
   ...Object.fromEntries(
-    ['rsa-v1_5-sha256', 'hmac-sha256', 'none', ''].map((alg) => [`alg "${alg}"`, () => input(good(), (v) => v.replace('"ed25519"', `"${alg}"`))]),
+    ['rsa-v1_5-sha256', 'hmac-sha256', 'none', ''].map((alg) => [
+      `alg "${alg}"`,
+      () => input(good(), (v) => v.replace('"ed25519"', `"${alg}"`)),
+    ]),
   ),
   'the tag of another protocol': () => input(good(), (v) => v.replace('runner-v1', 'web-bot-auth')),
   'the key id of another runner': () => input(good(), (v) => v.replace(key.keyid, otherKey.keyid)),
-  'a revoked key id under a signature of another key': () => input(good(), (v) => v.replace(key.keyid, revokedKey.keyid)),
-  'a signature of 63 bytes': () => changed(good(), 'signature', signatureBytes((bytes) => bytes.subarray(1))),
-  'a signature of 65 bytes': () => changed(good(), 'signature', signatureBytes((bytes) => Buffer.concat([bytes, Buffer.from([0])]))),
-  'a flipped bit': () => changed(good(), 'signature', signatureBytes((bytes) => (bytes[0]! ^= 1, bytes))),
+  'a revoked key id under a signature of another key': () =>
+    input(good(), (v) => v.replace(key.keyid, revokedKey.keyid)),
+  'a signature of 63 bytes': () =>
+    changed(
+      good(),
+      'signature',
+      signatureBytes((bytes) => bytes.subarray(1)),
+    ),
+  'a signature of 65 bytes': () =>
+    changed(
+      good(),
+      'signature',
+      signatureBytes((bytes) => Buffer.concat([bytes, Buffer.from([0])])),
+    ),
+  'a flipped bit': () =>
+    changed(
+      good(),
+      'signature',
+      signatureBytes((bytes) => ((bytes[0]! ^= 1), bytes)),
+    ),
   'a scalar raised by the group order': () => changed(good(), 'signature', signatureBytes(plusGroupOrder)),
-  'R of the identity and S of zero': () => changed(good(), 'signature', signatureBytes(() => Buffer.concat([Buffer.from([1]), Buffer.alloc(63)]))),
-  'a non-canonical R': () => changed(good(), 'signature', signatureBytes((bytes) => Buffer.concat([Buffer.alloc(32, 0xff), bytes.subarray(32)]))),
-  'a signature in base64url': () => changed(good(), 'signature', () => `sig1=:${Buffer.alloc(64, 0xfb).toString('base64url')}:`),
+  'R of the identity and S of zero': () =>
+    changed(
+      good(),
+      'signature',
+      signatureBytes(() => Buffer.concat([Buffer.from([1]), Buffer.alloc(63)])),
+    ),
+  'a non-canonical R': () =>
+    changed(
+      good(),
+      'signature',
+      signatureBytes((bytes) => Buffer.concat([Buffer.alloc(32, 0xff), bytes.subarray(32)])),
+    ),
+  'a signature in base64url': () =>
+    changed(good(), 'signature', () => `sig1=:${Buffer.alloc(64, 0xfb).toString('base64url')}:`),
   'a signature without padding': () => changed(good(), 'signature', (v) => v.replace('==', '')),
   'a signature as text': () => changed(good(), 'signature', (v) => v.replaceAll(':', '"')),
   'a field of 5,000 characters': () => changed(good(), 'signature', (v) => `${v} ${'x'.repeat(5_000)}`),
   'a repeated signature line': () => ({ ...good(), lines: [...good().lines, 'signature: sig1=:AAAA:'] }),
   'a repeated input line': () => ({ ...good(), lines: [...good().lines, 'signature-input: sig1=()'] }),
   'bytes beyond ASCII': () => changed(good(), 'signature', (v) => `${v}\u00e9`),
-  'another method': () => ({ ...good(), lines: signed(key, HEARTBEAT, { method: 'GET' }).lines.concat('Content-Type: application/json') }),
+  'another method': () => ({
+    ...good(),
+    lines: signed(key, HEARTBEAT, { method: 'GET' }).lines.concat('Content-Type: application/json'),
+  }),
   'another path': () => ({ ...signed(key, '/runners/rnr_1/report'), target: HEARTBEAT }),
   'another query': () => ({ ...signed(key, `${HEARTBEAT}?a=1`), target: `${HEARTBEAT}?a=2` }),
   'a bare question mark': () => ({ ...good(), target: `${HEARTBEAT}?` }),
   'another content type': () => changed(good(), 'content-type', () => 'application/proto'),
-  'an idempotency key that is not covered': () => ({ ...good(), lines: [...good().lines, 'idempotency-key: k'] }),
+  'an idempotency key that is not covered': () => ({
+    ...good(),
+    lines: [...good().lines, 'idempotency-key: k'],
+  }),
   'a host that is not ours': () => signed(key, HEARTBEAT, { host: 'evil.example' }),
-  'a host of ours that was not signed': () => changed(signed(key, HEARTBEAT, { host: 'evil.example' }), 'host', () => 'cp.example.com'),
+  'a host of ours that was not signed': () =>
+    changed(signed(key, HEARTBEAT, { host: 'evil.example' }), 'host', () => 'cp.example.com'),
   'a port that is not ours': () => signed(key, HEARTBEAT, { host: 'cp.example.com:444' }),
-  'X-Forwarded-Host of a stranger': () => ({ ...signed(key, HEARTBEAT, { host: 'evil.example' }), lines: signed(key, HEARTBEAT, { host: 'evil.example' }).lines.concat('X-Forwarded-Host: cp.example.com') }),
+  'X-Forwarded-Host of a stranger': () => ({
+    ...signed(key, HEARTBEAT, { host: 'evil.example' }),
+    lines: signed(key, HEARTBEAT, { host: 'evil.example' }).lines.concat('X-Forwarded-Host: cp.example.com'),
+  }),
   'a punycode look-alike host': () => signed(key, HEARTBEAT, { host: 'xn--cp-example.com' }),
   'no digest': () => changed(good(), 'content-digest', () => undefined),
   'the digest of another body': () => ({ ...good({ body: { draining: true } }), body: Buffer.from('{}') }),
   'one byte more than signed': () => ({ ...good(), body: Buffer.from('{} ') }),
-  'sha-256 right and sha-512 wrong': () => changed(good(), 'content-digest', (v) => `${v}, sha-512=:${Buffer.alloc(64).toString('base64')}:`),
-  'the digest md5 alone': () => changed(good(), 'content-digest', () => `md5=:${createHash('md5').update('{}').digest('base64')}:`),
+  'sha-256 right and sha-512 wrong': () =>
+    changed(good(), 'content-digest', (v) => `${v}, sha-512=:${Buffer.alloc(64).toString('base64')}:`),
+  'the digest md5 alone': () =>
+    changed(good(), 'content-digest', () => `md5=:${createHash('md5').update('{}').digest('base64')}:`),
   'a digest of the decoded body': () => ({ ...good({ contentEncoding: 'gzip' }), body: gzipSync('{}') }),
-  'a content encoding that is not covered': () => ({ ...good(), lines: [...good().lines, 'content-encoding: identity'] }),
+  'a content encoding that is not covered': () => ({
+    ...good(),
+    lines: [...good().lines, 'content-encoding: identity'],
+  }),
 };
 
 describe('a request that is not signed by the book', () => {
@@ -138,18 +204,33 @@ describe('a request that is not signed by the book', () => {
 
   it('is answered in the same words whatever is wrong', async () => {
     const answers = [];
-    for (const name of ['two labels', 'a flipped bit', 'the digest of another body', 'a host that is not ours', 'the key id of another runner']) {
+    for (const name of [
+      'two labels',
+      'a flipped bit',
+      'the digest of another body',
+      'a host that is not ours',
+      'the key id of another runner',
+    ]) {
       answers.push(await send(gateway.port, INVALID[name]!()));
     }
     const shapes = answers.map(({ text }) => text.replace(/req_\w+/, 'req'));
     expect(new Set(shapes).size).toBe(1);
-    expect(gateway.lines.at(-1)).toMatchObject({ code: 'signature_invalid', detail: expect.any(String) as string });
+    expect(gateway.lines.at(-1)).toMatchObject({
+      code: 'signature_invalid',
+      detail: expect.any(String) as string,
+    });
   });
 
   it('is told when it has no signature at all', async () => {
     const unsigned = { ...good(), lines: ['Host: cp.example.com', 'Content-Type: application/json'] };
     expectRefused(await send(gateway.port, unsigned), 'signature_missing');
-    expectRefused(await send(gateway.port, { ...unsigned, lines: [...unsigned.lines, 'Authorization: Bearer cpk_live_x'] }), 'signature_missing');
+    expectRefused(
+      await send(gateway.port, {
+        ...unsigned,
+        lines: [...unsigned.lines, 'Authorization: Bearer cpk_live_x'],
+      }),
+      'signature_missing',
+    );
   });
 
   it('is told when its key is of no runner', async () => {
@@ -169,12 +250,29 @@ describe('a request with the right signature', () => {
     const plain = await send(gateway.port, good());
     expect({ status: plain.status, text: plain.text }).toMatchObject({ status: 200 });
     expect(reached()).toEqual(['useNonce', 'heartbeat']);
-    expect((await send(gateway.port, changed(good(), 'host', () => 'CP.Example.COM'))).status).toBe(200);
-    expect((await send(gateway.port, changed(good(), 'host', () => 'cp.example.com:443'))).status).toBe(200);
+    expect(
+      (
+        await send(
+          gateway.port,
+          changed(good(), 'host', () => 'CP.Example.COM'),
+        )
+      ).status,
+    ).toBe(200);
+    expect(
+      (
+        await send(
+          gateway.port,
+          changed(good(), 'host', () => 'cp.example.com:443'),
+        )
+      ).status,
+    ).toBe(200);
   });
 
   it('is let in with a compressed body whose digest is of the compressed bytes', async () => {
-    const answer = await send(gateway.port, good({ contentEncoding: 'gzip', bytes: gzipSync('{"draining":true}') }));
+    const answer = await send(
+      gateway.port,
+      good({ contentEncoding: 'gzip', bytes: gzipSync('{"draining":true}') }),
+    );
     expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
     expect(world.dispatch.calls.at(-1)?.request).toMatchObject({ heartbeat: { draining: true } });
   });
@@ -182,8 +280,16 @@ describe('a request with the right signature', () => {
   it('is let in with a body of no bytes, and in chunks', async () => {
     expect((await send(gateway.port, good({ bytes: new Uint8Array() }))).status).toBe(200);
     const { lines } = good();
-    const head = [`POST ${HEARTBEAT} HTTP/1.1`, ...lines, 'Connection: close', 'Transfer-Encoding: chunked'].join('\r\n');
-    const chunked = await openRaw(gateway.port, Buffer.from(`${head}\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\nx-trailer: 1\r\n\r\n`)).answer;
+    const head = [
+      `POST ${HEARTBEAT} HTTP/1.1`,
+      ...lines,
+      'Connection: close',
+      'Transfer-Encoding: chunked',
+    ].join('\r\n');
+    const chunked = await openRaw(
+      gateway.port,
+      Buffer.from(`${head}\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\nx-trailer: 1\r\n\r\n`),
+    ).answer;
     expect(chunked.status).toBe(200);
   });
 
@@ -192,15 +298,24 @@ describe('a request with the right signature', () => {
     expect((await send(gateway.port, request)).status).toBe(200);
     world.dispatch.calls.length = 0;
     const [same, elsewhere] = [await send(gateway.port, request), await send(other.port, request)];
-    expect([same.status, same.code, elsewhere.status, elsewhere.code]).toEqual([401, 'replayed', 401, 'replayed']);
+    expect([same.status, same.code, elsewhere.status, elsewhere.code]).toEqual([
+      401,
+      'replayed',
+      401,
+      'replayed',
+    ]);
     expect(reached()).toEqual(['useNonce']);
   });
 
   it('is let in once of fifty that come at once at two gateways', async () => {
     const request = good();
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => send(n % 2 === 0 ? gateway.port : other.port, request)));
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => send(n % 2 === 0 ? gateway.port : other.port, request)),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(new Set(answers.filter(({ status }) => status !== 200).map(({ code }) => code))).toEqual(new Set(['replayed']));
+    expect(new Set(answers.filter(({ status }) => status !== 200).map(({ code }) => code))).toEqual(
+      new Set(['replayed']),
+    );
   });
 
   it('is refused while its nonce cannot be stored', async () => {
@@ -214,17 +329,24 @@ describe('a request with the right signature', () => {
     expect(answer.text).not.toContain('store');
   });
 
-  it.each([-3_600, -62, 35, 3_600])('is told the time when its own is off by %d s, with its own key alone', async (offset) => {
-    const created = nowSeconds() + offset;
-    const skewed = await send(gateway.port, good({ created }));
-    expectRefused(skewed, 'clock_skew');
-    const serverTime = Date.parse(String(skewed.details?.['serverTime']));
-    expect(Math.abs(serverTime - Date.now())).toBeLessThan(5_000);
-    const forged = changed(good({ created }), 'signature', signatureBytes((bytes) => (bytes[5]! ^= 1, bytes)));
-    const answer = await send(gateway.port, forged);
-    expectRefused(answer, 'signature_invalid');
-    expect(answer.details).toBeUndefined();
-  });
+  it.each([-3_600, -62, 35, 3_600])(
+    'is told the time when its own is off by %d s, with its own key alone',
+    async (offset) => {
+      const created = nowSeconds() + offset;
+      const skewed = await send(gateway.port, good({ created }));
+      expectRefused(skewed, 'clock_skew');
+      const serverTime = Date.parse(String(skewed.details?.['serverTime']));
+      expect(Math.abs(serverTime - Date.now())).toBeLessThan(5_000);
+      const forged = changed(
+        good({ created }),
+        'signature',
+        signatureBytes((bytes) => ((bytes[5]! ^= 1), bytes)),
+      );
+      const answer = await send(gateway.port, forged);
+      expectRefused(answer, 'signature_invalid');
+      expect(answer.details).toBeUndefined();
+    },
+  );
 
   it.each([-58, 28])('is let in when its time is off by %d s', async (offset) => {
     expect((await send(gateway.port, good({ created: nowSeconds() + offset }))).status).toBe(200);
@@ -233,23 +355,41 @@ describe('a request with the right signature', () => {
   it('is told when its runner was revoked, even when its clock is off, and only by the right key', async () => {
     const target = '/runners/rnr_3/heartbeat';
     expectRefused(await send(gateway.port, signed(revokedKey, target)), 'runner_revoked');
-    expectRefused(await send(gateway.port, signed(revokedKey, target, { created: nowSeconds() - 500 })), 'runner_revoked');
-    const forged = changed(signed(revokedKey, target), 'signature', signatureBytes((bytes) => (bytes[5]! ^= 1, bytes)));
+    expectRefused(
+      await send(gateway.port, signed(revokedKey, target, { created: nowSeconds() - 500 })),
+      'runner_revoked',
+    );
+    const forged = changed(
+      signed(revokedKey, target),
+      'signature',
+      signatureBytes((bytes) => ((bytes[5]! ^= 1), bytes)),
+    );
     expectRefused(await send(gateway.port, forged), 'signature_invalid');
   });
 
   it('cannot act for another runner, and does not learn whether that one exists', async () => {
-    const answers = await Promise.all(['rnr_2', 'rnr_9'].map((id) => send(gateway.port, signed(key, `/runners/${id}/heartbeat`))));
+    const answers = await Promise.all(
+      ['rnr_2', 'rnr_9'].map((id) => send(gateway.port, signed(key, `/runners/${id}/heartbeat`))),
+    );
     for (const answer of answers) expect([answer.status, answer.code]).toEqual([404, 'not_found']);
-    expect(answers[0]?.text.replace('rnr_2', 'rnr_9').replace(/req_\w+/, '')).toBe(answers[1]?.text.replace(/req_\w+/, ''));
+    expect(answers[0]?.text.replace('rnr_2', 'rnr_9').replace(/req_\w+/, '')).toBe(
+      answers[1]?.text.replace(/req_\w+/, ''),
+    );
     expect(reached().filter((method) => method !== 'useNonce')).toEqual([]);
   });
 });
 
 describe('a target that is written in another way', () => {
   const targets = [
-    '/runners/rnr_1/%2e%2e/rnr_1/heartbeat', '/runners/../runners/rnr_1/heartbeat', '//runners/rnr_1/heartbeat', '/runners//heartbeat',
-    '/runners/rnr_1%2Fheartbeat', '/runners/rnr_1/heartbeat;x', '/runners/rnr_1/heartbeat/', '/Runners/rnr_1/heartbeat', '/runners/rnr_1/nothing',
+    '/runners/rnr_1/%2e%2e/rnr_1/heartbeat',
+    '/runners/../runners/rnr_1/heartbeat',
+    '//runners/rnr_1/heartbeat',
+    '/runners//heartbeat',
+    '/runners/rnr_1%2Fheartbeat',
+    '/runners/rnr_1/heartbeat;x',
+    '/runners/rnr_1/heartbeat/',
+    '/Runners/rnr_1/heartbeat',
+    '/runners/rnr_1/nothing',
   ];
   it.each(targets)('is another path, and that is not there: %s', async (target) => {
     const answer = await send(gateway.port, signed(key, target));
@@ -257,12 +397,15 @@ describe('a target that is written in another way', () => {
     expect(reached().filter((method) => method !== 'useNonce')).toEqual([]);
   });
 
-  it.each(['http://cp.example.com/runners/rnr_1/heartbeat', '/runners/rnr_1/heartbeat#x'])('is never let in: %s', async (target) => {
-    const answer = await send(gateway.port, { ...good(), target });
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(reached()).toEqual([]);
-  });
+  it.each(['http://cp.example.com/runners/rnr_1/heartbeat', '/runners/rnr_1/heartbeat#x'])(
+    'is never let in: %s',
+    async (target) => {
+      const answer = await send(gateway.port, { ...good(), target });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.status).toBeLessThan(500);
+      expect(reached()).toEqual([]);
+    },
+  );
 
   it('answers GET on a machine endpoint as a wrong method', async () => {
     expect((await send(gateway.port, signed(key, HEARTBEAT, { method: 'GET' }))).status).toBe(405);
@@ -270,8 +413,10 @@ describe('a target that is written in another way', () => {
 });
 
 describe('bytes that are no request', () => {
-  const raw = async (text: string): Promise<Answer> => openRaw(gateway.port, Buffer.from(text, 'latin1')).answer;
-  const head = (lines: readonly string[]): string => [`POST ${HEARTBEAT} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n');
+  const raw = async (text: string): Promise<Answer> =>
+    openRaw(gateway.port, Buffer.from(text, 'latin1')).answer;
+  const head = (lines: readonly string[]): string =>
+    [`POST ${HEARTBEAT} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n');
 
   it('refuses a head of 100 kB', async () => {
     const answer = await raw(head([...good().lines, `x-long: ${'x'.repeat(100_000)}`]));
@@ -293,7 +438,9 @@ describe('bytes that are no request', () => {
   });
 
   it('refuses a length beside chunks, and a body above the limit before reading it', async () => {
-    const both = await raw(`${head([...good().lines, 'Content-Length: 2', 'Transfer-Encoding: chunked'])}2\r\n{}\r\n0\r\n\r\n`);
+    const both = await raw(
+      `${head([...good().lines, 'Content-Length: 2', 'Transfer-Encoding: chunked'])}2\r\n{}\r\n0\r\n\r\n`,
+    );
     expect(both.status).toBe(400);
     const huge = await raw(head([...good().lines, 'Content-Length: 99999999']));
     expect([huge.status, huge.code]).toEqual([413, 'body_too_large']);
@@ -313,7 +460,12 @@ describe('limits by address', () => {
   it('stops looking at signatures after too many bad ones, except of keys that verified from there', async () => {
     const strict = await world.gateway({ limits: { failures: { perSecond: 0.01, burst: 5 } } });
     expect((await send(strict.port, good())).status).toBe(200);
-    const bad = () => changed(signed(otherKey, '/runners/rnr_2/heartbeat'), 'signature', signatureBytes((bytes) => (bytes[5]! ^= 1, bytes)));
+    const bad = () =>
+      changed(
+        signed(otherKey, '/runners/rnr_2/heartbeat'),
+        'signature',
+        signatureBytes((bytes) => ((bytes[5]! ^= 1), bytes)),
+      );
     for (let n = 0; n < 5; n += 1) expect((await send(strict.port, bad())).code).toBe('signature_invalid');
     world.dispatch.calls.length = 0;
     const limited = await send(strict.port, bad());
@@ -325,7 +477,9 @@ describe('limits by address', () => {
   });
 
   it('bounds the calls of one runner and the enrollments of one address', async () => {
-    const strict = await world.gateway({ limits: { calls: { perSecond: 0.01, burst: 2 }, enrollments: { perSecond: 0.01, burst: 2 } } });
+    const strict = await world.gateway({
+      limits: { calls: { perSecond: 0.01, burst: 2 }, enrollments: { perSecond: 0.01, burst: 2 } },
+    });
     const codes = [];
     for (let n = 0; n < 3; n += 1) codes.push((await send(strict.port, good())).code);
     expect(codes).toEqual([undefined, undefined, 'rate_limited']);
@@ -336,8 +490,16 @@ describe('limits by address', () => {
       lines: ['Host: anything', 'Content-Type: application/json'],
       body: Buffer.from(JSON.stringify({ token, name: 'n', publicKey: strangeKey.publicKey })),
     });
-    const answers = [await send(strict.port, enroll('enr_bad')), await send(strict.port, enroll('enr_good')), await send(strict.port, enroll('enr_good'))];
-    expect(answers.map(({ status, code }) => [status, code])).toEqual([[401, 'token_invalid'], [201, undefined], [429, 'rate_limited']]);
+    const answers = [
+      await send(strict.port, enroll('enr_bad')),
+      await send(strict.port, enroll('enr_good')),
+      await send(strict.port, enroll('enr_good')),
+    ];
+    expect(answers.map(({ status, code }) => [status, code])).toEqual([
+      [401, 'token_invalid'],
+      [201, undefined],
+      [429, 'rate_limited'],
+    ]);
   });
 });
 

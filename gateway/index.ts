@@ -22,7 +22,13 @@ import { Polls } from './polls.ts';
 import { createRunnerService } from './service.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { proxyCheck } from './trusted-proxies.ts';
-import { revokedError, Verification, VERIFICATION_LIMITS, type GatewayCaller, type VerificationLimits } from './verification.ts';
+import {
+  revokedError,
+  Verification,
+  VERIFICATION_LIMITS,
+  type GatewayCaller,
+  type VerificationLimits,
+} from './verification.ts';
 
 export type { GatewayCaller } from './verification.ts';
 
@@ -78,7 +84,9 @@ export function startGateway(options: GatewayOptions): Gateway {
     clock,
     log,
     metrics,
-    authorities: once(() => authoritySet(typeof options.publicUrls === 'function' ? options.publicUrls() : options.publicUrls)),
+    authorities: once(() =>
+      authoritySet(typeof options.publicUrls === 'function' ? options.publicUrls() : options.publicUrls),
+    ),
     isTrustedProxy: proxyCheck(options.trustedProxies ?? []),
     limits: { ...VERIFICATION_LIMITS, ...options.limits },
   });

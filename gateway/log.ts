@@ -8,10 +8,19 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
   [/\benr[a-z]?_[0-9A-Za-z_-]{12,80}/g, 'enr_[redacted]'],
 ];
 
-export function createLog(level: string, write = (line: string): void => void process.stderr.write(line)): Logger {
-  const scrubbed = (line: string): void => write(SECRET_SHAPES.reduce((text, [shape, instead]) => text.replace(shape, instead), line));
+export function createLog(
+  level: string,
+  write = (line: string): void => void process.stderr.write(line),
+): Logger {
+  const scrubbed = (line: string): void =>
+    write(SECRET_SHAPES.reduce((text, [shape, instead]) => text.replace(shape, instead), line));
   return pino(
-    { level, base: { name: 'gateway' }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    {
+      level,
+      base: { name: 'gateway' },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     { write: scrubbed },
   );
 }

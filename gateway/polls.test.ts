@@ -48,7 +48,11 @@ function runner(id: string, teamId = 'team_a'): FakeRunner {
 }
 
 /** Starts a poll; the answer is the id of the offered run, 'empty', or the error code. */
-function poll({ polls }: Side, { runnerId, teamId }: FakeRunner, ask: Partial<PollAsk> & { holdMs?: number } = {}): Promise<string> {
+function poll(
+  { polls }: Side,
+  { runnerId, teamId }: FakeRunner,
+  ask: Partial<PollAsk> & { holdMs?: number } = {},
+): Promise<string> {
   const answer = polls.poll({
     caller: { runnerId, teamId, bootId: '' },
     kind: 'run',
@@ -71,9 +75,16 @@ const parked = ({ polls }: Side, count: number) =>
     () => polls.size === count && dispatch.count('beginPoll') >= count,
     () => ({ size: polls.size, begun: dispatch.count('beginPoll') }),
   );
-const consumed = (count = 1) => waitFor(() => broker.consumers() === count, () => broker.consumers());
+const consumed = (count = 1) =>
+  waitFor(
+    () => broker.consumers() === count,
+    () => broker.consumers(),
+  );
 const called = (method: 'claim' | 'returnHint' | 'beginPoll', count: number) =>
-  waitFor(() => dispatch.count(method) >= count, () => dispatch.calls.map((call) => call.method));
+  waitFor(
+    () => dispatch.count(method) >= count,
+    () => dispatch.calls.map((call) => call.method),
+  );
 
 /** Work that a hint announces only later. */
 function submit(workId: string): void {
@@ -114,7 +125,10 @@ describe('Polls', () => {
     const side = gateway();
     const one = runner('rnr_1');
     const [run, build] = [poll(side, one), poll(side, one, { kind: 'build' })];
-    await waitFor(() => broker.subscriptions.length === 2, () => broker.subscriptions.length);
+    await waitFor(
+      () => broker.subscriptions.length === 2,
+      () => broker.subscriptions.length,
+    );
     dispatch.addItem('bld_1', 'team_a', WorkKind.BUILD);
     broker.hint('bld_1', 'team_a', 'build');
     expect(await build).toBe('bld_1');
@@ -197,7 +211,10 @@ describe('Polls', () => {
     clock.advance(POOL_TIMES.lingerMs + 100);
     await consumed(0);
     clock.advance(2_000);
-    await waitFor(() => side.polls.poolCount === 0, () => side.polls.poolCount);
+    await waitFor(
+      () => side.polls.poolCount === 0,
+      () => side.polls.poolCount,
+    );
   });
 
   it('claims by itself while the broker is down', async () => {
@@ -273,7 +290,8 @@ describe('Polls', () => {
   it('ends a poll that is revoked while the server is being asked', async () => {
     const side = gateway();
     let goOn = (): void => undefined;
-    dispatch.before = (method) => (method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    dispatch.before = (method) =>
+      method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const answer = poll(side, runner('rnr_1'));
     await called('beginPoll', 1);
     side.polls.endRunner('rnr_1', revokedError());
@@ -302,7 +320,8 @@ describe('Polls', () => {
     const one = runner('rnr_1');
     one.mayReceive = false;
     let goOn = (): void => undefined;
-    dispatch.before = (method) => (method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    dispatch.before = (method) =>
+      method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const answer = poll(side, one);
     await called('beginPoll', 1);
     side.polls.reconsider('rnr_1');
@@ -348,7 +367,8 @@ describe('Polls', () => {
     const one = runner('rnr_1');
     const leaves = new AbortController();
     let goOn = (): void => undefined;
-    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    dispatch.before = (method) =>
+      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const lost = poll(side, one, { pollId: 'same', signal: leaves.signal });
     await consumed();
     submit('run_1');
@@ -356,7 +376,10 @@ describe('Polls', () => {
     leaves.abort();
     expect(await lost).toBe('empty');
     goOn();
-    await waitFor(() => dispatch.items[0]?.grantedTo !== undefined, () => dispatch.items);
+    await waitFor(
+      () => dispatch.items[0]?.grantedTo !== undefined,
+      () => dispatch.items,
+    );
     expect(await poll(side, one, { pollId: 'same' })).toBe('run_1');
   });
 
@@ -378,7 +401,8 @@ describe('Polls', () => {
     const older = poll(side, one, { pollId: 'same' });
     await consumed();
     let goOn = (): void => undefined;
-    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    dispatch.before = (method) =>
+      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     broker.hint('run_1');
     await called('claim', 1);
     const newer = poll(side, one, { pollId: 'same' });
@@ -478,7 +502,8 @@ describe('Polls', () => {
     const side = gateway();
     const one = runner('rnr_1');
     let goOn = (): void => undefined;
-    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    dispatch.before = (method) =>
+      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const won = poll(side, one, { holdMs: 200 });
     await consumed();
     submit('run_1');
@@ -501,7 +526,10 @@ describe('Polls', () => {
     const answers = [];
     for (let n = 0; n < 1_000; n += 1) {
       answers.push(poll(side, one));
-      await waitFor(() => dispatch.count('beginPoll') === n + 1, () => n);
+      await waitFor(
+        () => dispatch.count('beginPoll') === n + 1,
+        () => n,
+      );
     }
     expect(side.polls.size).toBe(16);
     await side.polls.stop(100);
@@ -530,7 +558,8 @@ describe('Polls', () => {
     await parked(side, 2);
     await consumed();
     let goOn = (): void => undefined;
-    dispatch.before = (method) => (method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined);
+    dispatch.before = (method) =>
+      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     submit('run_1');
     await called('claim', 1);
     const stopped = side.polls.stop(5_000);

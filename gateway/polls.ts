@@ -101,14 +101,16 @@ export class Polls implements WaiterOwner, PoolOwner {
       waiter.late = true;
       if (waiter.state === 'ready' || waiter.state === 'refused') this.#finish(waiter, 'empty');
     }
-    if (this.#byPoll.size > 0) await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
+    if (this.#byPoll.size > 0)
+      await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
     for (const waiter of this.#byPoll.values()) this.#finish(waiter, 'empty');
     await within(CLOSE_MS, Promise.allSettled([...this.#pools.values()].map((pool) => pool.close())));
     this.#pools.clear();
   }
 
   onDue(waiter: Waiter): void {
-    if (waiter.state === 'ready' || waiter.state === 'refused' || waiter.late) return this.#finish(waiter, 'empty');
+    if (waiter.state === 'ready' || waiter.state === 'refused' || waiter.late)
+      return this.#finish(waiter, 'empty');
     waiter.late = true;
     this.#deps.wheel.arm(waiter, this.#deps.clock.monotonicMs() + LATE_CLAIM_MS);
   }
@@ -121,7 +123,10 @@ export class Polls implements WaiterOwner, PoolOwner {
     const heir = waiter.state === 'done' ? this.#byPoll.get(waiter.key) : waiter;
     if (heir !== undefined) return this.#finish(heir, offer);
     const { caller, pollId } = waiter.ask;
-    this.#deps.log.info({ runnerId: caller.runnerId, pollId }, 'poll left before its offer; it stands for the same poll id');
+    this.#deps.log.info(
+      { runnerId: caller.runnerId, pollId },
+      'poll left before its offer; it stands for the same poll id',
+    );
   }
 
   refuse(waiter: Waiter, error: ApiError): void {
@@ -209,9 +214,13 @@ export class Polls implements WaiterOwner, PoolOwner {
     for (const waiter of held) {
       if (waiter.state === 'ready' || waiter.state === 'refused') return this.#finish(waiter, 'empty');
     }
-    throw apiError('rate_limited', `runner has ${held.size} polls under way, limit ${POLLS_PER_RUNNER_MAX}; wait for their answers`, {
-      retryAfterMs: 1_000,
-    });
+    throw apiError(
+      'rate_limited',
+      `runner has ${held.size} polls under way, limit ${POLLS_PER_RUNNER_MAX}; wait for their answers`,
+      {
+        retryAfterMs: 1_000,
+      },
+    );
   }
 
   #register(waiter: Waiter): void {

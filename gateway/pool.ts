@@ -30,7 +30,12 @@ export interface PoolTimes {
   readonly hintPatienceMs: number;
 }
 
-export const POOL_TIMES: PoolTimes = { fallbackMs: 2_000, safetyMs: 15_000, lingerMs: 10_000, hintPatienceMs: 25 };
+export const POOL_TIMES: PoolTimes = {
+  fallbackMs: 2_000,
+  safetyMs: 15_000,
+  lingerMs: 10_000,
+  hintPatienceMs: 25,
+};
 
 /** Polls for which an unhinted claim is tried before the pool counts as empty: not every runner may take every item. */
 const TRIES_MAX = 3;
@@ -117,7 +122,10 @@ export class Pool extends TimerEntry {
     const { wheel, random } = this.#deps;
     if (this.#waiting.size === 0) return wheel.arm(this, this.#lingerUntilMs);
     const interval = this.#intervalMs();
-    wheel.arm(this, Math.max(this.#askedMs, this.#deps.clock.monotonicMs() - interval) + interval * (1 + random() / 4));
+    wheel.arm(
+      this,
+      Math.max(this.#askedMs, this.#deps.clock.monotonicMs() - interval) + interval * (1 + random() / 4),
+    );
   }
 
   onDue(): void {
@@ -161,7 +169,9 @@ export class Pool extends TimerEntry {
       },
       (error: unknown) => {
         this.#switching = undefined;
-        const what = starting ? 'consumer did not start; claiming without hints' : 'consumer did not stop cleanly';
+        const what = starting
+          ? 'consumer did not start; claiming without hints'
+          : 'consumer did not stop cleanly';
         this.#deps.log.warn({ err: error, poolId: this.#poolId, kind: this.#kind }, what);
       },
     );
@@ -287,7 +297,10 @@ export class Pool extends TimerEntry {
         this.#owner.refuse(waiter, error);
         return 'refused';
       }
-      this.#deps.log.warn({ err: thrown, poolId: this.#poolId, workId }, 'claim failed; it is tried again without its hint');
+      this.#deps.log.warn(
+        { err: thrown, poolId: this.#poolId, workId },
+        'claim failed; it is tried again without its hint',
+      );
       return 'failed';
     }
   }

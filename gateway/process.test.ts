@@ -42,7 +42,8 @@ async function start(): Promise<GatewayProcess> {
   return running;
 }
 
-const poll = (port: number, body: object = { waitMs: 50_000 }) => signed(key, '/runners/rnr_1/poll', { host: `127.0.0.1:${port}`, body });
+const poll = (port: number, body: object = { waitMs: 50_000 }) =>
+  signed(key, '/runners/rnr_1/poll', { host: `127.0.0.1:${port}`, body });
 const page = async (port: number, path: string) => {
   const response = await fetch(`http://127.0.0.1:${port}${path}`);
   return { status: response.status, text: await response.text() };
@@ -51,7 +52,11 @@ const page = async (port: number, path: string) => {
 describe.runIf(hasRabbit)('gateway process', () => {
   beforeAll(async () => {
     queue = connectRabbit({ url: AMQP_URL, role: 'server', log });
-    await waitFor(() => queue.up, () => queue.up, 15_000);
+    await waitFor(
+      () => queue.up,
+      () => queue.up,
+      15_000,
+    );
   });
   afterAll(() => queue.close());
   beforeEach(async () => {
@@ -69,12 +74,18 @@ describe.runIf(hasRabbit)('gateway process', () => {
   it('answers a held poll by a hint over the broker, and ends one by a revocation over the broker', async () => {
     const { port } = await start();
     const answer = send(port, poll(port));
-    await waitFor(() => dispatch.count('beginPoll') === 1, () => dispatch.calls);
+    await waitFor(
+      () => dispatch.count('beginPoll') === 1,
+      () => dispatch.calls,
+    );
     dispatch.addItem('run_1', team);
     await queue.hint({ workId: 'run_1', poolId: team, kind: 'run' });
     expect((await answer).text).toContain('run_1');
     const held = send(port, poll(port));
-    await waitFor(() => dispatch.count('beginPoll') === 2, () => dispatch.calls);
+    await waitFor(
+      () => dispatch.count('beginPoll') === 2,
+      () => dispatch.calls,
+    );
     await queue.publishControl({ type: 'runner_revoked', runnerId: 'rnr_1', keyId: key.keyid });
     expect((await held).code).toBe('runner_revoked');
   });
@@ -82,16 +93,22 @@ describe.runIf(hasRabbit)('gateway process', () => {
   it('gives an item to one of two gateways, and the next one to the other', async () => {
     dispatch.before = (method, request) => {
       // What the server's relay does with a hint that nobody could use.
-      if (method === 'returnHint') void queue.hint({ workId: (request as { workId: string }).workId, poolId: team, kind: 'run' });
+      if (method === 'returnHint')
+        void queue.hint({ workId: (request as { workId: string }).workId, poolId: team, kind: 'run' });
     };
     const ports = [(await start()).port, (await start()).port];
     const answers = ports.map((port) => send(port, poll(port)));
-    await waitFor(() => dispatch.count('beginPoll') === 2, () => dispatch.calls);
+    await waitFor(
+      () => dispatch.count('beginPoll') === 2,
+      () => dispatch.calls,
+    );
     for (const workId of ['run_1', 'run_2']) {
       dispatch.addItem(workId, team);
       await queue.hint({ workId, poolId: team, kind: 'run' });
     }
-    const ids = (await Promise.all(answers)).map(({ text }) => (JSON.parse(text) as { run: { id: string } }).run.id);
+    const ids = (await Promise.all(answers)).map(
+      ({ text }) => (JSON.parse(text) as { run: { id: string } }).run.id,
+    );
     expect(ids.toSorted()).toEqual(['run_1', 'run_2']);
   });
 
@@ -118,10 +135,16 @@ describe.runIf(hasRabbit)('gateway process', () => {
   });
 
   it('starts and serves without a broker in reach', async () => {
-    const running = await startProcess(readConfig({ ...environment(), AMQP_URL: 'amqp://guest:guest@127.0.0.1:1' }), log);
+    const running = await startProcess(
+      readConfig({ ...environment(), AMQP_URL: 'amqp://guest:guest@127.0.0.1:1' }),
+      log,
+    );
     started.push(running);
     const answer = send(running.port, poll(running.port));
-    await waitFor(() => dispatch.count('beginPoll') === 1, () => dispatch.calls);
+    await waitFor(
+      () => dispatch.count('beginPoll') === 1,
+      () => dispatch.calls,
+    );
     dispatch.addItem('run_1', team);
     expect((await answer).text).toContain('run_1');
   });
@@ -134,12 +157,23 @@ describe.runIf(hasRabbit)('gateway process', () => {
     });
     let printed = '';
     child.stdout.on('data', (data: Buffer) => (printed += data.toString()));
-    const port = Number(await waitFor(() => /listening on http:\/\/127\.0\.0\.1:(\d+)\n/.exec(printed)?.[1], () => printed, 30_000));
+    const port = Number(
+      await waitFor(
+        () => /listening on http:\/\/127\.0\.0\.1:(\d+)\n/.exec(printed)?.[1],
+        () => printed,
+        30_000,
+      ),
+    );
     const answers = [1, 2, 3].map(() => open(port, poll(port)).answer);
-    await waitFor(() => dispatch.count('beginPoll') === 3, () => dispatch.calls);
+    await waitFor(
+      () => dispatch.count('beginPoll') === 3,
+      () => dispatch.calls,
+    );
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
-    expect((await Promise.all(answers)).map(({ status, text }) => [status, text])).toEqual(Array.from({ length: 3 }, () => [200, '{}']));
+    expect((await Promise.all(answers)).map(({ status, text }) => [status, text])).toEqual(
+      Array.from({ length: 3 }, () => [200, '{}']),
+    );
     expect(await exited).toEqual([0, null]);
   }, 60_000);
 

@@ -20,14 +20,26 @@ export interface GatewayProcess {
 export async function startProcess(config: Config, log: Logger): Promise<GatewayProcess> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const dispatch = connectDispatch({ urls: config.dispatchUrls, token: config.internalToken, clock: systemClock, log });
+  const dispatch = connectDispatch({
+    urls: config.dispatchUrls,
+    token: config.internalToken,
+    clock: systemClock,
+    log,
+  });
   const queue = connectRabbit({ url: config.amqpUrl, role: 'gateway', log });
   let gateway: Gateway | undefined;
   try {
     // With port 0 the names are known only once the door is open.
     let { port } = config;
     const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
-    gateway = startGateway({ dispatch: dispatch.client, queue, publicUrls, log, registry, ...options(config) });
+    gateway = startGateway({
+      dispatch: dispatch.client,
+      queue,
+      publicUrls,
+      log,
+      registry,
+      ...options(config),
+    });
     const { app } = gateway;
     let stopping = false;
     const pages = createPages(registry, dispatch, () => stopping);
@@ -63,14 +75,23 @@ function options({ runnersEnabled, trustedProxies, signatureFailuresBurst, calls
 }
 
 /** Live while the event loop turns; ready while a server is in reach. The broker is not asked for: without it polls are slower, not dead. */
-function createPages(registry: Registry, dispatch: DispatchClient, isStopping: () => boolean): Readonly<Record<string, Page>> {
+function createPages(
+  registry: Registry,
+  dispatch: DispatchClient,
+  isStopping: () => boolean,
+): Readonly<Record<string, Page>> {
   const text = { 'content-type': 'text/plain; charset=utf-8' };
   return {
     '/healthz': () => ({ headers: text, body: 'ok\n' }),
     '/readyz': () => {
       if (isStopping()) return { status: 503, headers: text, body: 'stopping\n' };
-      return dispatch.ready() ? { headers: text, body: 'ready\n' } : { status: 503, headers: text, body: 'no server in reach\n' };
+      return dispatch.ready()
+        ? { headers: text, body: 'ready\n' }
+        : { status: 503, headers: text, body: 'no server in reach\n' };
     },
-    '/metrics': async () => ({ headers: { 'content-type': registry.contentType }, body: await registry.metrics() }),
+    '/metrics': async () => ({
+      headers: { 'content-type': registry.contentType },
+      body: await registry.metrics(),
+    }),
   };
 }

@@ -39,7 +39,10 @@ describe('TimerWheel', () => {
 
   it('fires an entry at most 50 ms early and never after its time', () => {
     const starts = nowMs;
-    const entries = [49, 50, 51, 999, 1_000, 30_000, 50_000, 150_000].map((ms) => ({ ms, entry: new Entry() }));
+    const entries = [49, 50, 51, 999, 1_000, 30_000, 50_000, 150_000].map((ms) => ({
+      ms,
+      entry: new Entry(),
+    }));
     for (const { ms, entry } of entries) wheel.arm(entry, starts + ms);
     runTo(starts + 200_000);
     for (const { ms, entry } of entries) {

@@ -10,7 +10,9 @@ export function proxyCheck(proxies: readonly string[]): (address: string) => boo
     const most = family === 'ipv6' ? 128 : 32;
     const prefix = bits === undefined ? most : Number(bits);
     if (family === undefined || !Number.isInteger(prefix) || prefix < 0 || prefix > most) {
-      throw new RangeError(`trusted proxy ${JSON.stringify(range)} is not an address or a range like 10.0.0.0/8`);
+      throw new RangeError(
+        `trusted proxy ${JSON.stringify(range)} is not an address or a range like 10.0.0.0/8`,
+      );
     }
     list.addSubnet(address, prefix, family);
   }

@@ -65,11 +65,13 @@ export interface VerificationDeps {
 
 /** One text for each code, so that answers of one code do not differ in anything but the request id. */
 const MESSAGES = {
-  signature_missing: 'request is not signed: it needs signature-input, signature and content-digest of the runner protocol',
+  signature_missing:
+    'request is not signed: it needs signature-input, signature and content-digest of the runner protocol',
   signature_invalid: 'request signature is not valid for this request; sign it as the runner protocol says',
   key_unknown: 'signing key belongs to no enrolled runner; enroll the runner',
   replayed: 'nonce was used before; sign every attempt with a fresh one',
-  clock_skew: 'signature time is outside of the accepted window of 60 s back and 30 s ahead; correct by details.serverTime',
+  clock_skew:
+    'signature time is outside of the accepted window of 60 s back and 30 s ahead; correct by details.serverTime',
   runner_revoked: 'runner was revoked; it gets no work and its leases are void',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
@@ -110,7 +112,8 @@ export class Verification {
     this.#checkFailures(call, signature);
     if (!signature.ok) throw this.#refuse(call, signature.reason, signature.detail);
     const key = await this.#deps.keys.find(signature.keyid);
-    if (key === undefined) throw this.#refuse(call, 'key_unknown', `no runner has the key ${signature.keyid}`);
+    if (key === undefined)
+      throw this.#refuse(call, 'key_unknown', `no runner has the key ${signature.keyid}`);
     return { kind: 'runner', key, receivedMs, signature };
   }
 
@@ -135,7 +138,11 @@ export class Verification {
   async #useNonce(call: CallContext, { keyid, nonce, created }: ParsedSignature): Promise<void> {
     let fresh = this.#nonces.add(keyid, nonce);
     if (fresh) {
-      const answer = await this.#deps.dispatch.useNonce({ keyId: keyid, nonce, created: timestampFromMs(created * 1000) });
+      const answer = await this.#deps.dispatch.useNonce({
+        keyId: keyid,
+        nonce,
+        created: timestampFromMs(created * 1000),
+      });
       fresh = answer.fresh;
     }
     if (!fresh) throw this.#refuse(call, 'replayed', `nonce ${nonce} of key ${keyid} was used before`);
@@ -162,11 +169,15 @@ export class Verification {
   #told(code: keyof typeof MESSAGES): ApiError {
     this.#deps.metrics.refusals.inc({ code });
     if (code !== 'clock_skew') return apiError(code, MESSAGES[code]);
-    return apiError(code, MESSAGES.clock_skew, { details: { serverTime: this.#deps.clock.now().toISOString() } });
+    return apiError(code, MESSAGES.clock_skew, {
+      details: { serverTime: this.#deps.clock.now().toISOString() },
+    });
   }
 
   #limited(what: string, waitMs: number): ApiError {
     this.#deps.metrics.refusals.inc({ code: 'rate_limited' });
-    return apiError('rate_limited', `too many ${what}; the next is accepted in ${waitMs} ms`, { retryAfterMs: waitMs });
+    return apiError('rate_limited', `too many ${what}; the next is accepted in ${waitMs} ms`, {
+      retryAfterMs: waitMs,
+    });
   }
 }

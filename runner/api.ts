@@ -2,10 +2,14 @@
  * Signed calls. One attempt is one signature with a fresh nonce; a `clock_skew` answer corrects the shared clock offset and is followed by
  * exactly one more attempt. `callUntilAnswered` repeats until the control plane gave a definite answer.
  */
-import { randomBytes } from 'node:crypto';
-import type { SigningKey } from '@svc/proto/signature/keys.ts';
+import { createNonce, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest, targetOfUrl } from '@svc/proto/signature/sign.ts';
-import { judgeOffset, offsetFromDateField, offsetFromServerTime, signingSeconds } from '@svc/proto/signature/skew.ts';
+import {
+  judgeOffset,
+  offsetFromDateField,
+  offsetFromServerTime,
+  signingSeconds,
+} from '@svc/proto/signature/skew.ts';
 import { nextDelayMs } from './backoff.ts';
 import { pause, wallMs, type ClockOffset } from './clock.ts';
 import { type HttpClient, type HttpReply, TransportError } from './http-client.ts';
@@ -22,7 +26,12 @@ const REPLY_BYTES_MAX: Readonly<Record<CallName, number>> = {
   report: MEBIBYTE,
 };
 /** One attempt. A poll adds its waiting time. */
-const ATTEMPT_MS: Readonly<Record<CallName, number>> = { heartbeat: 10_000, poll: 10_000, logs: 20_000, report: 20_000 };
+const ATTEMPT_MS: Readonly<Record<CallName, number>> = {
+  heartbeat: 10_000,
+  poll: 10_000,
+  logs: 20_000,
+  report: 20_000,
+};
 
 export interface ApiOptions {
   baseUrl: string;
@@ -52,7 +61,11 @@ export interface RetryOptions extends CallOptions {
 
 export interface Api {
   /** One call; rejects with CallError. */
-  call<N extends CallName>(name: N, body: Calls[N]['request'], options?: CallOptions): Promise<Answer<Calls[N]['reply']>>;
+  call<N extends CallName>(
+    name: N,
+    body: Calls[N]['request'],
+    options?: CallOptions,
+  ): Promise<Answer<Calls[N]['reply']>>;
   /** Repeats while the verdict is `retry`; rejects with a CallError of any other verdict. `body` is asked anew for each attempt. */
   callUntilAnswered<N extends CallName>(
     name: N,
@@ -70,11 +83,7 @@ export function createApi(options: ApiOptions): Api {
     const contentType = 'application/json';
     const signature = signRequest(
       { method: 'POST', ...targetOfUrl(url), contentType, body: bytes },
-      {
-        key: options.key,
-        created: signingSeconds(wallMs(), options.offset.get()),
-        nonce: randomBytes(16).toString('base64url'),
-      },
+      { key: options.key, created: signingSeconds(wallMs(), options.offset.get()), nonce: createNonce() },
     );
     return await options.http.send({
       method: 'POST',
@@ -87,7 +96,11 @@ export function createApi(options: ApiOptions): Api {
     });
   };
 
-  const once = async (name: CallName, body: object, call: CallOptions): Promise<Answer<object> | { failure: Failure; reply?: HttpReply }> => {
+  const once = async (
+    name: CallName,
+    body: object,
+    call: CallOptions,
+  ): Promise<Answer<object> | { failure: Failure; reply?: HttpReply }> => {
     let reply: HttpReply;
     try {
       reply = await attempt(name, body, call);
@@ -99,11 +112,16 @@ export function createApi(options: ApiOptions): Api {
     return { value: judged.value, sentMonotonicMs: reply.sentMonotonicMs };
   };
 
-  const call = async (name: CallName, body: object, callOptions: CallOptions = {}): Promise<Answer<object>> => {
+  const call = async (
+    name: CallName,
+    body: object,
+    callOptions: CallOptions = {},
+  ): Promise<Answer<object>> => {
     let result = await once(name, body, callOptions);
     if ('failure' in result && result.failure.verdict === 'skew' && result.reply !== undefined) {
       const problem = correctClock(options, result.failure, result.reply);
-      if (problem !== undefined) throw new CallError({ ...result.failure, verdict: 'retry', message: problem });
+      if (problem !== undefined)
+        throw new CallError({ ...result.failure, verdict: 'retry', message: problem });
       result = await once(name, body, callOptions);
     }
     if (!('failure' in result)) return result;
@@ -138,14 +156,20 @@ function abortedError(cause: unknown): CallError {
 function correctClock(options: ApiOptions, failure: Failure, reply: HttpReply): string | undefined {
   const told = failure.details?.['serverTime'];
   const serverMs = typeof told === 'string' ? Date.parse(told) : Number.NaN;
-  const offsetMs = Number.isNaN(serverMs) ? offsetFromDateField(reply.headers.date, reply) : offsetFromServerTime(serverMs, reply);
-  if (offsetMs === undefined) return 'clock_skew: the server says that our clock is wrong and does not tell its own time';
+  const offsetMs = Number.isNaN(serverMs)
+    ? offsetFromDateField(reply.headers.date, reply)
+    : offsetFromServerTime(serverMs, reply);
+  if (offsetMs === undefined)
+    return 'clock_skew: the server says that our clock is wrong and does not tell its own time';
   const verdict = judgeOffset(offsetMs, { enrolling: false });
   if (verdict === 'refuse') {
     return `clock_skew: our clock differs from the server's by ${Math.round(offsetMs / 1000)} s, more than a day; set this machine's clock`;
   }
   if (verdict === 'use_and_log' && Math.abs(offsetMs - options.offset.get()) > 1_000) {
-    options.log.warn({ offsetMs }, 'this machine\'s clock is wrong; requests are signed with the server\'s time, please set the clock');
+    options.log.warn(
+      { offsetMs },
+      "this machine's clock is wrong; requests are signed with the server's time, please set the clock",
+    );
   }
   options.offset.set(offsetMs);
   return undefined;

@@ -4,7 +4,9 @@ import { nextDelayMs } from './backoff.ts';
 describe('nextDelayMs()', () => {
   it('retries at once, then spreads over a growing time up to a minute', () => {
     const ceiling = { random: () => 1 };
-    expect([1, 2, 3, 4, 8, 9, 100].map((failures) => nextDelayMs(failures, undefined, ceiling))).toEqual([0, 1_000, 2_000, 4_000, 60_000, 60_000, 60_000]);
+    expect([1, 2, 3, 4, 8, 9, 100].map((failures) => nextDelayMs(failures, undefined, ceiling))).toEqual([
+      0, 1_000, 2_000, 4_000, 60_000, 60_000, 60_000,
+    ]);
     expect(nextDelayMs(5, undefined, { random: () => 0 })).toBe(0);
   });
 

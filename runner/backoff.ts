@@ -22,6 +22,9 @@ export function nextDelayMs(failures: number, retryAfterMs?: number, options: Ba
     return asked + random() * Math.min(asked, 1_000);
   }
   if (failures <= 1) return 0;
-  const ceiling = Math.min((options.baseMs ?? BACKOFF_BASE_MS) * 2 ** Math.min(failures - 2, 30), options.maxMs ?? BACKOFF_MAX_MS);
+  const ceiling = Math.min(
+    (options.baseMs ?? BACKOFF_BASE_MS) * 2 ** Math.min(failures - 2, 30),
+    options.maxMs ?? BACKOFF_MAX_MS,
+  );
   return random() * ceiling;
 }

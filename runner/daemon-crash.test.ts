@@ -2,7 +2,14 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { journalEvents, makeHome, readState, startFakeDaemon, startProcess, untilReported } from './testing/daemon-process.ts';
+import {
+  journalEvents,
+  makeHome,
+  readState,
+  startFakeDaemon,
+  startProcess,
+  untilReported,
+} from './testing/daemon-process.ts';
 import { script } from './testing/fake-executor.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
 import { waitFor } from './testing/wait-for.ts';
@@ -24,7 +31,12 @@ describe('daemon killed with SIGKILL', () => {
       expect(run.epoch).toBe(2);
       expect(run.reports).toHaveLength(1);
       expect(run.output.toString()).toBe('done');
-      expect(home.events().filter((entry) => entry.event === 'start').map((entry) => entry.epoch)).toEqual([2]);
+      expect(
+        home
+          .events()
+          .filter((entry) => entry.event === 'start')
+          .map((entry) => entry.epoch),
+      ).toEqual([2]);
       expect(journalEvents(home, run.id)).toContain('dropped');
     });
   }
@@ -54,7 +66,13 @@ describe('daemon killed with SIGKILL', () => {
     expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'reported' }).exited).toBe('SIGKILL');
     expect(run.reports).toHaveLength(1);
     startFakeDaemon(bundle(), home);
-    await waitFor('the cleaned outbox', () => existsSync(join(home.dataDir, 'state.json')) && readState(home).outbox === 0 && !existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)));
+    await waitFor(
+      'the cleaned outbox',
+      () =>
+        existsSync(join(home.dataDir, 'state.json')) &&
+        readState(home).outbox === 0 &&
+        !existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)),
+    );
     const next = cp.submit();
     await untilReported(cp, next.id);
     expect(run.reports).toHaveLength(1);
@@ -70,7 +88,9 @@ describe('daemon killed with SIGKILL', () => {
     first.kill('SIGKILL');
     await first.exited;
     startFakeDaemon(bundle(), home);
-    await waitFor('the end', () => journalEvents(home, run.id).some((event) => event === 'reported' || event === 'dropped'));
+    await waitFor('the end', () =>
+      journalEvents(home, run.id).some((event) => event === 'reported' || event === 'dropped'),
+    );
     expect(new Set(run.reports.map((report) => report.reportId)).size).toBe(1);
     expect(home.events().filter((entry) => entry.event === 'start')).toHaveLength(1);
   });
@@ -86,8 +106,15 @@ describe('daemon killed with SIGKILL', () => {
     await first.exited;
     expect(existsSync(join(home.executorDir, 'containers', `${run.id}@1`))).toBe(true);
     const second = startFakeDaemon(bundle(), home);
-    await waitFor('the second start', () => home.events().filter((entry) => entry.event === 'start').length === 2);
-    expect(home.events().map((entry) => `${entry.event} ${entry.epoch}`)).toEqual(['start 1', 'reap 1', 'start 2']);
+    await waitFor(
+      'the second start',
+      () => home.events().filter((entry) => entry.event === 'start').length === 2,
+    );
+    expect(home.events().map((entry) => `${entry.event} ${entry.epoch}`)).toEqual([
+      'start 1',
+      'reap 1',
+      'start 2',
+    ]);
     expect(second.output()).toContain('goes back to the queue');
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
@@ -117,7 +144,10 @@ describe('daemon killed with SIGKILL', () => {
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
     // As a copy of the data folder on another machine would.
-    cp.script('heartbeat', { status: 409, body: { error: { code: 'boot_superseded', message: 'a newer process took over' } } });
+    cp.script('heartbeat', {
+      status: 409,
+      body: { error: { code: 'boot_superseded', message: 'a newer process took over' } },
+    });
     expect(await daemon.exited).toBe(6);
     expect(home.events().at(-1)).toMatchObject({ event: 'end', reason: 'lease_lost' });
     expect(run.reports).toEqual([]);

@@ -2,7 +2,13 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { journalEvents, makeHome, readState, startFakeDaemon, untilReported } from './testing/daemon-process.ts';
+import {
+  journalEvents,
+  makeHome,
+  readState,
+  startFakeDaemon,
+  untilReported,
+} from './testing/daemon-process.ts';
 import type { CannedReply } from './testing/fake-control-plane.ts';
 import { script } from './testing/fake-executor.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
@@ -13,7 +19,15 @@ const bundle = useBundle();
 
 const refusal = (status: number, code: string, details?: object): CannedReply => ({
   status,
-  body: { error: { code, message: code, requestId: 'req_1', retryable: false, ...(details === undefined ? {} : { details }) } },
+  body: {
+    error: {
+      code,
+      message: code,
+      requestId: 'req_1',
+      retryable: false,
+      ...(details === undefined ? {} : { details }),
+    },
+  },
 });
 const htmlPage: CannedReply = { status: 200, body: '<html><body>Please log in</body></html>' };
 
@@ -44,7 +58,8 @@ describe('daemon on a bad network', () => {
 
   it('2.10 takes a login page with status 200 for what it is, everywhere', async () => {
     const cp = await controlPlane();
-    for (const name of ['poll', 'heartbeat', 'logs', 'report'] as const) cp.script(name, htmlPage, { status: 502, body: 'bad gateway' });
+    for (const name of ['poll', 'heartbeat', 'logs', 'report'] as const)
+      cp.script(name, htmlPage, { status: 502, body: 'bad gateway' });
     const run = cp.submit({ command: script({ out: 'x' }, { exit: 0 }) });
     const daemon = startFakeDaemon(bundle(), makeHome(cp));
     await untilReported(cp, run.id);
@@ -61,7 +76,10 @@ describe('daemon on a bad network', () => {
     const daemon = startFakeDaemon(bundle(), home);
     await waitFor('the outbox', () => existsSync(join(home.dataDir, 'outbox', `${first.id}-1.json`)));
     const second = cp.submit({ command: script({ out: 'second' }, { exit: 2 }) });
-    await waitFor('the second run', () => home.events().filter((event) => event.event === 'end').length === 2);
+    await waitFor(
+      'the second run',
+      () => home.events().filter((event) => event.event === 'end').length === 2,
+    );
     await waitFor('both in the outbox', () => readState(home).outbox === 2);
     daemon.kill('SIGKILL');
     await daemon.exited;
@@ -78,7 +96,9 @@ describe('daemon on a bad network', () => {
     const cp = await controlPlane();
     cp.script('poll', { ...refusal(429, 'rate_limited'), headers: { 'retry-after': '1' } });
     startFakeDaemon(bundle(), makeHome(cp));
-    const [first, second] = await waitFor('two polls', () => (cp.of('poll').length >= 2 ? cp.of('poll') : undefined));
+    const [first, second] = await waitFor('two polls', () =>
+      cp.of('poll').length >= 2 ? cp.of('poll') : undefined,
+    );
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(990);
   });
 
@@ -86,7 +106,15 @@ describe('daemon on a bad network', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     startFakeDaemon(bundle(), home);
-    const run = cp.submit({ command: script({ out: 'first ' }, { await: home.file('one') }, { out: 'second ' }, { await: home.file('two') }, { out: 'third' }) });
+    const run = cp.submit({
+      command: script(
+        { out: 'first ' },
+        { await: home.file('one') },
+        { out: 'second ' },
+        { await: home.file('two') },
+        { out: 'third' },
+      ),
+    });
     await waitFor('the first output', () => run.output.length === 6);
     // The control plane falls back to an older state: a gap for the next append.
     run.output = run.output.subarray(0, 2);
@@ -163,15 +191,23 @@ describe('daemon and its leases', () => {
     const run = cp.submit({ command: script({ exit: 0 }) });
     const daemon = startFakeDaemon(bundle(), home);
     await untilReported(cp, run.id);
-    cp.script('poll', { status: 200, body: { run: { id: run.id, epoch: 1, command: ['echo', 'again'], leaseMs: 15_000 } } });
-    await waitFor('the refusal', () => daemon.output().includes('an offer that was seen before was left alone'));
+    cp.script('poll', {
+      status: 200,
+      body: { run: { id: run.id, epoch: 1, command: ['echo', 'again'], leaseMs: 15_000 } },
+    });
+    await waitFor('the refusal', () =>
+      daemon.output().includes('an offer that was seen before was left alone'),
+    );
     expect(home.events().filter((event) => event.event === 'start')).toHaveLength(1);
   });
 
   it('leaves an offer alone whose id could be a path', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    cp.script('poll', { status: 200, body: { run: { id: '../../etc/passwd', epoch: 1, command: ['x'], leaseMs: 15_000 } } });
+    cp.script('poll', {
+      status: 200,
+      body: { run: { id: '../../etc/passwd', epoch: 1, command: ['x'], leaseMs: 15_000 } },
+    });
     const daemon = startFakeDaemon(bundle(), home);
     await waitFor('the refusal', () => daemon.output().includes('an offer without a usable id'));
     const run = cp.submit();
@@ -227,7 +263,9 @@ describe('daemon and its standing', () => {
     const home = makeHome(cp);
     const run = cp.submit();
     startFakeDaemon(bundle(), home, ['--min-free-mb', '1048576']);
-    const poll = await waitFor('the reason', () => cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined));
+    const poll = await waitFor('the reason', () =>
+      cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined),
+    );
     expect(poll.body.notReady?.[0]).toMatch(/^disk: \d+ MB free, 1048576 MB needed$/);
     await waitFor('the state', () => readState(home).notReady.length === 1);
     expect(run.state).toBe('queued');
@@ -243,7 +281,9 @@ describe('daemon and its standing', () => {
     writeFileSync(join(home.executorDir, 'broken'), '');
     const failing = cp.submit({ command: script({ fail: 'no engine' }) });
     await untilReported(cp, failing.id);
-    const poll = await waitFor('the reason', () => cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined));
+    const poll = await waitFor('the reason', () =>
+      cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined),
+    );
     expect(poll.body.notReady).toEqual(['engine namespaces: engine is broken']);
     first.kill('SIGTERM');
     await first.exited;
@@ -262,7 +302,8 @@ describe('daemon and its standing', () => {
     await waitFor('the report', () => cp.of('report').length > 1);
     const beats = cp.of('heartbeat').length;
     await waitFor('a heartbeat', () => cp.of('heartbeat').length > beats + 1);
-    if (run.state !== 'ended') expect(cp.of<HeartbeatRequest>('heartbeat').at(-1)?.body.leases).toEqual([{ id: run.id, epoch: 1 }]);
+    if (run.state !== 'ended')
+      expect(cp.of<HeartbeatRequest>('heartbeat').at(-1)?.body.leases).toEqual([{ id: run.id, epoch: 1 }]);
     await untilReported(cp, run.id, 30_000);
     expect(cp.of<LogsRequest>('logs').at(-1)?.body.end).toBeDefined();
   });

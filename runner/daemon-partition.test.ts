@@ -20,24 +20,36 @@ describe('daemon, cut off for a while', () => {
     daemon.kill('SIGSTOP');
     await waitFor('the end of the lease', () => run.expiresAtMs + 300 < performance.now());
     daemon.kill('SIGCONT');
-    await waitFor('the kill', () => home.events().some((event) => event.event === 'end' && event.epoch === 1));
+    await waitFor('the kill', () =>
+      home.events().some((event) => event.event === 'end' && event.epoch === 1),
+    );
     expect(run.reports).toEqual([]);
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
     expect(run.epoch).toBe(2);
-    expect(home.events().filter((event) => event.event === 'end').map((event) => `${event.epoch} ${event.reason}`)).toEqual(['1 lease_lost', '2 exit']);
+    expect(
+      home
+        .events()
+        .filter((event) => event.event === 'end')
+        .map((event) => `${event.epoch} ${event.reason}`),
+    ).toEqual(['1 lease_lost', '2 exit']);
     expect(run.reports).toHaveLength(1);
   });
 
   it('2.10 heard but deaf: every answer is lost for a while, and still the run is executed and reported once', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const run = cp.submit({ command: script({ out: 'a'.repeat(1000) }, { await: home.file('gate') }, { out: 'b' }, { exit: 4 }) });
+    const run = cp.submit({
+      command: script({ out: 'a'.repeat(1000) }, { await: home.file('gate') }, { out: 'b' }, { exit: 4 }),
+    });
     startFakeDaemon(bundle(), home);
     await waitFor('the output', () => run.output.length === 1000);
     cp.outage = 'lose_answer';
     writeFileSync(home.file('gate'), '');
-    await waitFor('a few lost answers to each', () => cp.of('logs').length > 4 && cp.of('heartbeat').length > 4);
+    await waitFor(
+      'a few lost answers to each',
+      () => cp.of('logs').length > 4 && cp.of('heartbeat').length > 4,
+    );
     cp.outage = undefined;
     await waitFor('the end', () => run.report !== undefined);
     expect(run.output.toString()).toBe(`${'a'.repeat(1000)}b`);
@@ -48,7 +60,7 @@ describe('daemon, cut off for a while', () => {
     await untilReported(cp, cp.submit().id);
   });
 
-  it('2.8 goes on when the control plane\'s clock jumps under a running task', async () => {
+  it("2.8 goes on when the control plane's clock jumps under a running task", async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }, { exit: 0 }) });
@@ -57,7 +69,10 @@ describe('daemon, cut off for a while', () => {
     for (const hours of [1, -1]) {
       cp.clockMs = hours * 3_600_000;
       const beats = cp.of('heartbeat').filter((call) => call.status === 200).length;
-      await waitFor('heartbeats', () => cp.of('heartbeat').filter((call) => call.status === 200).length > beats + 1);
+      await waitFor(
+        'heartbeats',
+        () => cp.of('heartbeat').filter((call) => call.status === 200).length > beats + 1,
+      );
     }
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
@@ -71,22 +86,45 @@ describe('daemon and what it keeps', () => {
     const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home, ['--log-level', 'debug']);
     // Kept from being delivered, so that spool and outbox are still there to be looked into.
-    cp.script('logs', ...Array.from({ length: 200 }, () => ({ status: 503, body: { error: { code: 'unavailable', message: 'x' } } })));
+    cp.script(
+      'logs',
+      ...Array.from({ length: 200 }, () => ({
+        status: 503,
+        body: { error: { code: 'unavailable', message: 'x' } },
+      })),
+    );
     const secrets = { API_KEY: 'canary-one-8fj2', MULTI: 'canary-two-9dk3\nsecond-line-4hs7' };
     const run = cp.submit({
       env: secrets,
       stdin: 'canary-stdin-1kd8',
-      command: script({ out: `${secrets.API_KEY} ${secrets.MULTI} second-line-4hs7` }, { fail: `cannot pull with ${secrets.API_KEY}` }),
+      command: script(
+        { out: `${secrets.API_KEY} ${secrets.MULTI} second-line-4hs7` },
+        { fail: `cannot pull with ${secrets.API_KEY}` },
+      ),
     });
-    await waitFor('the outbox', () => existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)) && existsSync(join(home.dataDir, 'state.json')));
-    const files = readdirSync(home.dataDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    expect(files.map((file) => file.name)).toEqual(expect.arrayContaining(['journal.jsonl', `${run.id}-1.json`, `${run.id}-1.log`, 'state.json']));
-    const kept = [daemon.output(), ...files.map((file) => readFileSync(join(file.parentPath, file.name), 'utf8'))].join('\n');
-    for (const canary of ['canary-one', 'canary-two', 'second-line', 'canary-stdin']) expect(kept).not.toContain(canary);
+    await waitFor(
+      'the outbox',
+      () =>
+        existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)) &&
+        existsSync(join(home.dataDir, 'state.json')),
+    );
+    const files = readdirSync(home.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    expect(files.map((file) => file.name)).toEqual(
+      expect.arrayContaining(['journal.jsonl', `${run.id}-1.json`, `${run.id}-1.log`, 'state.json']),
+    );
+    const kept = [
+      daemon.output(),
+      ...files.map((file) => readFileSync(join(file.parentPath, file.name), 'utf8')),
+    ].join('\n');
+    for (const canary of ['canary-one', 'canary-two', 'second-line', 'canary-stdin'])
+      expect(kept).not.toContain(canary);
     expect(kept).toContain('*** *** ***');
     const key = readFileSync(join(home.dataDir, 'key.pem'), 'utf8').split('\n')[1] ?? 'x';
     expect(daemon.output()).not.toContain(key);
-    for (const file of files) expect(statSync(join(file.parentPath, file.name)).mode & 0o077, file.name).toBe(0);
+    for (const file of files)
+      expect(statSync(join(file.parentPath, file.name)).mode & 0o077, file.name).toBe(0);
     cp.unscript();
     await untilReported(cp, run.id, 25_000);
   });

@@ -2,7 +2,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { has } from '../test/setup/needs.ts';
-import { makeHome, readState, SOURCE_ENTRY, startProcess, untilReported, type DaemonProcess, type RunnerHome } from './testing/daemon-process.ts';
+import {
+  makeHome,
+  readState,
+  SOURCE_ENTRY,
+  startProcess,
+  untilReported,
+  type DaemonProcess,
+  type RunnerHome,
+} from './testing/daemon-process.ts';
 import { socketsOf } from './testing/open-sockets.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
 import { waitFor } from './testing/wait-for.ts';
@@ -37,12 +45,25 @@ for (const { name, there } of EXECUTORS) {
       const cp = await controlPlane();
       const home = makeHome(cp);
       startDaemon(home, name);
-      const run = cp.submit({ command: ['sh', '-c', 'echo "key $API_KEY"; echo "oops" >&2; exit 7'], env: { API_KEY: 'sk-very-secret' } });
+      const run = cp.submit({
+        command: ['sh', '-c', 'echo "key $API_KEY"; echo "oops" >&2; exit 7'],
+        env: { API_KEY: 'sk-very-secret' },
+      });
       await untilReported(cp, run.id, 25_000);
       expect(run.report).toMatchObject({ reason: 'exit', exitCode: 7 });
       expect(run.report?.durationMs).toBeGreaterThan(0);
-      expect(run.chunks.filter((chunk) => chunk.stream === 'stdout').map((chunk) => chunk.text).join('')).toBe('key ***\n');
-      expect(run.chunks.filter((chunk) => chunk.stream === 'stderr').map((chunk) => chunk.text).join('')).toBe('oops\n');
+      expect(
+        run.chunks
+          .filter((chunk) => chunk.stream === 'stdout')
+          .map((chunk) => chunk.text)
+          .join(''),
+      ).toBe('key ***\n');
+      expect(
+        run.chunks
+          .filter((chunk) => chunk.stream === 'stderr')
+          .map((chunk) => chunk.text)
+          .join(''),
+      ).toBe('oops\n');
     });
 
     it('listens on nothing while a task runs, and 2.18 kills it when it is cancelled or over time', async () => {
@@ -66,7 +87,9 @@ for (const { name, there } of EXECUTORS) {
       const home = makeHome(cp);
       const first = startDaemon(home, name);
       const mark = `31${Date.now() % 1_000_000}`;
-      const run = cp.submit({ command: ['sh', '-c', `echo begun; if [ -z "$AGAIN" ]; then sleep ${mark}; fi`] });
+      const run = cp.submit({
+        command: ['sh', '-c', `echo begun; if [ -z "$AGAIN" ]; then sleep ${mark}; fi`],
+      });
       await waitFor('the output', () => run.output.length > 0, 25_000);
       const isSleep = () => processesWith(`sleep\0${mark}\0`).length;
       await waitFor('the task', () => isSleep() === 1);
@@ -105,7 +128,11 @@ describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its e
     first.kill('SIGKILL');
     await first.exited;
     const second = startDaemon(home, 'namespaces');
-    await waitFor('the reaping', () => second.output().includes('killed what an earlier process left behind'), 25_000);
+    await waitFor(
+      'the reaping',
+      () => second.output().includes('killed what an earlier process left behind'),
+      25_000,
+    );
     expect(processesWith(`sleep\0${mark}\0`)).toEqual([]);
   });
 });

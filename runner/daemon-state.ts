@@ -84,14 +84,22 @@ export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | unde
   };
 }
 
-export function hear(parts: Parts, contact: { atMs: number; directives: WireDirectives; intervals: Intervals }): void {
+export function hear(
+  parts: Parts,
+  contact: { atMs: number; directives: WireDirectives; intervals: Intervals },
+): void {
   const { server, options } = parts;
   const { paused = false, flagged = false } = contact.directives;
   const first = server.lastContactAtMs === undefined;
   server.lastContactAtMs = contact.atMs;
   server.intervals = contact.intervals;
-  if (paused !== server.paused) options.log.info({ paused }, paused ? 'paused by the team: running work goes on, no new work comes' : 'no longer paused');
-  if (flagged && !server.flagged) options.log.warn({}, 'refused new work after divergence strikes; a team owner can clear the flag');
+  if (paused !== server.paused)
+    options.log.info(
+      { paused },
+      paused ? 'paused by the team: running work goes on, no new work comes' : 'no longer paused',
+    );
+  if (flagged && !server.flagged)
+    options.log.warn({}, 'refused new work after divergence strikes; a team owner can clear the flag');
   server.paused = paused;
   server.flagged = flagged;
   if (first) {
@@ -117,13 +125,24 @@ export function noteNotReady(parts: Parts, reasons: string[]): void {
   else parts.options.log.info({}, 'ready for work');
 }
 
-export function stopForGood(options: DaemonOptions, shutdown: Shutdown, verdict: 'revoked' | 'boot_superseded', message: string): void {
+export function stopForGood(
+  options: DaemonOptions,
+  shutdown: Shutdown,
+  verdict: 'revoked' | 'boot_superseded',
+  message: string,
+): void {
   if (shutdown.exitCode !== EXIT.ok) return;
   if (verdict === 'revoked') {
-    options.log.error({ problem: message }, 'this runner was revoked: killing its tasks and stopping; enroll it anew with a fresh token to use it again');
+    options.log.error(
+      { problem: message },
+      'this runner was revoked: killing its tasks and stopping; enroll it anew with a fresh token to use it again',
+    );
     shutdown.fail(EXIT.revoked);
   } else {
-    options.log.error({ problem: message }, 'another process took this runner over: killing its tasks and stopping; is a copy of its data folder in use');
+    options.log.error(
+      { problem: message },
+      'another process took this runner over: killing its tasks and stopping; is a copy of its data folder in use',
+    );
     shutdown.fail(EXIT.superseded);
   }
 }
@@ -153,7 +172,9 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     executor: parts.executor.name,
     startedAt: parts.startedAt,
     writtenAt: new Date().toISOString(),
-    ...(server.lastContactAtMs === undefined ? {} : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
+    ...(server.lastContactAtMs === undefined
+      ? {}
+      : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
     clockOffsetMs: parts.offsetMs(),
     // Not the free ones of `slots`: the poller holds one while it asks.
     slots: { total: slots.total, free: slots.total - parts.works.size },

@@ -2,7 +2,14 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { journalEvents, makeHome, readState, startFakeDaemon, startProcess, untilReported } from './testing/daemon-process.ts';
+import {
+  journalEvents,
+  makeHome,
+  readState,
+  startFakeDaemon,
+  startProcess,
+  untilReported,
+} from './testing/daemon-process.ts';
 import { script } from './testing/fake-executor.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
 import { waitFor } from './testing/wait-for.ts';
@@ -18,15 +25,22 @@ describe('daemon', () => {
     const run = cp.submit({ command: script({ out: 'one\n' }, { err: 'two\n' }, { exit: 3 }) });
     await untilReported(cp, run.id);
     expect(run.report).toMatchObject({ reason: 'exit', exitCode: 3 });
-    expect(run.chunks).toEqual([{ stream: 'stdout', text: 'one\n' }, { stream: 'stderr', text: 'two\n' }]);
+    expect(run.chunks).toEqual([
+      { stream: 'stdout', text: 'one\n' },
+      { stream: 'stderr', text: 'two\n' },
+    ]);
     expect(run.complete).toBe(true);
     await waitFor('the journal', () => journalEvents(home, run.id).at(-1) === 'reported');
     expect(journalEvents(home, run.id)).toEqual(['offered', 'accepted', 'started', 'ended', 'reported']);
-    for (const folder of ['spool', 'outbox']) await waitFor(`the empty ${folder}`, () => readdirSync(join(home.dataDir, folder)).length === 0);
+    for (const folder of ['spool', 'outbox'])
+      await waitFor(`the empty ${folder}`, () => readdirSync(join(home.dataDir, folder)).length === 0);
     daemon.kill('SIGTERM');
     expect(await daemon.exited).toBe(0);
     const beats = cp.of<HeartbeatRequest>('heartbeat').map((call) => call.body);
-    expect(beats[0]).toMatchObject({ facts: { version: '0.10.0', isolation: 'namespaces' }, labels: { zone: 'a' } });
+    expect(beats[0]).toMatchObject({
+      facts: { version: '0.10.0', isolation: 'namespaces' },
+      labels: { zone: 'a' },
+    });
     expect(beats[1]?.facts).toBeUndefined();
     expect(beats.at(-1)).toMatchObject({ draining: true, leases: [] });
   });
@@ -38,7 +52,9 @@ describe('daemon', () => {
     const gate = home.file('gate');
     const runs = [1, 2, 3, 4].map(() => cp.submit({ command: script({ await: gate }) }));
     await waitFor('three runs', () => runs.filter((run) => run.state === 'running').length === 3);
-    await waitFor('one heartbeat with all leases', () => cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.leases.length === 3));
+    await waitFor('one heartbeat with all leases', () =>
+      cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.leases.length === 3),
+    );
     expect(runs.filter((run) => run.state === 'queued')).toHaveLength(1);
     writeFileSync(gate, '');
     for (const run of runs) await untilReported(cp, run.id);
@@ -53,7 +69,9 @@ describe('daemon', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     startFakeDaemon(bundle(), home);
-    const run = cp.submit({ command: script({ out: 'early' }, { await: home.file('gate') }, { out: 'late' }) });
+    const run = cp.submit({
+      command: script({ out: 'early' }, { await: home.file('gate') }, { out: 'late' }),
+    });
     await waitFor('the start', () => home.events().some((event) => event.event === 'start'));
     const startedMs = performance.now();
     await waitFor('the first output', () => run.output.length > 0);
@@ -67,7 +85,11 @@ describe('daemon', () => {
   it('2.4 delivers the last output before the result', async () => {
     const cp = await controlPlane();
     startFakeDaemon(bundle(), makeHome(cp));
-    cp.script('logs', { status: 503, body: { error: { code: 'unavailable', message: 'x' } } }, { status: 503, body: { error: { code: 'unavailable', message: 'x' } } });
+    cp.script(
+      'logs',
+      { status: 503, body: { error: { code: 'unavailable', message: 'x' } } },
+      { status: 503, body: { error: { code: 'unavailable', message: 'x' } } },
+    );
     const run = cp.submit({ command: script({ out: 'x'.repeat(600_000) }, { exit: 0 }) });
     await untilReported(cp, run.id);
     expect(run.output.length).toBe(600_000);
@@ -76,14 +98,18 @@ describe('daemon', () => {
     expect(cp.of<LogsRequest>('logs').at(-1)?.body.end).toMatchObject({ bytes: 600_000 });
   });
 
-  it('2.15 strikes the run\'s secrets out before anything is written or sent', async () => {
+  it("2.15 strikes the run's secrets out before anything is written or sent", async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     startFakeDaemon(bundle(), home, [], { HTTPS_PROXY: 'http://user:proxy-password@127.0.0.1:1' });
     const env = { API_KEY: 'sk-very-secret-1234' };
     const run = cp.submit({
       env,
-      command: script({ out: 'key=sk-very-' }, { out: 'secret-1234\nproxy-password\n' }, { fail: 'engine said sk-very-secret-1234' }),
+      command: script(
+        { out: 'key=sk-very-' },
+        { out: 'secret-1234\nproxy-password\n' },
+        { fail: 'engine said sk-very-secret-1234' },
+      ),
     });
     await untilReported(cp, run.id);
     expect(run.output.toString()).toBe('key=***\n***\n');
@@ -130,7 +156,9 @@ describe('daemon', () => {
     startFakeDaemon(bundle(), makeHome(cp));
     await waitFor('contact', () => cp.of('heartbeat').length > 0);
     cp.directives.sendDiagnostics = true;
-    const call = await waitFor('diagnostics', () => cp.of<HeartbeatRequest>('heartbeat').find((beat) => beat.body.diagnostics !== undefined));
+    const call = await waitFor('diagnostics', () =>
+      cp.of<HeartbeatRequest>('heartbeat').find((beat) => beat.body.diagnostics !== undefined),
+    );
     expect(call.body.diagnostics?.workspaceFreeMb).toBeGreaterThan(0);
     await waitFor('a later heartbeat', () => cp.of<HeartbeatRequest>('heartbeat').at(-1) !== call);
     expect(cp.of<HeartbeatRequest>('heartbeat').at(-1)?.body.diagnostics).toBeUndefined();
@@ -141,7 +169,10 @@ describe('daemon', () => {
     const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the phase', () => existsSync(join(home.dataDir, 'state.json')) && readState(home).runs[0]?.phase === 'running');
+    await waitFor(
+      'the phase',
+      () => existsSync(join(home.dataDir, 'state.json')) && readState(home).runs[0]?.phase === 'running',
+    );
     const status = startProcess(bundle().main, ['status', '--data-dir', home.dataDir]);
     expect(await status.exited).toBe(0);
     expect(status.output()).toContain(`pid ${daemon.pid}`);
@@ -163,7 +194,9 @@ describe('daemon, 2.6 SIGTERM', () => {
     const run = cp.submit({ command: script({ await: gate }, { exit: 0 }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     daemon.kill('SIGTERM');
-    await waitFor('the draining heartbeat', () => cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.draining === true));
+    await waitFor('the draining heartbeat', () =>
+      cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.draining === true),
+    );
     const second = cp.submit();
     await waitFor('the word', () => daemon.output().includes('draining: 1 runs, up to 3600 s'));
     writeFileSync(gate, '');

@@ -9,7 +9,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { createApi } from './api.ts';
 import { createClockOffset, monotonicMs, pause } from './clock.ts';
-import { hear, inContact, noteNotReady, noteState, phaseNoter, snapshot, stopForGood, type DaemonOptions, type Parts } from './daemon-state.ts';
+import {
+  hear,
+  inContact,
+  noteNotReady,
+  noteState,
+  phaseNoter,
+  snapshot,
+  stopForGood,
+  type DaemonOptions,
+  type Parts,
+} from './daemon-state.ts';
 import { createDeliveries } from './delivery.ts';
 import { errorText } from './durable-file.ts';
 import { startHeartbeat } from './heartbeat.ts';
@@ -53,7 +63,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     const shutdown = createShutdown();
     const parts = await openParts(options, paths, bootId, shutdown);
-    log.info({ runner: options.config.runnerId, executor: parts.executor.describe(), slots: options.settings.slots, version: VERSION }, 'runner started');
+    log.info(
+      {
+        runner: options.config.runnerId,
+        executor: parts.executor.describe(),
+        slots: options.settings.slots,
+        version: VERSION,
+      },
+      'runner started',
+    );
     const done = live(parts)
       .catch((error: unknown) => {
         log.error({ problem: errorText(error) }, 'the daemon failed');
@@ -72,7 +90,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /** What lies on the disk, and the executor, with everything that an earlier process left put in order. */
-async function openDisk(options: DaemonOptions, paths: DataPaths): Promise<Pick<Parts, 'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot'>> {
+async function openDisk(
+  options: DaemonOptions,
+  paths: DataPaths,
+): Promise<Pick<Parts, 'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot'>> {
   const { settings, log } = options;
   await mkdir(paths.spool, { recursive: true, mode: 0o700 });
   const machineBoot = readMachineBoot();
@@ -95,12 +116,20 @@ async function openDisk(options: DaemonOptions, paths: DataPaths): Promise<Pick<
   return { journal, outbox, executor, readiness, runs, machineBoot };
 }
 
-async function openParts(options: DaemonOptions, paths: DataPaths, bootId: string, shutdown: Shutdown): Promise<Parts> {
+async function openParts(
+  options: DaemonOptions,
+  paths: DataPaths,
+  bootId: string,
+  shutdown: Shutdown,
+): Promise<Parts> {
   const { config, settings, log } = options;
   const key = readKey(paths.key);
   const disk = await openDisk(options, paths);
   const offset = createClockOffset();
-  const http = createHttpClient({ env: options.env, ...(settings.ca === undefined ? {} : { ca: settings.ca }) });
+  const http = createHttpClient({
+    env: options.env,
+    ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+  });
   const api = createApi({ baseUrl: config.baseUrl, runnerId: config.runnerId, key, http, offset, log });
   const server: Parts['server'] = {
     intervals: steer(DEFAULT_INTERVALS, config.intervals),
@@ -109,9 +138,16 @@ async function openParts(options: DaemonOptions, paths: DataPaths, bootId: strin
     flagged: false,
     notReady: [],
   };
-  const onFatal = (verdict: 'revoked' | 'boot_superseded', message: string) => stopForGood(options, shutdown, verdict, message);
+  const onFatal = (verdict: 'revoked' | 'boot_superseded', message: string) =>
+    stopForGood(options, shutdown, verdict, message);
   const { executor, journal, outbox, machineBoot } = disk;
-  const facts = { version: VERSION, os: process.platform, arch: process.arch, isolation: executor.isolation, executor: executor.name };
+  const facts = {
+    version: VERSION,
+    os: process.platform,
+    arch: process.arch,
+    isolation: executor.isolation,
+    executor: executor.name,
+  };
   const heartbeat = startHeartbeat(
     {
       baseUrl: config.baseUrl,
@@ -129,7 +165,10 @@ async function openParts(options: DaemonOptions, paths: DataPaths, bootId: strin
       onContact: (contact) => hear(parts, contact),
       onFatal,
       onCrash(error) {
-        log.error({ problem: error.message }, 'the heartbeat thread died; stopping, so that the service manager starts anew');
+        log.error(
+          { problem: error.message },
+          'the heartbeat thread died; stopping, so that the service manager starts anew',
+        );
         shutdown.fail(EXIT.failed);
       },
     },
@@ -144,7 +183,15 @@ async function openParts(options: DaemonOptions, paths: DataPaths, bootId: strin
     slots: createSlots(settings.slots),
     works: new Set(),
     api,
-    deliveries: createDeliveries({ api, outbox, journal, machineBoot, signal: shutdown.abandon, onFatal, log }),
+    deliveries: createDeliveries({
+      api,
+      outbox,
+      journal,
+      machineBoot,
+      signal: shutdown.abandon,
+      onFatal,
+      log,
+    }),
     heartbeat,
     server,
     offsetMs: () => offset.get(),
@@ -161,7 +208,14 @@ async function live(parts: Parts): Promise<void> {
     setInterval(() => void parts.readiness.checkEngine(), ENGINE_CHECK_MS),
   ];
   await noteState(parts);
-  await redeliver({ ...parts, spoolFolder: parts.paths.spool, abandon: shutdown.abandon, inContact: () => inContact(parts), onPhase: phaseNoter(parts), log: options.log });
+  await redeliver({
+    ...parts,
+    spoolFolder: parts.paths.spool,
+    abandon: shutdown.abandon,
+    inContact: () => inContact(parts),
+    onPhase: phaseNoter(parts),
+    log: options.log,
+  });
   const polling = runPollLoop({
     api: parts.api,
     bootId: parts.bootId,
@@ -196,7 +250,10 @@ async function drain(parts: Parts): Promise<void> {
   const { shutdown, works, options } = parts;
   if (works.size > 0 && !shutdown.cancelWork.aborted) {
     const { drainTimeoutMs } = options.settings;
-    options.log.info({ runs: works.size, drainTimeoutMs }, `draining: ${works.size} runs, up to ${Math.round(drainTimeoutMs / 1000)} s; a second signal cancels them`);
+    options.log.info(
+      { runs: works.size, drainTimeoutMs },
+      `draining: ${works.size} runs, up to ${Math.round(drainTimeoutMs / 1000)} s; a second signal cancels them`,
+    );
     await settled(works, drainTimeoutMs, shutdown.cancelWork);
   }
   if (works.size === 0) return;
@@ -237,5 +294,8 @@ async function work(parts: Parts, offer: RunOffer): Promise<void> {
 
 function onSignal(parts: Parts): void {
   const step = parts.shutdown.request();
-  parts.options.log.info({ step }, step === 'drain' ? 'asked to stop: taking no new work' : 'asked again: cancelling what runs');
+  parts.options.log.info(
+    { step },
+    step === 'drain' ? 'asked to stop: taking no new work' : 'asked again: cancelling what runs',
+  );
 }

@@ -55,7 +55,10 @@ export function createDeliveries(options: DeliveryOptions): Deliveries {
   return {
     async deliver(item) {
       const delivery = deliverOne(options, turns, item).catch((error: unknown) => {
-        options.log.error({ id: item.entry.report.id, problem: errorText(error) }, 'a result could not be handled, it stays in the outbox');
+        options.log.error(
+          { id: item.entry.report.id, problem: errorText(error) },
+          'a result could not be handled, it stays in the outbox',
+        );
       });
       pending.add(delivery);
       await delivery;
@@ -75,7 +78,11 @@ export function createDeliveries(options: DeliveryOptions): Deliveries {
   };
 }
 
-async function deliverOne(options: DeliveryOptions, turns: ReturnType<typeof createSlots>, item: DeliveryItem): Promise<void> {
+async function deliverOne(
+  options: DeliveryOptions,
+  turns: ReturnType<typeof createSlots>,
+  item: DeliveryItem,
+): Promise<void> {
   const outcome = await item.logs;
   if (outcome === 'stopped') return await leave(item);
   if (!(await turns.take(options.signal))) return await leave(item);
@@ -89,7 +96,11 @@ async function deliverOne(options: DeliveryOptions, turns: ReturnType<typeof cre
 }
 
 /** Undefined: accepted, now or by an earlier call. `left`: no definite answer. Otherwise the code with which it was refused. */
-async function report(options: DeliveryOptions, item: DeliveryItem, logs: LogsOutcome): Promise<string | undefined> {
+async function report(
+  options: DeliveryOptions,
+  item: DeliveryItem,
+  logs: LogsOutcome,
+): Promise<string | undefined> {
   const { entry } = item;
   const { id, epoch } = entry.report;
   const told = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
@@ -101,11 +112,18 @@ async function report(options: DeliveryOptions, item: DeliveryItem, logs: LogsOu
       {
         signal: options.signal,
         onFailure(failure, failures) {
-          if (failures === 1) options.log.warn({ id, problem: failure.message }, 'the result cannot be delivered, trying again');
+          if (failures === 1)
+            options.log.warn(
+              { id, problem: failure.message },
+              'the result cannot be delivered, trying again',
+            );
         },
       },
     );
-    options.log.info({ id, epoch, reason: entry.report.reason, accepted: value.accepted === true }, 'result delivered');
+    options.log.info(
+      { id, epoch, reason: entry.report.reason, accepted: value.accepted === true },
+      'result delivered',
+    );
     return value.accepted === true ? undefined : 'not_accepted';
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
@@ -120,11 +138,21 @@ async function report(options: DeliveryOptions, item: DeliveryItem, logs: LogsOu
 }
 
 /** Journal first: when the process dies in between, the next one finds the outbox file of a closed grant and deletes it. */
-async function close(options: DeliveryOptions, item: DeliveryItem, dropped: string | undefined): Promise<void> {
+async function close(
+  options: DeliveryOptions,
+  item: DeliveryItem,
+  dropped: string | undefined,
+): Promise<void> {
   const { report: sent } = item.entry;
   await options.journal
-    .record(dropped === undefined ? 'reported' : 'dropped', sent, dropped === undefined ? { reportId: sent.reportId } : { reason: dropped })
-    .catch((error: unknown) => options.log.error({ id: sent.id, problem: errorText(error) }, 'the journal cannot be written'));
+    .record(
+      dropped === undefined ? 'reported' : 'dropped',
+      sent,
+      dropped === undefined ? { reportId: sent.reportId } : { reason: dropped },
+    )
+    .catch((error: unknown) =>
+      options.log.error({ id: sent.id, problem: errorText(error) }, 'the journal cannot be written'),
+    );
   await options.outbox.remove(sent);
   await item.spool.remove();
   item.lease.release();

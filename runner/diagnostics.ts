@@ -9,9 +9,16 @@ const COMMAND_MS = 5_000;
 /** The control plane waits 20 s for an answer in all. */
 const DEPLOY_CLI = 'dokku';
 
-export async function collectDiagnostics(executor: Pick<Executor, 'name'>, dataDir: string): Promise<WireDiagnostics> {
+export async function collectDiagnostics(
+  executor: Pick<Executor, 'name'>,
+  dataDir: string,
+): Promise<WireDiagnostics> {
   const engine = executor.name === 'namespaces' ? Promise.resolve('') : versionOf(executor.name);
-  const [containerCliVersion, deployCliVersion, workspaceFreeMb] = await Promise.all([engine, versionOf(DEPLOY_CLI), freeMb(dataDir)]);
+  const [containerCliVersion, deployCliVersion, workspaceFreeMb] = await Promise.all([
+    engine,
+    versionOf(DEPLOY_CLI),
+    freeMb(dataDir),
+  ]);
   return { containerCliVersion, deployCliVersion, workspaceFreeMb };
 }
 

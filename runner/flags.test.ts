@@ -10,7 +10,9 @@ const specs: FlagSpec[] = [
 
 describe('flags', () => {
   it('takes --name value and --name=value, and lets the flag win over the variable', () => {
-    const flags = parseFlags(specs, ['--url', 'a', '--label=x=1', '--label', 'y=2', '--json'], { T_URL: 'b' });
+    const flags = parseFlags(specs, ['--url', 'a', '--label=x=1', '--label', 'y=2', '--json'], {
+      T_URL: 'b',
+    });
     expect(flags.text('url')).toBe('a');
     expect(flags.list('label')).toEqual(['x=1', 'y=2']);
     expect(flags.on('json')).toBe(true);
@@ -40,7 +42,8 @@ describe('flags', () => {
 });
 
 describe('settings of run', () => {
-  const settings = (args: string[], env: NodeJS.ProcessEnv = {}, config = {}) => runSettings(parseFlags(RUN_FLAGS, args, env), config);
+  const settings = (args: string[], env: NodeJS.ProcessEnv = {}, config = {}) =>
+    runSettings(parseFlags(RUN_FLAGS, args, env), config);
 
   it('prefers flag over variable over config file over default', () => {
     expect(settings([]).slots).toBe(1);
@@ -58,7 +61,15 @@ describe('settings of run', () => {
   });
 
   it('reads times with units', () => {
-    expect([timeMs('t', '90'), timeMs('t', '90s'), timeMs('t', '15m'), timeMs('t', '3h'), timeMs('t', '250ms'), timeMs('t', '0')]).toEqual([90_000, 90_000, 900_000, 10_800_000, 250, 0]);
-    for (const text of ['', 'soon', '-1', '1d', '169h', '1.5h']) expect(() => timeMs('t', text), text).toThrow('expected a time like');
+    expect([
+      timeMs('t', '90'),
+      timeMs('t', '90s'),
+      timeMs('t', '15m'),
+      timeMs('t', '3h'),
+      timeMs('t', '250ms'),
+      timeMs('t', '0'),
+    ]).toEqual([90_000, 90_000, 900_000, 10_800_000, 250, 0]);
+    for (const text of ['', 'soon', '-1', '1d', '169h', '1.5h'])
+      expect(() => timeMs('t', text), text).toThrow('expected a time like');
   });
 });

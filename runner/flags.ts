@@ -24,21 +24,36 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export function parseFlags(specs: readonly FlagSpec[], args: readonly string[], env: NodeJS.ProcessEnv): Flags {
+export function parseFlags(
+  specs: readonly FlagSpec[],
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Flags {
   const values = new Map<string, string[]>();
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? '';
     const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
-    if (name === undefined) throw new UsageError(`unexpected argument ${JSON.stringify(word)}; all options are flags like --name value`);
+    if (name === undefined)
+      throw new UsageError(
+        `unexpected argument ${JSON.stringify(word)}; all options are flags like --name value`,
+      );
     const spec = specs.find((known) => known.name === name);
-    if (spec === undefined) throw new UsageError(`unknown flag --${name}${suggestion(name, specs.map((known) => known.name), '--')}`);
+    if (spec === undefined)
+      throw new UsageError(
+        `unknown flag --${name}${suggestion(
+          name,
+          specs.map((known) => known.name),
+          '--',
+        )}`,
+      );
     if (spec.value === undefined) {
       if (inline !== undefined) throw new UsageError(`--${name} is a switch and takes no value`);
       values.set(name, ['true']);
       continue;
     }
     const value = inline ?? args[(at += 1)];
-    if (value === undefined || (inline === undefined && value.startsWith('--'))) throw new UsageError(`--${name} needs a value: --${name} <${spec.value}>`);
+    if (value === undefined || (inline === undefined && value.startsWith('--')))
+      throw new UsageError(`--${name} needs a value: --${name} <${spec.value}>`);
     const earlier = values.get(name);
     if (earlier !== undefined && spec.repeated !== true) throw new UsageError(`--${name} is given twice`);
     values.set(name, [...(earlier ?? []), value]);
@@ -57,9 +72,14 @@ export function parseFlags(specs: readonly FlagSpec[], args: readonly string[], 
 /** `; did you mean --slots?` for the nearest name, if any is near. */
 export function suggestion(word: string, known: readonly string[], prefix = ''): string {
   const near = known
-    .map((name) => ({ name, distance: name.startsWith(word) || word.startsWith(name) ? 1 : editDistance(word, name) }))
+    .map((name) => ({
+      name,
+      distance: name.startsWith(word) || word.startsWith(name) ? 1 : editDistance(word, name),
+    }))
     .sort((a, b) => a.distance - b.distance)[0];
-  return near !== undefined && near.distance <= Math.max(2, Math.floor(near.name.length / 3)) ? `; did you mean ${prefix}${near.name}?` : '';
+  return near !== undefined && near.distance <= Math.max(2, Math.floor(near.name.length / 3))
+    ? `; did you mean ${prefix}${near.name}?`
+    : '';
 }
 
 /** Levenshtein, for words of a few letters. */

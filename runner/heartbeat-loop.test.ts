@@ -21,7 +21,8 @@ function start(): { loop: HeartbeatLoop; calls: Call[]; told: FromHeartbeat[]; w
     call: async (_name: string, request: HeartbeatRequest, options: { signal?: AbortSignal } = {}) => {
       const sentMonotonicMs = monotonicMs();
       return await new Promise((resolve, reject) => {
-        const failure = (verdict: 'retry' | 'revoked' | 'boot_superseded' | 'refused' | 'aborted') => reject(new CallError({ verdict, code: verdict, message: verdict }));
+        const failure = (verdict: 'retry' | 'revoked' | 'boot_superseded' | 'refused' | 'aborted') =>
+          reject(new CallError({ verdict, code: verdict, message: verdict }));
         options.signal?.addEventListener('abort', () => failure('aborted'));
         calls.push({
           request,
@@ -32,9 +33,15 @@ function start(): { loop: HeartbeatLoop; calls: Call[]; told: FromHeartbeat[]; w
       });
     },
   } as unknown as Pick<Api, 'call'>;
-  const setup = { bootId: 'boot', facts: { version: '1', os: 'linux', arch: 'x64' }, labels: { a: 'b' }, intervals: { heartbeatMs: 15_000, leaseMs: 60_000 } };
+  const setup = {
+    bootId: 'boot',
+    facts: { version: '1', os: 'linux', arch: 'x64' },
+    labels: { a: 'b' },
+    intervals: { heartbeatMs: 15_000, leaseMs: 60_000 },
+  };
   const loop = startHeartbeatLoop({ setup, api, tell: (message) => void told.push(message) });
-  const words = () => told.flatMap((message) => (message.type === 'word' ? [`${message.ref.id} ${message.word}`] : []));
+  const words = () =>
+    told.flatMap((message) => (message.type === 'word' ? [`${message.ref.id} ${message.word}`] : []));
   return { loop, calls, told, words };
 }
 
@@ -124,7 +131,10 @@ describe('heartbeat loop', () => {
     expect(calls.length).toBeGreaterThanOrEqual(7);
     calls[6]?.answer();
     await tick(0);
-    expect(told.flatMap((message) => (message.type === 'log' ? [message.message] : []))).toEqual(['heartbeat failed, trying again', 'the control plane answers again']);
+    expect(told.flatMap((message) => (message.type === 'log' ? [message.message] : []))).toEqual([
+      'heartbeat failed, trying again',
+      'the control plane answers again',
+    ]);
   });
 
   it('keeps diagnostics until a heartbeat that carried them was answered', async () => {

@@ -145,7 +145,12 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
 }
 
 /** One call; returns when the next one is due, in ms. */
-async function attempt(options: HeartbeatLoopOptions, state: State, asked: WorkRef[], signal: AbortSignal): Promise<number | 'fatal'> {
+async function attempt(
+  options: HeartbeatLoopOptions,
+  state: State,
+  asked: WorkRef[],
+  signal: AbortSignal,
+): Promise<number | 'fatal'> {
   const { diagnostics } = state;
   const request: HeartbeatRequest = {
     bootId: options.setup.bootId,
@@ -159,7 +164,8 @@ async function attempt(options: HeartbeatLoopOptions, state: State, asked: WorkR
     const { value, sentMonotonicMs } = await options.api.call('heartbeat', request, { signal, ...timeout });
     state.introduced = true;
     if (state.diagnostics === diagnostics) state.diagnostics = undefined;
-    if (state.failures > 0) say(options, 'info', { failures: state.failures }, 'the control plane answers again');
+    if (state.failures > 0)
+      say(options, 'info', { failures: state.failures }, 'the control plane answers again');
     state.failures = 0;
     hear(options, state, value, sentMonotonicMs);
     return state.intervals.heartbeatMs;
@@ -168,21 +174,35 @@ async function attempt(options: HeartbeatLoopOptions, state: State, asked: WorkR
   }
 }
 
-function hear(options: HeartbeatLoopOptions, state: State, reply: HeartbeatReply, sentMonotonicMs: number): void {
+function hear(
+  options: HeartbeatLoopOptions,
+  state: State,
+  reply: HeartbeatReply,
+  sentMonotonicMs: number,
+): void {
   state.intervals = steer(state.intervals, reply.intervals);
   for (const status of reply.leases ?? []) {
     const ref = { id: status.id, epoch: status.epoch };
     // Released or lost while the call was under way: nobody asks any more.
     if (status.state === undefined || !state.book.holds(ref)) continue;
-    if (status.state === 'ok') state.book.renew(ref, sentMonotonicMs, status.leaseMs ?? state.intervals.leaseMs);
+    if (status.state === 'ok')
+      state.book.renew(ref, sentMonotonicMs, status.leaseMs ?? state.intervals.leaseMs);
     if (status.state === 'superseded') state.book.release(ref);
     options.tell({ type: 'word', ref, word: status.state });
   }
-  options.tell({ type: 'contact', atMs: wallMs(), directives: reply.directives ?? {}, intervals: state.intervals });
+  options.tell({
+    type: 'contact',
+    atMs: wallMs(),
+    directives: reply.directives ?? {},
+    intervals: state.intervals,
+  });
 }
 
 function afterFailure(options: HeartbeatLoopOptions, state: State, error: unknown): number | 'fatal' {
-  const failure = error instanceof CallError ? error.failure : { verdict: 'retry' as const, message: String(error), retryAfterMs: undefined };
+  const failure =
+    error instanceof CallError
+      ? error.failure
+      : { verdict: 'retry' as const, message: String(error), retryAfterMs: undefined };
   if (failure.verdict === 'revoked' || failure.verdict === 'boot_superseded') {
     options.tell({ type: 'fatal', verdict: failure.verdict, message: failure.message });
     return 'fatal';
@@ -190,11 +210,17 @@ function afterFailure(options: HeartbeatLoopOptions, state: State, error: unknow
   // Cut short by ourselves: the next one is due at once.
   if (failure.verdict === 'aborted') return 0;
   state.failures += 1;
-  if (state.failures === 1) say(options, 'warn', { problem: failure.message }, 'heartbeat failed, trying again');
+  if (state.failures === 1)
+    say(options, 'warn', { problem: failure.message }, 'heartbeat failed, trying again');
   // Never slower than the beat itself: the leases hang on it.
   return Math.min(nextDelayMs(state.failures, failure.retryAfterMs), state.intervals.heartbeatMs);
 }
 
-function say(options: HeartbeatLoopOptions, level: 'info' | 'warn', fields: Record<string, unknown>, message: string): void {
+function say(
+  options: HeartbeatLoopOptions,
+  level: 'info' | 'warn',
+  fields: Record<string, unknown>,
+  message: string,
+): void {
   options.tell({ type: 'log', level, fields, message });
 }

@@ -99,7 +99,8 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
 /** Beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
 function startWorker(setup: HeartbeatSetup): Worker {
   const options = { workerData: setup, name: 'heartbeat' };
-  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./heartbeat.worker.js', import.meta.url), { ...options, execArgv: [] });
+  if (!import.meta.url.endsWith('.ts'))
+    return new Worker(new URL('./heartbeat.worker.js', import.meta.url), { ...options, execArgv: [] });
   // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
   const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
   const entry = JSON.stringify(new URL('./heartbeat.worker.ts', import.meta.url).href);

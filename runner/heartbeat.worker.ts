@@ -18,7 +18,8 @@ const WATCH_MS = 5_000;
 const SILENT_LOOKS_MAX = 24;
 
 const port = parentPort;
-if (port === null) throw new Error('this file is the heartbeat thread of svc-runner and is not started by hand');
+if (port === null)
+  throw new Error('this file is the heartbeat thread of svc-runner and is not started by hand');
 const setup = workerData as HeartbeatSetup;
 
 const tell = (message: FromHeartbeat) => port.postMessage(message);
@@ -45,6 +46,9 @@ setInterval(() => {
   silentLooks += 1;
   if (silentLooks < SILENT_LOOKS_MAX) return;
   // Not through the log: it needs the main thread.
-  writeSync(2, `svc-runner: the main thread has not moved for ${(SILENT_LOOKS_MAX * WATCH_MS) / 1000} s, killing this process\n`);
+  writeSync(
+    2,
+    `svc-runner: the main thread has not moved for ${(SILENT_LOOKS_MAX * WATCH_MS) / 1000} s, killing this process\n`,
+  );
   process.kill(process.pid, 'SIGKILL');
 }, WATCH_MS);

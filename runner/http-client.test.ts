@@ -17,12 +17,24 @@ async function listen(server: Server): Promise<number> {
 }
 
 const serve = async (listener: RequestListener) => await listen(createServer(listener));
-const ok: RequestListener = (request, response) => void response.end(`hello ${request.url} ${request.headers.host ?? ''}`);
+const ok: RequestListener = (request, response) =>
+  void response.end(`hello ${request.url} ${request.headers.host ?? ''}`);
 
-async function send(url: string, options: HttpClientOptions = {}, request: Partial<HttpRequest> = {}): Promise<string> {
+async function send(
+  url: string,
+  options: HttpClientOptions = {},
+  request: Partial<HttpRequest> = {},
+): Promise<string> {
   const http = createHttpClient({ env: {}, ...options });
   onTestFinished(() => http.close());
-  const reply = await http.send({ method: 'POST', url: new URL(url), body: Buffer.from('x'), timeoutMs: 5_000, bytesMax: 1_000, ...request });
+  const reply = await http.send({
+    method: 'POST',
+    url: new URL(url),
+    body: Buffer.from('x'),
+    timeoutMs: 5_000,
+    bytesMax: 1_000,
+    ...request,
+  });
   return `${reply.status} ${reply.body.toString()}`;
 }
 
@@ -34,7 +46,9 @@ describe('http client', () => {
 
   it('gives up on a server that is silent, and on one that stops in the middle', async () => {
     const silent = await serve(() => undefined);
-    await expect(send(`http://127.0.0.1:${silent}/`, {}, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' });
+    await expect(send(`http://127.0.0.1:${silent}/`, {}, { timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'timeout',
+    });
     const stopping = await serve((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('part');
@@ -45,15 +59,23 @@ describe('http client', () => {
 
   it('ends when it is aborted, before and during', async () => {
     const port = await serve(() => undefined);
-    await expect(send(`http://127.0.0.1:${port}/`, {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'aborted' });
-    await expect(send(`http://127.0.0.1:${port}/`, {}, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({ code: 'aborted' });
+    await expect(
+      send(`http://127.0.0.1:${port}/`, {}, { signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({ code: 'aborted' });
+    await expect(
+      send(`http://127.0.0.1:${port}/`, {}, { signal: AbortSignal.timeout(30) }),
+    ).rejects.toMatchObject({ code: 'aborted' });
   });
 
   it('2.16 trusts a private authority when it is given, and says so when it is not', async () => {
     const certificates = makeCertificates();
     const port = await listen(createTlsServer(certificates, ok));
-    expect(await send(`https://localhost:${port}/a`, { ca: certificates.ca })).toBe(`200 hello /a localhost:${port}`);
-    await expect(send(`https://localhost:${port}/`)).rejects.toMatchObject({ code: expect.stringMatching(/^(SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/) as string });
+    expect(await send(`https://localhost:${port}/a`, { ca: certificates.ca })).toBe(
+      `200 hello /a localhost:${port}`,
+    );
+    await expect(send(`https://localhost:${port}/`)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/) as string,
+    });
   });
 
   it('2.16 goes through the proxy of the environment, with its password, to https by a tunnel', async () => {
@@ -70,9 +92,13 @@ describe('http client', () => {
   it('2.16 sends plain requests to the proxy in absolute form, and exempted hosts directly', async () => {
     const port = await serve(ok);
     const proxy = await startFakeProxy();
-    expect(await send(`http://127.0.0.1:${port}/a?b`, { env: { http_proxy: proxy.url } })).toBe(`200 hello /a?b 127.0.0.1:${port}`);
+    expect(await send(`http://127.0.0.1:${port}/a?b`, { env: { http_proxy: proxy.url } })).toBe(
+      `200 hello /a?b 127.0.0.1:${port}`,
+    );
     expect(proxy.seen).toEqual([`POST http://127.0.0.1:${port}/a?b`]);
-    await send(`http://127.0.0.1:${port}/`, { env: { http_proxy: proxy.url, NO_PROXY: 'example.com,127.0.0.1' } });
+    await send(`http://127.0.0.1:${port}/`, {
+      env: { http_proxy: proxy.url, NO_PROXY: 'example.com,127.0.0.1' },
+    });
     expect(proxy.seen).toHaveLength(1);
   });
 });
@@ -90,13 +116,17 @@ describe('proxyFor()', () => {
 
   it('honours NO_PROXY by name, domain, port and star', () => {
     const env = (no: string) => ({ HTTPS_PROXY: 'http://p:1', NO_PROXY: no });
-    for (const no of ['*', 'a.example', '.example', 'example', 'x, a.example:443', '*.example']) expect(at('https://a.example/', env(no)), no).toBeUndefined();
-    for (const no of ['b.example', 'a.example:8443', 'ample', '']) expect(at('https://a.example/', env(no)), no).toBe('p:1');
+    for (const no of ['*', 'a.example', '.example', 'example', 'x, a.example:443', '*.example'])
+      expect(at('https://a.example/', env(no)), no).toBeUndefined();
+    for (const no of ['b.example', 'a.example:8443', 'ample', ''])
+      expect(at('https://a.example/', env(no)), no).toBe('p:1');
     expect(at('https://[::1]/', env('::1'))).toBe('p:1');
     expect(at('https://[::1]/', env('[::1]'))).toBeUndefined();
   });
 
   it('refuses a proxy that is none', () => {
-    expect(() => at('https://a.example', { HTTPS_PROXY: 'socks5://p:1' })).toThrow('HTTPS_PROXY is not an http or https URL');
+    expect(() => at('https://a.example', { HTTPS_PROXY: 'socks5://p:1' })).toThrow(
+      'HTTPS_PROXY is not an http or https URL',
+    );
   });
 });

@@ -2,7 +2,13 @@
  * HTTP for the daemon: outbound only, kept-alive connections, a private CA, proxies from the environment, and three bounds that the
  * platform's own fetch does not offer together: a deadline for the whole exchange, a cap on the reply, and an abort.
  */
-import { request as requestHttp, Agent as HttpAgent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import {
+  request as requestHttp,
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { connect as connectTls, rootCertificates } from 'node:tls';
 import type { Duplex } from 'node:stream';
@@ -75,13 +81,25 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
     const proxy = proxyFor(url, env);
     const headers = { ...request.headers, 'content-length': String(request.body?.length ?? 0) };
     if (url.protocol === 'https:') {
-      return requestHttps(url, { method: request.method, headers, agent: proxy === undefined ? direct : tunnel(proxy) }, onReply);
+      return requestHttps(
+        url,
+        { method: request.method, headers, agent: proxy === undefined ? direct : tunnel(proxy) },
+        onReply,
+      );
     }
-    if (proxy === undefined) return requestHttp(url, { method: request.method, headers, agent: plain }, onReply);
+    if (proxy === undefined)
+      return requestHttp(url, { method: request.method, headers, agent: plain }, onReply);
     // A plain request goes to the proxy in absolute form; the proxy sends it on in origin form, which is what was signed.
     const through = { ...headers, host: url.host, ...proxyHeaders(proxy) };
     return requestHttp(
-      { host: proxy.hostname, port: proxy.port || 80, path: url.href, method: request.method, headers: through, agent: plain },
+      {
+        host: proxy.hostname,
+        port: proxy.port || 80,
+        path: url.href,
+        method: request.method,
+        headers: through,
+        agent: plain,
+      },
       onReply,
     );
   };
@@ -114,7 +132,10 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
       outgoing.destroy();
     };
     const abort = () => fail('aborted', 'aborted');
-    const timer = setTimeout(() => fail('timeout', `no reply within ${request.timeoutMs} ms`), request.timeoutMs);
+    const timer = setTimeout(
+      () => fail('timeout', `no reply within ${request.timeoutMs} ms`),
+      request.timeoutMs,
+    );
     request.signal?.addEventListener('abort', abort);
 
     const outgoing = open(request, (message) => {
@@ -122,7 +143,8 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
       let bytes = 0;
       message.on('data', (part: Buffer) => {
         bytes += part.length;
-        if (bytes > request.bytesMax) fail('reply_too_large', `reply is larger than ${request.bytesMax} bytes`);
+        if (bytes > request.bytesMax)
+          fail('reply_too_large', `reply is larger than ${request.bytesMax} bytes`);
         else parts.push(part);
       });
       message.once('end', () => {
@@ -131,9 +153,13 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
         finish(() => resolve({ status, headers, body: Buffer.concat(parts), ...received }));
       });
       message.once('aborted', () => fail('ECONNRESET', 'connection cut in the middle of the reply'));
-      message.once('error', (error: NodeJS.ErrnoException) => fail(error.code ?? 'reply_failed', error.message, error));
+      message.once('error', (error: NodeJS.ErrnoException) =>
+        fail(error.code ?? 'reply_failed', error.message, error),
+      );
     });
-    outgoing.once('error', (error: NodeJS.ErrnoException) => fail(error.code ?? 'request_failed', error.message, error));
+    outgoing.once('error', (error: NodeJS.ErrnoException) =>
+      fail(error.code ?? 'request_failed', error.message, error),
+    );
     // A second error after the first (a reset of a socket that was destroyed) has nobody left to tell.
     outgoing.on('error', () => undefined);
     outgoing.end(request.body);
@@ -152,7 +178,11 @@ class TunnelAgent extends HttpsAgent {
   }
 
   override createConnection(
-    options: { host?: string | null | undefined; port?: string | number | null | undefined; servername?: string | undefined },
+    options: {
+      host?: string | null | undefined;
+      port?: string | number | null | undefined;
+      servername?: string | undefined;
+    },
     callback?: (error: Error | null, stream: Duplex) => void,
   ): Duplex | undefined {
     const host = options.host ?? '';
@@ -175,7 +205,12 @@ class TunnelAgent extends HttpsAgent {
         return;
       }
       socket.destroy();
-      refuse?.(new TransportError('proxy_refused', `proxy ${this.#proxy.host} answered ${reply.statusCode} to CONNECT ${authority}`));
+      refuse?.(
+        new TransportError(
+          'proxy_refused',
+          `proxy ${this.#proxy.host} answered ${reply.statusCode} to CONNECT ${authority}`,
+        ),
+      );
     });
     connecting.once('error', (error) => refuse?.(error));
     connecting.end();

@@ -6,7 +6,12 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { generateSigningKey, signingKeyFromPem, signingKeyToPem, type SigningKey } from '@svc/proto/signature/keys.ts';
+import {
+  generateSigningKey,
+  signingKeyFromPem,
+  signingKeyToPem,
+  type SigningKey,
+} from '@svc/proto/signature/keys.ts';
 import { errorCode, isMissing, syncFolder, writeDurably } from './durable-file.ts';
 import type { WireIntervals } from './wire.ts';
 
@@ -76,7 +81,9 @@ export function looseModeOf(path: string): string | undefined {
 function requirePrivate(path: string, wanted: string): void {
   const mode = looseModeOf(path);
   if (mode === undefined) return;
-  throw new SetupError(`${path} has mode ${mode}, others may read it; run: chmod ${wanted} ${path} (and enroll anew if somebody could have copied the key)`);
+  throw new SetupError(
+    `${path} has mode ${mode}, others may read it; run: chmod ${wanted} ${path} (and enroll anew if somebody could have copied the key)`,
+  );
 }
 
 export function readKey(path: string): SigningKey {
@@ -84,7 +91,8 @@ export function readKey(path: string): SigningKey {
     requirePrivate(path, '600');
     return signingKeyFromPem(readFileSync(path, 'utf8'));
   } catch (error) {
-    if (isMissing(error)) throw new SetupError(`there is no key at ${path}; enroll this machine first: svc-runner enroll --help`);
+    if (isMissing(error))
+      throw new SetupError(`there is no key at ${path}; enroll this machine first: svc-runner enroll --help`);
     if (error instanceof RangeError) throw new SetupError(`${path}: ${error.message}`);
     throw error;
   }
@@ -125,16 +133,22 @@ export function readConfig(paths: DataPaths): RunnerConfig | undefined {
   }
   try {
     const config = JSON.parse(text) as Partial<RunnerConfig>;
-    if (typeof config.baseUrl !== 'string' || typeof config.runnerId !== 'string') throw new SyntaxError('it names no baseUrl or runnerId');
+    if (typeof config.baseUrl !== 'string' || typeof config.runnerId !== 'string')
+      throw new SyntaxError('it names no baseUrl or runnerId');
     return { labels: {}, ...config } as RunnerConfig;
   } catch (error) {
-    throw new SetupError(`${paths.config} is unreadable: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SetupError(
+      `${paths.config} is unreadable: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
 export function requireConfig(paths: DataPaths): RunnerConfig {
   const config = readConfig(paths);
-  if (config === undefined) throw new SetupError(`${paths.dataDir} holds no enrolled runner; run: svc-runner enroll --url <base url> --token <token> --data-dir ${paths.dataDir}`);
+  if (config === undefined)
+    throw new SetupError(
+      `${paths.dataDir} holds no enrolled runner; run: svc-runner enroll --url <base url> --token <token> --data-dir ${paths.dataDir}`,
+    );
   return config;
 }
 

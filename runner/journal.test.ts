@@ -43,7 +43,8 @@ describe('journal', () => {
   it('forgets only closed grants, the oldest first', async () => {
     const path = join(tempDir(), 'journal.jsonl');
     appendFileSync(path, `${JSON.stringify({ id: 'open', epoch: 1, event: 'started', at: '' })}\n`);
-    for (let at = 0; at < 1_500; at += 1) appendFileSync(path, `${JSON.stringify({ id: `c${at}`, epoch: 1, event: 'reported', at: '' })}\n`);
+    for (let at = 0; at < 1_500; at += 1)
+      appendFileSync(path, `${JSON.stringify({ id: `c${at}`, epoch: 1, event: 'reported', at: '' })}\n`);
     const journal = await openJournal({ path });
     expect(journal.last({ id: 'open', epoch: 1 })).toBe('started');
     expect(journal.last({ id: 'c0', epoch: 1 })).toBeUndefined();

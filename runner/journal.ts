@@ -52,7 +52,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   const compact = async (): Promise<FileHandle> => {
     forgetOldest(latest);
-    await writeDurably(options.path, [...latest.values()].map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    await writeDurably(
+      options.path,
+      [...latest.values()].map((entry) => `${JSON.stringify(entry)}\n`).join(''),
+    );
     lines = 0;
     return await open(options.path, 'a', 0o600);
   };
@@ -119,7 +122,10 @@ async function readEntries(path: string): Promise<JournalEntry[]> {
 function parseEntry(line: string): JournalEntry | undefined {
   try {
     const entry = JSON.parse(line) as Partial<JournalEntry> | null;
-    const whole = typeof entry?.id === 'string' && typeof entry.epoch === 'number' && JOURNAL_EVENTS.some((event) => event === entry.event);
+    const whole =
+      typeof entry?.id === 'string' &&
+      typeof entry.epoch === 'number' &&
+      JOURNAL_EVENTS.some((event) => event === entry.event);
     return whole ? (entry as JournalEntry) : undefined;
   } catch {
     // Empty or torn: see the first comment.

@@ -64,7 +64,11 @@ export function createLeaseBook(): LeaseBook {
     holds: (ref) => leases.has(refKey(ref)),
     refs: () =>
       [...leases.values()]
-        .sort((a, b) => Number(a.giveUpAtMs === Number.POSITIVE_INFINITY) - Number(b.giveUpAtMs === Number.POSITIVE_INFINITY))
+        .sort(
+          (a, b) =>
+            Number(a.giveUpAtMs === Number.POSITIVE_INFINITY) -
+            Number(b.giveUpAtMs === Number.POSITIVE_INFINITY),
+        )
         .slice(0, LEASES_MAX)
         .map(({ id, epoch }) => ({ id, epoch })),
     takeLost(nowMs) {
@@ -72,6 +76,7 @@ export function createLeaseBook(): LeaseBook {
       for (const lease of lost) leases.delete(refKey(lease));
       return lost.map(({ id, epoch }) => ({ id, epoch }));
     },
-    nextGiveUpAtMs: () => Math.min(Number.POSITIVE_INFINITY, ...[...leases.values()].map((lease) => lease.giveUpAtMs)),
+    nextGiveUpAtMs: () =>
+      Math.min(Number.POSITIVE_INFINITY, ...[...leases.values()].map((lease) => lease.giveUpAtMs)),
   };
 }

@@ -32,7 +32,9 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
   it('takes over from a process that was killed and that its parent has not noticed yet', async () => {
     const dir = tempDir();
     // The shell becomes a sleep that never waits for its child.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
     const stat = `/proc/${pid.toString().trim()}/stat`;
@@ -43,7 +45,10 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
     const lock = await acquireLock(dir, 'one');
     const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
     await lock.release();
-    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, pid: Number(pid.toString()), startTime, token: 'dead' }));
+    writeFileSync(
+      join(dir, 'lock'),
+      JSON.stringify({ ...holder, pid: Number(pid.toString()), startTime, token: 'dead' }),
+    );
     await (await acquireLock(dir, 'two')).release();
   });
 
@@ -70,7 +75,9 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
     for (let round = 0; round < 20; round += 1) {
       const dir = tempDir();
       writeFileSync(join(dir, 'lock'), 'garbage');
-      const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map(async (token) => await acquireLock(dir, token)));
+      const results = await Promise.allSettled(
+        ['a', 'b', 'c', 'd', 'e'].map(async (token) => await acquireLock(dir, token)),
+      );
       const locks = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       expect(locks, `round ${round}`).toHaveLength(1);
       await locks[0]?.release();

@@ -45,7 +45,11 @@ export async function acquireLock(dataDir: string, token: string): Promise<Lock>
   const temporary = `${path}.${token}.tmp`;
   await writeFile(temporary, JSON.stringify(own), { mode: 0o600 });
   try {
-    for (const deadline = monotonicMs() + CONTEST_MS; monotonicMs() < deadline; await pause(CONTEST_PAUSE_MS)) {
+    for (
+      const deadline = monotonicMs() + CONTEST_MS;
+      monotonicMs() < deadline;
+      await pause(CONTEST_PAUSE_MS)
+    ) {
       if (await tryLink(temporary, path)) return holdLock(path, own);
       await requireDead(path);
       await removeStale(temporary, path);
@@ -77,7 +81,9 @@ async function tryLink(temporary: string, path: string): Promise<boolean> {
 async function requireDead(path: string): Promise<void> {
   const holder = await readHolder(path);
   if (holder === undefined || !(await isAlive(path, holder))) return;
-  throw new LockedError(`another daemon (pid ${holder.pid}) uses this data folder; stop it, or give this one its own --data-dir and enroll it`);
+  throw new LockedError(
+    `another daemon (pid ${holder.pid}) uses this data folder; stop it, or give this one its own --data-dir and enroll it`,
+  );
 }
 
 /**

@@ -33,9 +33,19 @@ async function bench(answer: (request: LogsRequest, call: number) => LogsReply |
   return { spool, calls, log, stop, options: { spool, api, log, signal: stop.signal } };
 }
 
-const sizeOf = (request: LogsRequest) => request.chunks.reduce((sum, chunk) => sum + Buffer.from(chunk.data, 'base64').length, 0);
-const stored = (request: LogsRequest): LogsReply => ({ nextOffset: request.offset + sizeOf(request), complete: request.end !== undefined, state: 'ok' });
-const failure = (verdict: Failure['verdict'], code: string, details?: Record<string, unknown>): Failure => ({ verdict, code, message: code, ...(details === undefined ? {} : { details }) });
+const sizeOf = (request: LogsRequest) =>
+  request.chunks.reduce((sum, chunk) => sum + Buffer.from(chunk.data, 'base64').length, 0);
+const stored = (request: LogsRequest): LogsReply => ({
+  nextOffset: request.offset + sizeOf(request),
+  complete: request.end !== undefined,
+  state: 'ok',
+});
+const failure = (verdict: Failure['verdict'], code: string, details?: Record<string, unknown>): Failure => ({
+  verdict,
+  code,
+  message: code,
+  ...(details === undefined ? {} : { details }),
+});
 
 describe('log sender', () => {
   it('sends a full batch at once and collects small output for a moment', async () => {
@@ -61,11 +71,16 @@ describe('log sender', () => {
   });
 
   it('asks how much is stored before it goes on with the spool of an earlier process', async () => {
-    const { spool, calls, options } = await bench((request) => (request.chunks.length === 0 && request.end === undefined ? { nextOffset: 4 } : stored(request)));
+    const { spool, calls, options } = await bench((request) =>
+      request.chunks.length === 0 && request.end === undefined ? { nextOffset: 4 } : stored(request),
+    );
     await spool.append('stdout', Buffer.from('abcdefgh'));
     await spool.end();
     expect(await startLogSender({ ...options, resume: true }).done).toBe('complete');
-    expect(calls.map((call) => [call.offset, sizeOf(call)])).toEqual([[0, 0], [4, 4]]);
+    expect(calls.map((call) => [call.offset, sizeOf(call)])).toEqual([
+      [0, 0],
+      [4, 4],
+    ]);
   });
 
   it('ends when the epoch is over', async () => {
@@ -75,7 +90,11 @@ describe('log sender', () => {
   });
 
   it('2.3 sends everything again once when the digest differs, and then says that output is missing', async () => {
-    const { spool, calls, log, options } = await bench((request) => (request.end === undefined ? stored(request) : failure('refused', 'log_digest_mismatch', { nextOffset: 0 })));
+    const { spool, calls, log, options } = await bench((request) =>
+      request.end === undefined
+        ? stored(request)
+        : failure('refused', 'log_digest_mismatch', { nextOffset: 0 }),
+    );
     await spool.append('stdout', Buffer.from('abc'));
     await spool.end();
     expect(await startLogSender(options).done).toBe('refused');
@@ -101,7 +120,10 @@ describe('log sender', () => {
   });
 
   it('stops at once when it is told to, also while it waits to try again', async () => {
-    const { spool, calls, options, stop } = await bench(() => ({ ...failure('retry', 'unavailable'), retryAfterMs: 60_000 }));
+    const { spool, calls, options, stop } = await bench(() => ({
+      ...failure('retry', 'unavailable'),
+      retryAfterMs: 60_000,
+    }));
     await spool.append('stdout', Buffer.from('x'));
     const sender = startLogSender(options);
     await waitFor('the failure', () => calls.length === 1);

@@ -51,7 +51,13 @@ export interface LogSender {
 }
 
 export function startLogSender(options: LogSenderOptions): LogSender {
-  const state: SendState = { offset: 0, failures: 0, digestFailures: 0, standstills: 0, lastSentMs: -INTERVAL_MS };
+  const state: SendState = {
+    offset: 0,
+    failures: 0,
+    digestFailures: 0,
+    standstills: 0,
+    lastSentMs: -INTERVAL_MS,
+  };
   const wake = createWake(options.signal);
   options.spool.onChange(wake.notify);
   return {
@@ -76,7 +82,9 @@ async function run(options: LogSenderOptions, state: SendState, wake: Wake): Pro
   let asking = options.resume === true;
   while (!signal.aborted) {
     if (!asking && !(await waitForWork(options, state, wake))) continue;
-    const batch: SpoolBatch = asking ? { offset: 0, chunks: [], nextOffset: 0 } : await spool.read(state.offset);
+    const batch: SpoolBatch = asking
+      ? { offset: 0, chunks: [], nextOffset: 0 }
+      : await spool.read(state.offset);
     const final = !asking && spool.ended !== undefined && batch.nextOffset >= spool.ended.bytes;
     state.lastSentMs = monotonicMs();
     try {
@@ -86,9 +94,11 @@ async function run(options: LogSenderOptions, state: SendState, wake: Wake): Pro
       delete state.failingSinceMs;
       state.offset = believableOffset(options, reply, batch);
       state.standstills = batch.chunks.length > 0 && state.offset <= batch.offset ? state.standstills + 1 : 0;
-      if (state.standstills > STANDSTILLS_MAX) return gaveUp(options, `the control plane stores nothing behind byte ${state.offset}`);
+      if (state.standstills > STANDSTILLS_MAX)
+        return gaveUp(options, `the control plane stores nothing behind byte ${state.offset}`);
       if (final && reply.complete === true) return 'complete';
-      if (final && state.offset >= batch.nextOffset) return gaveUp(options, 'the control plane does not confirm the end of the output');
+      if (final && state.offset >= batch.nextOffset)
+        return gaveUp(options, 'the control plane does not confirm the end of the output');
     } catch (error) {
       const outcome = await afterFailure(options, state, error);
       if (outcome !== undefined) return outcome;
@@ -136,14 +146,24 @@ async function send(options: LogSenderOptions, batch: SpoolBatch, final: boolean
 function believableOffset(options: LogSenderOptions, reply: LogsReply, batch: SpoolBatch): number {
   const told = reply.nextOffset ?? 0;
   if (told <= options.spool.bytes) return told;
-  options.log.error({ id: options.spool.ref.id, told, written: options.spool.bytes }, 'the control plane claims to have more output than was written');
+  options.log.error(
+    { id: options.spool.ref.id, told, written: options.spool.bytes },
+    'the control plane claims to have more output than was written',
+  );
   return batch.nextOffset;
 }
 
 /** Waits before the next try; an outcome when there will be none. */
-async function afterFailure(options: LogSenderOptions, state: SendState, error: unknown): Promise<LogsOutcome | undefined> {
+async function afterFailure(
+  options: LogSenderOptions,
+  state: SendState,
+  error: unknown,
+): Promise<LogsOutcome | undefined> {
   if (!(error instanceof CallError)) {
-    return gaveUp(options, `output cannot be read back from the spool: ${error instanceof Error ? error.message : String(error)}`);
+    return gaveUp(
+      options,
+      `output cannot be read back from the spool: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
   const { failure } = error;
   if (failure.verdict === 'aborted') return 'stopped';
@@ -151,24 +171,43 @@ async function afterFailure(options: LogSenderOptions, state: SendState, error: 
   if (failure.verdict === 'refused') return afterRefusal(options, state, failure);
   state.failures += 1;
   state.failingSinceMs ??= monotonicMs();
-  if (state.failures === 1) options.log.warn({ id: options.spool.ref.id, problem: failure.message }, 'output cannot be delivered, trying again');
+  if (state.failures === 1)
+    options.log.warn(
+      { id: options.spool.ref.id, problem: failure.message },
+      'output cannot be delivered, trying again',
+    );
   const blocked = monotonicMs() - state.failingSinceMs > BLOCKED_MS_MAX && options.inContact?.() === true;
   if (blocked && options.spool.ended !== undefined) return gaveUp(options, failure.message);
   await pause(nextDelayMs(state.failures, failure.retryAfterMs), options.signal);
   return undefined;
 }
 
-function afterRefusal(options: LogSenderOptions, state: SendState, failure: Failure): LogsOutcome | undefined {
+function afterRefusal(
+  options: LogSenderOptions,
+  state: SendState,
+  failure: Failure,
+): LogsOutcome | undefined {
   const told = failure.details?.['nextOffset'];
   const nextOffset = typeof told === 'number' && Number.isSafeInteger(told) && told >= 0 ? told : undefined;
-  if (failure.code === 'log_gap' && nextOffset !== undefined && nextOffset <= options.spool.bytes && state.standstills < STANDSTILLS_MAX) {
+  if (
+    failure.code === 'log_gap' &&
+    nextOffset !== undefined &&
+    nextOffset <= options.spool.bytes &&
+    state.standstills < STANDSTILLS_MAX
+  ) {
     state.standstills += 1;
-    options.log.warn({ id: options.spool.ref.id, from: nextOffset }, 'the control plane is missing output, sending it again');
+    options.log.warn(
+      { id: options.spool.ref.id, from: nextOffset },
+      'the control plane is missing output, sending it again',
+    );
     state.offset = nextOffset;
     return undefined;
   }
   if (failure.code === 'log_digest_mismatch' && state.digestFailures < DIGEST_RETRIES_MAX) {
-    options.log.warn({ id: options.spool.ref.id }, 'the stored output does not match its digest, sending it again');
+    options.log.warn(
+      { id: options.spool.ref.id },
+      'the stored output does not match its digest, sending it again',
+    );
     state.digestFailures += 1;
     state.offset = nextOffset ?? 0;
     return undefined;

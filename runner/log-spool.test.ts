@@ -10,7 +10,7 @@ const ref = { id: 'run_1', epoch: 3 };
 
 async function readAll(spool: Spool): Promise<SpoolChunk[]> {
   const chunks: SpoolChunk[] = [];
-  for (let offset = 0; offset < spool.bytes; ) {
+  for (let offset = 0; offset < spool.bytes;) {
     const batch = await spool.read(offset);
     expect(batch.nextOffset).toBeGreaterThan(offset);
     chunks.push(...batch.chunks);
@@ -22,9 +22,20 @@ async function readAll(spool: Spool): Promise<SpoolChunk[]> {
 describe('log spool', () => {
   it('gives back what was appended, in order, neighbours of one stream joined', async () => {
     const spool = await openSpool(tempDir(), ref);
-    await Promise.all([spool.append('stdout', Buffer.from('a')), spool.append('stdout', Buffer.from('b')), spool.append('stderr', Buffer.from('c'))]);
+    await Promise.all([
+      spool.append('stdout', Buffer.from('a')),
+      spool.append('stdout', Buffer.from('b')),
+      spool.append('stderr', Buffer.from('c')),
+    ]);
     const batch = await spool.read(0);
-    expect(batch).toEqual({ offset: 0, nextOffset: 3, chunks: [{ stream: 'stdout', data: Buffer.from('ab') }, { stream: 'stderr', data: Buffer.from('c') }] });
+    expect(batch).toEqual({
+      offset: 0,
+      nextOffset: 3,
+      chunks: [
+        { stream: 'stdout', data: Buffer.from('ab') },
+        { stream: 'stderr', data: Buffer.from('c') },
+      ],
+    });
     expect((await spool.read(1)).chunks[0]?.data.toString()).toBe('b');
     expect(await spool.end()).toEqual({ bytes: 3, sha256: createHash('sha256').update('abc').digest('hex') });
     await spool.close();
@@ -48,7 +59,12 @@ describe('log spool', () => {
     });
     await Promise.all(appended);
     const batch = await spool.read(0);
-    const body = JSON.stringify({ id: 'x'.repeat(40), epoch: 1, offset: 1, chunks: batch.chunks.map((chunk) => ({ ...chunk, data: chunk.data.toString('base64') })) });
+    const body = JSON.stringify({
+      id: 'x'.repeat(40),
+      epoch: 1,
+      offset: 1,
+      chunks: batch.chunks.map((chunk) => ({ ...chunk, data: chunk.data.toString('base64') })),
+    });
     expect(body.length).toBeLessThan(393_216);
     expect(batch.chunks.length).toBeLessThanOrEqual(4096);
     expect(batch.chunks.length).toBeGreaterThan(1000);
@@ -97,7 +113,9 @@ describe('log spool', () => {
     }
   });
 
-  it('2.3 goes on with a full disk, and says how much is missing when there is room again', async ({ skip }) => {
+  it('2.3 goes on with a full disk, and says how much is missing when there is room again', async ({
+    skip,
+  }) => {
     const folder = tempDir();
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
@@ -114,7 +132,9 @@ describe('log spool', () => {
     unlinkSync(join(folder, 'ballast'));
     await spool.append('stdout', Buffer.from('after'));
     const text = (await readAll(spool)).map((chunk) => `${chunk.stream}:${chunk.data.toString()}`).join('|');
-    expect(text).toBe("stdout:before |runner:\n[100000 bytes of output are missing here: the runner's disk was full]\n|stdout:after");
+    expect(text).toBe(
+      "stdout:before |runner:\n[100000 bytes of output are missing here: the runner's disk was full]\n|stdout:after",
+    );
     await spool.close();
   });
 });

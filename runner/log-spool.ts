@@ -178,12 +178,16 @@ function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array
 }
 
 function missing(bytes: number): SpoolChunk {
-  return { stream: 'runner', data: Buffer.from(`\n[${bytes} bytes of output are missing here: the runner's disk was full]\n`) };
+  return {
+    stream: 'runner',
+    data: Buffer.from(`\n[${bytes} bytes of output are missing here: the runner's disk was full]\n`),
+  };
 }
 
 function piecesOf(stream: WireLogStream, data: Uint8Array): SpoolChunk[] {
   const pieces: SpoolChunk[] = [];
-  for (let at = 0; at < data.length; at += FRAME_BYTES_MAX) pieces.push({ stream, data: Buffer.from(data.subarray(at, at + FRAME_BYTES_MAX)) });
+  for (let at = 0; at < data.length; at += FRAME_BYTES_MAX)
+    pieces.push({ stream, data: Buffer.from(data.subarray(at, at + FRAME_BYTES_MAX)) });
   return pieces;
 }
 
@@ -225,7 +229,13 @@ function frameIn(buffer: Buffer): SpoolChunk | undefined {
   const stream = STREAMS[buffer.readUInt8(0)];
   const length = buffer.readUInt32BE(1);
   // An empty frame is never written, but a crash of the machine can leave a tail of zeros, which would read as endless empty frames.
-  if (stream === undefined || length === 0 || length > FRAME_BYTES_MAX || buffer.length < HEADER_BYTES + length) return undefined;
+  if (
+    stream === undefined ||
+    length === 0 ||
+    length > FRAME_BYTES_MAX ||
+    buffer.length < HEADER_BYTES + length
+  )
+    return undefined;
   return { stream, data: buffer.subarray(HEADER_BYTES, HEADER_BYTES + length) };
 }
 
@@ -267,7 +277,12 @@ interface Batch {
 }
 
 /** Adds what fits of a frame from `from` on; false when nothing more fits. */
-function take(batch: Batch, room: { data: number; encoded: number }, frame: SpoolChunk, from: number): boolean {
+function take(
+  batch: Batch,
+  room: { data: number; encoded: number },
+  frame: SpoolChunk,
+  from: number,
+): boolean {
   const last = batch.chunks.at(-1);
   const joined = last !== undefined && last.stream === frame.stream;
   if (!joined && batch.chunks.length >= CHUNKS_MAX) return false;

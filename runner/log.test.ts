@@ -18,15 +18,21 @@ describe('log', () => {
   });
 
   it('writes short lines for people', () => {
-    expect(lines(true, (log) => log.warn({ id: 'run_1', runs: 2 }, 'draining'))).toMatch(/^\d\d:\d\d:\d\d warn  draining id=run_1 runs=2\n$/);
+    expect(lines(true, (log) => log.warn({ id: 'run_1', runs: 2 }, 'draining'))).toMatch(
+      /^\d\d:\d\d:\d\d warn  draining id=run_1 runs=2\n$/,
+    );
   });
 
   it('never lets a key, a token or a password out', () => {
     const pem = signingKeyToPem(generateSigningKey());
     const body = pem.split('\n')[1] ?? 'x';
     const text = lines(false, (log) => {
-      log.info({ pem, url: 'http://user:hunter2@proxy:1', header: 'Bearer abcdefghijkl' }, 'token enr_AbCdEfGh1234');
+      log.info(
+        { pem, url: 'http://user:hunter2@proxy:1', header: 'Bearer abcdefghijkl' },
+        'token enr_AbCdEfGh1234',
+      );
     });
-    for (const secret of [body, 'hunter2', 'abcdefghijkl', 'AbCdEfGh1234']) expect(text).not.toContain(secret);
+    for (const secret of [body, 'hunter2', 'abcdefghijkl', 'AbCdEfGh1234'])
+      expect(text).not.toContain(secret);
   });
 });

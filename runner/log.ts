@@ -53,6 +53,8 @@ const LEVEL_WORDS: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info '
 function humanLine(line: string): string {
   const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const clock = String(time).slice(11, 19);
-  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const rest = Object.entries(fields).map(
+    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   return `${clock} ${LEVEL_WORDS[Number(level)] ?? level} ${String(msg)}${rest.join('')}\n`;
 }

@@ -7,10 +7,19 @@ import { VERSION } from './version.ts';
 
 /** Loaded when asked for: `status` need not load an executor. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
-  enroll: { summary: 'make a key on this machine and register it with a one-shot token', load: async () => (await import('./commands/enroll.ts')).enroll },
+  enroll: {
+    summary: 'make a key on this machine and register it with a one-shot token',
+    load: async () => (await import('./commands/enroll.ts')).enroll,
+  },
   run: { summary: 'take work until stopped', load: async () => (await import('./commands/run.ts')).run },
-  doctor: { summary: 'check this machine and say what to do', load: async () => (await import('./commands/doctor.ts')).doctor },
-  status: { summary: 'what the daemon on this machine is doing', load: async () => (await import('./commands/status.ts')).status },
+  doctor: {
+    summary: 'check this machine and say what to do',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  status: {
+    summary: 'what the daemon on this machine is doing',
+    load: async () => (await import('./commands/status.ts')).status,
+  },
 };
 
 const HELP = `svc-runner ${VERSION}: runs your team's work on this machine. It only dials out; nothing listens here.
@@ -38,8 +47,13 @@ async function main(argv: readonly string[], io: Omit<CommandIo, 'args'>): Promi
   }
   try {
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (command === undefined) throw new UsageError(`unknown command ${JSON.stringify(name)}${suggestion(name, Object.keys(COMMANDS))}`);
-    return await (await command.load())({ ...io, args });
+    if (command === undefined)
+      throw new UsageError(
+        `unknown command ${JSON.stringify(name)}${suggestion(name, Object.keys(COMMANDS))}`,
+      );
+    return await (
+      await command.load()
+    )({ ...io, args });
   } catch (error) {
     io.note(`svc-runner: ${redact(error instanceof Error ? error.message : String(error))}\n`);
     if (!(error instanceof UsageError)) return EXIT.failed;

@@ -51,7 +51,9 @@ describe('masking, 2.15 secrets leak or too much is masked', () => {
   });
 
   it('takes the longest of several secrets and joins overlapping ones', () => {
-    expect(inPieces(['pass', 'password', 'password123'], 'x password123 password pass', 1)).toBe('x *** *** ***');
+    expect(inPieces(['pass', 'password', 'password123'], 'x password123 password pass', 1)).toBe(
+      'x *** *** ***',
+    );
     expect(inPieces(['abcdef', 'defghi'], '-abcdefghi-', 1)).toBe('-***-');
     expect(inPieces(['abcdef', 'defghi'], '-abcdefghi-', 100)).toBe('-***-');
   });
@@ -80,7 +82,10 @@ describe('masking, 2.15 secrets leak or too much is masked', () => {
   it('passes on bytes that are no UTF-8 unchanged', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x80, 0x80, 0x80, 0x80, 0xe2, 0x41, 0xf0]);
     const stream = createMasker([]).stream();
-    const out = Buffer.concat([...[...bytes].map((byte) => stream.push(Buffer.from([byte]))), stream.flush()]);
+    const out = Buffer.concat([
+      ...[...bytes].map((byte) => stream.push(Buffer.from([byte]))),
+      stream.flush(),
+    ]);
     expect(out).toEqual(bytes);
     expect(characterBoundary(bytes, 0, 5)).toBe(5);
   });
@@ -97,7 +102,7 @@ describe('masking, 2.15 secrets leak or too much is masked', () => {
       const stream = createMasker(['secretA!', 'secretB?']).stream();
       const bytes = Buffer.from(text);
       const out: Buffer[] = [];
-      for (let at = 0; at < bytes.length; ) {
+      for (let at = 0; at < bytes.length;) {
         const size = 1 + next(9);
         out.push(stream.push(bytes.subarray(at, at + size)));
         at += size;

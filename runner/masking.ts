@@ -46,13 +46,18 @@ export function patternsOf(secrets: Iterable<string>): Buffer[] {
   for (const secret of secrets) {
     for (const part of partsOf(secret)) for (const spelling of spellingsOf(part)) spellings.add(spelling);
   }
-  return [...spellings].map((spelling) => Buffer.from(spelling)).filter((bytes) => bytes.length >= PREFIX_BYTES);
+  return [...spellings]
+    .map((spelling) => Buffer.from(spelling))
+    .filter((bytes) => bytes.length >= PREFIX_BYTES);
 }
 
 /** The secret as a whole and, where it has several lines, each line: a program may print them one by one. */
 function partsOf(secret: string): string[] {
   const lines = secret.split(/\r?\n/).map((line) => line.trim());
-  const parts = lines.length > 1 ? [secret, secret.trim(), secret.replaceAll(/\r?\n/g, '\r\n'), ...lines] : [secret, secret.trim()];
+  const parts =
+    lines.length > 1
+      ? [secret, secret.trim(), secret.replaceAll(/\r?\n/g, '\r\n'), ...lines]
+      : [secret, secret.trim()];
   return parts.filter((part) => part.length >= SECRET_LENGTH_MIN && !PLAIN_WORDS.has(part.toLowerCase()));
 }
 
@@ -65,7 +70,10 @@ function spellingsOf(secret: string): string[] {
     escaped,
     // Some encoders also escape the slash, and everything that is not ASCII.
     escaped.replaceAll('/', String.raw`\/`),
-    escaped.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    escaped.replaceAll(
+      /[\u0080-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
     percent,
     percent.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
     percent.replaceAll('%20', '+'),
@@ -81,7 +89,9 @@ function base64SpellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const spellings: string[] = [];
   for (let shift = 0; shift < 3; shift += 1) {
-    const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64').replace(/=+$/, '');
+    const text = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
     // The first character(s) depend on the bytes before; the last one on the bytes behind, unless the groups end with the secret.
     const inner = text.slice(shift === 0 ? 0 : shift + 1, (shift + bytes.length) % 3 === 0 ? undefined : -1);
     // Below six characters (four bytes) a spelling is too common to be struck out.
@@ -109,7 +119,8 @@ function buildIndex(patterns: readonly Buffer[]): PatternIndex {
     if (same === undefined) byPrefix.set(prefix, [pattern]);
     else same.push(pattern);
     firstPair[pattern.readUInt16BE(0)] = 1;
-    for (let length = 1; length < PREFIX_BYTES; length += 1) shortBeginnings.add(pattern.toString('latin1', 0, length));
+    for (let length = 1; length < PREFIX_BYTES; length += 1)
+      shortBeginnings.add(pattern.toString('latin1', 0, length));
   }
   return { byPrefix, firstPair, shortBeginnings };
 }
@@ -151,7 +162,8 @@ function createStream(index: PatternIndex): StreamMasker {
 /** Length of the longest pattern that stands at this place, 0 for none; `unfinished` when a longer one may still follow. */
 function matchAt(index: PatternIndex, data: Buffer, at: number, final: boolean): number | 'unfinished' {
   const left = data.length - at;
-  if (left < PREFIX_BYTES) return !final && index.shortBeginnings.has(data.toString('latin1', at)) ? 'unfinished' : 0;
+  if (left < PREFIX_BYTES)
+    return !final && index.shortBeginnings.has(data.toString('latin1', at)) ? 'unfinished' : 0;
   if (index.firstPair[data.readUInt16BE(at)] !== 1) return 0;
   for (const pattern of index.byPrefix.get(data.readUInt32BE(at)) ?? []) {
     if (pattern.length <= left) {

@@ -32,10 +32,18 @@ describe('outbox', () => {
   });
 
   it('tells how long a report waited, never a negative time', async () => {
-    const outbox = await openOutbox({ folder: join(tempDir(), 'outbox'), machineBoot: 'before', log: collectedLog() });
+    const outbox = await openOutbox({
+      folder: join(tempDir(), 'outbox'),
+      machineBoot: 'before',
+      log: collectedLog(),
+    });
     const entry = await outbox.put(report);
     expect(waitedMs(entry, 'before')).toBeLessThan(1_000);
-    expect(waitedMs({ ...entry, putMonotonicMs: entry.putMonotonicMs - 5_000 }, 'before')).toBeGreaterThanOrEqual(5_000);
-    expect(waitedMs({ ...entry, putAtMs: Date.now() + 3_600_000 }, 'after a reboot with a wrong clock')).toBe(0);
+    expect(
+      waitedMs({ ...entry, putMonotonicMs: entry.putMonotonicMs - 5_000 }, 'before'),
+    ).toBeGreaterThanOrEqual(5_000);
+    expect(waitedMs({ ...entry, putAtMs: Date.now() + 3_600_000 }, 'after a reboot with a wrong clock')).toBe(
+      0,
+    );
   });
 });

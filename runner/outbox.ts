@@ -35,7 +35,8 @@ export function newReportId(): string {
 
 /** How long a report has waited: by the monotonic clock within one start of the machine, else by the wall clock, never negative. */
 export function waitedMs(entry: OutboxEntry, machineBoot: string): number {
-  const waited = entry.machineBoot === machineBoot ? monotonicMs() - entry.putMonotonicMs : wallMs() - entry.putAtMs;
+  const waited =
+    entry.machineBoot === machineBoot ? monotonicMs() - entry.putMonotonicMs : wallMs() - entry.putAtMs;
   return Math.max(0, Math.round(waited));
 }
 

@@ -49,7 +49,9 @@ export interface PollLoopOptions {
 export async function runPollLoop(options: PollLoopOptions): Promise<void> {
   const random = options.random ?? Math.random;
   const cut = new AbortController();
-  options.stop.addEventListener('abort', () => void pause(LAST_POLL_MS, cut.signal).then(() => cut.abort()), { once: true });
+  options.stop.addEventListener('abort', () => void pause(LAST_POLL_MS, cut.signal).then(() => cut.abort()), {
+    once: true,
+  });
   let early = 0;
   while (await options.slots.take(options.stop)) {
     const answer = await pollUntilAnswered(options, cut.signal);
@@ -61,7 +63,8 @@ export async function runPollLoop(options: PollLoopOptions): Promise<void> {
     }
     options.slots.release();
     early = answer.early ? early + 1 : 0;
-    if (early > 0) await pause(random() * Math.min(1_000 * 2 ** (early - 1), EARLY_PAUSE_MS_MAX), options.stop);
+    if (early > 0)
+      await pause(random() * Math.min(1_000 * 2 ** (early - 1), EARLY_PAUSE_MS_MAX), options.stop);
   }
   cut.abort();
 }
@@ -86,7 +89,10 @@ async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal):
           pollId,
           waitMs,
           slots: options.slots.free + 1,
-          leases: options.held().slice(0, LEASES_MAX).map(({ id, epoch }) => ({ id, epoch })),
+          leases: options
+            .held()
+            .slice(0, LEASES_MAX)
+            .map(({ id, epoch }) => ({ id, epoch })),
           ...(notReady.length > 0 ? { notReady } : {}),
           bootId: options.bootId,
         },

@@ -42,18 +42,27 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   let look: { atMs: number; disk: Promise<{ free: number; spoolBytes: number }> } | undefined;
 
   const disk = async (): Promise<{ free: number; spoolBytes: number }> => {
-    if (look === undefined || monotonicMs() - look.atMs > LOOK_MS) look = { atMs: monotonicMs(), disk: measure(options) };
+    if (look === undefined || monotonicMs() - look.atMs > LOOK_MS)
+      look = { atMs: monotonicMs(), disk: measure(options) };
     return await look.disk;
   };
 
   const check = async (): Promise<void> => {
     try {
-      const reaped: ExecutorWorkRef[] = await options.executor.reap((id, epoch) => options.isLive({ id, epoch }));
-      for (const { workId, epoch } of reaped) options.log.warn({ id: workId, epoch }, 'killed what an earlier process left behind');
-      if (engineProblem !== undefined) options.log.info({ executor: options.executor.name }, 'the engine works again');
+      const reaped: ExecutorWorkRef[] = await options.executor.reap((id, epoch) =>
+        options.isLive({ id, epoch }),
+      );
+      for (const { workId, epoch } of reaped)
+        options.log.warn({ id: workId, epoch }, 'killed what an earlier process left behind');
+      if (engineProblem !== undefined)
+        options.log.info({ executor: options.executor.name }, 'the engine works again');
       engineProblem = undefined;
     } catch (error) {
-      if (engineProblem === undefined) options.log.error({ executor: options.executor.name, problem: errorText(error) }, 'the engine does not work');
+      if (engineProblem === undefined)
+        options.log.error(
+          { executor: options.executor.name, problem: errorText(error) },
+          'the engine does not work',
+        );
       engineProblem = `engine ${options.executor.name}: ${errorText(error)}`.slice(0, REASON_LENGTH_MAX);
     }
   };
@@ -64,7 +73,8 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       const { free, spoolBytes } = await disk();
       if (free < options.minFreeMb) reasons.push(`disk: ${free} MB free, ${options.minFreeMb} MB needed`);
       const spooledMb = Math.floor(spoolBytes / MEBIBYTE);
-      if (spooledMb > SPOOL_MB_MAX) reasons.push(`spool: ${spooledMb} MB of undelivered output, limit ${SPOOL_MB_MAX} MB`);
+      if (spooledMb > SPOOL_MB_MAX)
+        reasons.push(`spool: ${spooledMb} MB of undelivered output, limit ${SPOOL_MB_MAX} MB`);
       const waiting = options.outboxDepth();
       if (waiting > OUTBOX_MAX) reasons.push(`outbox: ${waiting} undelivered results, limit ${OUTBOX_MAX}`);
       if (engineProblem !== undefined) reasons.push(engineProblem);
@@ -78,7 +88,10 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   };
 }
 
-async function measure({ dataDir, spoolFolder }: ReadinessOptions): Promise<{ free: number; spoolBytes: number }> {
+async function measure({
+  dataDir,
+  spoolFolder,
+}: ReadinessOptions): Promise<{ free: number; spoolBytes: number }> {
   const [free, spools] = await Promise.all([freeMb(dataDir), listSpools(spoolFolder)]);
   return { free, spoolBytes: spools.bytes };
 }

@@ -30,7 +30,9 @@ export interface RecoverOptions {
 }
 
 /** Closes what cannot be gone on with; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. */
-export async function closeLeftovers(options: Pick<RecoverOptions, 'journal' | 'outbox' | 'spoolFolder' | 'log'>): Promise<void> {
+export async function closeLeftovers(
+  options: Pick<RecoverOptions, 'journal' | 'outbox' | 'spoolFolder' | 'log'>,
+): Promise<void> {
   const { journal, outbox, log } = options;
   for (const { report } of outbox.entries()) {
     const last = journal.last(report);
@@ -40,7 +42,10 @@ export async function closeLeftovers(options: Pick<RecoverOptions, 'journal' | '
   const waiting = new Set(outbox.entries().map(({ report }) => refKey(report)));
   for (const entry of journal.open()) {
     if (waiting.has(refKey(entry))) continue;
-    log.warn({ id: entry.id, epoch: entry.epoch, last: entry.event }, 'the last daemon died during this run; it goes back to the queue');
+    log.warn(
+      { id: entry.id, epoch: entry.epoch, last: entry.event },
+      'the last daemon died during this run; it goes back to the queue',
+    );
     await journal.record('dropped', entry, { reason: 'daemon_died' });
   }
   for (const ref of (await listSpools(options.spoolFolder)).refs) {
@@ -71,5 +76,7 @@ async function redeliverOne(options: RecoverOptions, entry: OutboxEntry): Promis
     onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
     inContact: options.inContact,
   });
-  void options.deliveries.deliver({ entry, spool, lease, logs: sender.done }).then(() => options.onPhase(ref, undefined));
+  void options.deliveries
+    .deliver({ entry, spool, lease, logs: sender.done })
+    .then(() => options.onPhase(ref, undefined));
 }

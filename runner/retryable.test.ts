@@ -3,10 +3,22 @@ import { TransportError } from './http-client.ts';
 import { judgeReply, judgeTransport, retryAfter } from './retryable.ts';
 
 function judge(status: number, body: string | object, headers: Record<string, string> = {}) {
-  const judged = judgeReply({ status, headers, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) });
+  const judged = judgeReply({
+    status,
+    headers,
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  });
   return 'failure' in judged ? judged.failure : judged.value;
 }
-const error = (code: string, details?: object) => ({ error: { code, message: 'm', requestId: 'req_1', retryable: false, ...(details === undefined ? {} : { details }) } });
+const error = (code: string, details?: object) => ({
+  error: {
+    code,
+    message: 'm',
+    requestId: 'req_1',
+    retryable: false,
+    ...(details === undefined ? {} : { details }),
+  },
+});
 
 describe('judging a reply', () => {
   it('hands over the object of a success', () => {
@@ -16,10 +28,17 @@ describe('judging a reply', () => {
 
   it('2.10 tries again whenever something in between answered, whatever the status', () => {
     for (const status of [200, 301, 302, 400, 401, 403, 404, 409, 500, 502]) {
-      expect(judge(status, '<html>x</html>'), String(status)).toMatchObject({ verdict: 'retry', code: 'foreign_reply' });
+      expect(judge(status, '<html>x</html>'), String(status)).toMatchObject({
+        verdict: 'retry',
+        code: 'foreign_reply',
+      });
     }
-    for (const body of ['', '[]', '"x"', 'null', '{"run":']) expect(judge(200, body), body).toMatchObject({ verdict: 'retry' });
-    expect(judge(401, { message: 'Unauthorized' })).toMatchObject({ verdict: 'retry', code: 'foreign_reply' });
+    for (const body of ['', '[]', '"x"', 'null', '{"run":'])
+      expect(judge(200, body), body).toMatchObject({ verdict: 'retry' });
+    expect(judge(401, { message: 'Unauthorized' })).toMatchObject({
+      verdict: 'retry',
+      code: 'foreign_reply',
+    });
   });
 
   it('2.10 tries again what passes by itself', () => {
@@ -28,10 +47,17 @@ describe('judging a reply', () => {
     }
   });
 
-  it('takes the control plane\'s own refusals as final', () => {
-    expect(judge(409, error('stale_epoch'))).toMatchObject({ verdict: 'refused', code: 'stale_epoch', requestId: 'req_1' });
+  it("takes the control plane's own refusals as final", () => {
+    expect(judge(409, error('stale_epoch'))).toMatchObject({
+      verdict: 'refused',
+      code: 'stale_epoch',
+      requestId: 'req_1',
+    });
     expect(judge(400, error('validation_failed'))).toMatchObject({ verdict: 'refused' });
-    expect(judge(409, error('log_gap', { nextOffset: 7 }))).toMatchObject({ verdict: 'refused', details: { nextOffset: 7 } });
+    expect(judge(409, error('log_gap', { nextOffset: 7 }))).toMatchObject({
+      verdict: 'refused',
+      details: { nextOffset: 7 },
+    });
   });
 
   it('2.8 never confuses a wrong clock, an unknown key or a bad signature with a revocation', () => {
@@ -57,7 +83,9 @@ describe('judging a reply', () => {
   });
 
   it('shows neither passwords nor tokens of a foreign page', () => {
-    const failure = judge(502, 'proxy http://user:hunter2@proxy:3128 said no to enr_abcdefgh') as { message: string };
+    const failure = judge(502, 'proxy http://user:hunter2@proxy:3128 said no to enr_abcdefgh') as {
+      message: string;
+    };
     expect(failure.message).not.toContain('hunter2');
     expect(failure.message).not.toContain('abcdefgh');
   });
@@ -65,8 +93,13 @@ describe('judging a reply', () => {
 
 describe('judging no reply', () => {
   it('tries again, unless we ended it ourselves', () => {
-    expect(judgeTransport(new TransportError('ECONNRESET', 'reset'))).toMatchObject({ verdict: 'retry', code: 'ECONNRESET' });
-    expect(judgeTransport(new TransportError('timeout', 'no reply within 5 ms'))).toMatchObject({ verdict: 'retry' });
+    expect(judgeTransport(new TransportError('ECONNRESET', 'reset'))).toMatchObject({
+      verdict: 'retry',
+      code: 'ECONNRESET',
+    });
+    expect(judgeTransport(new TransportError('timeout', 'no reply within 5 ms'))).toMatchObject({
+      verdict: 'retry',
+    });
     expect(judgeTransport(new TransportError('aborted', 'aborted'))).toMatchObject({ verdict: 'aborted' });
     expect(judgeTransport(new Error('odd'))).toMatchObject({ verdict: 'retry' });
   });

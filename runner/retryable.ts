@@ -31,7 +31,9 @@ export class CallError extends Error {
   readonly failure: Failure;
 
   constructor(failure: Failure, cause?: unknown) {
-    super(`${failure.message}${failure.requestId === undefined ? '' : ` (request ${failure.requestId})`}`, { cause });
+    super(`${failure.message}${failure.requestId === undefined ? '' : ` (request ${failure.requestId})`}`, {
+      cause,
+    });
     this.failure = failure;
   }
 }
@@ -70,7 +72,8 @@ function errorOf(body: Buffer): ErrorReply['error'] | undefined {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
     if (typeof parsed !== 'object' || parsed === null || !('error' in parsed)) return undefined;
     const { error } = parsed;
-    if (typeof error !== 'object' || error === null || !('code' in error) || typeof error.code !== 'string') return undefined;
+    if (typeof error !== 'object' || error === null || !('code' in error) || typeof error.code !== 'string')
+      return undefined;
     return error as ErrorReply['error'];
   } catch {
     // Not JSON: the page of something in between.
@@ -93,7 +96,8 @@ export function judgeReply(reply: JudgedReply): { value: object } | { failure: F
     return { failure: foreign(reply, `a ${status} answer that is not a JSON object`) };
   }
   const error = errorOf(reply.body);
-  if (error === undefined) return { failure: foreign(reply, `status ${status} without an error of the control plane`) };
+  if (error === undefined)
+    return { failure: foreign(reply, `status ${status} without an error of the control plane`) };
   const byStatus = status >= 500 || RETRYABLE_STATUS.has(status) ? 'retry' : 'refused';
   const verdict = VERDICT_OF_CODE.get(error.code) ?? byStatus;
   const retryAfterMs = retryAfter(reply.headers['retry-after']);

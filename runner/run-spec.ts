@@ -4,12 +4,18 @@ import type { RunOffer } from './wire.ts';
 
 const DEFAULT_LIMITS = { timeoutSeconds: 600, memoryMb: 512, cpus: 1, pids: 256, outputBytes: 16_777_216 };
 
-export function specOf(offer: RunOffer, options: { runnerId: string; executor: Pick<Executor, 'isolation' | 'name'> }): SandboxSpec {
+export function specOf(
+  offer: RunOffer,
+  options: { runnerId: string; executor: Pick<Executor, 'isolation' | 'name'> },
+): SandboxSpec {
   const network = offer.network ?? 'none';
-  if (network !== 'none') throw new InvalidSpecError(`network is ${JSON.stringify(network)}, this runner offers only "none"`);
+  if (network !== 'none')
+    throw new InvalidSpecError(`network is ${JSON.stringify(network)}, this runner offers only "none"`);
   const { isolation, name } = options.executor;
   if (offer.isolation === 'container' && isolation !== 'container') {
-    throw new InvalidSpecError(`isolation is "container", this runner's executor ${name} offers "${isolation}"`);
+    throw new InvalidSpecError(
+      `isolation is "container", this runner's executor ${name} offers "${isolation}"`,
+    );
   }
   const { limits = {} } = offer;
   return {

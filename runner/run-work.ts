@@ -12,7 +12,13 @@
 import type { Api } from './api.ts';
 import type { Deliveries } from './delivery.ts';
 import { errorText } from './durable-file.ts';
-import { InvalidSpecError, type Executor, type KillReason, type Outcome, type Running } from './executor/executor.ts';
+import {
+  InvalidSpecError,
+  type Executor,
+  type KillReason,
+  type Outcome,
+  type Running,
+} from './executor/executor.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Journal } from './journal.ts';
 import { holdLease, type Lease } from './lease.ts';
@@ -63,13 +69,18 @@ export interface RunWorkOptions {
 export async function runWork(offer: RunOffer, options: RunWorkOptions): Promise<void> {
   const ref: WorkRef = { id: offer.id, epoch: offer.epoch };
   const { log } = options;
-  if (!isWorkRef(ref)) return log.error({ id: String(offer.id).slice(0, 60) }, 'an offer without a usable id was left alone');
+  if (!isWorkRef(ref))
+    return log.error({ id: String(offer.id).slice(0, 60) }, 'an offer without a usable id was left alone');
   const earlier = options.journal.last(ref);
-  if (earlier !== undefined) return log.warn({ ...ref, earlier }, 'an offer that was seen before was left alone');
+  if (earlier !== undefined)
+    return log.warn({ ...ref, earlier }, 'an offer that was seen before was left alone');
   try {
     await options.journal.record('offered', ref);
   } catch (error) {
-    return log.error({ ...ref, problem: errorText(error) }, 'an offer was left alone: the journal cannot be written');
+    return log.error(
+      { ...ref, problem: errorText(error) },
+      'an offer was left alone: the journal cannot be written',
+    );
   }
   options.onPhase(ref, 'offered');
   const lease = holdLease(options.heartbeat, ref, offer.leaseMs ?? OFFER_MS);
@@ -83,7 +94,8 @@ export async function runWork(offer: RunOffer, options: RunWorkOptions): Promise
 
 async function accept(offer: RunOffer, lease: Lease, options: RunWorkOptions): Promise<void> {
   const word = await firstWord(lease, options.cancel);
-  if (word === 'superseded' || word === 'lost' || word === 'stopping') return await drop(lease, word, options);
+  if (word === 'superseded' || word === 'lost' || word === 'stopping')
+    return await drop(lease, word, options);
   await options.journal.record('accepted', lease.ref);
   options.log.info({ ...lease.ref, attempt: offer.attempt ?? 1 }, 'run accepted');
   const spool = await openSpool(options.spoolFolder, lease.ref);
@@ -111,7 +123,10 @@ async function accept(offer: RunOffer, lease: Lease, options: RunWorkOptions): P
 }
 
 /** Waits for the answer to the heartbeat that names the offer. */
-async function firstWord(lease: Lease, cancel: AbortSignal): Promise<'ok' | 'cancelled' | 'superseded' | 'lost' | 'stopping'> {
+async function firstWord(
+  lease: Lease,
+  cancel: AbortSignal,
+): Promise<'ok' | 'cancelled' | 'superseded' | 'lost' | 'stopping'> {
   if (cancel.aborted) return 'stopping';
   let stop: () => void = () => undefined;
   const stopping = new Promise<'stopping'>((resolve) => {
@@ -124,7 +139,13 @@ async function firstWord(lease: Lease, cancel: AbortSignal): Promise<'ok' | 'can
 }
 
 /** Runs the task to its end; everything that goes wrong on this machine is an outcome. */
-async function execute(offer: RunOffer, lease: Lease, spool: Spool, masker: Masker, options: RunWorkOptions): Promise<Outcome> {
+async function execute(
+  offer: RunOffer,
+  lease: Lease,
+  spool: Spool,
+  masker: Masker,
+  options: RunWorkOptions,
+): Promise<Outcome> {
   if (lease.word === 'cancelled') return { reason: 'cancelled', durationMs: 0 };
   const begunMs = monotonicMs();
   const failed = (error: unknown): Outcome => ({
@@ -133,7 +154,8 @@ async function execute(offer: RunOffer, lease: Lease, spool: Spool, masker: Mask
     message: errorText(error),
   });
   const streams = { stdout: masker.stream(), stderr: masker.stream() };
-  const onOutput = async (stream: 'stdout' | 'stderr', chunk: Uint8Array) => await spool.append(stream, streams[stream].push(chunk));
+  const onOutput = async (stream: 'stdout' | 'stderr', chunk: Uint8Array) =>
+    await spool.append(stream, streams[stream].push(chunk));
   let running: Running;
   try {
     const spec = specOf(offer, options);
@@ -172,7 +194,8 @@ function killOnWord(running: Running, lease: Lease, options: RunWorkOptions): ()
   lease.listen((word) => {
     if (word === 'cancelled') kill('cancelled', CANCEL_GRACE_MS, 'cancelled by the team');
     if (word === 'superseded') kill('lease_lost', 0, 'somebody else holds it, or it has ended');
-    if (word === 'lost') kill('lease_lost', lossGraceMs, 'the control plane cannot be reached and the lease ends');
+    if (word === 'lost')
+      kill('lease_lost', lossGraceMs, 'the control plane cannot be reached and the lease ends');
   });
   options.cancel.addEventListener('abort', stop);
   if (options.cancel.aborted) stop();
@@ -201,12 +224,20 @@ async function hand(ended: Ended, options: RunWorkOptions): Promise<void> {
     await options.journal.record('ended', lease.ref, { reason: report.reason, reportId: report.reportId });
   } catch (error) {
     // A full disk: the result still has this process to deliver it.
-    options.log.error({ ...lease.ref, problem: errorText(error) }, 'the result cannot be written to the outbox, it lives in memory only');
+    options.log.error(
+      { ...lease.ref, problem: errorText(error) },
+      'the result cannot be written to the outbox, it lives in memory only',
+    );
     entry = { report, putAtMs: wallMs(), putMonotonicMs: monotonicMs(), machineBoot: options.machineBoot };
   }
-  options.log.info({ ...lease.ref, reason: report.reason, exitCode: report.exitCode, durationMs: report.durationMs }, 'run ended');
+  options.log.info(
+    { ...lease.ref, reason: report.reason, exitCode: report.exitCode, durationMs: report.durationMs },
+    'run ended',
+  );
   options.onPhase(lease.ref, 'reporting');
-  void options.deliveries.deliver({ entry, spool, lease, logs: ended.sender.done }).then(() => options.onPhase(lease.ref, undefined));
+  void options.deliveries
+    .deliver({ entry, spool, lease, logs: ended.sender.done })
+    .then(() => options.onPhase(lease.ref, undefined));
 }
 
 function reportOf(ref: WorkRef, outcome: Outcome, masker: Masker): Omit<ReportRequest, 'waitedMs'> {
@@ -231,5 +262,10 @@ async function drop(lease: Lease, reason: string, options: RunWorkOptions): Prom
   options.onPhase(lease.ref, undefined);
   await options.journal
     .record('dropped', lease.ref, { reason })
-    .catch((error: unknown) => options.log.error({ key: refKey(lease.ref), problem: errorText(error) }, 'the journal cannot be written'));
+    .catch((error: unknown) =>
+      options.log.error(
+        { key: refKey(lease.ref), problem: errorText(error) },
+        'the journal cannot be written',
+      ),
+    );
 }

@@ -27,7 +27,7 @@ export const DEFAULT_IMAGE_FLAG: FlagSpec = {
   name: 'default-image',
   value: 'image',
   env: 'SVC_RUNNER_DEFAULT_IMAGE',
-  help: 'for runs that name none; default: made from this machine\'s own tools',
+  help: "for runs that name none; default: made from this machine's own tools",
 };
 
 export const RUN_FLAGS: readonly FlagSpec[] = [
@@ -36,8 +36,18 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
   DEFAULT_IMAGE_FLAG,
   DATA_DIR_FLAG,
   CA_FILE_FLAG,
-  { name: 'drain-timeout', value: 'time', env: 'SVC_RUNNER_DRAIN_TIMEOUT', help: 'how long SIGTERM waits for running work: 90s, 15m, 3h; default 1h' },
-  { name: 'min-free-mb', value: 'n', env: 'SVC_RUNNER_MIN_FREE_MB', help: 'takes no work below this much free disk; default 1024' },
+  {
+    name: 'drain-timeout',
+    value: 'time',
+    env: 'SVC_RUNNER_DRAIN_TIMEOUT',
+    help: 'how long SIGTERM waits for running work: 90s, 15m, 3h; default 1h',
+  },
+  {
+    name: 'min-free-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MIN_FREE_MB',
+    help: 'takes no work below this much free disk; default 1024',
+  },
   { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
 ];
 
@@ -65,7 +75,12 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
     ...(defaultImage === undefined ? {} : { defaultImage }),
     ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
     drainTimeoutMs: timeMs('drain-timeout', flags.text('drain-timeout') ?? config.drainTimeout ?? '1h'),
-    minFreeMb: wholeNumber('min-free-mb', flags.text('min-free-mb') ?? config.minFreeMb ?? 1024, 0, 1_048_576),
+    minFreeMb: wholeNumber(
+      'min-free-mb',
+      flags.text('min-free-mb') ?? config.minFreeMb ?? 1024,
+      0,
+      1_048_576,
+    ),
     logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
   };
 }
@@ -75,24 +90,34 @@ export function readCa(path: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new UsageError(`--ca-file cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      `--ca-file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new UsageError(`--ca-file ${path} holds no PEM certificate`);
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new UsageError(`--ca-file ${path} holds no PEM certificate`);
   return text;
 }
 
 function wholeNumber(name: string, value: string | number, min: number, max: number): number {
   const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isInteger(number) || number < min || number > max) {
-    throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`);
+    throw new UsageError(
+      `--${name} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`,
+    );
   }
   return number;
 }
 
-function oneOf<T extends string>(name: string, value: string | undefined, allowed: readonly T[]): T | undefined {
+function oneOf<T extends string>(
+  name: string,
+  value: string | undefined,
+  allowed: readonly T[],
+): T | undefined {
   if (value === undefined) return undefined;
   const found = allowed.find((known) => known === value);
-  if (found === undefined) throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`);
+  if (found === undefined)
+    throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`);
   return found;
 }
 
@@ -104,7 +129,9 @@ export function timeMs(name: string, text: string): number {
   const [, amount, unit = 's'] = /^(\d+)(ms|s|m|h)?$/.exec(text) ?? [];
   const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
   if (amount === undefined || !(ms <= TIME_MS_MAX)) {
-    throw new UsageError(`--${name} is ${JSON.stringify(text)}, expected a time like 90s, 15m or 3h, at most 168h`);
+    throw new UsageError(
+      `--${name} is ${JSON.stringify(text)}, expected a time like 90s, 15m or 3h, at most 168h`,
+    );
   }
   return ms;
 }

@@ -28,11 +28,17 @@ export interface Shutdown {
 }
 
 export function createShutdown(): Shutdown {
-  const [stopTaking, cancelWork, abandon] = [new AbortController(), new AbortController(), new AbortController()];
+  const [stopTaking, cancelWork, abandon] = [
+    new AbortController(),
+    new AbortController(),
+    new AbortController(),
+  ];
   // Every run and every call under way listens; that is no leak.
   setMaxListeners(0, stopTaking.signal, cancelWork.signal, abandon.signal);
   let exitCode: ExitCode = EXIT.ok;
-  const begun = new Promise<void>((resolve) => stopTaking.signal.addEventListener('abort', () => resolve(), { once: true }));
+  const begun = new Promise<void>((resolve) =>
+    stopTaking.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
   const cancel = () => {
     stopTaking.abort();
     cancelWork.abort();

@@ -2,12 +2,46 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { DirectivesSchema, EnrollRequestSchema, EnrollResponseSchema, HeartbeatRequestSchema, HeartbeatResponseSchema, LogsRequestSchema, LogsResponseSchema, PollRequestSchema, PollResponseSchema, ReportRequestSchema, ReportResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type { EnrollReply, EnrollRequest, HeartbeatReply, HeartbeatRequest, LogsReply, LogsRequest, PollReply, PollRequest, ReportReply, ReportRequest } from './wire.ts';
+import {
+  DirectivesSchema,
+  EnrollRequestSchema,
+  EnrollResponseSchema,
+  HeartbeatRequestSchema,
+  HeartbeatResponseSchema,
+  LogsRequestSchema,
+  LogsResponseSchema,
+  PollRequestSchema,
+  PollResponseSchema,
+  ReportRequestSchema,
+  ReportResponseSchema,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type {
+  EnrollReply,
+  EnrollRequest,
+  HeartbeatReply,
+  HeartbeatRequest,
+  LogsReply,
+  LogsRequest,
+  PollReply,
+  PollRequest,
+  ReportReply,
+  ReportRequest,
+} from './wire.ts';
 
 /** One of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
-const enroll: Required<EnrollRequest> = { token: 't', name: 'n', publicKey: 'k', labels: {}, facts: { version: '', os: '', arch: '', isolation: '', executor: '' } };
-const enrolled: Required<EnrollReply> = { runnerId: '', teamId: '', serverTime: '', intervals: { heartbeatMs: 1, pollWaitMs: 1, leaseMs: 1 } };
+const enroll: Required<EnrollRequest> = {
+  token: 't',
+  name: 'n',
+  publicKey: 'k',
+  labels: {},
+  facts: { version: '', os: '', arch: '', isolation: '', executor: '' },
+};
+const enrolled: Required<EnrollReply> = {
+  runnerId: '',
+  teamId: '',
+  serverTime: '',
+  intervals: { heartbeatMs: 1, pollWaitMs: 1, leaseMs: 1 },
+};
 const heartbeat: Required<HeartbeatRequest> = {
   bootId: '',
   leases: [{ id: '', epoch: 1 }],
@@ -40,9 +74,24 @@ const polled: { run: Required<NonNullable<PollReply['run']>> } = {
     attempt: 1,
   },
 };
-const logs: Required<LogsRequest> = { id: '', epoch: 1, offset: 1, chunks: [{ stream: 'stdout', data: '' }], end: { bytes: 1, sha256: '' } };
+const logs: Required<LogsRequest> = {
+  id: '',
+  epoch: 1,
+  offset: 1,
+  chunks: [{ stream: 'stdout', data: '' }],
+  end: { bytes: 1, sha256: '' },
+};
 const logged: Required<LogsReply> = { nextOffset: 1, complete: true, state: 'superseded' };
-const report: Required<ReportRequest> = { id: '', epoch: 1, reportId: '', reason: 'engine_error', exitCode: 1, message: '', durationMs: 1, waitedMs: 1 };
+const report: Required<ReportRequest> = {
+  id: '',
+  epoch: 1,
+  reportId: '',
+  reason: 'engine_error',
+  exitCode: 1,
+  message: '',
+  durationMs: 1,
+  waitedMs: 1,
+};
 const reported: Required<ReportReply> = { accepted: true, repeated: true };
 
 /** Fields of ours that the message does not have, and enum words that its enum does not have. */
@@ -51,10 +100,13 @@ function strangers(schema: DescMessage, value: object, path = ''): string[] {
     const field = schema.fields.find((candidate) => candidate.jsonName === name);
     if (field === undefined) return [`${path}${name}`];
     if (field.enum !== undefined) {
-      const words = field.enum.values.map((word) => word.name.slice(`${field.enum?.sharedPrefix ?? ''}`.length).toLowerCase());
+      const words = field.enum.values.map((word) =>
+        word.name.slice(`${field.enum?.sharedPrefix ?? ''}`.length).toLowerCase(),
+      );
       return words.includes(String(held)) ? [] : [`${path}${name}=${String(held)}`];
     }
-    if (field.message === undefined || field.fieldKind === 'map' || typeof held !== 'object' || held === null) return [];
+    if (field.message === undefined || field.fieldKind === 'map' || typeof held !== 'object' || held === null)
+      return [];
     const items = Array.isArray(held) ? (held as object[]) : [held];
     return items.flatMap((item) => strangers(field.message as DescMessage, item, `${path}${name}.`));
   });
@@ -80,11 +132,18 @@ describe('the wire', () => {
   }
 
   it('knows every field of the offer and of the directives', () => {
-    expect(runner.RunOfferSchema.fields.map((field) => field.jsonName).sort()).toEqual(Object.keys(polled.run).sort());
-    expect(DirectivesSchema.fields.map((field) => field.jsonName).sort()).toEqual(Object.keys(beaten.directives).sort());
+    expect(runner.RunOfferSchema.fields.map((field) => field.jsonName).sort()).toEqual(
+      Object.keys(polled.run).sort(),
+    );
+    expect(DirectivesSchema.fields.map((field) => field.jsonName).sort()).toEqual(
+      Object.keys(beaten.directives).sort(),
+    );
   });
 
   it('would notice a stranger', () => {
-    expect(strangers(LogsRequestSchema, { offsett: 1, chunks: [{ stream: 'stdin', data: '' }] })).toEqual(['offsett', 'chunks.stream=stdin']);
+    expect(strangers(LogsRequestSchema, { offsett: 1, chunks: [{ stream: 'stdin', data: '' }] })).toEqual([
+      'offsett',
+      'chunks.stream=stdin',
+    ]);
   });
 });

@@ -47,29 +47,48 @@ describe.skipIf(!postgresHere)('access', () => {
     it('project and environment look exactly like missing ones, for every verb', async () => {
       const project = await server.call('POST /projects', { as: owner, body: { name: 'secret', teamId } });
       const projectId = String(project.body['id']);
-      const environment = await server.call(`POST /projects/${projectId}/environments`, { as: owner, body: { name: 'prod' } });
+      const environment = await server.call(`POST /projects/${projectId}/environments`, {
+        as: owner,
+        body: { name: 'prod' },
+      });
       const environmentId = String(environment.body['id']);
       const pairs: ReadonlyArray<readonly [string, string, unknown?]> = [
         [`GET /projects/${projectId}`, 'GET /projects/prj_00000000000000000000000000'],
         [`GET /projects/${String(project.body['slug'])}`, 'GET /projects/no-such-slug'],
         [`DELETE /projects/${projectId}`, 'DELETE /projects/prj_00000000000000000000000000'],
-        [`GET /projects/${projectId}/environments`, 'GET /projects/prj_00000000000000000000000000/environments'],
-        [`POST /projects/${projectId}/environments`, 'POST /projects/prj_00000000000000000000000000/environments', { name: 'x' }],
+        [
+          `GET /projects/${projectId}/environments`,
+          'GET /projects/prj_00000000000000000000000000/environments',
+        ],
+        [
+          `POST /projects/${projectId}/environments`,
+          'POST /projects/prj_00000000000000000000000000/environments',
+          { name: 'x' },
+        ],
         [`GET /environments/${environmentId}`, 'GET /environments/env_00000000000000000000000000'],
-        [`PATCH /environments/${environmentId}`, 'PATCH /environments/env_00000000000000000000000000', { name: 'x' }],
+        [
+          `PATCH /environments/${environmentId}`,
+          'PATCH /environments/env_00000000000000000000000000',
+          { name: 'x' },
+        ],
         [`DELETE /environments/${environmentId}`, 'DELETE /environments/env_00000000000000000000000000'],
       ];
       for (const [theirs, none, body] of pairs) {
         const seen = await server.call(theirs, { as: other.token, body });
         expect(seen.status, theirs).toBe(404);
-        expect(withoutRequestId(seen), theirs).toEqual(withoutRequestId(await server.call(none, { as: other.token, body })));
+        expect(withoutRequestId(seen), theirs).toEqual(
+          withoutRequestId(await server.call(none, { as: other.token, body })),
+        );
       }
       expect((await server.call(`GET /environments/${environmentId}`, { as: owner })).status).toBe(200);
     });
 
     it('id in a body is refused like an unknown one', async () => {
       const theirs = await server.call('POST /projects', { as: other.token, body: { name: 'x', teamId } });
-      const none = await server.call('POST /projects', { as: other.token, body: { name: 'x', teamId: 'team_0' } });
+      const none = await server.call('POST /projects', {
+        as: other.token,
+        body: { name: 'x', teamId: 'team_0' },
+      });
       expect(theirs.status).toBe(404);
       expect(withoutRequestId(theirs)).toEqual(withoutRequestId(none));
       expect((await server.call(`GET /projects?teamId=${teamId}`, { as: other.token })).status).toBe(404);
@@ -81,7 +100,11 @@ describe.skipIf(!postgresHere)('access', () => {
       ['nothing', undefined, 'credentials_missing'],
       ['garbage', 'garbage', 'credentials_invalid'],
       ['a session token that nobody has', `sest_${'A'.repeat(43)}`, 'credentials_invalid'],
-      ['a well-formed key that nobody has', formatKey({ kid: 'A'.repeat(12), secret: 'B'.repeat(32) }), 'credentials_invalid'],
+      [
+        'a well-formed key that nobody has',
+        formatKey({ kid: 'A'.repeat(12), secret: 'B'.repeat(32) }),
+        'credentials_invalid',
+      ],
     ])('of %s is refused with 401', async (_what, as, code) => {
       const answer = await server.call('GET /teams', { as });
       expect([answer.status, answer.code]).toEqual([401, code]);
@@ -90,13 +113,22 @@ describe.skipIf(!postgresHere)('access', () => {
 
     it('with the right kid and a wrong secret is refused', async () => {
       const { kid } = parseKey(owner) ?? { kid: '' };
-      expect((await server.call('GET /teams', { as: formatKey({ kid, secret: 'B'.repeat(32) }) })).status).toBe(401);
+      expect(
+        (await server.call('GET /teams', { as: formatKey({ kid, secret: 'B'.repeat(32) }) })).status,
+      ).toBe(401);
     });
 
     it('sent twice, or as header and cookie, is refused', async () => {
-      const raw = await rawRequest(server, ['GET /teams HTTP/1.1', `authorization: Bearer ${owner}`, `authorization: Bearer ${owner}`]);
+      const raw = await rawRequest(server, [
+        'GET /teams HTTP/1.1',
+        `authorization: Bearer ${owner}`,
+        `authorization: Bearer ${owner}`,
+      ]);
       expect(raw).toContain('authorization is given twice');
-      const both = await server.call('GET /teams', { as: owner, headers: { cookie: `__Host-sid=${other.token}` } });
+      const both = await server.call('GET /teams', {
+        as: owner,
+        headers: { cookie: `__Host-sid=${other.token}` },
+      });
       expect([both.status, both.code]).toEqual([401, 'credentials_invalid']);
     });
 
@@ -128,7 +160,8 @@ describe.skipIf(!postgresHere)('access', () => {
         await server.call(`DELETE /api-keys/${key.id}`, { as: owner });
         const endMs = performance.now() + 1_000;
         let status = 200;
-        while (status !== 401 && performance.now() < endMs) status = (await second.call('GET /teams', { as: key.secret })).status;
+        while (status !== 401 && performance.now() < endMs)
+          status = (await second.call('GET /teams', { as: key.secret })).status;
         expect(status).toBe(401);
       } finally {
         await second.stop();
@@ -141,16 +174,24 @@ describe.skipIf(!postgresHere)('access', () => {
       const write = await server.call('POST /projects', { as: key.secret, body: { name: 'x', teamId } });
       expect([write.status, write.code]).toEqual([403, 'scope_missing']);
       expect(write.text).toContain('project:write');
-      expect((await server.call(`GET /teams/${teamId}/runners`, { as: key.secret })).code).toBe('scope_missing');
+      expect((await server.call(`GET /teams/${teamId}/runners`, { as: key.secret })).code).toBe(
+        'scope_missing',
+      );
     });
 
     it('makes no key that may do more than itself', async () => {
       const weak = await newKey(server, owner, { scopes: ['project:read'], teamId });
-      const more = await server.call('POST /api-keys', { as: weak.secret, body: { name: 'more', scopes: ['project:write'] } });
+      const more = await server.call('POST /api-keys', {
+        as: weak.secret,
+        body: { name: 'more', scopes: ['project:write'] },
+      });
       expect([more.status, more.code]).toEqual([403, 'scope_missing']);
       const child = await server.call('POST /api-keys', { as: weak.secret, body: { name: 'child' } });
       expect(child.body['apiKey']).toMatchObject({ scopes: ['project:read'], teamId });
-      const staff = await server.call('POST /api-keys', { as: owner, body: { name: 'staff', scopes: ['staff'] } });
+      const staff = await server.call('POST /api-keys', {
+        as: owner,
+        body: { name: 'staff', scopes: ['staff'] },
+      });
       expect(staff.status).toBe(403);
     });
 
@@ -159,15 +200,24 @@ describe.skipIf(!postgresHere)('access', () => {
       const key = await newKey(server, owner, { teamId });
       const teams = await server.call('GET /teams', { as: key.secret });
       expect((teams.body['teams'] as Array<{ id: string }>).map((team) => team.id)).toEqual([teamId]);
-      expect((await server.call(`GET /teams/${String(mine.body['id'])}`, { as: key.secret })).status).toBe(404);
-      expect((await server.call('POST /teams', { as: key.secret, body: { name: 'third' } })).status).toBe(403);
+      expect((await server.call(`GET /teams/${String(mine.body['id'])}`, { as: key.secret })).status).toBe(
+        404,
+      );
+      expect((await server.call('POST /teams', { as: key.secret, body: { name: 'third' } })).status).toBe(
+        403,
+      );
     });
 
     it('loses what its owner’s role loses, at once', async () => {
       const person = await join(server, owner, teamId, 'developer');
       const key = await newKey(server, person.token);
-      expect((await server.call('POST /projects', { as: key.secret, body: { name: 'mine', teamId } })).status).toBe(201);
-      await server.call(`PATCH /teams/${teamId}/members/${person.userId}`, { as: owner, body: { role: 'viewer' } });
+      expect(
+        (await server.call('POST /projects', { as: key.secret, body: { name: 'mine', teamId } })).status,
+      ).toBe(201);
+      await server.call(`PATCH /teams/${teamId}/members/${person.userId}`, {
+        as: owner,
+        body: { role: 'viewer' },
+      });
       const denied = await server.call('POST /projects', { as: key.secret, body: { name: 'mine', teamId } });
       expect([denied.status, denied.code]).toEqual([403, 'role_insufficient']);
       await server.call(`DELETE /teams/${teamId}/members/${person.userId}`, { as: owner });
@@ -175,10 +225,19 @@ describe.skipIf(!postgresHere)('access', () => {
     });
 
     it('is listed without its secret, newest first', async () => {
-      const key = await newKey(server, other.token, { name: 'listed', scopes: ['team:read'], expiresInDays: 1 });
+      const key = await newKey(server, other.token, {
+        name: 'listed',
+        scopes: ['team:read'],
+        expiresInDays: 1,
+      });
       const { body, text } = await server.call('GET /api-keys', { as: other.token });
       expect(text).not.toContain(key.secret.slice(-20));
-      expect((body['apiKeys'] as unknown[])[0]).toMatchObject({ id: key.id, name: 'listed', prefix: key.secret.slice(0, 21), scopes: ['team:read'] });
+      expect((body['apiKeys'] as unknown[])[0]).toMatchObject({
+        id: key.id,
+        name: 'listed',
+        prefix: key.secret.slice(0, 21),
+        scopes: ['team:read'],
+      });
     });
 
     it('of somebody else cannot be revoked', async () => {
@@ -199,8 +258,15 @@ describe.skipIf(!postgresHere)('access', () => {
           project.status,
           (await server.call(`POST /teams/${teamId}/runners/enroll-tokens`, { as: token, body: {} })).status,
           (await server.call(`GET /teams/${teamId}/invites`, { as: token })).status,
-          project.status === 201 ? (await server.call(`DELETE /projects/${String(project.body['id'])}`, { as: token })).status : 0,
-          (await server.call(`POST /teams/${teamId}/runners/rnr_none/clear-divergence-flag`, { as: token, body: {} })).status,
+          project.status === 201
+            ? (await server.call(`DELETE /projects/${String(project.body['id'])}`, { as: token })).status
+            : 0,
+          (
+            await server.call(`POST /teams/${teamId}/runners/rnr_none/clear-divergence-flag`, {
+              as: token,
+              body: {},
+            })
+          ).status,
         ];
       }
       expect(allowed).toEqual({
@@ -216,15 +282,30 @@ describe.skipIf(!postgresHere)('access', () => {
       const regions = body['regions'] as Array<{ id: string; operator: string }>;
       const customer = regions.find((region) => region.operator === 'customer')?.id;
       const route = `PUT /admin/teams/${other.teamId}/region`;
-      expect((await server.call(route, { as: other.token, body: { regionId: customer } })).code).toBe('scope_missing');
-      expect((await server.call(route, { as: owner, body: { regionId: customer } })).code).toBe('scope_missing');
+      expect((await server.call(route, { as: other.token, body: { regionId: customer } })).code).toBe(
+        'scope_missing',
+      );
+      expect((await server.call(route, { as: owner, body: { regionId: customer } })).code).toBe(
+        'scope_missing',
+      );
       const set = await server.call(route, { as: server.first.staffApiKey, body: { regionId: customer } });
       expect(set.status, set.text).toBe(200);
       expect(set.body).toMatchObject({ id: other.teamId, operator: 'customer' });
       expect(set.body).not.toHaveProperty('role');
-      expect((await server.call(`GET /teams/${other.teamId}`, { as: server.first.staffApiKey })).status).toBe(404);
-      expect((await server.call(route, { as: server.first.staffApiKey, body: { regionId: 'reg_x' } })).code).toBe('region_unknown');
-      expect((await server.call('PUT /admin/teams/team_x/region', { as: server.first.staffApiKey, body: { regionId: customer } })).status).toBe(404);
+      expect((await server.call(`GET /teams/${other.teamId}`, { as: server.first.staffApiKey })).status).toBe(
+        404,
+      );
+      expect(
+        (await server.call(route, { as: server.first.staffApiKey, body: { regionId: 'reg_x' } })).code,
+      ).toBe('region_unknown');
+      expect(
+        (
+          await server.call('PUT /admin/teams/team_x/region', {
+            as: server.first.staffApiKey,
+            body: { regionId: customer },
+          })
+        ).status,
+      ).toBe(404);
     });
   });
 
@@ -236,8 +317,12 @@ describe.skipIf(!postgresHere)('access', () => {
         body: { email: other.email, password: other.password },
         headers: { 'sec-fetch-site': 'same-origin' },
       });
-      expect(answer.headers.get('set-cookie')).toMatch(/^__Host-sid=sest_[\w-]{43}; Path=\/; Max-Age=604800; Secure; HttpOnly; SameSite=Lax$/);
-      const program = await server.call('POST /auth/login', { body: { email: other.email, password: other.password } });
+      expect(answer.headers.get('set-cookie')).toMatch(
+        /^__Host-sid=sest_[\w-]{43}; Path=\/; Max-Age=604800; Secure; HttpOnly; SameSite=Lax$/,
+      );
+      const program = await server.call('POST /auth/login', {
+        body: { email: other.email, password: other.password },
+      });
       expect(program.headers.get('set-cookie')).toBeNull();
     });
 
@@ -247,11 +332,18 @@ describe.skipIf(!postgresHere)('access', () => {
 
     it('writes only from a page of this server', async () => {
       const write = async (headers: Record<string, string>) =>
-        (await server.call('POST /projects', { body: { name: 'x', teamId: other.teamId }, headers: { ...cookie(), ...headers } })).code ?? 'done';
+        (
+          await server.call('POST /projects', {
+            body: { name: 'x', teamId: other.teamId },
+            headers: { ...cookie(), ...headers },
+          })
+        ).code ?? 'done';
       expect(await write({})).toBe('csrf_refused');
       expect(await write({ 'sec-fetch-site': 'cross-site' })).toBe('csrf_refused');
       expect(await write({ 'sec-fetch-site': 'same-site' })).toBe('csrf_refused');
-      expect(await write({ 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' })).toBe('csrf_refused');
+      expect(await write({ 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' })).toBe(
+        'csrf_refused',
+      );
       expect(await write({ 'sec-fetch-site': 'same-origin', origin: server.baseUrl })).toBe('done');
     });
   });
@@ -260,7 +352,9 @@ describe.skipIf(!postgresHere)('access', () => {
 /** Whatever the server answers to a head that fetch would not send. */
 async function rawRequest(server: TestServer, head: readonly string[]): Promise<string> {
   return await new Promise((resolve, reject) => {
-    const socket = connect(server.port, '127.0.0.1', () => socket.write([...head, 'host: x', 'connection: close', '', ''].join('\r\n')));
+    const socket = connect(server.port, '127.0.0.1', () =>
+      socket.write([...head, 'host: x', 'connection: close', '', ''].join('\r\n')),
+    );
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));
     socket.on('end', () => resolve(text)).on('error', reject);

@@ -19,7 +19,11 @@ interface Bucket {
   readonly limiter: RateLimiter;
 }
 
-export function createAdmission(deps: { readonly authenticator: Authenticator; readonly clock: Clock; readonly limits: Limits }) {
+export function createAdmission(deps: {
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  readonly limits: Limits;
+}) {
   const { authenticator, clock, limits } = deps;
   const bucket = (name: string, count: number): Bucket => {
     const rule = { count, windowMs: MINUTE_MS };
@@ -48,7 +52,8 @@ export function createAdmission(deps: { readonly authenticator: Authenticator; r
   };
 
   const failed = (call: CallContext, error: unknown): never => {
-    if (error instanceof ApiError && error.code === 'credentials_invalid') failures.limiter.take(call.remoteAddress);
+    if (error instanceof ApiError && error.code === 'credentials_invalid')
+      failures.limiter.take(call.remoteAddress);
     throw error;
   };
 
@@ -58,7 +63,11 @@ export function createAdmission(deps: { readonly authenticator: Authenticator; r
       return ANONYMOUS;
     }
     const guesses = failures.limiter.peek(call.remoteAddress);
-    if (!guesses.allowed) throw tooMany(`${failures.rule.count} wrong credentials from your address within a minute`, guesses.resetMs);
+    if (!guesses.allowed)
+      throw tooMany(
+        `${failures.rule.count} wrong credentials from your address within a minute`,
+        guesses.resetMs,
+      );
     try {
       const caller = authenticator.authenticate(call);
       if (!(caller instanceof Promise)) return afterwards(call, caller);
@@ -73,7 +82,11 @@ export function createAdmission(deps: { readonly authenticator: Authenticator; r
 }
 
 function missing(): Error {
-  return apiError('credentials_missing', 'no credential was sent; send "Authorization: Bearer <API key or session token>"', {
-    headers: { 'www-authenticate': 'Bearer realm="svc"' },
-  });
+  return apiError(
+    'credentials_missing',
+    'no credential was sent; send "Authorization: Bearer <API key or session token>"',
+    {
+      headers: { 'www-authenticate': 'Bearer realm="svc"' },
+    },
+  );
 }

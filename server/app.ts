@@ -83,8 +83,12 @@ async function invokeUnary(deps: AppDeps, run: Handler<Ctx>, ctx: Ctx, request: 
   // Nobody has no name to keep a key under.
   if (key === undefined || caller.kind === 'anonymous') return await (run(request, ctx) as Promise<Message>);
   const claim = claimFor(call.rpc, caller, key, request);
-  if (idempotency === 'statement') return await (run(request, { ...ctx, idempotency: claim }) as Promise<Message>);
-  return await runKeyed({ call, db: deps.db, clock: deps.clock, claim }, async (db) => await (run(request, { ...ctx, db }) as Promise<Message>));
+  if (idempotency === 'statement')
+    return await (run(request, { ...ctx, idempotency: claim }) as Promise<Message>);
+  return await runKeyed(
+    { call, db: deps.db, clock: deps.clock, claim },
+    async (db) => await (run(request, { ...ctx, db }) as Promise<Message>),
+  );
 }
 
 function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handler<Ctx> {
@@ -94,7 +98,10 @@ function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handl
 }
 
 /** Fails at the start, not at the first call, when the contract and the implementations do not meet. */
-function collectMethods(rpcs: readonly RpcInfo[], handlers: ReadonlyArray<Handlers<Ctx>>): ReadonlyMap<string, Handler<Ctx>> {
+function collectMethods(
+  rpcs: readonly RpcInfo[],
+  handlers: ReadonlyArray<Handlers<Ctx>>,
+): ReadonlyMap<string, Handler<Ctx>> {
   const methods = new Map(handlers.flatMap((service) => [...service.methods]));
   const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
   if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);

@@ -50,7 +50,9 @@ export async function bootstrap(deps: BootstrapDeps): Promise<Bootstrap | undefi
   const staffPassword = randomBase62(24);
   const passwordHash = await deps.passwords.hash(staffPassword);
   return await db.transact(async (tx) => {
-    await tx.sql.unsafe(`set local lock_timeout = '${LOCK_WAIT}'; set local statement_timeout = '${LOCK_WAIT}'`);
+    await tx.sql.unsafe(
+      `set local lock_timeout = '${LOCK_WAIT}'; set local statement_timeout = '${LOCK_WAIT}'`,
+    );
     await tx.sql`select pg_advisory_xact_lock(${LOCK_KEY})`;
     if (await isDone(tx, secrets)) return undefined;
     const made = await fill(deps, tx, { staffPassword, passwordHash });
@@ -61,7 +63,9 @@ export async function bootstrap(deps: BootstrapDeps): Promise<Bootstrap | undefi
 }
 
 async function isDone({ sql }: Database, secrets: Secrets): Promise<boolean> {
-  const rows = await sql<Array<{ key: string; value: string }>>`select key, value from settings where key in (${KEY_ID}, ${DONE})`;
+  const rows = await sql<
+    Array<{ key: string; value: string }>
+  >`select key, value from settings where key in (${KEY_ID}, ${DONE})`;
   const values = new Map(rows.map((row) => [row.key, row.value]));
   const keyId = values.get(KEY_ID);
   if (keyId !== undefined && keyId !== secrets.keyId) {
@@ -73,14 +77,24 @@ async function isDone({ sql }: Database, secrets: Secrets): Promise<boolean> {
   return values.has(DONE);
 }
 
-async function fill(deps: BootstrapDeps, db: Database, password: { staffPassword: string; passwordHash: string }): Promise<Bootstrap> {
+async function fill(
+  deps: BootstrapDeps,
+  db: Database,
+  password: { staffPassword: string; passwordHash: string },
+): Promise<Bootstrap> {
   const now = deps.clock.now();
   const ms = now.getTime();
   const regionId = newId('reg', ms);
   await insertRegion(db, { id: regionId, name: 'service', operator: 'service' });
   await insertRegion(db, { id: newId('reg', ms), name: 'customer', operator: 'customer' });
   const userId = newId('user', ms);
-  const staff = { id: userId, email: STAFF_EMAIL, username: 'staff', staff: true, passwordHash: password.passwordHash };
+  const staff = {
+    id: userId,
+    email: STAFF_EMAIL,
+    username: 'staff',
+    staff: true,
+    passwordHash: password.passwordHash,
+  };
   await createUser(db, staff, now);
   const [poolId, teamId] = [newId('team', ms), newId('team', ms)];
   for (const team of [
@@ -91,7 +105,13 @@ async function fill(deps: BootstrapDeps, db: Database, password: { staffPassword
     await insertMember(db, team.id, { userId, role: 'owner', joinedAt: now });
   }
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {
-    const created = await insertApiKey(db, deps, { userId, name, scopes, teamId: undefined, expiresAt: new Date(ms + KEY_LIFE_MS) });
+    const created = await insertApiKey(db, deps, {
+      userId,
+      name,
+      scopes,
+      teamId: undefined,
+      expiresAt: new Date(ms + KEY_LIFE_MS),
+    });
     return created.secret;
   };
   return {

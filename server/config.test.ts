@@ -14,7 +14,13 @@ function problemsOf(env: Record<string, string>): string {
 describe('readConfig()', () => {
   it('runs with nothing set', () => {
     const config = readConfig({});
-    expect(config).toMatchObject({ port: 8080, mode: 'all-in-one', roles: { api: true, worker: true }, runnersEnabled: true, strikesMax: 3 });
+    expect(config).toMatchObject({
+      port: 8080,
+      mode: 'all-in-one',
+      roles: { api: true, worker: true },
+      runnersEnabled: true,
+      strikesMax: 3,
+    });
     expect(config.databaseUrl).toBeUndefined();
   });
 
@@ -23,7 +29,12 @@ describe('readConfig()', () => {
   });
 
   it('names every problem at once, with variable, value and what is allowed', () => {
-    const text = problemsOf({ PORT: '99999', RUNNERS_ENABLED: 'maybe', LOG_LEVEL: 'loud', SVC_ROLES: 'api,cook' });
+    const text = problemsOf({
+      PORT: '99999',
+      RUNNERS_ENABLED: 'maybe',
+      LOG_LEVEL: 'loud',
+      SVC_ROLES: 'api,cook',
+    });
     expect(text).toContain('PORT is "99999", expected a whole number from 0 to 65535');
     expect(text).toContain('RUNNERS_ENABLED is "maybe", expected true or false');
     expect(text).toContain('LOG_LEVEL is "loud", expected one of');
@@ -31,7 +42,9 @@ describe('readConfig()', () => {
   });
 
   it('does not repeat an address that may hold a password', () => {
-    expect(problemsOf({ DATABASE_URL: 'mysql://u:hunter2@h/db' })).toMatch(/^(?!.*hunter2)[\s\S]*DATABASE_URL/);
+    expect(problemsOf({ DATABASE_URL: 'mysql://u:hunter2@h/db' })).toMatch(
+      /^(?!.*hunter2)[\s\S]*DATABASE_URL/,
+    );
   });
 
   it('refuses split mode without a broker and a token', () => {

@@ -97,10 +97,18 @@ export function readConfig(env: Environment): Config {
     amqpUrl: read.url('AMQP_URL', ['amqp:', 'amqps:']),
     publicUrls: readPublicUrls(read),
     trustedProxies: read.list('TRUSTED_PROXIES') ?? [],
-    logLevel: read.choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    logLevel: read.choice(
+      'LOG_LEVEL',
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+      'info',
+    ),
     jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
     runnersEnabled: read.flag('RUNNERS_ENABLED', true),
-    strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', { fallback: 3, min: 1, max: 1_000 }),
+    strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
+      fallback: 3,
+      min: 1,
+      max: 1_000,
+    }),
     secretsKey: readSecretsKey(read),
     stopGraceMs: read.number('STOP_GRACE_MS', { fallback: 10_000, min: 0, max: 300_000 }),
     limits: readLimits(read),
@@ -124,7 +132,8 @@ function readRoles(read: SettingsReader): Config['roles'] {
 function readPublicUrls(read: SettingsReader): readonly string[] | undefined {
   const urls = read.list('PUBLIC_URLS');
   for (const url of urls ?? []) {
-    if (!isUrl(url, ['http:', 'https:'])) read.problem(`PUBLIC_URLS holds "${url}", expected http:// or https:// addresses, separated by commas`);
+    if (!isUrl(url, ['http:', 'https:']))
+      read.problem(`PUBLIC_URLS holds "${url}", expected http:// or https:// addresses, separated by commas`);
   }
   return urls;
 }
@@ -134,12 +143,15 @@ function readSecretsKey(read: SettingsReader): Uint8Array | undefined {
   if (text === undefined) return undefined;
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length === 32) return bytes;
-  read.problem(`SECRETS_KEY decodes to ${bytes.length} bytes, expected 32 in base64; make one with: openssl rand -base64 32`);
+  read.problem(
+    `SECRETS_KEY decodes to ${bytes.length} bytes, expected 32 in base64; make one with: openssl rand -base64 32`,
+  );
   return undefined;
 }
 
 function readLimits(read: SettingsReader): Limits {
-  const limit = (name: string, fallback: number): number => read.number(name, { fallback, min: 1, max: 10_000_000 });
+  const limit = (name: string, fallback: number): number =>
+    read.number(name, { fallback, min: 1, max: 10_000_000 });
   return {
     requestsPerMinute: limit('LIMIT_REQUESTS_PER_MINUTE', 6_000),
     submitsPerMinute: limit('LIMIT_SUBMITS_PER_MINUTE', 60_000),
@@ -154,7 +166,8 @@ function readLimits(read: SettingsReader): Limits {
 }
 
 function readSessionTimes(read: SettingsReader): SessionTimes {
-  const time = (name: string, fallback: number): number => read.number(name, { fallback, min: 1_000, max: 90 * DAY });
+  const time = (name: string, fallback: number): number =>
+    read.number(name, { fallback, min: 1_000, max: 90 * DAY });
   return {
     idleMs: time('SESSION_IDLE_MS', 12 * HOUR),
     absoluteMs: time('SESSION_ABSOLUTE_MS', 7 * DAY),
@@ -164,7 +177,8 @@ function readSessionTimes(read: SettingsReader): SessionTimes {
 }
 
 function readDispatchTimes(read: SettingsReader): DispatchTimes {
-  const time = (name: string, fallback: number, max = HOUR): number => read.number(name, { fallback, min: 10, max });
+  const time = (name: string, fallback: number, max = HOUR): number =>
+    read.number(name, { fallback, min: 10, max });
   return {
     pollWaitMs: time('POLL_WAIT_MS', 30_000, 50_000),
     heartbeatMs: time('HEARTBEAT_MS', 15_000),
@@ -181,10 +195,14 @@ function readDispatchTimes(read: SettingsReader): DispatchTimes {
 function crossCheck(config: Config, read: SettingsReader): void {
   const { dispatch, sessions } = config;
   if (config.mode === 'split' && config.amqpUrl === undefined) {
-    read.problem('SVC_MODE is "split" and AMQP_URL is not set: gateways in other processes need a broker; set AMQP_URL or use SVC_MODE=all-in-one');
+    read.problem(
+      'SVC_MODE is "split" and AMQP_URL is not set: gateways in other processes need a broker; set AMQP_URL or use SVC_MODE=all-in-one',
+    );
   }
   if (config.mode === 'split' && config.internalToken === undefined) {
-    read.problem('SVC_MODE is "split" and INTERNAL_TOKEN is not set: gateways must prove themselves; make one with: openssl rand -base64 32');
+    read.problem(
+      'SVC_MODE is "split" and INTERNAL_TOKEN is not set: gateways must prove themselves; make one with: openssl rand -base64 32',
+    );
   }
   if (config.internalToken !== undefined && config.internalToken.length < 16) {
     read.problem(`INTERNAL_TOKEN has ${config.internalToken.length} characters, expected at least 16`);
@@ -193,15 +211,23 @@ function crossCheck(config: Config, read: SettingsReader): void {
     read.problem(`INTERNAL_PORT and PORT are both ${config.port}, expected two different ports`);
   }
   if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined) {
-    read.problem('SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use');
+    read.problem(
+      'SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use',
+    );
   }
   if (dispatch.leaseMs < 3 * dispatch.heartbeatMs) {
-    read.problem(`LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`);
+    read.problem(
+      `LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`,
+    );
   }
   if (dispatch.silentMs < 2 * dispatch.heartbeatMs) {
-    read.problem(`RUNNER_SILENT_MS is ${dispatch.silentMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected at least two heartbeats`);
+    read.problem(
+      `RUNNER_SILENT_MS is ${dispatch.silentMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected at least two heartbeats`,
+    );
   }
   if (sessions.idleMs > sessions.absoluteMs || sessions.staffIdleMs > sessions.staffAbsoluteMs) {
-    read.problem('SESSION_IDLE_MS is longer than SESSION_ABSOLUTE_MS (or the staff pair is), expected idle ≤ absolute');
+    read.problem(
+      'SESSION_IDLE_MS is longer than SESSION_ABSOLUTE_MS (or the staff pair is), expected idle ≤ absolute',
+    );
   }
 }

@@ -24,9 +24,15 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
 
   const fresh = (): string => `key-${(count += 1)}`;
   const create = async (key: string, name: string, as: string = server.first.apiKey) =>
-    await server.call('POST /projects', { as, body: { name, teamId: server.first.teamId }, headers: { 'idempotency-key': key } });
+    await server.call('POST /projects', {
+      as,
+      body: { name, teamId: server.first.teamId },
+      headers: { 'idempotency-key': key },
+    });
   const named = async (name: string): Promise<number> => {
-    const [row] = await server.db.sql<Array<{ n: number }>>`select count(*)::int as n from projects where name = ${name}`;
+    const [row] = await server.db.sql<
+      Array<{ n: number }>
+    >`select count(*)::int as n from projects where name = ${name}`;
     return row?.n ?? -1;
   };
 
@@ -107,19 +113,28 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
   it('repeats a definite refusal', async () => {
     const key = fresh();
     const remove = async () =>
-      await server.call('DELETE /projects/prj_missing', { as: server.first.apiKey, headers: { 'idempotency-key': key } });
+      await server.call('DELETE /projects/prj_missing', {
+        as: server.first.apiKey,
+        headers: { 'idempotency-key': key },
+      });
     const first = await remove();
     const second = await remove();
     expect([first.status, second.status]).toEqual([404, 404]);
     expect(second.headers.get('idempotent-replayed')).toBe('true');
-    expect(second.body['error']).toMatchObject({ code: 'not_found', message: (first.body['error'] as { message: string }).message });
+    expect(second.body['error']).toMatchObject({
+      code: 'not_found',
+      message: (first.body['error'] as { message: string }).message,
+    });
   });
 
   it('does not store a refusal for lack of rights or a malformed request', async () => {
     const key = fresh();
     const viewer = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
     expect((await create(key, 'later', viewer.token)).status).toBe(403);
-    await server.call(`PATCH /teams/${server.first.teamId}/members/${viewer.userId}`, { as: server.first.apiKey, body: { role: 'developer' } });
+    await server.call(`PATCH /teams/${server.first.teamId}/members/${viewer.userId}`, {
+      as: server.first.apiKey,
+      body: { role: 'developer' },
+    });
     expect((await create(key, 'later', viewer.token)).status).toBe(201);
     const other = fresh();
     expect((await create(other, '')).code).toBe('validation_failed');

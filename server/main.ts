@@ -22,7 +22,12 @@ function readOrExplain(): Config | undefined {
 /** For people; scripts read the line that begins with `listening on`. */
 function banner(config: Config, { baseUrl, internalPort }: RunningServer): string {
   const rows: ReadonlyArray<readonly [string, string]> = [
-    ['serving', config.mode === 'all-in-one' ? 'API and machine endpoints' : 'API; gateways serve the machine endpoints'],
+    [
+      'serving',
+      config.mode === 'all-in-one'
+        ? 'API and machine endpoints'
+        : 'API; gateways serve the machine endpoints',
+    ],
     ['database', config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'DATABASE_URL'],
     ['queue', config.amqpUrl === undefined ? 'in this process' : 'RabbitMQ'],
     ...(internalPort === undefined ? [] : [['internal', `gRPC at port ${internalPort}`] as const]),
@@ -80,7 +85,8 @@ async function main(): Promise<void> {
 /** A database that is not there needs no stack; anything unknown does. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (isConnectionError(error)) return `the database cannot be reached (${error.message}): check DATABASE_URL and that it runs`;
+  if (isConnectionError(error))
+    return `the database cannot be reached (${error.message}): check DATABASE_URL and that it runs`;
   return error.stack ?? error.message;
 }
 

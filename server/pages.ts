@@ -17,9 +17,17 @@ export interface Metrics {
 export function createMetrics(queue: WorkQueue): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const durations = createDurations('svc_rpc_duration_seconds', 'Time from the head of a call to its decided answer.');
+  const durations = createDurations(
+    'svc_rpc_duration_seconds',
+    'Time from the head of a call to its decided answer.',
+  );
   registry.registerMetric(durations.metric);
-  const errors = new Counter({ name: 'svc_rpc_errors_total', help: 'Refused calls by error code.', labelNames: ['rpc', 'code'], registers: [registry] });
+  const errors = new Counter({
+    name: 'svc_rpc_errors_total',
+    help: 'Refused calls by error code.',
+    labelNames: ['rpc', 'code'],
+    registers: [registry],
+  });
   new Gauge({
     name: 'svc_queue_up',
     help: '1 while hints can be expected to arrive.',
@@ -60,12 +68,19 @@ export function createPages({ db, metrics, isStopping }: PagesDeps): Readonly<Re
         return { status: 503, headers: TEXT, body: 'the database does not answer\n' }; // the reason is in the database's own log
       }
     },
-    '/metrics': async () => ({ headers: { 'content-type': metrics.registry.contentType }, body: await metrics.registry.metrics() }),
+    '/metrics': async () => ({
+      headers: { 'content-type': metrics.registry.contentType },
+      body: await metrics.registry.metrics(),
+    }),
     ...(contract === undefined
       ? {}
       : {
           '/openapi.json': () => ({
-            headers: { 'content-type': 'application/json', 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
+            headers: {
+              'content-type': 'application/json',
+              'cache-control': 'public, max-age=300',
+              'access-control-allow-origin': '*',
+            },
             body: contract,
           }),
         }),

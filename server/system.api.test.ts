@@ -19,7 +19,9 @@ describe.skipIf(!postgresHere)('the server', () => {
   let server: TestServer;
 
   beforeAll(async () => {
-    server = await startTestServer({ env: { LIMIT_REQUESTS_PER_MINUTE: '40', LIMIT_LOGINS_PER_MINUTE: '5' } });
+    server = await startTestServer({
+      env: { LIMIT_REQUESTS_PER_MINUTE: '40', LIMIT_LOGINS_PER_MINUTE: '5' },
+    });
   });
   afterAll(async () => await server.stop());
 
@@ -30,8 +32,13 @@ describe.skipIf(!postgresHere)('the server', () => {
     expect(file).toEqual(server.first);
     expect(file.baseUrl).toBe(server.baseUrl);
     const { body } = await server.call('GET /regions', { as: file.apiKey });
-    expect((body['regions'] as Array<{ operator: string }>).map((region) => region.operator).sort()).toEqual(['customer', 'service']);
-    const me = await server.call('POST /auth/login', { body: { email: file.staffEmail, password: file.staffPassword } });
+    expect((body['regions'] as Array<{ operator: string }>).map((region) => region.operator).sort()).toEqual([
+      'customer',
+      'service',
+    ]);
+    const me = await server.call('POST /auth/login', {
+      body: { email: file.staffEmail, password: file.staffPassword },
+    });
     expect(me.status).toBe(200);
     expect((await server.call('GET /account', { as: file.staffApiKey })).body).toMatchObject({ staff: true });
   });
@@ -50,19 +57,23 @@ describe.skipIf(!postgresHere)('the server', () => {
   });
 
   it('says what is left of the rate, and refuses with a time to wait when nothing is', async () => {
-    const { secret } = (await server.call('POST /api-keys', { as: server.first.apiKey, body: { name: 'busy' } })).body as { secret: string };
+    const { secret } = (
+      await server.call('POST /api-keys', { as: server.first.apiKey, body: { name: 'busy' } })
+    ).body as { secret: string };
     const first = await server.call('GET /regions', { as: secret });
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
     expect(first.headers.get('ratelimit')).toMatch(/^"default";r=39;t=\d+$/);
     let last = first;
-    for (let n = 0; n < 45 && last.status === 200; n += 1) last = await server.call('GET /regions', { as: secret });
+    for (let n = 0; n < 45 && last.status === 200; n += 1)
+      last = await server.call('GET /regions', { as: secret });
     expect([last.status, last.code]).toEqual([429, 'rate_limited']);
     expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await server.call('GET /regions', { as: server.first.staffApiKey })).status).toBe(200);
   });
 
   it('refuses sign-ins beyond the rate of an address before it hashes anything', async () => {
-    const login = async () => await server.call('POST /auth/login', { body: { email: 'a@b.c', password: 'x' } });
+    const login = async () =>
+      await server.call('POST /auth/login', { body: { email: 'a@b.c', password: 'x' } });
     const answers = await Promise.all(Array.from({ length: 12 }, login));
     expect(answers.filter((answer) => answer.status === 429).length).toBeGreaterThanOrEqual(7);
   });
@@ -80,7 +91,8 @@ describe.skipIf(!postgresHere)('the server', () => {
           (select count(*)::int from teams) as teams`;
       expect(row).toEqual({ users: 1, regions: 2, teams: 2 });
       const key = servers.find((each) => each.firstStart !== undefined)?.firstStart?.apiKey;
-      for (const each of servers) expect((await request(each.baseUrl, 'GET /account', { as: key })).status).toBe(200);
+      for (const each of servers)
+        expect((await request(each.baseUrl, 'GET /account', { as: key })).status).toBe(200);
     } finally {
       await Promise.all(servers.map(async (each) => await each.stop()));
       rmSync(dataDir, { recursive: true, force: true });
@@ -90,7 +102,9 @@ describe.skipIf(!postgresHere)('the server', () => {
 
   it('refuses a database that was set up with another key', async () => {
     const dataDir = mkdtempSync(joinPath(tmpdir(), 'svc-other-'));
-    await expect(startAllInOne({ DATA_DIR: dataDir, DATABASE_URL: server.databaseUrl })).rejects.toThrow('set SECRETS_KEY to the key of the installation');
+    await expect(startAllInOne({ DATA_DIR: dataDir, DATABASE_URL: server.databaseUrl })).rejects.toThrow(
+      'set SECRETS_KEY to the key of the installation',
+    );
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -100,7 +114,8 @@ describe.skipIf(!postgresHere)('the server', () => {
       const hidden = await off.call(`GET /teams/${off.first.teamId}/runners`);
       const unknown = await off.call(`GET /teams/${off.first.teamId}/rubbish`);
       expect([hidden.status, hidden.code]).toEqual([404, 'not_found']);
-      const plain = (text: string): string => text.replace(/req_[0-9a-z]+/, 'req').replace(/runners|rubbish/, 'x');
+      const plain = (text: string): string =>
+        text.replace(/req_[0-9a-z]+/, 'req').replace(/runners|rubbish/, 'x');
       expect(plain(hidden.text)).toBe(plain(unknown.text));
       expect((await off.call('POST /runners/enroll', { body: {} })).code).toBe('not_found');
     } finally {
@@ -117,7 +132,11 @@ describe('npm start', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function start(env: Record<string, string>): { child: ChildProcess; until(text: RegExp): Promise<string>; ended: Promise<number | null> } {
+  function start(env: Record<string, string>): {
+    child: ChildProcess;
+    until(text: RegExp): Promise<string>;
+    ended: Promise<number | null>;
+  } {
     const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=source', MAIN], {
       env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

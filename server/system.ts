@@ -91,7 +91,8 @@ type Stops = Array<() => Promise<unknown>>;
 export async function startSystem(config: Config, options: SystemOptions): Promise<RunningServer> {
   const stops: Stops = [];
   const stop = once(async () => {
-    for (const each of stops.toReversed()) await each().catch((error: unknown) => options.log.error({ err: error }, 'a part did not stop well'));
+    for (const each of stops.toReversed())
+      await each().catch((error: unknown) => options.log.error({ err: error }, 'a part did not stop well'));
   });
   try {
     return { ...(await assemble(config, options, stops)), stop };
@@ -101,20 +102,38 @@ export async function startSystem(config: Config, options: SystemOptions): Promi
   }
 }
 
-async function assemble(config: Config, options: SystemOptions, stops: Stops): Promise<Omit<RunningServer, 'stop'>> {
+async function assemble(
+  config: Config,
+  options: SystemOptions,
+  stops: Stops,
+): Promise<Omit<RunningServer, 'stop'>> {
   const { log, clock = systemClock } = options;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'background work failed; it is tried again');
+  const onError = (error: unknown): void =>
+    log.warn({ err: error }, 'background work failed; it is tried again');
   const db = await openStore(config, onError, stops);
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
   const urlAt = (port: number): string => `http://127.0.0.1:${port}`;
-  const firstStart = await bootstrap({ db, clock, secrets, passwords, dataDir: config.dataDir, baseUrl: urlAt(config.port) });
+  const firstStart = await bootstrap({
+    db,
+    clock,
+    secrets,
+    passwords,
+    dataDir: config.dataDir,
+    baseUrl: urlAt(config.port),
+  });
 
-  const queue = config.amqpUrl === undefined ? createLocalQueue(log) : connectRabbit({ url: config.amqpUrl, role: roleAtBroker(config), log });
+  const queue =
+    config.amqpUrl === undefined
+      ? createLocalQueue(log)
+      : connectRabbit({ url: config.amqpUrl, role: roleAtBroker(config), log });
   stops.push(async () => await queue.close());
   const settings = workSettings(config);
   const wake = createWake();
-  const relay = startWorkers({ config, db, queue, settings, clock, onError, notify: (id) => wake.notify(id) }, stops);
+  const relay = startWorkers(
+    { config, db, queue, settings, clock, onError, notify: (id) => wake.notify(id) },
+    stops,
+  );
   const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
   const dispatch = createDispatch({ ...work, db, nonces: createNonceStore(db.sql), enroll });
@@ -125,7 +144,14 @@ async function assemble(config: Config, options: SystemOptions, stops: Stops): P
   let port = config.port;
   const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
   const isOwnOrigin = (origin: string): boolean => publicUrls().some((url) => new URL(url).origin === origin);
-  const authenticator = createAuthenticator({ db, clock, secrets, changes, sessions: config.sessions, isOwnOrigin });
+  const authenticator = createAuthenticator({
+    db,
+    clock,
+    secrets,
+    changes,
+    sessions: config.sessions,
+    isOwnOrigin,
+  });
   const flushing = every(FLUSH_EVERY_MS, authenticator.flush, onError);
   stops.push(async () => {
     await flushing.stop();
@@ -133,12 +159,24 @@ async function assemble(config: Config, options: SystemOptions, stops: Stops): P
   });
 
   const gate = staticFeatureGate(config);
-  const handlers = createServices({ ...work, config, passwords, changes, configured: configuredNames(config) });
+  const handlers = createServices({
+    ...work,
+    config,
+    passwords,
+    changes,
+    configured: configuredNames(config),
+  });
   const app = createApp({ db, clock, authenticator, gate, limits: config.limits, handlers });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
   let internalPort: number | undefined;
   if (config.roles.api && config.internalToken !== undefined) {
-    const grpc = await startDispatchGrpc({ port: config.internalPort, host: config.internalHost, handlers: dispatch, token: config.internalToken, onError });
+    const grpc = await startDispatchGrpc({
+      port: config.internalPort,
+      host: config.internalHost,
+      handlers: dispatch,
+      token: config.internalToken,
+      onError,
+    });
     internalPort = grpc.port;
     stops.push(async () => await grpc.stop(config.stopGraceMs));
   }
@@ -157,7 +195,13 @@ async function assemble(config: Config, options: SystemOptions, stops: Stops): P
   }
   port = await openDoor({ config, log, db, apps, metrics }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
-  return { port, baseUrl: urlAt(port), internalPort, db, firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) } };
+  return {
+    port,
+    baseUrl: urlAt(port),
+    internalPort,
+    db,
+    firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) },
+  };
 }
 
 async function openStore(config: Config, onError: (error: unknown) => void, stops: Stops): Promise<Database> {
@@ -184,7 +228,10 @@ interface WorkerDeps {
 }
 
 /** Relay, sweeper and housekeeping; any number of servers may run them. Returns how the relay is woken. */
-function startWorkers({ config, db, queue, settings, clock, notify, onError }: WorkerDeps, stops: Stops): () => void {
+function startWorkers(
+  { config, db, queue, settings, clock, notify, onError }: WorkerDeps,
+  stops: Stops,
+): () => void {
   if (!config.roles.worker) return () => undefined; // another process's relay looks every second
   const relay = startRelay({ sql: db.sql, queue, settings, onError });
   const onSwept = (items: ReadonlyArray<{ readonly id: string }>): void => {
@@ -214,7 +261,10 @@ async function openDoor(
   const { config, log, db, apps, metrics } = deps;
   let stopping = false;
   const pages = createPages({ db, metrics, isStopping: () => stopping });
-  const hsts = config.publicUrls !== undefined && config.publicUrls.length > 0 && config.publicUrls.every((url) => url.startsWith('https:'));
+  const hsts =
+    config.publicUrls !== undefined &&
+    config.publicUrls.length > 0 &&
+    config.publicUrls.every((url) => url.startsWith('https:'));
   const onCall = (record: CallRecord): void => {
     metrics.onCall(record);
     if (log.isLevelEnabled('debug')) logCall(log, record);
@@ -231,8 +281,14 @@ async function openDoor(
 }
 
 /** One line a call, at LOG_LEVEL=debug. What went wrong on our side is logged by the door at any level. */
-function logCall(log: Logger, { rpc, protocol, requestId, remoteAddress, method, status, code, ms }: CallRecord): void {
-  log.debug({ requestId, rpc: rpc?.id, protocol, remoteAddress, method, status, code, ms: Math.round(ms * 10) / 10 }, 'call');
+function logCall(
+  log: Logger,
+  { rpc, protocol, requestId, remoteAddress, method, status, code, ms }: CallRecord,
+): void {
+  log.debug(
+    { requestId, rpc: rpc?.id, protocol, remoteAddress, method, status, code, ms: Math.round(ms * 10) / 10 },
+    'call',
+  );
 }
 
 function workSettings(config: Config): WorkSettings {

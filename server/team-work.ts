@@ -25,10 +25,13 @@ export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWork
       if (moved > 0) db.afterCommit(wakeRelay);
     },
     close: async (db, teamId) => {
-      const runners = await db.sql<Array<{ id: string }>>`select id from runners where team_id = ${teamId} and revoked_at is null`;
+      const runners = await db.sql<
+        Array<{ id: string }>
+      >`select id from runners where team_id = ${teamId} and revoked_at is null`;
       for (const { id } of runners) {
         const revoked = await revokeRunner(db.sql, settings, { teamId, runnerId: id });
-        if (revoked?.now === true) tell(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
+        if (revoked?.now === true)
+          tell(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
       }
       const open = await db.sql<Array<{ id: string }>>`
         select id from work_items where team_id = ${teamId} and state in ('queued', 'offered', 'running')`;

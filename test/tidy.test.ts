@@ -16,7 +16,9 @@ const root = new URL('..', import.meta.url).pathname;
 
 /** Files that git tracks, or would: a file that was deleted but not committed yet is left out. */
 function sources(): Source[] {
-  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', '*.ts', '*.mjs'], { cwd: root })
+  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', '*.ts', '*.mjs'], {
+    cwd: root,
+  })
     .toString()
     .split('\n')
     .filter((path) => path !== '' && !/(^|\/)(gen|dist|testdata|node_modules)\//.test(path));
@@ -31,7 +33,11 @@ function sources(): Source[] {
 
 /** What one file imports: package names, or paths from the root for relative imports. Type-only imports count too. */
 export function importsOf({ path, text }: Source): string[] {
-  const found = [...text.matchAll(/(?:^|[\s;])(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm)];
+  const found = [
+    ...text.matchAll(
+      /(?:^|[\s;])(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm,
+    ),
+  ];
   return found.map((match) => {
     const target = match[1] ?? match[2] ?? match[3] ?? '';
     return target.startsWith('.') ? normalize(join(dirname(path), target)) : target;
@@ -73,7 +79,10 @@ export function importViolations(files: readonly Source[]): string[] {
       if (folder === undefined || allowed.includes(folder)) return [];
       // The all-in-one starter holds the gateway in its own process; units may use the shared test set-up.
       if (file.path === 'server/main.ts' && target.startsWith('@svc/gateway')) return [];
-      if (isTest(file.path)) return folder === 'test' || folder === 'sdk' || folder === 'proto' ? [] : [`${file.path} imports ${target}`];
+      if (isTest(file.path))
+        return folder === 'test' || folder === 'sdk' || folder === 'proto'
+          ? []
+          : [`${file.path} imports ${target}`];
       return [`${file.path} imports ${target}`];
     });
   });
@@ -87,7 +96,8 @@ export function featureViolations(files: readonly Source[]): string[] {
     return importsOf(file).flatMap((target) => {
       const other = featureOf(target);
       if (other === undefined || other === own || other === 'platform' || target.startsWith('@')) return [];
-      if (own === 'platform' && /\/db\/|schema\.ts$/.test(file.path) && target.endsWith('schema.ts')) return [];
+      if (own === 'platform' && /\/db\/|schema\.ts$/.test(file.path) && target.endsWith('schema.ts'))
+        return [];
       if (own !== 'platform' && /\/(index|schema)\.ts$/.test(target)) return [];
       return [`${file.path} imports ${target}`];
     });
@@ -129,8 +139,16 @@ describe('sizes', () => {
 
 const BANNED: readonly { readonly pattern: RegExp; readonly instead: string; readonly where: RegExp }[] = [
   { pattern: /\bas any\b/, instead: 'a type', where: /\.ts$/ },
-  { pattern: /\b(TODO|FIXME|XXX)\b/, instead: 'do it, or file an issue', where: /^(?!test\/tidy).*\.(ts|mjs)$/ },
-  { pattern: /\.(only|skip|todo)\(/, instead: 'has() of test/setup/needs.ts', where: /^(?!test\/tidy).*\.test\.ts$/ },
+  {
+    pattern: /\b(TODO|FIXME|XXX)\b/,
+    instead: 'do it, or file an issue',
+    where: /^(?!test\/tidy).*\.(ts|mjs)$/,
+  },
+  {
+    pattern: /\.(only|skip|todo)\(/,
+    instead: 'has() of test/setup/needs.ts',
+    where: /^(?!test\/tidy).*\.test\.ts$/,
+  },
   {
     pattern: /process\.env\b/,
     instead: 'the configuration',

@@ -72,7 +72,13 @@ export class FakeDispatch {
       const found = [...this.#runners.values()].find(({ key }) => key.keyid === request.keyId);
       if (found === undefined) return create(ResolveKeyResponseSchema);
       const { runnerId, teamId, revoked, key } = found;
-      return create(ResolveKeyResponseSchema, { known: true, runnerId, teamId, revoked, publicKey: decodePublicKey(key.publicKey) });
+      return create(ResolveKeyResponseSchema, {
+        known: true,
+        runnerId,
+        teamId,
+        revoked,
+        publicKey: decodePublicKey(key.publicKey),
+      });
     },
     useNonce: async (request) => {
       await this.#enter('useNonce', request);
@@ -82,7 +88,8 @@ export class FakeDispatch {
     },
     enroll: async (request) => {
       await this.#enter('enroll', request);
-      if (request.token !== 'enr_good') throw apiError('token_invalid', 'enrollment token is unknown, used or expired');
+      if (request.token !== 'enr_good')
+        throw apiError('token_invalid', 'enrollment token is unknown, used or expired');
       return create(EnrollResponseSchema, { runnerId: 'rnr_new', teamId: 'team_a' });
     },
     beginPoll: async (request) => {
@@ -95,13 +102,24 @@ export class FakeDispatch {
         return create(BeginPollResponseSchema, { mayReceive: false, hold: true, poolId: runner.teamId });
       }
       const offer = this.#grant(runner, request.pollId ?? '', runner.teamId, request.kind ?? 0, '');
-      return create(BeginPollResponseSchema, { mayReceive: true, poolId: runner.teamId, ...(offer && { offer }) });
+      return create(BeginPollResponseSchema, {
+        mayReceive: true,
+        poolId: runner.teamId,
+        ...(offer && { offer }),
+      });
     },
     claim: async (request) => {
       await this.#enter('claim', request);
       const runner = this.#runners.get(request.caller?.runnerId ?? '');
       if (runner === undefined || runner.revoked) throw apiError('runner_revoked', 'runner was revoked');
-      const offer = this.#grant(runner, request.pollId ?? '', request.poolId ?? '', request.kind ?? 0, request.workId ?? '', false);
+      const offer = this.#grant(
+        runner,
+        request.pollId ?? '',
+        request.poolId ?? '',
+        request.kind ?? 0,
+        request.workId ?? '',
+        false,
+      );
       this.after('claim');
       return create(ClaimResponseSchema, offer && { offer });
     },
@@ -129,12 +147,22 @@ export class FakeDispatch {
   }
 
   /** One statement of the real server. A claim does not answer the standing offer of its poll id, a poll that begins does. */
-  #grant(runner: FakeRunner, pollId: string, poolId: string, kind: WorkKind, workId: string, again = true): Offer | undefined {
+  #grant(
+    runner: FakeRunner,
+    pollId: string,
+    poolId: string,
+    kind: WorkKind,
+    workId: string,
+    again = true,
+  ): Offer | undefined {
     const grantedTo = `${runner.runnerId} ${pollId}`;
     const mine = this.items.find((item) => item.grantedTo === grantedTo);
     const free = this.items.find(
       (item) =>
-        item.grantedTo === undefined && item.poolId === poolId && item.kind === kind && (workId === '' || item.workId === workId),
+        item.grantedTo === undefined &&
+        item.poolId === poolId &&
+        item.kind === kind &&
+        (workId === '' || item.workId === workId),
     );
     const item = mine ?? free;
     if (item === undefined || (mine !== undefined && !again)) return undefined;

@@ -29,7 +29,9 @@ export class FakeBroker {
   /** To every consumer of the pool at once, as a broker that repeats itself. */
   async hintAll(workId: string, poolId = 'team_a', kind: WorkKind = 'run'): Promise<void> {
     const hint = { workId, poolId, kind };
-    await Promise.all(this.subscriptions.filter(({ key }) => key === `${kind} ${poolId}`).map(({ onHint }) => onHint(hint)));
+    await Promise.all(
+      this.subscriptions.filter(({ key }) => key === `${kind} ${poolId}`).map(({ onHint }) => onHint(hint)),
+    );
   }
 
   control(event: ControlEvent): void {
@@ -42,7 +44,9 @@ export class FakeBroker {
 
   deliver(): void {
     for (const hint of this.waiting.splice(0)) {
-      const takers = this.subscriptions.filter(({ key, gateway }) => gateway.up && key === `${hint.kind} ${hint.poolId}`);
+      const takers = this.subscriptions.filter(
+        ({ key, gateway }) => gateway.up && key === `${hint.kind} ${hint.poolId}`,
+      );
       const taker = takers[this.#turn++ % Math.max(takers.length, 1)];
       if (taker === undefined) this.waiting.push(hint);
       else void taker.onHint(hint);

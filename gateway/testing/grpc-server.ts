@@ -1,5 +1,12 @@
 /** The dispatch service on a real gRPC port, in front of a fake: what a server does with its trailers. */
-import { Metadata, Server, ServerCredentials, status, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type sendUnaryData,
+  type ServerUnaryCall,
+} from '@grpc/grpc-js';
 import { fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { toApiError } from '@svc/proto/http/errors.ts';
@@ -15,12 +22,17 @@ export interface GrpcServer {
 
 type Methods = Record<string, (request: Message) => Promise<Message>>;
 
-export async function startGrpcServer(client: Client<typeof DispatchService>, token: string, port = 0): Promise<GrpcServer> {
+export async function startGrpcServer(
+  client: Client<typeof DispatchService>,
+  token: string,
+  port = 0,
+): Promise<GrpcServer> {
   const server = new Server();
   const methods = client as unknown as Methods;
   for (const method of DispatchService.methods) {
     const answer = async (call: ServerUnaryCall<Message, Message>): Promise<Message> => {
-      if (call.metadata.get('authorization')[0] === `Bearer ${token}`) return methods[method.localName]!(call.request);
+      if (call.metadata.get('authorization')[0] === `Bearer ${token}`)
+        return methods[method.localName]!(call.request);
       throw Object.assign(new Error('wrong token'), { code: status.UNAUTHENTICATED });
     };
     const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
@@ -30,10 +42,18 @@ export async function startGrpcServer(client: Client<typeof DispatchService>, to
       );
     };
     const path = `/${DispatchService.typeName}/${method.name}`;
-    server.register(path, handle, (value: Message) => Buffer.from(toBinary(method.output, value)), (bytes: Buffer) => fromBinary(method.input, bytes), 'unary');
+    server.register(
+      path,
+      handle,
+      (value: Message) => Buffer.from(toBinary(method.output, value)),
+      (bytes: Buffer) => fromBinary(method.input, bytes),
+      'unary',
+    );
   }
   const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, at) => (error === null ? resolve(at) : reject(error)));
+    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, at) =>
+      error === null ? resolve(at) : reject(error),
+    );
   });
   return {
     url: `grpc://127.0.0.1:${bound}`,
@@ -43,9 +63,13 @@ export async function startGrpcServer(client: Client<typeof DispatchService>, to
 }
 
 function failure(thrown: Error) {
-  if ('code' in thrown && typeof thrown.code === 'number') return { code: thrown.code, details: thrown.message };
+  if ('code' in thrown && typeof thrown.code === 'number')
+    return { code: thrown.code, details: thrown.message };
   const { code, message, retryable, details, retryAfterMs, connect } = toApiError(thrown);
   const metadata = new Metadata();
-  metadata.set(ERROR_TRAILER, Buffer.from(JSON.stringify({ code, message, retryable, details, retryAfterMs })));
+  metadata.set(
+    ERROR_TRAILER,
+    Buffer.from(JSON.stringify({ code, message, retryable, details, retryAfterMs })),
+  );
   return { code: connect as number, details: message, metadata };
 }

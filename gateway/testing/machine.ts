@@ -24,7 +24,11 @@ export interface SignedOptions {
 }
 
 /** A request that is right in every way, to be spoiled. */
-export function signed(key: Pick<SigningKey, 'privateKey' | 'keyid'>, target: string, options: SignedOptions = {}): Request {
+export function signed(
+  key: Pick<SigningKey, 'privateKey' | 'keyid'>,
+  target: string,
+  options: SignedOptions = {},
+): Request {
   const { method = 'POST', host = 'cp.example.com', contentEncoding } = options;
   const hasBody = method === 'POST';
   const body = options.bytes ?? Buffer.from(hasBody ? JSON.stringify(options.body ?? {}) : '');
@@ -57,7 +61,11 @@ export function signed(key: Pick<SigningKey, 'privateKey' | 'keyid'>, target: st
 }
 
 /** The same request with the value of one line changed, or the line removed. */
-export function changed(request: Request, name: string, change: (value: string) => string | undefined): Request {
+export function changed(
+  request: Request,
+  name: string,
+  change: (value: string) => string | undefined,
+): Request {
   let found = false;
   const lines = request.lines.flatMap((line) => {
     if (!line.toLowerCase().startsWith(`${name}:`)) return [line];
@@ -87,7 +95,8 @@ export interface Exchange {
 /** Sends the request on a connection of its own. */
 export function open(port: number, request: Request): Exchange {
   const head = [`${request.method} ${request.target} HTTP/1.1`, ...request.lines, 'Connection: close'];
-  if (request.body.length > 0 || request.method === 'POST') head.push(`Content-Length: ${request.body.length}`);
+  if (request.body.length > 0 || request.method === 'POST')
+    head.push(`Content-Length: ${request.body.length}`);
   return openRaw(port, Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), request.body]));
 }
 
@@ -100,7 +109,12 @@ export function openRaw(port: number, bytes: Uint8Array): Exchange {
     socket.on('error', () => undefined);
     socket.on('close', () => {
       const parsed = parseAnswer(Buffer.concat(chunks));
-      if (parsed === undefined) reject(new Error(`connection closed without an answer: ${Buffer.concat(chunks).toString('latin1').slice(0, 200)}`));
+      if (parsed === undefined)
+        reject(
+          new Error(
+            `connection closed without an answer: ${Buffer.concat(chunks).toString('latin1').slice(0, 200)}`,
+          ),
+        );
       else resolve(parsed);
     });
   });
@@ -118,16 +132,28 @@ function parseAnswer(bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = new Map(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
+  );
   const raw = bytes.subarray(end + 4).toString('utf8');
   const text = headers.get('transfer-encoding') === 'chunked' ? unchunk(raw) : raw;
   const error = readError(text);
-  return { status: Number(statusLine.split(' ')[1]), headers, text, code: error['code'] as string, message: error['message'] as string, details: error['details'] as Answer['details'] };
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    text,
+    code: error['code'] as string,
+    message: error['message'] as string,
+    details: error['details'] as Answer['details'],
+  };
 }
 
 function unchunk(raw: string): string {
   let text = '';
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const lineEnd = raw.indexOf('\r\n', at);
     const size = Number.parseInt(raw.slice(at, lineEnd), 16);
     if (!(size > 0)) return text;

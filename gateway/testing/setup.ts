@@ -34,11 +34,17 @@ export function createWorld(): World {
     broker,
     async gateway(options = {}) {
       const lines: Record<string, unknown>[] = [];
-      const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+      const log = pino(
+        { level: 'info' },
+        { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+      );
       const queue = broker.connect();
       const publicUrls = ['https://cp.example.com'];
       const gateway = startGateway({ dispatch: dispatch.client, queue, publicUrls, log, clock, ...options });
-      const door: OpenDoor = await createDoor({ apps: [gateway.app], log }).listen({ port: 0, host: '127.0.0.1' });
+      const door: OpenDoor = await createDoor({ apps: [gateway.app], log }).listen({
+        port: 0,
+        host: '127.0.0.1',
+      });
       let stopped: Promise<void> | undefined;
       const stop = async (): Promise<void> => {
         await gateway.stop(200);

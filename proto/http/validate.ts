@@ -24,7 +24,9 @@ export function validate(desc: DescMessage, message: Message): void {
   if (result.kind === 'valid') return;
   // A rule that cannot be evaluated is our own mistake: it must not pass, and the caller cannot mend it.
   if (result.kind === 'error') throw result.error;
-  throw validationError(result.violations.slice(0, PROBLEMS_MAX).map((violation) => fieldProblem(violation, message)));
+  throw validationError(
+    result.violations.slice(0, PROBLEMS_MAX).map((violation) => fieldProblem(violation, message)),
+  );
 }
 
 function fieldProblem(violation: Violation, refused: Message): FieldProblem {
@@ -54,7 +56,10 @@ function actualValue({ field: steps }: Violation, refused: Message): string | un
     if (step.kind === 'field') {
       if (getOption(step, fieldOption)?.sensitive === true) return undefined;
       const holder = value as Fields;
-      value = step.oneof === undefined ? holder[step.localName] : chosen(holder[step.oneof.localName], step.localName);
+      value =
+        step.oneof === undefined
+          ? holder[step.localName]
+          : chosen(holder[step.oneof.localName], step.localName);
     } else if (step.kind === 'list_sub') value = (value as unknown[])[step.index];
     else if (step.kind === 'map_sub') value = (value as Fields)[String(step.key)];
     if (value === undefined || value === null) return undefined;

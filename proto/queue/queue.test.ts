@@ -18,7 +18,8 @@ async function until<T>(what: string, read: () => T, holds: (value: T) => boolea
   for (;;) {
     const value = read();
     if (holds(value)) return value;
-    if (performance.now() > end) throw new Error(`${what} did not come within ${ms} ms; last seen: ${JSON.stringify(value)}`);
+    if (performance.now() > end)
+      throw new Error(`${what} did not come within ${ms} ms; last seen: ${JSON.stringify(value)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -35,7 +36,8 @@ interface Side {
 
 const prefix = `svctest-${randomBytes(4).toString('hex')}-`;
 const used = new Set<string>();
-const openRabbit = (url = AMQP_URL): WorkQueue => connectRabbit({ url, role: 'all', log: quiet, prefix, probeEveryMs: 200 });
+const openRabbit = (url = AMQP_URL): WorkQueue =>
+  connectRabbit({ url, role: 'all', log: quiet, prefix, probeEveryMs: 200 });
 
 const sides: Side[] = [
   {
@@ -52,7 +54,11 @@ const sides: Side[] = [
     open: async () => {
       const one = openRabbit();
       const other = openRabbit();
-      await until('both up', () => [one.up, other.up], ([a, b]) => a === true && b === true);
+      await until(
+        'both up',
+        () => [one.up, other.up],
+        ([a, b]) => a === true && b === true,
+      );
       return { one, other, end: async () => void (await Promise.all([one.close(), other.close()])) };
     },
   },
@@ -83,7 +89,11 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       ]);
       used.add(`${pool}x`);
       await one.hint(hintOf(pool));
-      await until('the hint', () => got.length, (n) => n === 1);
+      await until(
+        'the hint',
+        () => got.length,
+        (n) => n === 1,
+      );
       expect(got).toEqual([hintOf(pool)]);
       expect(wrong).toEqual([]);
       await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
@@ -94,7 +104,11 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       await one.hint(hintOf(pool, 2));
       const got: string[] = [];
       const consumer = await other.consume(pool, 'run', async (hint) => void got.push(hint.workId));
-      await until('both hints', () => [...got].toSorted(), (ids) => ids.length === 2);
+      await until(
+        'both hints',
+        () => [...got].toSorted(),
+        (ids) => ids.length === 2,
+      );
       expect(got.toSorted()).toEqual(['run_1', 'run_2']);
       await consumer.stop();
     });
@@ -106,11 +120,19 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
         throw new Error('this claim failed');
       });
       await one.hint(hintOf(pool, 1));
-      await until('the hint', () => got.length, (n) => n === 1);
+      await until(
+        'the hint',
+        () => got.length,
+        (n) => n === 1,
+      );
       await first.stop();
       const second = await other.consume(pool, 'run', async (hint) => void got.push(hint.workId));
       await one.hint(hintOf(pool, 2));
-      await until('the second hint', () => got.length, (n) => n === 2);
+      await until(
+        'the second hint',
+        () => got.length,
+        (n) => n === 2,
+      );
       expect(got).toEqual(['run_1', 'run_2']);
       await second.stop();
     });
@@ -122,7 +144,11 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
         await other.consume(pool, 'run', async (hint) => void got[1].add(hint.workId)),
       ];
       await Promise.all(Array.from({ length: 500 }, async (_, i) => await one.hint(hintOf(pool, i))));
-      await until('500 hints', () => got[0].size + got[1].size, (n) => n === 500);
+      await until(
+        '500 hints',
+        () => got[0].size + got[1].size,
+        (n) => n === 500,
+      );
       expect(got[0].size).toBeGreaterThan(0);
       expect(got[1].size).toBeGreaterThan(0);
       await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
@@ -139,7 +165,11 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
         await held;
       });
       await one.hint(hintOf(pool, 1));
-      await until('the handler', () => first.length, (n) => n === 1);
+      await until(
+        'the handler',
+        () => first.length,
+        (n) => n === 1,
+      );
       let stopped = false;
       const stopping = consumer.stop().then(() => {
         stopped = true;
@@ -147,7 +177,11 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       const second: string[] = [];
       const next = await other.consume(pool, 'run', async (hint) => void second.push(hint.workId));
       await one.hint(hintOf(pool, 2));
-      await until('the second hint', () => second.length, (n) => n === 1);
+      await until(
+        'the second hint',
+        () => second.length,
+        (n) => n === 1,
+      );
       expect(stopped).toBe(false);
       release();
       await stopping;
@@ -157,15 +191,26 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
 
     it('tells every process of a control event, the own one included, until it stops listening', async () => {
       const heard: ControlEvent[][] = [[], []];
-      const stops = [one.onControl((event) => heard[0]!.push(event)), other.onControl((event) => heard[1]!.push(event))];
+      const stops = [
+        one.onControl((event) => heard[0]!.push(event)),
+        other.onControl((event) => heard[1]!.push(event)),
+      ];
       const event: ControlEvent = { type: 'runner_revoked', runnerId: 'rnr_1', keyId: 'key' };
       await one.publishControl(event);
-      await until('the event', () => heard.map((h) => h.length), ([a, b]) => a === 1 && b === 1);
+      await until(
+        'the event',
+        () => heard.map((h) => h.length),
+        ([a, b]) => a === 1 && b === 1,
+      );
       expect(heard).toEqual([[event], [event]]);
       stops[1]!();
       const second: ControlEvent = { type: 'work_cancelled', workId: 'run_1', runnerId: 'rnr_1' };
       await one.publishControl(second);
-      await until('the second event', () => heard[0]!.length, (n) => n === 2);
+      await until(
+        'the second event',
+        () => heard[0]!.length,
+        (n) => n === 2,
+      );
       expect(heard[1]).toEqual([event]);
       stops[0]!();
     });
@@ -196,12 +241,17 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     through.port = String(proxy.port);
     queue = openRabbit(through.href);
     straight = openRabbit();
-    await until('both up', () => [queue.up, straight.up], ([a, b]) => a === true && b === true);
+    await until(
+      'both up',
+      () => [queue.up, straight.up],
+      ([a, b]) => a === true && b === true,
+    );
   });
   afterAll(async () => {
     await Promise.all([queue.close(), straight.close()]);
     await proxy.close();
-    for (const id of used) for (const kind of ['run', 'build']) await admin.queueDelete(`${prefix}work.${kind}.${id}`);
+    for (const id of used)
+      for (const kind of ['run', 'build']) await admin.queueDelete(`${prefix}work.${kind}.${id}`);
     await admin.exchangeDelete({ exchange: `${prefix}ctl` });
     await admin.close();
   });
@@ -218,7 +268,11 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     await admin.queuePurge(queueName());
     const consumer = await queue.consume(pool, 'run', collect);
     await straight.hint(hintOf(pool, 2));
-    await until('the hint after the purge', () => [...got], (ids) => ids.length === 1);
+    await until(
+      'the hint after the purge',
+      () => [...got],
+      (ids) => ids.length === 1,
+    );
     expect(got).toEqual(['run_2']);
     await consumer.stop();
   });
@@ -226,16 +280,26 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   it('that loses a whole queue has it declared and consumed again', async () => {
     const consumer = await queue.consume(pool, 'run', collect);
     await straight.hint(hintOf(pool, 1));
-    await until('the first hint', () => got.length, (n) => n === 1);
+    await until(
+      'the first hint',
+      () => got.length,
+      (n) => n === 1,
+    );
     await admin.queueDelete(queueName());
     await straight.hint(hintOf(pool, 2));
-    await until('the hint after the deletion', () => [...got], (ids) => ids.length === 2);
+    await until(
+      'the hint after the deletion',
+      () => [...got],
+      (ids) => ids.length === 2,
+    );
     await consumer.stop();
   });
 
   it('keeps a hint for a queue that nobody had declared', async () => {
     await straight.hint(hintOf(pool, 7));
-    expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({ messageCount: 1 });
+    expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({
+      messageCount: 1,
+    });
   });
 
   it('delivers again what was not acknowledged when the connection broke', async () => {
@@ -249,13 +313,25 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
       await held;
     });
     await straight.hint(hintOf(pool, 3));
-    await until('the handler', () => entered, (e) => e);
+    await until(
+      'the handler',
+      () => entered,
+      (e) => e,
+    );
     const other = await straight.consume(pool, 'run', collect);
     proxy.cut();
-    await until('the second delivery', () => [...got], (ids) => ids.includes('run_3'));
+    await until(
+      'the second delivery',
+      () => [...got],
+      (ids) => ids.includes('run_3'),
+    );
     release();
     await Promise.all([consumer.stop(), other.stop()]);
-    await until('up again', () => queue.up, (up) => up);
+    await until(
+      'up again',
+      () => queue.up,
+      (up) => up,
+    );
   });
 
   it('goes on by itself after every connection was cut, and says so', async () => {
@@ -264,13 +340,29 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     const stops = [queue.onUp((up) => seen.push(up)), queue.onControl((event) => events.push(event))];
     const consumer = await queue.consume(pool, 'run', collect);
     proxy.cut();
-    await until('down and up', () => [...seen], (list) => list.includes(false) && list.at(-1) === true);
+    await until(
+      'down and up',
+      () => [...seen],
+      (list) => list.includes(false) && list.at(-1) === true,
+    );
     await straight.hint(hintOf(pool, 4));
-    await until('the hint after the cut', () => [...got], (ids) => ids.includes('run_4'));
+    await until(
+      'the hint after the cut',
+      () => [...got],
+      (ids) => ids.includes('run_4'),
+    );
     await straight.publishControl({ type: 'runner_changed', runnerId: 'rnr_9' });
-    await until('the event after the cut', () => events.length, (n) => n === 1);
+    await until(
+      'the event after the cut',
+      () => events.length,
+      (n) => n === 1,
+    );
     await queue.hint(hintOf(pool, 5));
-    await until('a hint of its own', () => [...got], (ids) => ids.includes('run_5'));
+    await until(
+      'a hint of its own',
+      () => [...got],
+      (ids) => ids.includes('run_5'),
+    );
     await consumer.stop();
     for (const stop of stops) stop();
   });
@@ -280,9 +372,19 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     const startedMs = performance.now();
     await expect(queue.hint(hintOf(pool, 6))).rejects.toMatchObject({ name: 'QueueTimeout' });
     expect(performance.now() - startedMs).toBeLessThan(5_500);
-    await until('down', () => queue.up, (up) => !up, 1_000);
+    await until(
+      'down',
+      () => queue.up,
+      (up) => !up,
+      1_000,
+    );
     proxy.thaw();
-    await until('up again', () => queue.up, (up) => up, 20_000);
+    await until(
+      'up again',
+      () => queue.up,
+      (up) => up,
+      20_000,
+    );
     await queue.hint(hintOf(pool, 6));
   });
 
@@ -295,45 +397,78 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     const reason = Buffer.from('low on memory');
     await queue.hint(hintOf(pool, 1));
     proxy.inject(method(60, Buffer.concat([Buffer.from([reason.length]), reason])));
-    await until('down', () => queue.up, (up) => !up, 2_000);
+    await until(
+      'down',
+      () => queue.up,
+      (up) => !up,
+      2_000,
+    );
     // One of the two connections may hear of it a moment later and let one more hint through.
     await queue.hint(hintOf(pool, 2)).catch(() => undefined);
     await expect(queue.hint(hintOf(pool, 2))).rejects.toMatchObject({ name: 'QueueTimeout' });
     expect(queue.up).toBe(false);
     proxy.inject(method(61, Buffer.alloc(0)));
-    await until('up again', () => queue.up, (up) => up);
+    await until(
+      'up again',
+      () => queue.up,
+      (up) => up,
+    );
     await queue.hint(hintOf(pool, 3));
   });
 
   it('brings messages that are no hints nowhere', async () => {
     await straight.hint(hintOf(pool, 1));
-    for (const body of ['not json', '{}', '[]', 'null', '{"workId":5}', '{"workId":"run_1\\nx"}', '{"workId":"' + 'x'.repeat(1_000) + '"}']) {
+    for (const body of [
+      'not json',
+      '{}',
+      '[]',
+      'null',
+      '{"workId":5}',
+      '{"workId":"run_1\\nx"}',
+      '{"workId":"' + 'x'.repeat(1_000) + '"}',
+    ]) {
       const channel = await admin.acquire();
       await channel.basicPublish({ routingKey: queueName() }, Buffer.from(body));
       await channel.close();
     }
     await straight.hint(hintOf(pool, 2));
     const consumer = await queue.consume(pool, 'run', collect);
-    await until('the two hints', () => [...got].toSorted(), (ids) => ids.length >= 2);
+    await until(
+      'the two hints',
+      () => [...got].toSorted(),
+      (ids) => ids.length >= 2,
+    );
     await consumer.stop();
     expect(got.toSorted()).toEqual(['run_1', 'run_2']);
-    expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({ messageCount: 0 });
+    expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({
+      messageCount: 0,
+    });
   });
 
   it('that holds a queue with other arguments has it consumed as it is', async () => {
     await admin.queueDeclare({ queue: queueName(), durable: true });
     const consumer = await queue.consume(pool, 'run', collect);
     await straight.hint(hintOf(pool, 8));
-    await until('the hint', () => [...got], (ids) => ids.length === 1);
+    await until(
+      'the hint',
+      () => [...got],
+      (ids) => ids.length === 1,
+    );
     await consumer.stop();
   });
 
   it('carries 300 pools on a few channels', async () => {
     const pools = Array.from({ length: 300 }, newPool);
     for (const each of pools) used.add(each);
-    const consumers = await Promise.all(pools.map(async (each) => await queue.consume(each, 'run', async (hint) => void got.push(hint.poolId))));
+    const consumers = await Promise.all(
+      pools.map(async (each) => await queue.consume(each, 'run', async (hint) => void got.push(hint.poolId))),
+    );
     await Promise.all(pools.map(async (each) => await straight.hint(hintOf(each))));
-    await until('300 hints', () => new Set(got).size, (n) => n === 300);
+    await until(
+      '300 hints',
+      () => new Set(got).size,
+      (n) => n === 300,
+    );
     await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
   });
 });

@@ -41,7 +41,15 @@ export function createConsumerHub(connection: Connection, log: QueueLog): Consum
   let next = 0;
   return {
     consume: async (declaration, handle) => {
-      const subscription: Subscription = { declaration, handle, running: new Set(), at: undefined, passive: false, subscribing: false, stopped: false };
+      const subscription: Subscription = {
+        declaration,
+        handle,
+        running: new Set(),
+        at: undefined,
+        passive: false,
+        subscribing: false,
+        stopped: false,
+      };
       const lane = lanes[next % LANES];
       next += 1;
       if (lane === undefined) throw new Error(`no lane ${next % LANES} of ${LANES}`);
@@ -79,8 +87,12 @@ class Lane {
     const { at } = subscription;
     subscription.at = undefined;
     if (at?.channel.active === true) {
-      await withinTime(CALL_TIMEOUT_MS, `cancelling ${subscription.declaration.queue}`, at.channel.basicCancel(at.tag)).catch(
-        (error: unknown) => this.#log.warn({ err: error }, 'a consumer was not cancelled cleanly; its channel ends it'),
+      await withinTime(
+        CALL_TIMEOUT_MS,
+        `cancelling ${subscription.declaration.queue}`,
+        at.channel.basicCancel(at.tag),
+      ).catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'a consumer was not cancelled cleanly; its channel ends it'),
       );
       // Deliveries that came before the answer are handed out by the client in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
@@ -101,7 +113,8 @@ class Lane {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!this.#connection.ready) return this.#again(REOPEN_MS);
-      for (const subscription of this.#subscriptions) if (subscription.at === undefined) void this.#subscribe(subscription);
+      for (const subscription of this.#subscriptions)
+        if (subscription.at === undefined) void this.#subscribe(subscription);
     }, ms);
     this.#timer.unref();
   }
@@ -115,17 +128,26 @@ class Lane {
   }
 
   async #acquire(): Promise<Channel> {
-    const channel = await withinTime(CALL_TIMEOUT_MS, 'opening a channel', this.#connection.acquire({ emitErrorsFromChannel: true }));
+    const channel = await withinTime(
+      CALL_TIMEOUT_MS,
+      'opening a channel',
+      this.#connection.acquire({ emitErrorsFromChannel: true }),
+    );
     channel.on('error', (error: unknown) => this.#log.warn({ err: error }, 'a channel to the broker failed'));
     channel.once('close', () => this.#lost(channel));
     channel.on('basic.cancel', (tag: string) => this.#cancelled(channel, tag));
-    await withinTime(CALL_TIMEOUT_MS, 'setting the prefetch', channel.basicQos({ prefetchCount: PREFETCH, global: false }));
+    await withinTime(
+      CALL_TIMEOUT_MS,
+      'setting the prefetch',
+      channel.basicQos({ prefetchCount: PREFETCH, global: false }),
+    );
     this.#channel = channel;
     return channel;
   }
 
   #lost(channel: Channel): void {
-    for (const subscription of this.#subscriptions) if (subscription.at?.channel === channel) subscription.at = undefined;
+    for (const subscription of this.#subscriptions)
+      if (subscription.at?.channel === channel) subscription.at = undefined;
     if (this.#channel === channel) this.#channel = undefined;
     if (this.#subscriptions.size > 0) this.#again(REOPEN_MS);
   }
@@ -162,15 +184,22 @@ class Lane {
   }
 
   async #begin(channel: Channel, subscription: Subscription): Promise<string> {
-    const { consumerTag } = await channel.basicConsume({ queue: subscription.declaration.queue }, (message) => {
-      const done = this.#deliver(channel, subscription, message);
-      subscription.running.add(done);
-      void done.finally(() => subscription.running.delete(done));
-    });
+    const { consumerTag } = await channel.basicConsume(
+      { queue: subscription.declaration.queue },
+      (message) => {
+        const done = this.#deliver(channel, subscription, message);
+        subscription.running.add(done);
+        void done.finally(() => subscription.running.delete(done));
+      },
+    );
     return consumerTag;
   }
 
-  async #deliver(channel: Channel, { handle, declaration: { queue } }: Subscription, message: AsyncMessage): Promise<void> {
+  async #deliver(
+    channel: Channel,
+    { handle, declaration: { queue } }: Subscription,
+    message: AsyncMessage,
+  ): Promise<void> {
     try {
       await handle(readBody(message.body));
     } catch (error) {

@@ -42,7 +42,8 @@ export function createConfirmingPublisher(connection: Connection): ConfirmingPub
       inFlight += 1;
       return;
     }
-    if (turns.length >= WAITING_MAX) throw new QueueTimeout(`${WAITING_MAX} messages wait for the broker already`);
+    if (turns.length >= WAITING_MAX)
+      throw new QueueTimeout(`${WAITING_MAX} messages wait for the broker already`);
     // Whoever ends hands its place over, so `inFlight` stays as it is.
     await new Promise<void>((resolve) => turns.push(resolve));
   };
@@ -52,10 +53,18 @@ export function createConfirmingPublisher(connection: Connection): ConfirmingPub
     else next();
   };
   /** Answers whether the message met a queue. */
-  const send = async (exchange: string, routingKey: string, body: object, mandatory: boolean): Promise<boolean> => {
+  const send = async (
+    exchange: string,
+    routingKey: string,
+    body: object,
+    mandatory: boolean,
+  ): Promise<boolean> => {
     count += 1;
     const messageId = `${count}`;
-    await publisher.send({ exchange, routingKey, durable: true, mandatory, messageId }, Buffer.from(JSON.stringify(body)));
+    await publisher.send(
+      { exchange, routingKey, durable: true, mandatory, messageId },
+      Buffer.from(JSON.stringify(body)),
+    );
     if (!mandatory) return true;
     await nextTurn();
     return !returned.delete(messageId);
@@ -76,10 +85,14 @@ export function createConfirmingPublisher(connection: Connection): ConfirmingPub
       await limited(`a message to ${declaration.queue}`, async () => {
         if (await send('', declaration.queue, body, true)) return;
         await connection.queueDeclare(declaration);
-        if (!(await send('', declaration.queue, body, true))) throw new Error(`${declaration.queue} does not take messages although it was declared`);
+        if (!(await send('', declaration.queue, body, true)))
+          throw new Error(`${declaration.queue} does not take messages although it was declared`);
       }),
     toExchange: async (exchange, routingKey, body) =>
-      await limited(`a message to ${exchange}`, async () => void (await send(exchange, routingKey, body, false))),
+      await limited(
+        `a message to ${exchange}`,
+        async () => void (await send(exchange, routingKey, body, false)),
+      ),
     close: async () => await publisher.close(),
   };
 }

@@ -31,7 +31,14 @@ const PROBE_EVERY_MS = 2_000;
 const PROBE_TIMEOUT_MS = 2_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-const CONNECTION = { heartbeat: 10, retryLow: 200, retryHigh: 2_000, connectionTimeout: 10_000, acquireTimeout: 5_000, noDelay: true } as const;
+const CONNECTION = {
+  heartbeat: 10,
+  retryLow: 200,
+  retryHigh: 2_000,
+  connectionTimeout: 10_000,
+  acquireTimeout: 5_000,
+  noDelay: true,
+} as const;
 
 export function connectRabbit(options: RabbitOptions): WorkQueue {
   const { log, quorum = false, prefix = '' } = options;
@@ -60,7 +67,8 @@ export function connectRabbit(options: RabbitOptions): WorkQueue {
   state.onConnected(() => void probe().catch((error: unknown) => state.doubt(error)));
 
   return {
-    hint: async ({ workId, poolId, kind }) => await publisher.toQueue(workQueue(prefix, kind, poolId, quorum), { workId }),
+    hint: async ({ workId, poolId, kind }) =>
+      await publisher.toQueue(workQueue(prefix, kind, poolId, quorum), { workId }),
     consume: async (poolId, kind, onHint) =>
       await hub.consume(workQueue(prefix, kind, poolId, quorum), async (body) => {
         const hint = parseHint(body, poolId, kind);
@@ -175,7 +183,9 @@ function watch(connections: readonly Connection[], isReady: () => boolean, log: 
     connection.on('error', (error: unknown) => {
       if (!connection.ready) set(false, error);
     });
-    connection.on('connection.blocked', (reason: unknown) => set(false, new Error(`the broker blocks publishers: ${String(reason)}`)));
+    connection.on('connection.blocked', (reason: unknown) =>
+      set(false, new Error(`the broker blocks publishers: ${String(reason)}`)),
+    );
     connection.on('connection.unblocked', () => {
       for (const listener of connectedListeners) listener();
     });

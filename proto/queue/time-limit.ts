@@ -7,7 +7,10 @@ export class QueueTimeout extends Error {
 /** Rejects after `ms` with what was tried; the outcome of the call itself is then unknown. */
 export async function withinTime<T>(ms: number, what: string, call: Promise<T>): Promise<T> {
   return await new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new QueueTimeout(`${what} was not answered by the broker within ${ms} ms`)), ms);
+    const timer = setTimeout(
+      () => reject(new QueueTimeout(`${what} was not answered by the broker within ${ms} ms`)),
+      ms,
+    );
     call.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -12,7 +12,8 @@ import type { EnrollRequest } from '../wire.ts';
 
 const bundle = useBundle();
 
-const run = (args: string[], env: NodeJS.ProcessEnv = {}): DaemonProcess => startProcess(bundle().main, args, env);
+const run = (args: string[], env: NodeJS.ProcessEnv = {}): DaemonProcess =>
+  startProcess(bundle().main, args, env);
 
 interface Home {
   dir: string;
@@ -21,7 +22,11 @@ interface Home {
 
 function newHome(): Home {
   const dir = join(tempDir(), 'data');
-  return { dir, enroll: (url, token, ...more) => run(['enroll', '--url', url, '--name', 'box', '--data-dir', dir, ...more], { SVC_ENROLL_TOKEN: token }) };
+  return {
+    dir,
+    enroll: (url, token, ...more) =>
+      run(['enroll', '--url', url, '--name', 'box', '--data-dir', dir, ...more], { SVC_ENROLL_TOKEN: token }),
+  };
 }
 
 describe('svc-runner enroll', () => {
@@ -32,7 +37,11 @@ describe('svc-runner enroll', () => {
     expect(await enrolling.exited).toBe(0);
     expect(enrolling.output()).toContain(`enrolled box as ${cp.runnerId}`);
     const [call] = cp.of<EnrollRequest>('enroll');
-    expect(call?.body).toMatchObject({ name: 'box', labels: { zone: 'a', gpu: '' }, facts: { version: '0.10.0', os: process.platform } });
+    expect(call?.body).toMatchObject({
+      name: 'box',
+      labels: { zone: 'a', gpu: '' },
+      facts: { version: '0.10.0', os: process.platform },
+    });
     expect(call?.body.publicKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
     const pem = readFileSync(join(home.dir, 'key.pem'), 'utf8');
     const secret = pem.split('\n')[1] ?? 'x';
@@ -40,7 +49,8 @@ describe('svc-runner enroll', () => {
     expect(enrolling.output()).not.toContain(secret);
     expect(enrolling.output()).not.toContain(cp.token);
     expect(statSync(home.dir).mode & 0o777).toBe(0o700);
-    for (const name of ['key.pem', 'config.json']) expect(statSync(join(home.dir, name)).mode & 0o777).toBe(0o600);
+    for (const name of ['key.pem', 'config.json'])
+      expect(statSync(join(home.dir, name)).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(home.dir, 'config.json'), 'utf8')).not.toContain(cp.token);
   });
 
@@ -113,7 +123,15 @@ describe('svc-runner enroll', () => {
   });
 
   it('refuses a wrong command line with exit code 2', async () => {
-    for (const args of [['enroll'], ['enroll', '--url', 'ftp://x', '--token', 't'], ['enroll', '--url', 'https://user:pw@x', '--token', 't'], ['enroll', '--url', 'https://x', '--token', 't', '--name', 'a b'], ['rnu'], ['run', '--slot', '1'], []]) {
+    for (const args of [
+      ['enroll'],
+      ['enroll', '--url', 'ftp://x', '--token', 't'],
+      ['enroll', '--url', 'https://user:pw@x', '--token', 't'],
+      ['enroll', '--url', 'https://x', '--token', 't', '--name', 'a b'],
+      ['rnu'],
+      ['run', '--slot', '1'],
+      [],
+    ]) {
       expect(await run(args).exited, args.join(' ')).toBe(2);
     }
     const help = run(['enroll', '--help']);
@@ -126,13 +144,20 @@ describe('svc-runner enroll', () => {
     const cp = await controlPlane({ tls: certificates, host: 'localhost' });
     const proxy = await startFakeProxy('me:proxy-password');
     const home = newHome();
-    const enrolling = run(['enroll', '--url', cp.url, '--name', 'box', '--data-dir', home.dir, '--ca-file', certificates.caFile], { SVC_ENROLL_TOKEN: cp.token, HTTPS_PROXY: proxy.url });
+    const enrolling = run(
+      ['enroll', '--url', cp.url, '--name', 'box', '--data-dir', home.dir, '--ca-file', certificates.caFile],
+      { SVC_ENROLL_TOKEN: cp.token, HTTPS_PROXY: proxy.url },
+    );
     expect(await enrolling.exited).toBe(0);
     expect(enrolling.output()).not.toContain('proxy-password');
     const doctor = run(['doctor', '--json', '--data-dir', home.dir], { HTTPS_PROXY: proxy.url });
     await doctor.exited;
     const { checks } = JSON.parse(doctor.output()) as { checks: { name: string; status: string }[] };
-    expect(checks.filter((check) => check.name === 'reachable' || check.name === 'identity').map((check) => check.status)).toEqual(['ok', 'ok']);
+    expect(
+      checks
+        .filter((check) => check.name === 'reachable' || check.name === 'identity')
+        .map((check) => check.status),
+    ).toEqual(['ok', 'ok']);
     expect(new Set(proxy.seen)).toEqual(new Set([`CONNECT ${new URL(cp.url).host}`]));
   });
 });
@@ -140,7 +165,10 @@ describe('svc-runner enroll', () => {
 describe('svc-runner doctor', () => {
   const checksOf = async (process: DaemonProcess) => {
     const code = await process.exited;
-    const { ok, checks } = JSON.parse(process.output()) as { ok: boolean; checks: { name: string; status: string; detail: string; advice?: string }[] };
+    const { ok, checks } = JSON.parse(process.output()) as {
+      ok: boolean;
+      checks: { name: string; status: string; detail: string; advice?: string }[];
+    };
     expect(code).toBe(ok ? 0 : 1);
     return new Map(checks.map((check) => [check.name, check]));
   };
@@ -150,7 +178,8 @@ describe('svc-runner doctor', () => {
     const home = newHome();
     await home.enroll(cp.url, cp.token).exited;
     const checks = await checksOf(run(['doctor', '--json', '--data-dir', home.dir]));
-    for (const name of ['data folder', 'enrollment', 'disk', 'dns', 'reachable', 'clock', 'identity']) expect(checks.get(name)?.status, name).toBe('ok');
+    for (const name of ['data folder', 'enrollment', 'disk', 'dns', 'reachable', 'clock', 'identity'])
+      expect(checks.get(name)?.status, name).toBe('ok');
     expect(cp.boot).toBeUndefined();
   });
 
@@ -164,8 +193,12 @@ describe('svc-runner doctor', () => {
     const checks = await checksOf(run(['doctor', '--json', '--data-dir', home.dir]));
     expect(checks.get('data folder')).toMatchObject({ status: 'fail', advice: `chmod 700 ${home.dir}` });
     expect(checks.get('clock')?.detail).toMatch(/^3\d\d\d s behind/);
-    expect(checks.get('identity')).toMatchObject({ status: 'fail', advice: expect.stringContaining('enroll anew') as string });
-    for (const check of checks.values()) if (check.status === 'fail' || check.status === 'warn') expect(check.advice, check.name).toBeTruthy();
+    expect(checks.get('identity')).toMatchObject({
+      status: 'fail',
+      advice: expect.stringContaining('enroll anew') as string,
+    });
+    for (const check of checks.values())
+      if (check.status === 'fail' || check.status === 'warn') expect(check.advice, check.name).toBeTruthy();
   });
 
   it('tells a private authority from an unreachable host, and a machine that is not enrolled', async () => {
@@ -177,7 +210,9 @@ describe('svc-runner doctor', () => {
     expect(existsSync(dir)).toBe(false);
     const away = await checksOf(run(['doctor', '--json', '--data-dir', dir, '--url', 'http://127.0.0.1:1']));
     expect(away.get('reachable')?.advice).toContain('is the control plane up');
-    const nowhere = await checksOf(run(['doctor', '--json', '--data-dir', dir, '--url', 'https://no-such-host.invalid']));
+    const nowhere = await checksOf(
+      run(['doctor', '--json', '--data-dir', dir, '--url', 'https://no-such-host.invalid']),
+    );
     expect(nowhere.get('dns')?.status).toBe('fail');
   });
 });

@@ -7,7 +7,12 @@ import { redact } from '../log.ts';
 import { CA_FILE_FLAG, DATA_DIR_FLAG, DEFAULT_IMAGE_FLAG, EXECUTOR_FLAG, runSettings } from '../settings.ts';
 
 const FLAGS: readonly FlagSpec[] = [
-  { name: 'url', value: 'base url', env: 'SVC_RUNNER_URL', help: 'the control plane; default: the one that this machine is enrolled at' },
+  {
+    name: 'url',
+    value: 'base url',
+    env: 'SVC_RUNNER_URL',
+    help: 'the control plane; default: the one that this machine is enrolled at',
+  },
   DATA_DIR_FLAG,
   CA_FILE_FLAG,
   EXECUTOR_FLAG,
@@ -23,7 +28,12 @@ Checks data folder, disk, executor, name resolution, reachability, clock and reg
 ${flagsHelp(FLAGS)}
 `;
 
-const SIGNS: Readonly<Record<CheckResult['status'], string>> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL', skip: 'skip' };
+const SIGNS: Readonly<Record<CheckResult['status'], string>> = {
+  ok: 'ok  ',
+  warn: 'warn',
+  fail: 'FAIL',
+  skip: 'skip',
+};
 
 export async function doctor(io: CommandIo): Promise<number> {
   const flags = parseFlags(FLAGS, io.args, io.env);
@@ -37,12 +47,19 @@ export async function doctor(io: CommandIo): Promise<number> {
   const baseUrl = flags.text('url') ?? config?.baseUrl;
   const json = flags.on('json');
   const results = await runChecks(
-    { paths, ...(config === undefined ? {} : { config }), settings, ...(baseUrl === undefined ? {} : { baseUrl }), env: io.env },
+    {
+      paths,
+      ...(config === undefined ? {} : { config }),
+      settings,
+      ...(baseUrl === undefined ? {} : { baseUrl }),
+      env: io.env,
+    },
     json ? () => undefined : (result) => io.print(line(result)),
   );
   const failed = results.filter((result) => result.status === 'fail').length;
   if (json) io.print(`${redact(JSON.stringify({ ok: failed === 0, checks: results }))}\n`);
-  else io.print(failed === 0 ? 'this machine can run work\n' : `${failed} of ${results.length} checks failed\n`);
+  else
+    io.print(failed === 0 ? 'this machine can run work\n' : `${failed} of ${results.length} checks failed\n`);
   return failed === 0 ? 0 : 1;
 }
 

@@ -10,7 +10,16 @@ import { monotonicMs, pause } from '../clock.ts';
 import type { CommandIo } from '../command-io.ts';
 import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from '../flags.ts';
 import { createHttpClient, type HttpReply } from '../http-client.ts';
-import { dataPaths, defaultDataDir, ensureDataDir, readConfig, readOrMakeKey, SetupError, writeConfig, type DataPaths } from '../identity.ts';
+import {
+  dataPaths,
+  defaultDataDir,
+  ensureDataDir,
+  readConfig,
+  readOrMakeKey,
+  SetupError,
+  writeConfig,
+  type DataPaths,
+} from '../identity.ts';
 import { CallError, judgeReply, judgeTransport, type Failure } from '../retryable.ts';
 import { CA_FILE_FLAG, DATA_DIR_FLAG, readCa } from '../settings.ts';
 import { lockHolder } from '../lock.ts';
@@ -28,9 +37,19 @@ const LABEL_VALUE_MAX = 200;
 
 const FLAGS: readonly FlagSpec[] = [
   { name: 'url', value: 'base url', env: 'SVC_RUNNER_URL', help: 'the control plane, https://…' },
-  { name: 'token', value: 'token', env: 'SVC_ENROLL_TOKEN', help: 'one-shot token of `svc runners enroll`; others on this machine may see a flag, so prefer the variable or a file' },
+  {
+    name: 'token',
+    value: 'token',
+    env: 'SVC_ENROLL_TOKEN',
+    help: 'one-shot token of `svc runners enroll`; others on this machine may see a flag, so prefer the variable or a file',
+  },
   { name: 'token-file', value: 'file', help: 'file that holds the token, - for standard input' },
-  { name: 'name', value: 'name', env: 'SVC_RUNNER_NAME', help: 'unique within the team; default: this machine\'s host name' },
+  {
+    name: 'name',
+    value: 'name',
+    env: 'SVC_RUNNER_NAME',
+    help: "unique within the team; default: this machine's host name",
+  },
   { name: 'label', value: 'key=value', repeated: true, help: 'told to the control plane; repeatable' },
   DATA_DIR_FLAG,
   CA_FILE_FLAG,
@@ -60,7 +79,10 @@ export async function enroll(io: CommandIo): Promise<number> {
     return 0;
   }
   const baseUrl = readBaseUrl(flags.text('url'));
-  if (isPlainRemote(baseUrl)) io.note('svc-runner: --url is plain http to another machine: task environments will cross the network unencrypted\n');
+  if (isPlainRemote(baseUrl))
+    io.note(
+      'svc-runner: --url is plain http to another machine: task environments will cross the network unencrypted\n',
+    );
   const name = readName(flags.text('name'));
   const labels = readLabels(flags.list('label'));
   const token = readToken(flags);
@@ -80,7 +102,8 @@ export async function enroll(io: CommandIo): Promise<number> {
   const http = createHttpClient({ env: io.env, ...(caFile === undefined ? {} : { ca: readCa(caFile) }) });
   const { value, reply } = await callUntilAnswered(request, baseUrl, http, io);
   http.close();
-  if (value.runnerId === undefined) throw new SetupError('the control plane answered without a runner id; is --url right');
+  if (value.runnerId === undefined)
+    throw new SetupError('the control plane answered without a runner id; is --url right');
   await writeConfig(paths, {
     version: 1,
     baseUrl,
@@ -93,15 +116,25 @@ export async function enroll(io: CommandIo): Promise<number> {
     enrolledAt: new Date().toISOString(),
   });
   warnOfClock(value, reply, io);
-  io.print(`enrolled ${name} as ${value.runnerId} in team ${value.teamId ?? '?'}\nkey and config are in ${paths.dataDir}; start it with: svc-runner run --data-dir ${paths.dataDir}\n`);
+  io.print(
+    `enrolled ${name} as ${value.runnerId} in team ${value.teamId ?? '?'}\nkey and config are in ${paths.dataDir}; start it with: svc-runner run --data-dir ${paths.dataDir}\n`,
+  );
   return 0;
 }
 
 function readBaseUrl(text: string | undefined): string {
   if (text === undefined) throw new UsageError('--url is missing: the base URL of the control plane');
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new UsageError(`--url is ${JSON.stringify(text)}, expected an http or https URL without credentials, query or fragment`);
+  if (
+    url === undefined ||
+    (url.protocol !== 'https:' && url.protocol !== 'http:') ||
+    url.username !== '' ||
+    url.search !== '' ||
+    url.hash !== ''
+  ) {
+    throw new UsageError(
+      `--url is ${JSON.stringify(text)}, expected an http or https URL without credentials, query or fragment`,
+    );
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -112,8 +145,17 @@ function isPlainRemote(baseUrl: string): boolean {
 }
 
 function readName(text: string | undefined): string {
-  if (text === undefined) return hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 63) || 'runner';
-  if (!NAME.test(text)) throw new UsageError(`--name is ${JSON.stringify(text)}, expected 1 to 63 letters, digits, dots, dashes and underscores`);
+  if (text === undefined)
+    return (
+      hostname()
+        .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+        .replace(/^[^A-Za-z0-9]+/, '')
+        .slice(0, 63) || 'runner'
+    );
+  if (!NAME.test(text))
+    throw new UsageError(
+      `--name is ${JSON.stringify(text)}, expected 1 to 63 letters, digits, dots, dashes and underscores`,
+    );
   return text;
 }
 
@@ -121,10 +163,12 @@ function readLabels(texts: readonly string[]): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const text of texts) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-    if (!LABEL_NAME.test(name) || value.length > LABEL_VALUE_MAX) throw new UsageError(`--label is ${JSON.stringify(text)}, expected key=value`);
+    if (!LABEL_NAME.test(name) || value.length > LABEL_VALUE_MAX)
+      throw new UsageError(`--label is ${JSON.stringify(text)}, expected key=value`);
     labels[name] = value;
   }
-  if (Object.keys(labels).length > LABELS_MAX) throw new UsageError(`${Object.keys(labels).length} labels, limit ${LABELS_MAX}`);
+  if (Object.keys(labels).length > LABELS_MAX)
+    throw new UsageError(`${Object.keys(labels).length} labels, limit ${LABELS_MAX}`);
   return labels;
 }
 
@@ -132,24 +176,37 @@ function readToken(flags: Flags): string {
   const file = flags.text('token-file');
   const text = file === undefined ? flags.text('token') : readFileSync(file === '-' ? 0 : file, 'utf8');
   const token = text?.trim() ?? '';
-  if (token === '') throw new UsageError('no enrollment token: give --token-file, SVC_ENROLL_TOKEN or --token; a team admin gets one with: svc runners enroll --team <team>');
+  if (token === '')
+    throw new UsageError(
+      'no enrollment token: give --token-file, SVC_ENROLL_TOKEN or --token; a team admin gets one with: svc runners enroll --team <team>',
+    );
   return token;
 }
 
 /** An enrollment that is complete is not overwritten by accident. */
 async function clearTheWay(paths: DataPaths, replace: boolean): Promise<void> {
   const holder = await lockHolder(paths.dataDir);
-  if (holder !== undefined) throw new SetupError(`a daemon (pid ${holder.pid}) runs on ${paths.dataDir}; stop it first, or use another --data-dir`);
+  if (holder !== undefined)
+    throw new SetupError(
+      `a daemon (pid ${holder.pid}) runs on ${paths.dataDir}; stop it first, or use another --data-dir`,
+    );
   const config = readConfig(paths);
   if (config !== undefined && !replace) {
-    throw new SetupError(`${paths.dataDir} is enrolled already, as ${config.runnerId} at ${config.baseUrl}; use another --data-dir, or --replace to set that one aside`);
+    throw new SetupError(
+      `${paths.dataDir} is enrolled already, as ${config.runnerId} at ${config.baseUrl}; use another --data-dir, or --replace to set that one aside`,
+    );
   }
   if (!replace) return;
   const suffix = `.${new Date().toISOString().replaceAll(/[:.]/g, '-')}.old`;
   for (const path of [paths.key, paths.config]) if (existsSync(path)) renameSync(path, path + suffix);
 }
 
-async function callUntilAnswered(request: EnrollRequest, baseUrl: string, http: ReturnType<typeof createHttpClient>, io: CommandIo): Promise<{ value: EnrollReply; reply: HttpReply }> {
+async function callUntilAnswered(
+  request: EnrollRequest,
+  baseUrl: string,
+  http: ReturnType<typeof createHttpClient>,
+  io: CommandIo,
+): Promise<{ value: EnrollReply; reply: HttpReply }> {
   const deadline = monotonicMs() + PATIENCE_MS;
   for (let failures = 1; ; failures += 1) {
     const result = await attempt(request, baseUrl, http);
@@ -158,17 +215,28 @@ async function callUntilAnswered(request: EnrollRequest, baseUrl: string, http: 
     const delayMs = nextDelayMs(failures, failure.retryAfterMs);
     if (failure.verdict !== 'retry') {
       const hint = HINTS[failure.code];
-      throw new CallError({ ...failure, message: `enrollment was refused: ${failure.message}${hint === undefined ? '' : `; ${hint}`}` });
+      throw new CallError({
+        ...failure,
+        message: `enrollment was refused: ${failure.message}${hint === undefined ? '' : `; ${hint}`}`,
+      });
     }
     if (monotonicMs() + delayMs > deadline) {
-      throw new CallError({ ...failure, message: `no answer from ${baseUrl} after ${failures} tries: ${failure.message}; the same command can be repeated` });
+      throw new CallError({
+        ...failure,
+        message: `no answer from ${baseUrl} after ${failures} tries: ${failure.message}; the same command can be repeated`,
+      });
     }
-    if (failures === 1) io.note(`svc-runner: ${failure.message}; trying again for up to ${PATIENCE_MS / 1000} s\n`);
+    if (failures === 1)
+      io.note(`svc-runner: ${failure.message}; trying again for up to ${PATIENCE_MS / 1000} s\n`);
     await pause(delayMs);
   }
 }
 
-async function attempt(request: EnrollRequest, baseUrl: string, http: ReturnType<typeof createHttpClient>): Promise<{ value: EnrollReply; reply: HttpReply } | { failure: Failure }> {
+async function attempt(
+  request: EnrollRequest,
+  baseUrl: string,
+  http: ReturnType<typeof createHttpClient>,
+): Promise<{ value: EnrollReply; reply: HttpReply } | { failure: Failure }> {
   try {
     const reply = await http.send({
       method: 'POST',
@@ -190,5 +258,7 @@ function warnOfClock(value: EnrollReply, reply: HttpReply, io: CommandIo): void 
   if (Number.isNaN(serverMs)) return;
   const offsetMs = offsetFromServerTime(serverMs, reply);
   if (judgeOffset(offsetMs, { enrolling: true }) === 'use') return;
-  io.note(`svc-runner: this machine's clock differs from the control plane's by ${Math.round(offsetMs / 1000)} s; it works, but set the clock\n`);
+  io.note(
+    `svc-runner: this machine's clock differs from the control plane's by ${Math.round(offsetMs / 1000)} s; it works, but set the clock\n`,
+  );
 }

@@ -25,7 +25,10 @@ Exit codes: 0 drained, 1 failed, 2 wrong command line, 5 revoked, 6 another proc
 `;
 
 /** How the daemon gets its executor; a test brings its own. */
-export type OpenExecutor = (settings: RunSettings, context: { dataDir: string; runnerId: string; log: Log }) => Promise<Executor>;
+export type OpenExecutor = (
+  settings: RunSettings,
+  context: { dataDir: string; runnerId: string; log: Log },
+) => Promise<Executor>;
 
 export async function run(io: CommandIo): Promise<number> {
   return await runWith(io, openDetected);
@@ -68,7 +71,10 @@ const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) 
     runnerId,
     log: (message: string, fields?: object) => log.info({ ...fields }, message),
   };
-  const executor = await detectExecutor({ ...common, ...(settings.executor === undefined ? {} : { wanted: settings.executor }) });
+  const executor = await detectExecutor({
+    ...common,
+    ...(settings.executor === undefined ? {} : { wanted: settings.executor }),
+  });
   const before = EXECUTORS.find((name) => name === readState(dataPaths(dataDir).state)?.executor);
   if (before !== undefined && before !== executor.name) await reapOther({ ...common, wanted: before }, log);
   return executor;
@@ -78,8 +84,12 @@ const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) 
 async function reapOther(options: DetectOptions, log: Log): Promise<void> {
   try {
     const other = await detectExecutor({ ...options, log: () => undefined });
-    for (const { workId, epoch } of await other.reap(() => false)) log.warn({ id: workId, epoch, executor: other.name }, 'killed what an earlier process left behind');
+    for (const { workId, epoch } of await other.reap(() => false))
+      log.warn({ id: workId, epoch, executor: other.name }, 'killed what an earlier process left behind');
   } catch (error) {
-    log.warn({ executor: options.wanted, problem: errorText(error) }, 'the executor that was used before cannot be looked at; tasks of an earlier process may still run in it');
+    log.warn(
+      { executor: options.wanted, problem: errorText(error) },
+      'the executor that was used before cannot be looked at; tasks of an earlier process may still run in it',
+    );
   }
 }

@@ -6,7 +6,11 @@ import { lockHolder } from '../lock.ts';
 import { DATA_DIR_FLAG } from '../settings.ts';
 import { readState, type DaemonState } from '../state-file.ts';
 
-const FLAGS: readonly FlagSpec[] = [DATA_DIR_FLAG, { name: 'json', help: 'as JSON' }, { name: 'help', help: 'this text' }];
+const FLAGS: readonly FlagSpec[] = [
+  DATA_DIR_FLAG,
+  { name: 'json', help: 'as JSON' },
+  { name: 'help', help: 'this text' },
+];
 
 const HELP = `Usage: svc-runner status [flags]
 
@@ -26,24 +30,52 @@ export async function status(io: CommandIo): Promise<number> {
   const holder = await lockHolder(paths.dataDir);
   const state = readState(paths.state);
   const running = holder !== undefined && state?.pid === holder.pid;
-  if (flags.on('json')) io.print(`${JSON.stringify({ running, runnerId: config.runnerId, ...(state === undefined ? {} : { state }) })}\n`);
+  if (flags.on('json'))
+    io.print(
+      `${JSON.stringify({ running, runnerId: config.runnerId, ...(state === undefined ? {} : { state }) })}\n`,
+    );
   else if (running) io.print(describe(state));
-  else io.print(`${config.runnerId} (${config.name}): not running${state === undefined ? '' : `, last seen ${state.writtenAt}`}${leftovers(state)}\n`);
+  else
+    io.print(
+      `${config.runnerId} (${config.name}): not running${state === undefined ? '' : `, last seen ${state.writtenAt}`}${leftovers(state)}\n`,
+    );
   return running ? 0 : 1;
 }
 
 function leftovers(state: DaemonState | undefined): string {
-  return state === undefined || state.outbox === 0 ? '' : `; ${state.outbox} results wait to be delivered at the next start`;
+  return state === undefined || state.outbox === 0
+    ? ''
+    : `; ${state.outbox} results wait to be delivered at the next start`;
 }
 
 function describe(state: DaemonState): string {
-  const flags = [state.draining ? 'draining' : '', state.paused ? 'paused by the team' : '', state.flagged ? 'flagged, takes no work' : ''].filter((word) => word !== '');
+  const flags = [
+    state.draining ? 'draining' : '',
+    state.paused ? 'paused by the team' : '',
+    state.flagged ? 'flagged, takes no work' : '',
+  ].filter((word) => word !== '');
   const lines = [
-    ['runner', `${state.runnerId} at ${state.baseUrl}, version ${state.version}, pid ${state.pid}, up since ${state.startedAt}`],
+    [
+      'runner',
+      `${state.runnerId} at ${state.baseUrl}, version ${state.version}, pid ${state.pid}, up since ${state.startedAt}`,
+    ],
     ['state', flags.length === 0 ? 'running' : flags.join(', ')],
-    ['contact', state.lastContactAt === undefined ? 'none yet; see: svc-runner doctor' : `last heartbeat answered ${state.lastContactAt}`],
-    ['clock', Math.abs(state.clockOffsetMs) < 1000 ? 'fine' : `off by ${state.clockOffsetMs} ms, corrected when signing`],
-    ['slots', `${state.slots.total - state.slots.free} of ${state.slots.total} in use, executor ${state.executor}`],
+    [
+      'contact',
+      state.lastContactAt === undefined
+        ? 'none yet; see: svc-runner doctor'
+        : `last heartbeat answered ${state.lastContactAt}`,
+    ],
+    [
+      'clock',
+      Math.abs(state.clockOffsetMs) < 1000
+        ? 'fine'
+        : `off by ${state.clockOffsetMs} ms, corrected when signing`,
+    ],
+    [
+      'slots',
+      `${state.slots.total - state.slots.free} of ${state.slots.total} in use, executor ${state.executor}`,
+    ],
     ...state.notReady.map((reason) => ['not ready', reason]),
     ...state.runs.map((run) => ['run', `${run.id} epoch ${run.epoch}, ${run.phase} since ${run.since}`]),
     ['backlog', `${state.outbox} results, ${state.spoolBytes} bytes of output`],

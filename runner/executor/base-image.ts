@@ -13,12 +13,49 @@ import type { TarEntry } from './tar.ts';
 const COMMAND_TIMEOUT_MS = 60_000;
 /** `prog`, its interpreter and its libraries. */
 const TOOLS = [
-  'sh', 'cat', 'sleep', 'head', 'tail', 'echo', 'env', 'id', 'ls', 'dd', 'mkdir', 'rm', 'test', 'true', 'false', 'yes', 'wc', 'seq', 'cp',
-  'mv', 'chmod', 'date', 'grep', 'sed', 'sort', 'tr', 'cut', 'uname', 'touch', 'printf', 'basename', 'dirname', 'tee', 'mount', 'ps',
+  'sh',
+  'cat',
+  'sleep',
+  'head',
+  'tail',
+  'echo',
+  'env',
+  'id',
+  'ls',
+  'dd',
+  'mkdir',
+  'rm',
+  'test',
+  'true',
+  'false',
+  'yes',
+  'wc',
+  'seq',
+  'cp',
+  'mv',
+  'chmod',
+  'date',
+  'grep',
+  'sed',
+  'sort',
+  'tr',
+  'cut',
+  'uname',
+  'touch',
+  'printf',
+  'basename',
+  'dirname',
+  'tee',
+  'mount',
+  'ps',
 ];
 
 const FOLDERS: TarEntry[] = [
-  ...['bin', 'dev', 'etc', 'proc', 'run', 'sys'].map((path): TarEntry => ({ type: 'directory', path, mode: 0o755 })),
+  ...['bin', 'dev', 'etc', 'proc', 'run', 'sys'].map((path): TarEntry => ({
+    type: 'directory',
+    path,
+    mode: 0o755,
+  })),
   // The engine's tmpfs takes the mode of what it covers: anything less and the task could not write there.
   ...['tmp', 'workspace'].map((path): TarEntry => ({ type: 'directory', path, mode: 0o1777 })),
   file('etc/passwd', 'root:x:0:0:root:/:/bin/sh\ntask:x:65532:65532:task:/workspace:/bin/sh\n'),
@@ -39,8 +76,13 @@ export async function findStaticBusybox(): Promise<string | undefined> {
 
 /** An ELF program without an interpreter segment needs no loader and no libraries. 64-bit little-endian only. */
 export function isStaticElf(bytes: Buffer): boolean {
-  if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f45_4c46 || bytes[4] !== 2 || bytes[5] !== 1) return false;
-  const [offset, entrySize, count] = [Number(bytes.readBigUInt64LE(32)), bytes.readUInt16LE(54), bytes.readUInt16LE(56)];
+  if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f45_4c46 || bytes[4] !== 2 || bytes[5] !== 1)
+    return false;
+  const [offset, entrySize, count] = [
+    Number(bytes.readBigUInt64LE(32)),
+    bytes.readUInt16LE(54),
+    bytes.readUInt16LE(56),
+  ];
   for (let index = 0; index < count; index += 1) {
     const at = offset + index * entrySize;
     if (at + 4 > bytes.length) return false;
@@ -51,10 +93,13 @@ export function isStaticElf(bytes: Buffer): boolean {
 
 /** Tag of the base image in the engine's local storage; builds it when it is not there. Without busybox only for tests. */
 export async function ensureBaseImage(engine: string, dataDir: string, useBusybox = true): Promise<string> {
-  if (process.platform !== 'linux') throw new Error('the base image is made of Linux programs; configure a default image');
+  if (process.platform !== 'linux')
+    throw new Error('the base image is made of Linux programs; configure a default image');
   const tar = writeTar(await rootEntries(useBusybox));
   const tag = `localhost/svc-base:${createHash('sha256').update(tar).digest('hex').slice(0, 12)}`;
-  const known = await runCommand([engine, 'image', 'inspect', '--format', '{{.Id}}', tag], { timeoutMs: COMMAND_TIMEOUT_MS });
+  const known = await runCommand([engine, 'image', 'inspect', '--format', '{{.Id}}', tag], {
+    timeoutMs: COMMAND_TIMEOUT_MS,
+  });
   if (known.code === 0) return tag;
   const path = join(dataDir, `base-image-${process.pid}.tar`);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -85,7 +130,9 @@ async function busyboxEntries(path: string): Promise<TarEntry[]> {
 
 /** Libraries keep the paths at which the programs look for them. */
 async function linkedEntries(): Promise<TarEntry[]> {
-  const programs = TOOLS.map((name) => ({ name, path: findProgram(name) })).filter((tool) => tool.path !== undefined);
+  const programs = TOOLS.map((name) => ({ name, path: findProgram(name) })).filter(
+    (tool) => tool.path !== undefined,
+  );
   const libraries = new Set<string>();
   const entries: TarEntry[] = [];
   for (const { name, path } of programs) {
@@ -93,10 +140,12 @@ async function linkedEntries(): Promise<TarEntry[]> {
     entries.push({ type: 'file', path: `bin/${name}`, mode: 0o755, content: await readFile(path) });
     for (const library of await librariesOf(path)) libraries.add(library);
   }
-  if (!entries.some((entry) => entry.path === 'bin/sh')) throw new Error('the base image needs a shell: install busybox-static');
+  if (!entries.some((entry) => entry.path === 'bin/sh'))
+    throw new Error('the base image needs a shell: install busybox-static');
   const folders = new Set<string>();
   for (const library of [...libraries].sort()) {
-    for (let folder = dirname(library); folder !== '/'; folder = dirname(folder)) folders.add(folder.slice(1));
+    for (let folder = dirname(library); folder !== '/'; folder = dirname(folder))
+      folders.add(folder.slice(1));
     entries.push({ type: 'file', path: library.slice(1), mode: 0o755, content: await readFile(library) });
   }
   const made = [...folders].filter((path) => path !== 'bin').sort();

@@ -27,7 +27,11 @@ describe('detectCgroups()', () => {
   }
 
   const detect = (own: string) =>
-    detectCgroups({ mounts: parseMountinfo(`31 23 0:28 / ${root.path} rw - cgroup2 cgroup2 rw`), self: `0::${own}\n`, pid: 42 });
+    detectCgroups({
+      mounts: parseMountinfo(`31 23 0:28 / ${root.path} rw - cgroup2 cgroup2 rw`),
+      self: `0::${own}\n`,
+      pid: 42,
+    });
 
   it('steps down into a leaf when the daemon is alone in its group', async () => {
     await writeFile(join(root.path, 'cgroup.controllers'), 'cpu memory pids');
@@ -60,7 +64,11 @@ describe('detectCgroups()', () => {
         `2 0 0:2 / ${root.path}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct`,
       ].join('\n'),
     );
-    const host = await detectCgroups({ mounts, self: '4:memory:/own\n2:cpu,cpuacct:/own\n1:pids:/own\n', pid: 42 });
+    const host = await detectCgroups({
+      mounts,
+      self: '4:memory:/own\n2:cpu,cpuacct:/own\n1:pids:/own\n',
+      pid: 42,
+    });
     expect([...(host?.covers ?? [])]).toEqual(['memory', 'cpu']);
     for (const base of ['memory/own/svc-runner/run', 'cpu,cpuacct/own/svc-runner/run']) {
       await expect(read(base, 'cgroup.procs')).rejects.toThrow('ENOENT');
@@ -78,7 +86,10 @@ describe('oomKillsOf()', () => {
     expect(await oomKillsOf(folder.path)).toBe(0);
     await writeFile(join(folder.path, 'memory.oom_control'), 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n');
     expect(await oomKillsOf(folder.path)).toBe(2);
-    await writeFile(join(folder.path, 'memory.events'), 'low 0\nmax 8\noom 3\noom_kill 3\noom_group_kill 0\n');
+    await writeFile(
+      join(folder.path, 'memory.events'),
+      'low 0\nmax 8\noom 3\noom_kill 3\noom_group_kill 0\n',
+    );
     expect(await oomKillsOf(folder.path)).toBe(3);
     await folder.remove();
   });
@@ -86,8 +97,16 @@ describe('oomKillsOf()', () => {
 
 describe('parseMountinfo()', () => {
   it('unescapes paths and splits options', () => {
-    expect(parseMountinfo('36 35 98:0 /sub\\040dir /mnt/a\\011b ro,nosuid shared:1 - tmpfs none rw,memory\n')).toEqual([
-      { root: '/sub dir', point: '/mnt/a\tb', options: ['ro', 'nosuid'], type: 'tmpfs', superOptions: ['rw', 'memory'] },
+    expect(
+      parseMountinfo('36 35 98:0 /sub\\040dir /mnt/a\\011b ro,nosuid shared:1 - tmpfs none rw,memory\n'),
+    ).toEqual([
+      {
+        root: '/sub dir',
+        point: '/mnt/a\tb',
+        options: ['ro', 'nosuid'],
+        type: 'tmpfs',
+        superOptions: ['rw', 'memory'],
+      },
     ]);
   });
 });

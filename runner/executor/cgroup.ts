@@ -98,7 +98,11 @@ async function enabled(group: string): Promise<Controller[]> {
   return CONTROLLERS.filter((name) => list.includes(name));
 }
 
-async function limitUnified(group: string, limits: SandboxLimits, covers: ReadonlySet<Controller>): Promise<void> {
+async function limitUnified(
+  group: string,
+  limits: SandboxLimits,
+  covers: ReadonlySet<Controller>,
+): Promise<void> {
   await writeFile(join(group, 'memory.max'), String(memoryBytes(limits)));
   await writeIfThere(join(group, 'memory.swap.max'), '0');
   if (covers.has('pids')) await writeFile(join(group, 'pids.max'), String(limits.pids + PIDS_OVERHEAD));
@@ -110,7 +114,9 @@ async function limitUnified(group: string, limits: SandboxLimits, covers: Readon
 async function detectLegacy(sources: CgroupSources): Promise<CgroupHost | undefined> {
   const bases = new Map<Controller, string>();
   for (const controller of CONTROLLERS) {
-    const mount = sources.mounts.find((candidate) => candidate.type === 'cgroup' && candidate.superOptions.includes(controller));
+    const mount = sources.mounts.find(
+      (candidate) => candidate.type === 'cgroup' && candidate.superOptions.includes(controller),
+    );
     const own = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(sources.self)?.[1];
     if (mount === undefined || own === undefined) continue;
     const base = join(mount.point, relative(own, mount.root), GROUP);
@@ -147,7 +153,12 @@ async function proveWritable(base: string): Promise<void> {
 
 type Limit = (group: string, limits: SandboxLimits, covers: ReadonlySet<Controller>) => Promise<void>;
 
-function host(version: 'v1' | 'v2', covers: ReadonlySet<Controller>, bases: () => string[], limit: Limit): CgroupHost {
+function host(
+  version: 'v1' | 'v2',
+  covers: ReadonlySet<Controller>,
+  bases: () => string[],
+  limit: Limit,
+): CgroupHost {
   const groupsOf = (name: string) => bases().map((base) => join(base, name));
   const removeAll = async (name: string) => {
     for (const group of groupsOf(name)) await removeGroup(group);
@@ -182,7 +193,10 @@ function host(version: 'v1' | 'v2', covers: ReadonlySet<Controller>, bases: () =
 }
 
 export async function oomKillsOf(group: string): Promise<number> {
-  const text = (await readText(join(group, 'memory.events'))) ?? (await readText(join(group, 'memory.oom_control'))) ?? '';
+  const text =
+    (await readText(join(group, 'memory.events'))) ??
+    (await readText(join(group, 'memory.oom_control'))) ??
+    '';
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 

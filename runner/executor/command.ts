@@ -39,7 +39,10 @@ export async function runCommand(argv: readonly string[], options: CommandOption
       child.stdout.destroy();
       child.stderr.destroy();
     };
-    const timer = setTimeout(() => fail(`${program} did not answer within ${options.timeoutMs} ms`), options.timeoutMs);
+    const timer = setTimeout(
+      () => fail(`${program} did not answer within ${options.timeoutMs} ms`),
+      options.timeoutMs,
+    );
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].on('data', (chunk: Buffer) => {
         bytes += chunk.length;
@@ -49,8 +52,15 @@ export async function runCommand(argv: readonly string[], options: CommandOption
     }
     const finish = (code: number | null) => {
       clearTimeout(timer);
-      const texts = { stdout: Buffer.concat(output.stdout).toString(), stderr: Buffer.concat(output.stderr).toString() };
-      resolve({ ...texts, ...(code === null || failure !== undefined ? {} : { code }), ...(failure === undefined ? {} : { failure }) });
+      const texts = {
+        stdout: Buffer.concat(output.stdout).toString(),
+        stderr: Buffer.concat(output.stderr).toString(),
+      };
+      resolve({
+        ...texts,
+        ...(code === null || failure !== undefined ? {} : { code }),
+        ...(failure === undefined ? {} : { failure }),
+      });
     };
     child.once('error', (error) => {
       failure ??= `${program} cannot be started: ${error.message}`;
@@ -75,7 +85,10 @@ const MORE_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bi
 
 /** Absolute path of a program, or undefined when it is not installed. */
 export function findProgram(name: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/')), ...MORE_FOLDERS];
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/')),
+    ...MORE_FOLDERS,
+  ];
   return folders.map((folder) => join(folder, name)).find(isExecutableFile);
 }
 

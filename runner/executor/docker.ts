@@ -22,10 +22,24 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
   const images = await chooseImage(program, options);
   const shellPath = await prepareShell(options.dataDir);
   const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
-  const engine = { name: 'docker' as const, program, timeouts: ENGINE_TIMEOUTS, processesPerUser: await taskProcessesMax(), ...(shellPath === undefined ? {} : { shellPath }) };
+  const engine = {
+    name: 'docker' as const,
+    program,
+    timeouts: ENGINE_TIMEOUTS,
+    processesPerUser: await taskProcessesMax(),
+    ...(shellPath === undefined ? {} : { shellPath }),
+  };
   const description = `docker ${info.ServerVersion}, runtime ${info.DefaultRuntime}, cgroup v${info.CgroupVersion}, docker's own seccomp`;
   const create = (image: string) =>
-    new EngineExecutor({ engine, cgroups: undefined, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });
+    new EngineExecutor({
+      engine,
+      cgroups: undefined,
+      runnerId: options.runnerId,
+      launchFolder,
+      defaultImage: image,
+      description,
+      log: options.log,
+    });
   const failure = await probe(create(images.probe), options.runnerId);
   if (failure !== undefined) throw new Error(`a probe container did not run: ${failure}`);
   return create(images.runs);
@@ -33,11 +47,16 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
 
 async function readInfo(program: string): Promise<DockerInfo> {
   const version = await runCommand([program, '--version'], { timeoutMs: INFO_TIMEOUT_MS });
-  if (/podman/i.test(version.stdout)) throw new Error('docker is only another name for podman here; use podman');
-  const answer = await runCommand([program, 'info', '--format', '{{json .}}'], { timeoutMs: INFO_TIMEOUT_MS });
+  if (/podman/i.test(version.stdout))
+    throw new Error('docker is only another name for podman here; use podman');
+  const answer = await runCommand([program, 'info', '--format', '{{json .}}'], {
+    timeoutMs: INFO_TIMEOUT_MS,
+  });
   const info = parseDockerInfo(answer.stdout);
   if (answer.code !== 0 || info.ServerVersion === undefined || info.ServerVersion === '') {
-    throw new Error(`the docker daemon does not answer (${complaint(answer)}); start it, or let this user use its socket`);
+    throw new Error(
+      `the docker daemon does not answer (${complaint(answer)}); start it, or let this user use its socket`,
+    );
   }
   if (info.SecurityOptions?.some((option) => option.startsWith('name=seccomp')) !== true) {
     throw new Error('the docker daemon runs without seccomp');

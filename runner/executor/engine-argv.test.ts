@@ -13,7 +13,13 @@ const PODMAN: Engine = {
   timeouts: ENGINE_TIMEOUTS,
   cgroupParentOf: (name) => `/parent/${name}`,
 };
-const DOCKER: Engine = { name: 'docker', program: '/usr/bin/docker', shellPath: '/data/task-shell', processesPerUser: 5000, timeouts: ENGINE_TIMEOUTS };
+const DOCKER: Engine = {
+  name: 'docker',
+  program: '/usr/bin/docker',
+  shellPath: '/data/task-shell',
+  processesPerUser: 5000,
+  timeouts: ENGINE_TIMEOUTS,
+};
 
 function build(engine: Engine, changes: Parameters<typeof makeSpec>[1] = {}): string[] {
   const spec = makeSpec(['run', '--privileged', '$(id)'], {
@@ -23,17 +29,46 @@ function build(engine: Engine, changes: Parameters<typeof makeSpec>[1] = {}): st
     ...changes,
     limits: { timeoutSeconds: 90.5, memoryMb: 512, cpus: 8, pids: 99, ...changes.limits },
   });
-  return createArgv(engine, { spec, name: 'cp-run_1-3', image: 'localhost/x:1', launchFile: '/dev/shm/l/launch', hostCpus: 2, nowMs: 1_000_000 });
+  return createArgv(engine, {
+    spec,
+    name: 'cp-run_1-3',
+    image: 'localhost/x:1',
+    launchFile: '/dev/shm/l/launch',
+    hostCpus: 2,
+    nowMs: 1_000_000,
+  });
 }
 
 const WALLS = [
-  '--network=none', '--read-only', '--user=65532:65532', '--cap-drop=ALL', '--security-opt=no-new-privileges', '--ipc=private',
-  '--cgroupns=private', '--hostname=task', '--init', '--stop-timeout=5', '--log-driver=none', '--pull=never', '--pids-limit=99',
-  '--memory=512m', '--memory-swap=512m', '--cpus=2', '--ulimit=nofile=1024:1024', '--ulimit=nproc=5000:5000', '--ulimit=core=0:0',
-  '--ulimit=fsize=268435456:268435456', '--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=128m,mode=1777',
+  '--network=none',
+  '--read-only',
+  '--user=65532:65532',
+  '--cap-drop=ALL',
+  '--security-opt=no-new-privileges',
+  '--ipc=private',
+  '--cgroupns=private',
+  '--hostname=task',
+  '--init',
+  '--stop-timeout=5',
+  '--log-driver=none',
+  '--pull=never',
+  '--pids-limit=99',
+  '--memory=512m',
+  '--memory-swap=512m',
+  '--cpus=2',
+  '--ulimit=nofile=1024:1024',
+  '--ulimit=nproc=5000:5000',
+  '--ulimit=core=0:0',
+  '--ulimit=fsize=268435456:268435456',
+  '--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=128m,mode=1777',
   '--tmpfs=/workspace:rw,exec,nosuid,nodev,size=256m,mode=1777',
 ];
-const LABELS = ['--label=cp.runner=rnr_test', '--label=cp.work=run_1', '--label=cp.epoch=3', '--label=cp.deadline=1156'];
+const LABELS = [
+  '--label=cp.runner=rnr_test',
+  '--label=cp.work=run_1',
+  '--label=cp.epoch=3',
+  '--label=cp.deadline=1156',
+];
 
 for (const engine of [PODMAN, DOCKER]) {
   describe(`createArgv() for ${engine.name}`, () => {
@@ -59,7 +94,13 @@ for (const engine of [PODMAN, DOCKER]) {
 
     it('hands the command over word by word after the image', () => {
       const argv = build(engine);
-      expect(argv.slice(argv.indexOf('localhost/x:1'))).toEqual(['localhost/x:1', '/run/svc/launch', 'run', '--privileged', '$(id)']);
+      expect(argv.slice(argv.indexOf('localhost/x:1'))).toEqual([
+        'localhost/x:1',
+        '/run/svc/launch',
+        'run',
+        '--privileged',
+        '$(id)',
+      ]);
     });
 
     it('keeps stdin open only when there is some', () => {
@@ -71,11 +112,22 @@ for (const engine of [PODMAN, DOCKER]) {
 
 describe('createArgv() by engine', () => {
   it('gives podman what only podman knows', () => {
-    expect(build(PODMAN).slice(0, 5)).toEqual(['/usr/bin/podman', '--runtime', 'runc', '--log-level=error', 'create']);
+    expect(build(PODMAN).slice(0, 5)).toEqual([
+      '/usr/bin/podman',
+      '--runtime',
+      'runc',
+      '--log-level=error',
+      'create',
+    ]);
     expect(build(PODMAN)).toEqual(
       expect.arrayContaining([
-        '--security-opt=seccomp=/data/seccomp-task.json', '--read-only-tmpfs=false', '--uts=private', '--http-proxy=false',
-        '--image-volume=ignore', '--timeout=156', '--cgroup-parent=/parent/cp-run_1-3',
+        '--security-opt=seccomp=/data/seccomp-task.json',
+        '--read-only-tmpfs=false',
+        '--uts=private',
+        '--http-proxy=false',
+        '--image-volume=ignore',
+        '--timeout=156',
+        '--cgroup-parent=/parent/cp-run_1-3',
       ]),
     );
   });
@@ -83,7 +135,16 @@ describe('createArgv() by engine', () => {
   it('gives docker nothing that docker refuses', () => {
     const argv = build(DOCKER);
     expect(argv.slice(0, 3)).toEqual(['/usr/bin/docker', '--log-level=error', 'create']);
-    for (const option of ['--read-only-tmpfs', '--uts', '--http-proxy', '--image-volume', '--timeout', '--systemd', '--cgroup-parent', '--security-opt=seccomp']) {
+    for (const option of [
+      '--read-only-tmpfs',
+      '--uts',
+      '--http-proxy',
+      '--image-volume',
+      '--timeout',
+      '--systemd',
+      '--cgroup-parent',
+      '--security-opt=seccomp',
+    ]) {
       expect(argv.filter((argument) => argument.startsWith(option))).toEqual([]);
     }
     expect(argv).toContain('--restart=no');
@@ -96,7 +157,17 @@ describe('createArgv() by engine', () => {
   });
 
   it('chooses the runtime for every podman call, also for those that only read', () => {
-    expect(engineArgv(PODMAN, 'ps')).toEqual(['/usr/bin/podman', '--runtime', 'runc', '--log-level=error', 'ps']);
-    expect(engineArgv({ ...DOCKER, runtime: 'runsc' }, 'ps')).toEqual(['/usr/bin/docker', '--log-level=error', 'ps']);
+    expect(engineArgv(PODMAN, 'ps')).toEqual([
+      '/usr/bin/podman',
+      '--runtime',
+      'runc',
+      '--log-level=error',
+      'ps',
+    ]);
+    expect(engineArgv({ ...DOCKER, runtime: 'runsc' }, 'ps')).toEqual([
+      '/usr/bin/docker',
+      '--log-level=error',
+      'ps',
+    ]);
   });
 });

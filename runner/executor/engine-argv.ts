@@ -31,7 +31,12 @@ export interface EngineTimeouts {
 }
 
 /** Creating may copy up a large image's layers on a busy disk; the rest is quick on an engine that is alive. */
-export const ENGINE_TIMEOUTS: EngineTimeouts = { createMs: 60_000, callMs: 10_000, removeMs: 30_000, startMs: 20_000 };
+export const ENGINE_TIMEOUTS: EngineTimeouts = {
+  createMs: 60_000,
+  callMs: 10_000,
+  removeMs: 30_000,
+  startMs: 20_000,
+};
 
 export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';
@@ -51,7 +56,8 @@ export interface CreateOptions {
 }
 
 export function engineArgv(engine: Engine, ...args: readonly string[]): string[] {
-  const runtime = engine.name === 'podman' && engine.runtime !== undefined ? ['--runtime', engine.runtime] : [];
+  const runtime =
+    engine.name === 'podman' && engine.runtime !== undefined ? ['--runtime', engine.runtime] : [];
   return [engine.program, ...runtime, '--log-level=error', ...args];
 }
 
@@ -79,8 +85,14 @@ export function createArgv(engine: Engine, options: CreateOptions): string[] {
 }
 
 function labels({ spec, nowMs }: CreateOptions): string[] {
-  const deadline = Math.ceil(nowMs / 1000 + spec.limits.timeoutSeconds + GRACE_MS / 1000) + ENGINE_DEADLINE_SLACK_SECONDS;
-  const pairs = { 'cp.runner': spec.runnerId, 'cp.work': spec.workId, 'cp.epoch': spec.epoch, 'cp.deadline': deadline };
+  const deadline =
+    Math.ceil(nowMs / 1000 + spec.limits.timeoutSeconds + GRACE_MS / 1000) + ENGINE_DEADLINE_SLACK_SECONDS;
+  const pairs = {
+    'cp.runner': spec.runnerId,
+    'cp.work': spec.workId,
+    'cp.epoch': spec.epoch,
+    'cp.deadline': deadline,
+  };
   return Object.entries(pairs).map(([key, value]) => `--label=${key}=${value}`);
 }
 

@@ -29,11 +29,14 @@ export interface EngineCgroups {
 /** Each runner has a parent of its own, so that none takes another's running containers for leftovers. */
 export async function createEngineCgroups(runnerId: string): Promise<EngineCgroups> {
   const parent = `svc-engine-${runnerId}`;
-  const mounts = (await listMounts()).filter((mount) => (mount.type === 'cgroup' || mount.type === 'cgroup2') && mount.root === '/');
+  const mounts = (await listMounts()).filter(
+    (mount) => (mount.type === 'cgroup' || mount.type === 'cgroup2') && mount.root === '/',
+  );
   const points = [...new Set(mounts.map((mount) => mount.point))];
   return {
     parentOf: (name) => `/${parent}/${name}`,
-    killedForMemory: (name, exitCode, limitBytes) => killed(mounts, { group: join(parent, name), exitCode, limitBytes }),
+    killedForMemory: (name, exitCode, limitBytes) =>
+      killed(mounts, { group: join(parent, name), exitCode, limitBytes }),
     async remove(name) {
       for (const point of points) await removeTree(join(point, parent, name));
     },
@@ -47,7 +50,10 @@ export async function createEngineCgroups(runnerId: string): Promise<EngineCgrou
   };
 }
 
-async function killed(mounts: readonly Mount[], run: { group: string; exitCode: number; limitBytes: number }): Promise<boolean> {
+async function killed(
+  mounts: readonly Mount[],
+  run: { group: string; exitCode: number; limitBytes: number },
+): Promise<boolean> {
   if (run.exitCode === 0) return false;
   const unified = mounts.find((mount) => mount.type === 'cgroup2');
   if (unified !== undefined && (await oomKillsOf(join(unified.point, run.group))) > 0) return true;

@@ -61,7 +61,14 @@ export class EngineSandbox implements Sandbox {
     const launchFile = join(folder, 'launch');
     // 0444 inside a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
     await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
-    const argv = createArgv(engine, { spec, name, image, launchFile, hostCpus: availableParallelism(), nowMs: Date.now() });
+    const argv = createArgv(engine, {
+      spec,
+      name,
+      image,
+      launchFile,
+      hostCpus: availableParallelism(),
+      nowMs: Date.now(),
+    });
     this.#created = true;
     const created = await runCommand(argv, { timeoutMs: engine.timeouts.createMs });
     if (created.code !== 0) throw this.#createError(created);
@@ -91,12 +98,20 @@ export class EngineSandbox implements Sandbox {
         this.#tail = Buffer.from(error.message);
         resolve({ code: ENGINE_FAILED });
       });
-      child.once('exit', (code, signal) => resolve({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }));
+      child.once('exit', (code, signal) =>
+        resolve({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }),
+      );
     });
     this.#startWatch = setTimeout(() => void this.#checkStarted(abort), engine.timeouts.startMs);
     void exited.then(() => clearTimeout(this.#startWatch));
-    if (child.stdout === null || child.stderr === null) throw new SandboxError(`${engine.name} cannot be started`);
-    return { stdout: child.stdout, stderr: child.stderr.pipe(this.#keepTail()), exited, abandon: () => void child.kill('SIGKILL') };
+    if (child.stdout === null || child.stderr === null)
+      throw new SandboxError(`${engine.name} cannot be started`);
+    return {
+      stdout: child.stdout,
+      stderr: child.stderr.pipe(this.#keepTail()),
+      exited,
+      abandon: () => void child.kill('SIGKILL'),
+    };
   }
 
   async signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -113,11 +128,17 @@ export class EngineSandbox implements Sandbox {
       return { reason: 'engine_error', message };
     }
     if (state.StartedAt === undefined || state.StartedAt === NEVER || state.ExitCode === undefined) {
-      return { reason: 'engine_error', message: `${engine.name} did not start ${image}: ${state.Error || this.#said()}` };
+      return {
+        reason: 'engine_error',
+        message: `${engine.name} did not start ${image}: ${state.Error || this.#said()}`,
+      };
     }
     // Our entrypoint is a shell that always reports 127 itself; when init complains, there was no shell to begin with.
     if (engine.shellPath === undefined && /failed to exec|exec .* failed/.test(this.#said())) {
-      return { reason: 'engine_error', message: `${image} has no /bin/sh and this host has no static busybox; install busybox-static` };
+      return {
+        reason: 'engine_error',
+        message: `${image} has no /bin/sh and this host has no static busybox; install busybox-static`,
+      };
     }
     return await this.#ending(state, state.ExitCode, exit);
   }
@@ -140,11 +161,15 @@ export class EngineSandbox implements Sandbox {
     const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
     if (state.Status === 'running') {
       // The attached client died, not the container: its output is lost from here on, so the run cannot count.
-      return { reason: 'engine_error', message: `lost the connection to the container (client exit ${exit.code ?? exit.signal})` };
+      return {
+        reason: 'engine_error',
+        message: `lost the connection to the container (client exit ${exit.code ?? exit.signal})`,
+      };
     }
     const overLimit =
       exitCode !== 0 &&
-      (state.OOMKilled === true || (await cgroups?.killedForMemory(name, exitCode, spec.limits.memoryMb * 1_048_576)) === true);
+      (state.OOMKilled === true ||
+        (await cgroups?.killedForMemory(name, exitCode, spec.limits.memoryMb * 1_048_576)) === true);
     if (!overLimit) return { reason: 'exit', ...facts };
     return { reason: 'memory', ...facts, message: `over the memory limit of ${spec.limits.memoryMb} MiB` };
   }
@@ -155,17 +180,23 @@ export class EngineSandbox implements Sandbox {
     const status = inspected.code === 0 ? parseState(inspected.stdout)?.Status : undefined;
     if (status === 'running' || status === 'exited' || status === 'stopped' || status === 'stopping') return;
     const why = inspected.code === 0 ? `its state is ${status}` : complaint(inspected);
-    abort('engine_error', `${engine.name} has not started the container after ${engine.timeouts.startMs / 1000} s: ${why}`);
+    abort(
+      'engine_error',
+      `${engine.name} has not started the container after ${engine.timeouts.startMs / 1000} s: ${why}`,
+    );
   }
 
   async #remove(): Promise<void> {
     const { engine, name, spec } = this.#options;
     const force = engine.name === 'podman' ? ['--force', '--time=0'] : ['--force'];
-    const removed = await runCommand(engineArgv(engine, 'rm', ...force, '--volumes', name), { timeoutMs: engine.timeouts.removeMs });
+    const removed = await runCommand(engineArgv(engine, 'rm', ...force, '--volumes', name), {
+      timeoutMs: engine.timeouts.removeMs,
+    });
     if (removed.code === 0) return;
     const filters = [`--filter=label=cp.work=${spec.workId}`, `--filter=label=cp.epoch=${spec.epoch}`];
     const left = await this.#call('ps', '--all', '--quiet', ...filters);
-    if (left.code !== 0 || left.stdout.trim() !== '') throw new SandboxError(`${name} is not removed: ${complaint(removed)}`);
+    if (left.code !== 0 || left.stdout.trim() !== '')
+      throw new SandboxError(`${name} is not removed: ${complaint(removed)}`);
   }
 
   #createError(created: CommandResult): SandboxError {
@@ -175,14 +206,22 @@ export class EngineSandbox implements Sandbox {
       this.#created = false; // It is not ours to remove.
       return new SandboxError(`a container ${name} exists already`);
     }
-    if (/image not known|no such image|unable to find image|does not resolve to an image|not found in local storage/i.test(said)) {
-      return new SandboxError(`image ${image} is not on this machine and sandboxes never pull; run: ${engine.name} pull ${image}`);
+    if (
+      /image not known|no such image|unable to find image|does not resolve to an image|not found in local storage/i.test(
+        said,
+      )
+    ) {
+      return new SandboxError(
+        `image ${image} is not on this machine and sandboxes never pull; run: ${engine.name} pull ${image}`,
+      );
     }
     return new SandboxError(`${engine.name} cannot create a container from ${image}: ${said}`);
   }
 
   #call(...args: string[]): Promise<CommandResult> {
-    return runCommand(engineArgv(this.#options.engine, ...args), { timeoutMs: this.#options.engine.timeouts.callMs });
+    return runCommand(engineArgv(this.#options.engine, ...args), {
+      timeoutMs: this.#options.engine.timeouts.callMs,
+    });
   }
 
   #keepTail(): Transform {

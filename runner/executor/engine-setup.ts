@@ -29,8 +29,13 @@ export async function prepareShell(dataDir: string): Promise<string | undefined>
 export async function prepareLaunchFolder(dataDir: string, runnerId: string): Promise<string> {
   const uid = process.geteuid?.() ?? 0;
   // Two runners on one machine never share a folder, nor does one runner with another data folder.
-  const own = createHash('sha256').update(`${resolve(dataDir)}\0${runnerId}`).digest('hex').slice(0, 16);
-  const candidates = [process.env['XDG_RUNTIME_DIR'], uid === 0 ? '/run' : undefined, '/dev/shm'].filter((path) => path !== undefined);
+  const own = createHash('sha256')
+    .update(`${resolve(dataDir)}\0${runnerId}`)
+    .digest('hex')
+    .slice(0, 16);
+  const candidates = [process.env['XDG_RUNTIME_DIR'], uid === 0 ? '/run' : undefined, '/dev/shm'].filter(
+    (path) => path !== undefined,
+  );
   for (const base of candidates) {
     if (!(await isTmpfs(base))) continue;
     const path = join(base, `svc-runner-${uid}-${own}`);
@@ -75,7 +80,10 @@ export async function taskProcessesMax(): Promise<number> {
  * The image of runs that name none: the configured one, otherwise one made from this machine's tools. A machine without usable tools
  * (macOS) works with a configured image.
  */
-export async function chooseImage(program: string, options: DetectOptions): Promise<{ probe: string; runs: string }> {
+export async function chooseImage(
+  program: string,
+  options: DetectOptions,
+): Promise<{ probe: string; runs: string }> {
   try {
     const base = await ensureBaseImage(program, options.dataDir);
     return { probe: base, runs: options.defaultImage ?? base };
@@ -99,7 +107,10 @@ export async function probe(executor: Executor, runnerId: string): Promise<strin
     limits: { timeoutSeconds: PROBE_SECONDS, memoryMb: 64, cpus: 1, pids: 16, outputBytes: 65_536 },
   };
   try {
-    const running = await executor.start(spec, (_stream, chunk) => void (output += Buffer.from(chunk).toString()));
+    const running = await executor.start(
+      spec,
+      (_stream, chunk) => void (output += Buffer.from(chunk).toString()),
+    );
     const outcome = await running.done;
     if (outcome.reason === 'exit' && outcome.exitCode === 0 && output.includes(PROBE_TEXT)) return undefined;
     const said = output.trim().split('\n').slice(-3).join('; ');

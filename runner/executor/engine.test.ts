@@ -22,7 +22,10 @@ describe('an engine that misbehaves', () => {
   /** `cases` are the branches of a shell `case` on the first word after the global flags. */
   async function engine(cases: string): Promise<EngineExecutor> {
     const program = join(folder.path, 'engine');
-    await writeFile(program, `#!/bin/sh\necho "$@" >>'${folder.path}/calls'\nshift\ncase $1 in\n${cases}\n*) exit 0;;\nesac\n`);
+    await writeFile(
+      program,
+      `#!/bin/sh\necho "$@" >>'${folder.path}/calls'\nshift\ncase $1 in\n${cases}\n*) exit 0;;\nesac\n`,
+    );
     await chmod(program, 0o755);
     return new EngineExecutor({
       engine: { name: 'docker', program, processesPerUser: 1024, timeouts: TIMEOUTS },
@@ -47,35 +50,58 @@ describe('an engine that misbehaves', () => {
 
   it('that never starts the container makes an engine error', async () => {
     const pid = `'${folder.path}/pid'`;
-    const executor = await engine(`start) echo $$ >${pid}; exec sleep 3012;;\ninspect) echo '{"Status":"created"}';;\nkill) kill -9 $(cat ${pid});;`);
+    const executor = await engine(
+      `start) echo $$ >${pid}; exec sleep 3012;;\ninspect) echo '{"Status":"created"}';;\nkill) kill -9 $(cat ${pid});;`,
+    );
     const run = await runToEnd(executor, makeSpec(['true']));
-    expect(run).toMatchObject({ reason: 'engine_error', message: 'docker has not started the container after 0.3 s: its state is created' });
+    expect(run).toMatchObject({
+      reason: 'engine_error',
+      message: 'docker has not started the container after 0.3 s: its state is created',
+    });
     expect((await hostCommandLines()).filter((line) => line === 'sleep 3012')).toEqual([]);
   });
 
   it('that has no such image names the image and the way out', async () => {
-    const run = await runToEnd(await engine(`create) echo 'Error: No such image: x:1' >&2; exit 1;;`), makeSpec(['true'], { image: 'x:1' }));
-    expect(run).toMatchObject({ reason: 'engine_error', message: 'image x:1 is not on this machine and sandboxes never pull; run: docker pull x:1' });
+    const run = await runToEnd(
+      await engine(`create) echo 'Error: No such image: x:1' >&2; exit 1;;`),
+      makeSpec(['true'], { image: 'x:1' }),
+    );
+    expect(run).toMatchObject({
+      reason: 'engine_error',
+      message: 'image x:1 is not on this machine and sandboxes never pull; run: docker pull x:1',
+    });
   });
 
   it('that fails to start reports its own words, not an exit of the task', async () => {
-    const state = '{"Status":"created","ExitCode":127,"StartedAt":"0001-01-01T00:00:00Z","Error":"runtime is broken"}';
-    const run = await runToEnd(await engine(`start) echo boom >&2; exit 125;;\ninspect) echo '${state}';;`), makeSpec(['true']));
+    const state =
+      '{"Status":"created","ExitCode":127,"StartedAt":"0001-01-01T00:00:00Z","Error":"runtime is broken"}';
+    const run = await runToEnd(
+      await engine(`start) echo boom >&2; exit 125;;\ninspect) echo '${state}';;`),
+      makeSpec(['true']),
+    );
     expect(run.reason).toBe('engine_error');
     expect(run.exitCode).toBeUndefined();
     expect(run.message).toContain('runtime is broken');
   });
 
   it('that loses the container makes an engine error with what it said', async () => {
-    const run = await runToEnd(await engine(`start) echo 'daemon gone' >&2; exit 1;;\ninspect) exec sleep 3013;;`), makeSpec(['true']));
+    const run = await runToEnd(
+      await engine(`start) echo 'daemon gone' >&2; exit 1;;\ninspect) exec sleep 3013;;`),
+      makeSpec(['true']),
+    );
     expect(run.reason).toBe('engine_error');
     expect(run.message).toContain('lost the container');
     expect(run.message).toContain('daemon gone');
   });
 
   it('believes the state of the container, not the exit code of the client', async () => {
-    const state = (code: number, oom: boolean) => `{"Status":"exited","ExitCode":${code},"OOMKilled":${oom},"StartedAt":"2026-01-01T00:00:00Z"}`;
-    const ended = async (code: number, oom: boolean) => await runToEnd(await engine(`start) exit 1;;\ninspect) echo '${state(code, oom)}';;`), makeSpec(['true']));
+    const state = (code: number, oom: boolean) =>
+      `{"Status":"exited","ExitCode":${code},"OOMKilled":${oom},"StartedAt":"2026-01-01T00:00:00Z"}`;
+    const ended = async (code: number, oom: boolean) =>
+      await runToEnd(
+        await engine(`start) exit 1;;\ninspect) echo '${state(code, oom)}';;`),
+        makeSpec(['true']),
+      );
     expect(await ended(125, false)).toMatchObject({ reason: 'exit', exitCode: 125 });
     expect(await ended(137, true)).toMatchObject({ reason: 'memory', exitCode: 137, signal: 'SIGKILL' });
     // A child was killed for memory and the task coped.
@@ -83,24 +109,42 @@ describe('an engine that misbehaves', () => {
   });
 
   it('does not remove a container of that name which is not its own', async () => {
-    const run = await runToEnd(await engine(`create) echo 'the container name "x" is already in use by container' >&2; exit 125;;`), makeSpec(['true']));
+    const run = await runToEnd(
+      await engine(`create) echo 'the container name "x" is already in use by container' >&2; exit 125;;`),
+      makeSpec(['true']),
+    );
     expect(run.message).toContain('exists already');
     expect(await readFile(join(folder.path, 'calls'), 'utf8')).not.toMatch(/^\S+ rm /m);
   });
 
   it('logs a container that cannot be removed', async () => {
     const state = '{"Status":"exited","ExitCode":0,"StartedAt":"2026-01-01T00:00:00Z"}';
-    const run = await runToEnd(await engine(`inspect) echo '${state}';;\nrm) exit 1;;\nps) echo abc;;`), makeSpec(['true']));
+    const run = await runToEnd(
+      await engine(`inspect) echo '${state}';;\nrm) exit 1;;\nps) echo abc;;`),
+      makeSpec(['true']),
+    );
     expect(run).toMatchObject({ reason: 'exit', exitCode: 0 });
     expect(logged).toEqual([expect.stringContaining('not cleaned up')]);
   });
 
   it('reaps by label and deadline, and says what it could not list', async () => {
-    const labels = (work: string, deadline: number) => `{"cp.work":"${work}","cp.epoch":"2","cp.deadline":"${deadline}"}`;
-    const lines = [`a /cp-w1-2 ${labels('w1', 9e9)}`, `b /cp-w2-2 ${labels('w2', 9e9)}`, `c /cp-w3-2 ${labels('w3', 1)}`];
-    const executor = await engine(`ps) printf 'a\\nb\\nc\\n';;\ninspect) cat <<'E'\n${lines.join('\n')}\nE\n;;`);
-    expect(await executor.reap((workId) => workId !== 'w2')).toEqual([{ workId: 'w2', epoch: 2 }, { workId: 'w3', epoch: 2 }]);
-    await expect((await engine('ps) echo dead >&2; exit 1;;')).reap(() => true)).rejects.toThrow('docker cannot list containers: dead');
+    const labels = (work: string, deadline: number) =>
+      `{"cp.work":"${work}","cp.epoch":"2","cp.deadline":"${deadline}"}`;
+    const lines = [
+      `a /cp-w1-2 ${labels('w1', 9e9)}`,
+      `b /cp-w2-2 ${labels('w2', 9e9)}`,
+      `c /cp-w3-2 ${labels('w3', 1)}`,
+    ];
+    const executor = await engine(
+      `ps) printf 'a\\nb\\nc\\n';;\ninspect) cat <<'E'\n${lines.join('\n')}\nE\n;;`,
+    );
+    expect(await executor.reap((workId) => workId !== 'w2')).toEqual([
+      { workId: 'w2', epoch: 2 },
+      { workId: 'w3', epoch: 2 },
+    ]);
+    await expect((await engine('ps) echo dead >&2; exit 1;;')).reap(() => true)).rejects.toThrow(
+      'docker cannot list containers: dead',
+    );
   });
 });
 
@@ -116,19 +160,30 @@ describe('detectExecutor()', () => {
   it('says for every candidate what was tried and what to install', async () => {
     const folder = await makeDataDir();
     const program = join(folder.path, 'docker');
-    await writeFile(program, '#!/bin/sh\n[ "$1" = --version ] && echo "Docker version 1" && exit 0\necho "Cannot connect to the Docker daemon" >&2; exit 1\n');
+    await writeFile(
+      program,
+      '#!/bin/sh\n[ "$1" = --version ] && echo "Docker version 1" && exit 0\necho "Cannot connect to the Docker daemon" >&2; exit 1\n',
+    );
     await chmod(program, 0o755);
     const path = process.env['PATH'];
     process.env['PATH'] = `${folder.path}:${path}`;
     try {
       const options = { dataDir: folder.path, runnerId: 'rnr_test', log: () => undefined };
-      await expect(createDockerExecutor(options)).rejects.toThrow(/daemon does not answer \(Cannot connect to the Docker daemon\); start it/);
+      await expect(createDockerExecutor(options)).rejects.toThrow(
+        /daemon does not answer \(Cannot connect to the Docker daemon\); start it/,
+      );
       const failed = await detectExecutor({ ...options, wanted: 'docker' }).catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(ExecutorUnavailableError);
       const survey = await surveyExecutors(options);
       expect(survey.map(({ name }) => name)).toEqual(['podman', 'docker', 'namespaces']);
-      expect(survey[1]).toEqual({ name: 'docker', works: false, detail: expect.stringMatching(/^the docker daemon does not answer/) as string });
-      expect((failed as ExecutorUnavailableError).attempts).toEqual([expect.stringMatching(/^docker: the docker daemon does not answer/)]);
+      expect(survey[1]).toEqual({
+        name: 'docker',
+        works: false,
+        detail: expect.stringMatching(/^the docker daemon does not answer/) as string,
+      });
+      expect((failed as ExecutorUnavailableError).attempts).toEqual([
+        expect.stringMatching(/^docker: the docker daemon does not answer/),
+      ]);
     } finally {
       process.env['PATH'] = path;
       await folder.remove();

@@ -51,7 +51,14 @@ export class EngineExecutor implements Executor {
     const name = `cp-${spec.workId}-${spec.epoch}`;
     if (this.#running.has(name)) throw new Error(`${name} is already running here`);
     const folder = join(launchFolder, name);
-    const sandbox = new EngineSandbox({ engine, cgroups, spec, name, folder, image: spec.image ?? defaultImage });
+    const sandbox = new EngineSandbox({
+      engine,
+      cgroups,
+      spec,
+      name,
+      folder,
+      image: spec.image ?? defaultImage,
+    });
     this.#running.add(name);
     const running = supervise(sandbox, { ...spec.limits, onOutput, log });
     return { kill: running.kill, done: running.done.finally(() => this.#running.delete(name)) };
@@ -60,7 +67,8 @@ export class EngineExecutor implements Executor {
   async reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]> {
     const nowSeconds = Date.now() / 1000;
     const gone = (await this.#list()).filter(
-      (left) => !this.#running.has(left.name) && (!isLive(left.workId, left.epoch) || left.deadline < nowSeconds),
+      (left) =>
+        !this.#running.has(left.name) && (!isLive(left.workId, left.epoch) || left.deadline < nowSeconds),
     );
     await Promise.all(gone.map((left) => this.#stop(left)));
     await this.#sweepFolders(isLive);
@@ -70,12 +78,23 @@ export class EngineExecutor implements Executor {
 
   async #list(): Promise<Leftover[]> {
     const { engine, runnerId } = this.#options;
-    const listed = await this.#call('ps', '--all', '--quiet', '--no-trunc', `--filter=label=cp.runner=${runnerId}`);
+    const listed = await this.#call(
+      'ps',
+      '--all',
+      '--quiet',
+      '--no-trunc',
+      `--filter=label=cp.runner=${runnerId}`,
+    );
     if (listed.code !== 0) throw new Error(`${engine.name} cannot list containers: ${complaint(listed)}`);
     const ids = listed.stdout.split('\n').filter((id) => id !== '');
     if (ids.length === 0) return [];
     // A container that went away between the two calls makes the exit code 1; the others are still printed.
-    const inspected = await this.#call('inspect', '--type=container', '--format={{.Id}} {{.Name}} {{json .Config.Labels}}', ...ids);
+    const inspected = await this.#call(
+      'inspect',
+      '--type=container',
+      '--format={{.Id}} {{.Name}} {{json .Config.Labels}}',
+      ...ids,
+    );
     return inspected.stdout.split('\n').flatMap(parseLeftover);
   }
 
@@ -83,8 +102,14 @@ export class EngineExecutor implements Executor {
   async #stop(left: Leftover): Promise<void> {
     const { engine } = this.#options;
     await runCommand(engineArgv(engine, 'stop', left.id), { timeoutMs: engine.timeouts.removeMs });
-    const removed = await runCommand(engineArgv(engine, 'rm', '--force', '--volumes', left.id), { timeoutMs: engine.timeouts.removeMs });
-    if (removed.code !== 0) this.#options.log('leftover container not removed, the next reap tries again', { name: left.name, error: complaint(removed) });
+    const removed = await runCommand(engineArgv(engine, 'rm', '--force', '--volumes', left.id), {
+      timeoutMs: engine.timeouts.removeMs,
+    });
+    if (removed.code !== 0)
+      this.#options.log('leftover container not removed, the next reap tries again', {
+        name: left.name,
+        error: complaint(removed),
+      });
   }
 
   async #sweepFolders(isLive: (workId: string, epoch: number) => boolean): Promise<void> {
@@ -93,10 +118,15 @@ export class EngineExecutor implements Executor {
       const [, workId, epoch] = NAME.exec(name) ?? [];
       return workId !== undefined && !this.#running.has(name) && !isLive(workId, Number(epoch));
     };
-    for (const name of (await readdir(launchFolder)).filter(dead)) await rm(join(launchFolder, name), { recursive: true, force: true });
+    for (const name of (await readdir(launchFolder)).filter(dead))
+      await rm(join(launchFolder, name), { recursive: true, force: true });
     for (const name of ((await cgroups?.leftovers()) ?? []).filter(dead)) {
       // Only empty groups can be removed: one whose container the engine has not quite ended stays for the next round.
-      await cgroups?.remove(name).catch((error: Error) => this.#options.log('control group not removed', { name, error: error.message }));
+      await cgroups
+        ?.remove(name)
+        .catch((error: Error) =>
+          this.#options.log('control group not removed', { name, error: error.message }),
+        );
     }
   }
 

@@ -7,7 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { detectExecutor, InvalidSpecError } from './executor.ts';
 import type { Executor } from './executor.ts';
-import { hostCommandLines, makeDataDir, makeSpec, runToEnd, settledWrites, shell, startCollecting, waitFor } from './fixtures.ts';
+import {
+  hostCommandLines,
+  makeDataDir,
+  makeSpec,
+  runToEnd,
+  settledWrites,
+  shell,
+  startCollecting,
+  waitFor,
+} from './fixtures.ts';
 
 /** A stream buffer just below its mark, and one read more. */
 const CHUNK_BYTES_MAX = 2 * 65_536;
@@ -22,7 +31,12 @@ for (const kind of KINDS) {
     let executor: Executor;
     let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
     const create = (): Promise<Executor> =>
-      detectExecutor({ wanted: kind.name, dataDir: dataDir.path, runnerId: 'rnr_test', log: () => undefined });
+      detectExecutor({
+        wanted: kind.name,
+        dataDir: dataDir.path,
+        runnerId: 'rnr_test',
+        log: () => undefined,
+      });
 
     beforeAll(async () => {
       dataDir = await makeDataDir();
@@ -43,12 +57,19 @@ for (const kind of KINDS) {
 
       it('hands through every kind of exit code', async () => {
         for (const code of [1, 3, 125, 126, 127, 128, 200, 255]) {
-          expect(await runToEnd(executor, makeSpec(shell(`exit ${code}`)))).toMatchObject({ reason: 'exit', exitCode: code });
+          expect(await runToEnd(executor, makeSpec(shell(`exit ${code}`)))).toMatchObject({
+            reason: 'exit',
+            exitCode: code,
+          });
         }
       });
 
       it('names the signal that ended the task', async () => {
-        for (const [signal, exitCode] of [['SEGV', 139], ['TERM', 143], ['KILL', 137]] as const) {
+        for (const [signal, exitCode] of [
+          ['SEGV', 139],
+          ['TERM', 143],
+          ['KILL', 137],
+        ] as const) {
           const run = await runToEnd(executor, makeSpec(shell(`kill -${signal} $$; sleep 5`)));
           expect(run).toMatchObject({ reason: 'exit', exitCode, signal: `SIG${signal}` });
         }
@@ -62,7 +83,9 @@ for (const kind of KINDS) {
 
       it('keeps the output of tasks that end at once', async () => {
         for (let attempt = 0; attempt < 8; attempt += 1) {
-          expect((await runToEnd(executor, makeSpec(['echo', `fast ${attempt}`]))).stdout).toBe(`fast ${attempt}\n`);
+          expect((await runToEnd(executor, makeSpec(['echo', `fast ${attempt}`]))).stdout).toBe(
+            `fast ${attempt}\n`,
+          );
         }
       });
 
@@ -74,7 +97,10 @@ for (const kind of KINDS) {
       });
 
       it('ends a task that takes too much memory with reason memory', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('dd if=/dev/zero of=/dev/null bs=300M count=1; exit $?')));
+        const run = await runToEnd(
+          executor,
+          makeSpec(shell('dd if=/dev/zero of=/dev/null bs=300M count=1; exit $?')),
+        );
         expect(run).toMatchObject({ reason: 'memory', exitCode: 137 });
         // podman's monitor would leave a file of that name where the daemon was started.
         expect(existsSync('oom')).toBe(false);
@@ -82,7 +108,10 @@ for (const kind of KINDS) {
       });
 
       it('lets a task finish after SIGTERM when it is cancelled', async () => {
-        const run = await startCollecting(executor, makeSpec(shell('trap "echo bye; exit 9" TERM; echo up; while :; do sleep 0.1; done')));
+        const run = await startCollecting(
+          executor,
+          makeSpec(shell('trap "echo bye; exit 9" TERM; echo up; while :; do sleep 0.1; done')),
+        );
         await waitFor('the task', run.text, (text) => text.includes('up'));
         run.running.kill('cancelled');
         expect(await run.running.done).toMatchObject({ reason: 'cancelled', exitCode: 9 });
@@ -90,12 +119,19 @@ for (const kind of KINDS) {
       });
 
       it('kills a task that ignores SIGTERM after the grace, and keeps the first reason', async () => {
-        const run = await startCollecting(executor, makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')));
+        const run = await startCollecting(
+          executor,
+          makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')),
+        );
         await waitFor('the task', run.text, (text) => text.includes('up'));
         const killedAt = performance.now();
         run.running.kill('lease_lost', 700);
         run.running.kill('cancelled', 60_000);
-        expect(await run.running.done).toMatchObject({ reason: 'lease_lost', exitCode: 137, signal: 'SIGKILL' });
+        expect(await run.running.done).toMatchObject({
+          reason: 'lease_lost',
+          exitCode: 137,
+          signal: 'SIGKILL',
+        });
         expect(performance.now() - killedAt).toBeGreaterThanOrEqual(690);
       });
 
@@ -109,13 +145,18 @@ for (const kind of KINDS) {
     describe('what a task cannot do', () => {
       it('leaves no process behind by setsid and double forks', async () => {
         const marker = `${4000 + (process.pid % 1000)}.25`;
-        const run = await runToEnd(executor, makeSpec(shell(`(setsid sh -c 'sleep ${marker} & sleep ${marker}' &) ; sleep 0.2; echo left`)));
+        const run = await runToEnd(
+          executor,
+          makeSpec(shell(`(setsid sh -c 'sleep ${marker} & sleep ${marker}' &) ; sleep 0.2; echo left`)),
+        );
         expect(run).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'left\n' });
         expect((await hostCommandLines()).filter((line) => line.includes(marker))).toEqual([]);
       });
 
       it('fills only its own process table with a fork bomb', async () => {
-        const spec = makeSpec(shell('bomb() { bomb | bomb & }; bomb; sleep 30'), { limits: { timeoutSeconds: 1.5 } });
+        const spec = makeSpec(shell('bomb() { bomb | bomb & }; bomb; sleep 30'), {
+          limits: { timeoutSeconds: 1.5 },
+        });
         const run = await runToEnd(executor, spec);
         expect(run.stderr).toMatch(/fork|Resource temporarily unavailable/);
         expect(await runToEnd(executor, makeSpec(shell('echo well')))).toMatchObject({ stdout: 'well\n' });
@@ -123,7 +164,10 @@ for (const kind of KINDS) {
 
       it('has no network but its own loopback', async () => {
         const run = await runToEnd(executor, makeSpec(shell('cat /proc/net/dev; cat /proc/net/route')));
-        const interfaces = run.stdout.split('\n').map((line) => /^\s*(\w+):/.exec(line)?.[1]).filter((name) => name !== undefined);
+        const interfaces = run.stdout
+          .split('\n')
+          .map((line) => /^\s*(\w+):/.exec(line)?.[1])
+          .filter((name) => name !== undefined);
         expect(interfaces).toEqual(['lo']);
         expect(run.stdout.trim().split('\n').at(-1)).toMatch(/^Iface/);
       });
@@ -145,7 +189,8 @@ for (const kind of KINDS) {
       it('is an ordinary user without capabilities or a way to new privileges', async () => {
         const run = await runToEnd(executor, makeSpec(shell('id -u; id -G; cat /proc/self/status')));
         expect(run.stdout).toMatch(new RegExp(`^${kind.taskUid}\n${kind.taskUid}\n`));
-        for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(run.stdout).toMatch(new RegExp(`${set}:\\s+0{16}`));
+        for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+          expect(run.stdout).toMatch(new RegExp(`${set}:\\s+0{16}`));
         expect(run.stdout).toMatch(/NoNewPrivs:\s+1/);
         // A filter needs an engine: namespaces.ts says what its absence means.
         expect(run.stdout).toMatch(kind.name === 'podman' ? /Seccomp:\s+2/ : /Seccomp:\s+0/);
@@ -154,7 +199,11 @@ for (const kind of KINDS) {
       it('makes no namespaces and mounts nothing', async () => {
         const run = await runToEnd(
           executor,
-          makeSpec(shell('for kind in -U -m -n -p; do unshare $kind true && echo "unshared $kind"; done; mount -t tmpfs none /workspace && echo mounted; true')),
+          makeSpec(
+            shell(
+              'for kind in -U -m -n -p; do unshare $kind true && echo "unshared $kind"; done; mount -t tmpfs none /workspace && echo mounted; true',
+            ),
+          ),
         );
         expect(run.stdout).toBe('');
       });
@@ -163,7 +212,11 @@ for (const kind of KINDS) {
         await writeFile(join(dataDir.path, 'key'), 'private');
         const run = await runToEnd(
           executor,
-          makeSpec(shell(`cat /proc/1/environ; cat '${dataDir.path}/key' /etc/shadow; ls /root /home /var/lib; cat /etc/passwd; ls /proc`)),
+          makeSpec(
+            shell(
+              `cat /proc/1/environ; cat '${dataDir.path}/key' /etc/shadow; ls /root /home /var/lib; cat /etc/passwd; ls /proc`,
+            ),
+          ),
         );
         expect(run.stdout).not.toContain('private');
         expect(run.stdout).not.toContain('PGUSER');
@@ -173,7 +226,10 @@ for (const kind of KINDS) {
       });
 
       it('cannot fill the memory of the host through /workspace', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('dd if=/dev/zero of=/workspace/big bs=1M count=60; ls -s /workspace/big')));
+        const run = await runToEnd(
+          executor,
+          makeSpec(shell('dd if=/dev/zero of=/workspace/big bs=1M count=60; ls -s /workspace/big')),
+        );
         expect(run.stderr).toMatch(/No space left|File too large|file size/i);
         expect(run.reason).toBe('exit');
       });
@@ -191,7 +247,9 @@ for (const kind of KINDS) {
         expect((await hostCommandLines()).filter((line) => line.includes("s3cret'"))).toEqual([]);
         if (kind.name === 'podman') {
           const { runCommand } = await import('./command.ts');
-          const inspected = await runCommand(['podman', 'inspect', `cp-${spec.workId}-1`], { timeoutMs: 10_000 });
+          const inspected = await runCommand(['podman', 'inspect', `cp-${spec.workId}-1`], {
+            timeoutMs: 10_000,
+          });
           expect(inspected.stdout).toContain(`"cp.work": "${spec.workId}"`);
           expect(inspected.stdout).not.toContain('s3cret');
         }
@@ -214,14 +272,24 @@ for (const kind of KINDS) {
       });
 
       it('takes an environment and arguments of hundreds of kilobytes', async () => {
-        const env = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`V${index}`, `${index}`.repeat(4000)]));
+        const env = Object.fromEntries(
+          Array.from({ length: 60 }, (_, index) => [`V${index}`, `${index}`.repeat(4000)]),
+        );
         const spec = makeSpec(['sh', '-c', 'echo ${#V7} ${#V59} ${#1}', 'sh', 'x'.repeat(100_000)], { env });
-        expect(await runToEnd(executor, spec)).toMatchObject({ exitCode: 0, stdout: '4000 8000 100000\n', stderr: '' });
+        expect(await runToEnd(executor, spec)).toMatchObject({
+          exitCode: 0,
+          stdout: '4000 8000 100000\n',
+          stderr: '',
+        });
       });
 
       it('starts in the folder that was asked for', async () => {
-        expect((await runToEnd(executor, makeSpec(['pwd'], { workdir: '/workspace/a/b' }))).stdout).toBe('/workspace/a/b\n');
-        expect(await runToEnd(executor, makeSpec(['pwd'], { workdir: '/proc/none' }))).toMatchObject({ exitCode: 126 });
+        expect((await runToEnd(executor, makeSpec(['pwd'], { workdir: '/workspace/a/b' }))).stdout).toBe(
+          '/workspace/a/b\n',
+        );
+        expect(await runToEnd(executor, makeSpec(['pwd'], { workdir: '/proc/none' }))).toMatchObject({
+          exitCode: 126,
+        });
       });
 
       it('may open /dev/stdout and /dev/stderr by name', async () => {
@@ -257,15 +325,23 @@ for (const kind of KINDS) {
       });
 
       it('cuts output at the limit with one marker and lets the task go on', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('yes 12345678 | head -c 1000000; exit 5'), { limits: { outputBytes: 1000 } }));
+        const run = await runToEnd(
+          executor,
+          makeSpec(shell('yes 12345678 | head -c 1000000; exit 5'), { limits: { outputBytes: 1000 } }),
+        );
         expect(run).toMatchObject({ reason: 'exit', exitCode: 5 });
         expect(run.stdout).toHaveLength(1000 + '\n[output truncated at 1000 bytes]\n'.length);
         expect(run.stdout.endsWith('\n[output truncated at 1000 bytes]\n')).toBe(true);
       });
 
       it('stops the run when its output cannot be stored', async () => {
-        const running = await executor.start(makeSpec(shell('echo x; sleep 60')), () => Promise.reject(new Error('disk full')));
-        expect(await running.done).toMatchObject({ reason: 'engine_error', message: 'output could not be stored: disk full' });
+        const running = await executor.start(makeSpec(shell('echo x; sleep 60')), () =>
+          Promise.reject(new Error('disk full')),
+        );
+        expect(await running.done).toMatchObject({
+          reason: 'engine_error',
+          message: 'output could not be stored: disk full',
+        });
       });
     });
 
@@ -287,8 +363,18 @@ for (const kind of KINDS) {
 
     describe('refusals', () => {
       it('refuses an image that an engine would read as an option or a file', async () => {
-        for (const image of ['-v/:/host', '--privileged', 'oci-archive:/etc/passwd', 'dir:/', 'Upper/Case', 'a b', '']) {
-          await expect(executor.start(makeSpec(['true'], { image }), () => undefined)).rejects.toThrow(InvalidSpecError);
+        for (const image of [
+          '-v/:/host',
+          '--privileged',
+          'oci-archive:/etc/passwd',
+          'dir:/',
+          'Upper/Case',
+          'a b',
+          '',
+        ]) {
+          await expect(executor.start(makeSpec(['true'], { image }), () => undefined)).rejects.toThrow(
+            InvalidSpecError,
+          );
         }
       });
 

@@ -19,7 +19,14 @@ export type ExecutorName = 'podman' | 'docker' | 'namespaces';
  * the task (image missing, engine dead or hanging); `message` says what. `output` is reserved: output past its limit is cut
  * with a visible marker and the task keeps running.
  */
-export type EndReason = 'exit' | 'timeout' | 'memory' | 'cancelled' | 'lease_lost' | 'output' | 'engine_error';
+export type EndReason =
+  | 'exit'
+  | 'timeout'
+  | 'memory'
+  | 'cancelled'
+  | 'lease_lost'
+  | 'output'
+  | 'engine_error';
 
 export type KillReason = 'cancelled' | 'lease_lost';
 

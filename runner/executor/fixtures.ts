@@ -21,7 +21,14 @@ export function makeSpec(command: readonly string[], changes: SpecChanges = {}):
     network: 'none',
     command,
     ...changes,
-    limits: { timeoutSeconds: 20, memoryMb: 64, cpus: 1, pids: 32, outputBytes: 1_048_576, ...changes.limits },
+    limits: {
+      timeoutSeconds: 20,
+      memoryMb: 64,
+      cpus: 1,
+      pids: 32,
+      outputBytes: 1_048_576,
+      ...changes.limits,
+    },
   };
 }
 
@@ -46,7 +53,11 @@ export async function runToEnd(executor: Executor, spec: SandboxSpec): Promise<F
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   const running = await executor.start(spec, (stream, chunk) => void output[stream].push(Buffer.from(chunk)));
   const outcome = await running.done;
-  return { ...outcome, stdout: Buffer.concat(output.stdout).toString(), stderr: Buffer.concat(output.stderr).toString() };
+  return {
+    ...outcome,
+    stdout: Buffer.concat(output.stdout).toString(),
+    stderr: Buffer.concat(output.stderr).toString(),
+  };
 }
 
 export function shell(script: string): string[] {
@@ -54,12 +65,18 @@ export function shell(script: string): string[] {
 }
 
 /** Fails with the last seen value instead of waiting for ever. */
-export async function waitFor<T>(what: string, look: () => T | Promise<T>, good: (value: T) => boolean, timeoutMs = 15_000): Promise<T> {
+export async function waitFor<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  good: (value: T) => boolean,
+  timeoutMs = 15_000,
+): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const value = await look();
     if (good(value)) return value;
-    if (performance.now() > deadline) throw new Error(`${what} did not come within ${timeoutMs} ms, last seen: ${JSON.stringify(value)}`);
+    if (performance.now() > deadline)
+      throw new Error(`${what} did not come within ${timeoutMs} ms, last seen: ${JSON.stringify(value)}`);
     await sleep(20);
   }
 }
@@ -72,7 +89,8 @@ interface HostProcess {
 
 async function hostProcesses(): Promise<HostProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const read = async (pid: string) => (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim(); // Ended meanwhile.
+  const read = async (pid: string) =>
+    (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim(); // Ended meanwhile.
   return await Promise.all(pids.map(async (pid) => ({ pid, line: await read(pid) })));
 }
 
@@ -83,8 +101,13 @@ export async function hostCommandLines(): Promise<string[]> {
 /** Bytes that the process whose command line ends with `line` has written, once they have not changed for ten looks. */
 export async function settledWrites(line: string): Promise<number> {
   const ends = (command: string) => command.endsWith(line) && !command.includes('svc');
-  const writer = await waitFor(`process ${line}`, async () => (await hostProcesses()).find((process) => ends(process.line)), (found) => found !== undefined);
-  const written = async () => Number(/^wchar: (\d+)$/m.exec(await readFile(`/proc/${writer?.pid}/io`, 'utf8'))?.[1] ?? NaN);
+  const writer = await waitFor(
+    `process ${line}`,
+    async () => (await hostProcesses()).find((process) => ends(process.line)),
+    (found) => found !== undefined,
+  );
+  const written = async () =>
+    Number(/^wchar: (\d+)$/m.exec(await readFile(`/proc/${writer?.pid}/io`, 'utf8'))?.[1] ?? NaN);
   let [last, same] = [-1, 0];
   return await waitFor(
     'a writer that waits',

@@ -16,18 +16,33 @@ describe('launchScript()', () => {
   function launch(env: Record<string, string>, command: readonly string[], workdir = '/'): string {
     const script = join(folder.path, 'launch');
     writeFileSync(script, launchScript(env, workdir));
-    return execFileSync('sh', [script, ...command], { env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    return execFileSync('sh', [script, ...command], {
+      env: { PATH: '/usr/bin:/bin' },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   }
 
   it('exports values byte for byte, whatever quotes and line breaks they hold', () => {
     const values = { A: `it's "$HOME" \`id\` \\ $(id)`, B: 'two\nlines\n', C: '', D: 'ü – 漢' };
     const printed = launch(values, ['printenv', '-0']);
-    const received = Object.fromEntries(printed.split('\0').filter((line) => line !== '').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+    const received = Object.fromEntries(
+      printed
+        .split('\0')
+        .filter((line) => line !== '')
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    );
     expect(received).toMatchObject(values);
   });
 
   it('passes names that no shell can export, and names that a shell owns', () => {
-    const printed = launch({ 'dotted.name': 'one', 'npm-x': 'two', IFS: 'three', svc_path: 'four' }, ['printenv', 'dotted.name', 'npm-x', 'IFS', 'svc_path']);
+    const printed = launch({ 'dotted.name': 'one', 'npm-x': 'two', IFS: 'three', svc_path: 'four' }, [
+      'printenv',
+      'dotted.name',
+      'npm-x',
+      'IFS',
+      'svc_path',
+    ]);
     expect(printed).toBe('one\ntwo\nthree\nfour\n');
   });
 

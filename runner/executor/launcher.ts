@@ -9,7 +9,23 @@
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Names that a shell owns or refuses to export as given. */
-const SHELL_OWNED = new Set(['svc_path', 'svc_dir', 'IFS', 'PS1', 'PS2', 'PS4', 'OPTIND', 'PPID', 'UID', 'EUID', 'SHELLOPTS', 'BASHOPTS', '_', 'LINENO', 'RANDOM']);
+const SHELL_OWNED = new Set([
+  'svc_path',
+  'svc_dir',
+  'IFS',
+  'PS1',
+  'PS2',
+  'PS4',
+  'OPTIND',
+  'PPID',
+  'UID',
+  'EUID',
+  'SHELLOPTS',
+  'BASHOPTS',
+  '_',
+  'LINENO',
+  'RANDOM',
+]);
 
 /** Script text that replaces the shell by the command in "$@". Nothing but the variables' values depends on the caller. */
 export function launchScript(env: Readonly<Record<string, string>>, workdir: string): string {
@@ -17,7 +33,8 @@ export function launchScript(env: Readonly<Record<string, string>>, workdir: str
   const plain = entries.filter(([name]) => IDENTIFIER.test(name) && !SHELL_OWNED.has(name));
   const odd = entries.filter(([name]) => !IDENTIFIER.test(name) || SHELL_OWNED.has(name));
   // A name that no shell can export goes through env(1), whose argument list is visible for the instant before it execs.
-  const prefix = odd.length === 0 ? '' : `env ${odd.map(([name, value]) => quoteShell(`${name}=${value}`)).join(' ')} `;
+  const prefix =
+    odd.length === 0 ? '' : `env ${odd.map(([name, value]) => quoteShell(`${name}=${value}`)).join(' ')} `;
   return [
     ...enter(quoteShell(workdir)),
     'unset OLDPWD PWD SHLVL',

@@ -41,7 +41,9 @@ export function watchMemory(options: WatchdogOptions): MemoryWatchdog {
 
 async function usedBytes(options: WatchdogOptions): Promise<number> {
   const processes = Promise.all((await treeOf(options.initPid)).map(ownMemoryBytes));
-  const files = Promise.all(options.tmpfsPaths.map((path) => tmpfsBytes(`/proc/${options.initPid}/root${path}`)));
+  const files = Promise.all(
+    options.tmpfsPaths.map((path) => tmpfsBytes(`/proc/${options.initPid}/root${path}`)),
+  );
   return [...(await processes), ...(await files)].reduce((sum, bytes) => sum + bytes, 0);
 }
 

@@ -88,10 +88,13 @@ export class NamespaceSandbox implements Sandbox {
       );
     }
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const making = runCommand(['mkfifo', '-m', '0622', this.#pipe('stdout'), this.#pipe('stderr')], { timeoutMs: SETUP_TIMEOUT_MS });
+    const making = runCommand(['mkfifo', '-m', '0622', this.#pipe('stdout'), this.#pipe('stderr')], {
+      timeoutMs: SETUP_TIMEOUT_MS,
+    });
     this.#cgroup = await host.cgroups?.create(name, spec.limits);
     const made = await making;
-    if (made.code !== 0) throw new SandboxError(`output pipes cannot be made in ${folder}: ${complaint(made)}`);
+    if (made.code !== 0)
+      throw new SandboxError(`output pipes cannot be made in ${folder}: ${complaint(made)}`);
   }
 
   async start(abort: Abort): Promise<StartedProcess> {
@@ -112,7 +115,12 @@ export class NamespaceSandbox implements Sandbox {
     control.end(`go\n${launch}`);
     await this.#until('started');
     this.#watch(abort);
-    return { stdout: stdout.source, stderr: stderr.source, exited: this.#exited, abandon: () => this.#killAll() };
+    return {
+      stdout: stdout.source,
+      stderr: stderr.source,
+      exited: this.#exited,
+      abandon: () => this.#killAll(),
+    };
   }
 
   async signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -132,7 +140,11 @@ export class NamespaceSandbox implements Sandbox {
     const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
     const kills = (await this.#cgroup?.oomKills()) ?? 0;
     if (kills === 0 || exitCode === 0) return { reason: 'exit', ...facts };
-    return { reason: 'memory', ...facts, message: `over the memory limit of ${this.#options.spec.limits.memoryMb} MiB` };
+    return {
+      reason: 'memory',
+      ...facts,
+      message: `over the memory limit of ${this.#options.spec.limits.memoryMb} MiB`,
+    };
   }
 
   async cleanup(): Promise<void> {
@@ -166,19 +178,45 @@ export class NamespaceSandbox implements Sandbox {
     }
   }
 
-  #spawnInit({ stdoutFd, stderrFd, nullFd }: { stdoutFd: number; stderrFd: number; nullFd: number }): ChildProcess {
+  #spawnInit({
+    stdoutFd,
+    stderrFd,
+    nullFd,
+  }: {
+    stdoutFd: number;
+    stderrFd: number;
+    nullFd: number;
+  }): ChildProcess {
     const { ids, host, spec } = this.#options;
     const scripts = { layout: host.layout, limits: spec.limits, mappedRange: ids.task !== undefined };
     const namespaces = ['--user', '--keep-caps', '--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup'];
     const unshare = ['unshare', ...namespaces, '--fork', '--kill-child'];
-    const stdio: (number | 'pipe' | 'ignore')[] = [spec.stdin === undefined ? 'ignore' : 'pipe', stdoutFd, 'pipe', 'pipe', stderrFd];
+    const stdio: (number | 'pipe' | 'ignore')[] = [
+      spec.stdin === undefined ? 'ignore' : 'pipe',
+      stdoutFd,
+      'pipe',
+      'pipe',
+      stderrFd,
+    ];
     for (const fd of host.inherited) {
       while (stdio.length <= fd) stdio.push('ignore');
       if (fd > 4) stdio[fd] = nullFd;
     }
     return spawn(
       'setpriv',
-      ['--pdeathsig', 'KILL', '--', ...unshare, '--', 'sh', '-c', enterScript(scripts), 'svc-init', setupScript(scripts), ...spec.command],
+      [
+        '--pdeathsig',
+        'KILL',
+        '--',
+        ...unshare,
+        '--',
+        'sh',
+        '-c',
+        enterScript(scripts),
+        'svc-init',
+        setupScript(scripts),
+        ...spec.command,
+      ],
       {
         stdio,
         env: { PATH: TASK_PATH },
@@ -201,7 +239,9 @@ export class NamespaceSandbox implements Sandbox {
         this.#words += error.message;
         end({});
       });
-      child.once('exit', (code, signal) => end({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }));
+      child.once('exit', (code, signal) =>
+        end({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }),
+      );
     });
     return child;
   }
@@ -232,7 +272,10 @@ export class NamespaceSandbox implements Sandbox {
     }
     if (this.#gone) await this.#allWords();
     if (spoken()) return;
-    const said = this.#words.split('\n').filter((line) => line !== '' && line !== 'up').join('; ');
+    const said = this.#words
+      .split('\n')
+      .filter((line) => line !== '' && line !== 'up')
+      .join('; ');
     const why = this.#gone ? `ended before the task started` : `was not ready within ${SETUP_TIMEOUT_MS} ms`;
     throw new SandboxError(`the sandbox ${why}: ${said === '' ? 'no error reported' : said}`);
   }
@@ -242,7 +285,8 @@ export class NamespaceSandbox implements Sandbox {
     const { ids, spec, folder } = this.#options;
     const [initPid] = child.pid === undefined ? [] : await childrenOf(child.pid);
     const initStartTime = initPid === undefined ? undefined : await startTimeOf(initPid);
-    if (initPid === undefined || initStartTime === undefined) throw new SandboxError('the sandbox init ended at once');
+    if (initPid === undefined || initStartTime === undefined)
+      throw new SandboxError('the sandbox init ended at once');
     this.#initPid = initPid;
     const record: SandboxRecord = {
       runnerId: spec.runnerId,
@@ -253,7 +297,8 @@ export class NamespaceSandbox implements Sandbox {
       initStartTime,
     };
     await writeFile(join(folder, 'record.json'), JSON.stringify(record));
-    const map = (root: number, task: number | undefined) => `0 ${root} 1\n${task === undefined ? '' : `${TASK_ID} ${task} 1\n`}`;
+    const map = (root: number, task: number | undefined) =>
+      `0 ${root} 1\n${task === undefined ? '' : `${TASK_ID} ${task} 1\n`}`;
     if (ids.task === undefined) await writeFile(`/proc/${initPid}/setgroups`, 'deny');
     await writeFile(`/proc/${initPid}/uid_map`, map(ids.rootUid, ids.task?.uid));
     await writeFile(`/proc/${initPid}/gid_map`, map(ids.rootGid, ids.task?.gid));
@@ -268,7 +313,8 @@ export class NamespaceSandbox implements Sandbox {
       initPid: this.#initPid,
       limitBytes: limitMb * 1_048_576,
       tmpfsPaths: TASK_TMPFS,
-      onOver: (used) => abort('memory', `over the memory limit of ${limitMb} MiB: ${Math.ceil(used / 1_048_576)} MiB in use`),
+      onOver: (used) =>
+        abort('memory', `over the memory limit of ${limitMb} MiB: ${Math.ceil(used / 1_048_576)} MiB in use`),
     });
   }
 

@@ -22,13 +22,38 @@ export const TASK_TMPFS = ['/tmp', '/workspace', '/dev/shm'] as const;
 /** Programs and libraries; everything else of the host's root stays out. */
 const PROGRAM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 /** What programs need to be found and linked, and nothing that tells who lives on this machine. */
-const ETC_BINDS = ['/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/alternatives', '/etc/services', '/etc/protocols'];
+const ETC_BINDS = [
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/alternatives',
+  '/etc/services',
+  '/etc/protocols',
+];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom'];
 const DEVICE_LINKS = ['/dev/fd', '/dev/stdin', '/dev/stdout', '/dev/stderr'];
 /** Of the machine as a whole rather than of the sandbox; the list that container runtimes mask, and some more. */
 const PROC_MASKED = [
-  'kcore', 'keys', 'key-users', 'kmsg', 'kallsyms', 'latency_stats', 'timer_list', 'timer_stats', 'sched_debug', 'sysrq-trigger',
-  'kpagecgroup', 'kpagecount', 'kpageflags', 'config.gz', 'iomem', 'ioports', 'vmallocinfo', 'slabinfo', 'modules', 'cmdline',
+  'kcore',
+  'keys',
+  'key-users',
+  'kmsg',
+  'kallsyms',
+  'latency_stats',
+  'timer_list',
+  'timer_stats',
+  'sched_debug',
+  'sysrq-trigger',
+  'kpagecgroup',
+  'kpagecount',
+  'kpageflags',
+  'config.gz',
+  'iomem',
+  'ioports',
+  'vmallocinfo',
+  'slabinfo',
+  'modules',
+  'cmdline',
 ];
 const PROC_HIDDEN_DIRS = ['acpi', 'scsi', 'asound', 'driver'];
 const PROC_READ_ONLY = ['bus', 'fs', 'irq', 'sys'];
@@ -68,7 +93,8 @@ async function present(paths: readonly string[]): Promise<string[]> {
 
 export async function readHostLayout(): Promise<HostLayout> {
   const [mountPoint] = await present(MOUNT_POINTS);
-  if (mountPoint === undefined) throw new Error(`none of ${MOUNT_POINTS.join(', ')} exists to carry the sandbox root`);
+  if (mountPoint === undefined)
+    throw new Error(`none of ${MOUNT_POINTS.join(', ')} exists to carry the sandbox root`);
   const links: HostLayout['links'] = [];
   const binds: HostLayout['binds'] = [];
   for (const path of PROGRAM_DIRS) {
@@ -76,10 +102,12 @@ export async function readHostLayout(): Promise<HostLayout> {
     if (kind === 'link') links.push(path);
     else if (kind === 'directory') binds.push({ path, directory: true });
   }
-  for (const path of await present(ETC_BINDS)) binds.push({ path, directory: (await kindOf(path)) === 'directory' });
+  for (const path of await present(ETC_BINDS))
+    binds.push({ path, directory: (await kindOf(path)) === 'directory' });
   const bound = binds.map((bind) => `${bind.path}/`);
   const mounts = await listMounts();
-  const inProc = async (names: readonly string[]) => (await present(names.map((name) => `/proc/${name}`))).map((path) => path.slice('/proc/'.length));
+  const inProc = async (names: readonly string[]) =>
+    (await present(names.map((name) => `/proc/${name}`))).map((path) => path.slice('/proc/'.length));
   return {
     mountPoint,
     links,
@@ -116,8 +144,19 @@ export function enterScript(options: ScriptOptions): string {
 
 export function setupScript(options: ScriptOptions): string {
   const { layout } = options;
-  const dirs = ['etc', 'proc', 'dev', 'dev/shm', 'tmp', 'workspace', ...layout.binds.filter((bind) => bind.directory).map((bind) => bind.path.slice(1))];
-  const files = [...layout.binds.filter((bind) => !bind.directory).map((bind) => bind.path.slice(1)), ...layout.devices.map((name) => `dev/${name}`)];
+  const dirs = [
+    'etc',
+    'proc',
+    'dev',
+    'dev/shm',
+    'tmp',
+    'workspace',
+    ...layout.binds.filter((bind) => bind.directory).map((bind) => bind.path.slice(1)),
+  ];
+  const files = [
+    ...layout.binds.filter((bind) => !bind.directory).map((bind) => bind.path.slice(1)),
+    ...layout.devices.map((name) => `dev/${name}`),
+  ];
   const root = quoteShell(layout.mountPoint);
   return [
     'set -e',
@@ -133,7 +172,10 @@ export function setupScript(options: ScriptOptions): string {
     ...Object.entries(ETC_FILES).map(([name, text]) => `printf %s ${quoteShell(text)} >etc/${name}`),
     // Below the tmpfs that is about to cover it. One process for all mounts: each program started here costs a millisecond.
     `printf %s ${quoteShell(fstab(options))} >tmp/fstab; mount -a -T tmp/fstab`,
-    ...layout.submounts.map((mount) => `mount -o remount,bind,ro,nosuid,nodev${mount.noexec ? ',noexec' : ''} ${quoteShell(`.${mount.path}`)}`),
+    ...layout.submounts.map(
+      (mount) =>
+        `mount -o remount,bind,ro,nosuid,nodev${mount.noexec ? ',noexec' : ''} ${quoteShell(`.${mount.path}`)}`,
+    ),
     // Conveniences: a name and a loopback address are missed, not needed.
     'hostname task 2>/dev/null || :; ip link set lo up 2>/dev/null || :',
     'pivot_root . tmp; cd /; umount -l /tmp; mount -o remount,bind,ro,nosuid,nodev /',
@@ -173,15 +215,35 @@ function fstab({ layout, limits }: ScriptOptions): string {
   const at = layout.mountPoint;
   const inodes = 'nr_inodes=65536';
   const lines = [
-    ...layout.binds.map(({ path }) => [path, `${at}${path}`, 'none', `${PROGRAM_DIRS.includes(path) ? 'rbind' : 'bind,noexec'},ro,nosuid,nodev`]),
+    ...layout.binds.map(({ path }) => [
+      path,
+      `${at}${path}`,
+      'none',
+      `${PROGRAM_DIRS.includes(path) ? 'rbind' : 'bind,noexec'},ro,nosuid,nodev`,
+    ]),
     ...layout.devices.map((name) => [`/dev/${name}`, `${at}/dev/${name}`, 'none', 'bind,nosuid,noexec']),
     ['svc-shm', `${at}/dev/shm`, 'tmpfs', `nosuid,nodev,noexec,mode=1777,size=${shmMb(limits)}m,${inodes}`],
     ['svc-tmp', `${at}/tmp`, 'tmpfs', `nosuid,nodev,noexec,mode=1777,size=${tmpMb(limits)}m,${inodes}`],
-    ['svc-workspace', `${at}/workspace`, 'tmpfs', `nosuid,nodev,mode=1777,size=${workspaceMb(limits)}m,${inodes}`],
+    [
+      'svc-workspace',
+      `${at}/workspace`,
+      'tmpfs',
+      `nosuid,nodev,mode=1777,size=${workspaceMb(limits)}m,${inodes}`,
+    ],
     ['proc', `${at}/proc`, 'proc', 'nosuid,nodev,noexec,hidepid=2'],
     ...layout.procMasked.map((name) => ['/dev/null', `${at}/proc/${name}`, 'none', 'bind,ro,nosuid,noexec']),
-    ...layout.procReadOnly.map((name) => [`${at}/proc/${name}`, `${at}/proc/${name}`, 'none', 'bind,ro,nosuid,nodev,noexec']),
-    ...layout.procHiddenDirs.map((name) => ['svc-hidden', `${at}/proc/${name}`, 'tmpfs', 'ro,nosuid,nodev,noexec,size=4k,nr_inodes=1']),
+    ...layout.procReadOnly.map((name) => [
+      `${at}/proc/${name}`,
+      `${at}/proc/${name}`,
+      'none',
+      'bind,ro,nosuid,nodev,noexec',
+    ]),
+    ...layout.procHiddenDirs.map((name) => [
+      'svc-hidden',
+      `${at}/proc/${name}`,
+      'tmpfs',
+      'ro,nosuid,nodev,noexec,size=4k,nr_inodes=1',
+    ]),
   ];
   return lines.map((fields) => `${fields.map(escapeFstab).join(' ')} 0 0\n`).join('');
 }

@@ -7,7 +7,15 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import type { Executor, Outcome } from './executor.ts';
-import { hostCommandLines, makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
+import {
+  hostCommandLines,
+  makeDataDir,
+  makeSpec,
+  runToEnd,
+  shell,
+  startCollecting,
+  waitFor,
+} from './fixtures.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 
 const there = await has('namespaces');
@@ -30,7 +38,14 @@ describe.runIf(there)('namespaces executor', () => {
   /** A program that runs one task in a process of its own, so that it can have another user or be killed. */
   async function bundleRunner(): Promise<string> {
     const outfile = join(dataDir.path, 'run.mjs');
-    await build({ entryPoints: [new URL('unprivileged-run.ts', import.meta.url).pathname], bundle: true, platform: 'node', format: 'esm', outfile, logLevel: 'silent' });
+    await build({
+      entryPoints: [new URL('unprivileged-run.ts', import.meta.url).pathname],
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile,
+      logLevel: 'silent',
+    });
     await chmod(dataDir.path, 0o755);
     return outfile;
   }
@@ -43,7 +58,8 @@ describe.runIf(there)('namespaces executor', () => {
 
   it('starts, runs and cleans up an empty task in a fraction of a second', async () => {
     const times: number[] = [];
-    for (let attempt = 0; attempt < 7; attempt += 1) times.push((await runToEnd(executor, makeSpec(['true']))).durationMs);
+    for (let attempt = 0; attempt < 7; attempt += 1)
+      times.push((await runToEnd(executor, makeSpec(['true']))).durationMs);
     times.sort((left, right) => left - right);
     // About 45 ms on an idle machine; the bound allows for the rest of the suite beside it.
     expect(times[3]).toBeLessThan(300);
@@ -56,17 +72,42 @@ describe.runIf(there)('namespaces executor', () => {
   });
 
   it('shows the task programs and nothing else of the host', async () => {
-    const run = await runToEnd(executor, makeSpec(shell('ls /; ls /etc; ls -d /tmp/* /workspace/* 2>/dev/null; cat /proc/self/mounts')));
+    const run = await runToEnd(
+      executor,
+      makeSpec(shell('ls /; ls /etc; ls -d /tmp/* /workspace/* 2>/dev/null; cat /proc/self/mounts')),
+    );
     const names = run.stdout.split('\n');
-    for (const secret of ['root', 'home', 'var', 'run', 'sys', 'boot', 'opt', 'srv', 'mnt', 'shadow', 'ssh', 'hostname.bak']) expect(names).not.toContain(secret);
-    for (const name of ['usr', 'proc', 'dev', 'tmp', 'workspace', 'etc', 'passwd']) expect(names).toContain(name);
+    for (const secret of [
+      'root',
+      'home',
+      'var',
+      'run',
+      'sys',
+      'boot',
+      'opt',
+      'srv',
+      'mnt',
+      'shadow',
+      'ssh',
+      'hostname.bak',
+    ])
+      expect(names).not.toContain(secret);
+    for (const name of ['usr', 'proc', 'dev', 'tmp', 'workspace', 'etc', 'passwd'])
+      expect(names).toContain(name);
     expect(run.stdout).not.toContain(dataDir.path);
     expect(run.stdout).toMatch(/^proc \/proc proc rw,nosuid,nodev,noexec,relatime,hidepid=(2|invisible)/m);
     expect(run.stdout).toMatch(/^svc-root \/ tmpfs ro,/m);
   });
 
   it('cannot see or signal its init, and cannot leave its root', async () => {
-    const run = await runToEnd(executor, makeSpec(shell('ls -d /proc/1; kill -9 1; ls /proc/1/root /proc/self/root/home; cat /proc/sys/user/max_user_namespaces')));
+    const run = await runToEnd(
+      executor,
+      makeSpec(
+        shell(
+          'ls -d /proc/1; kill -9 1; ls /proc/1/root /proc/self/root/home; cat /proc/sys/user/max_user_namespaces',
+        ),
+      ),
+    );
     expect(run.stdout.trim()).toMatch(/^[01]$/);
     expect(run.exitCode).toBe(0);
   });
@@ -74,22 +115,43 @@ describe.runIf(there)('namespaces executor', () => {
   it('opens nothing of the daemon to the task, not even what the daemon itself inherited', async () => {
     const program = await bundleRunner();
     const file = openSync(join(dataDir.path, 'inherited'), 'w+');
-    const stdio = ['ignore', 'pipe', 'inherit', ...Array.from({ length: 20 }, () => 'ignore' as const), file] as const;
-    const text = execFileSync(process.execPath, [program, join(dataDir.path, 'fds'), 'ls -l /proc/self/fd'], { stdio: [...stdio], encoding: 'utf8' });
+    const stdio = [
+      'ignore',
+      'pipe',
+      'inherit',
+      ...Array.from({ length: 20 }, () => 'ignore' as const),
+      file,
+    ] as const;
+    const text = execFileSync(process.execPath, [program, join(dataDir.path, 'fds'), 'ls -l /proc/self/fd'], {
+      stdio: [...stdio],
+      encoding: 'utf8',
+    });
     closeSync(file);
-    const open = (JSON.parse(text) as { stdout: string }).stdout.split('\n').filter((line) => line.includes(' -> '));
+    const open = (JSON.parse(text) as { stdout: string }).stdout
+      .split('\n')
+      .filter((line) => line.includes(' -> '));
     expect(open.length).toBeGreaterThanOrEqual(4);
-    for (const line of open) expect(line).toMatch(/ ([12] -> \/.*\/std(out|err)|\d+ -> \/dev\/null|\d+ -> \/proc\/\d+\/fd)$/);
+    for (const line of open)
+      expect(line).toMatch(/ ([12] -> \/.*\/std(out|err)|\d+ -> \/dev\/null|\d+ -> \/proc\/\d+\/fd)$/);
   });
 
   it('holds the memory limit by sampling where no control group can be had', async () => {
     const sampling = await createNamespacesExecutor({ ...options(), useCgroups: false });
     expect(sampling.describe()).toContain('memory limited by sampling');
     const grower = shell('dd if=/dev/zero of=/dev/null bs=200M count=2000; echo survived');
-    expect(await runToEnd(sampling, makeSpec(grower))).toMatchObject({ reason: 'memory', stdout: '', signal: 'SIGKILL' });
-    const files = shell('dd if=/dev/zero of=/workspace/a bs=1M count=30; dd if=/dev/zero of=/tmp/b bs=1M count=15; dd if=/dev/zero of=/dev/null bs=30M count=2000');
+    expect(await runToEnd(sampling, makeSpec(grower))).toMatchObject({
+      reason: 'memory',
+      stdout: '',
+      signal: 'SIGKILL',
+    });
+    const files = shell(
+      'dd if=/dev/zero of=/workspace/a bs=1M count=30; dd if=/dev/zero of=/tmp/b bs=1M count=15; dd if=/dev/zero of=/dev/null bs=30M count=2000',
+    );
     expect(await runToEnd(sampling, makeSpec(files))).toMatchObject({ reason: 'memory' });
-    expect(await runToEnd(sampling, makeSpec(shell('echo small')))).toMatchObject({ reason: 'exit', stdout: 'small\n' });
+    expect(await runToEnd(sampling, makeSpec(shell('echo small')))).toMatchObject({
+      reason: 'exit',
+      stdout: 'small\n',
+    });
   });
 
   it('leaves no folder and no control group behind', async () => {
@@ -100,7 +162,11 @@ describe.runIf(there)('namespaces executor', () => {
   it('takes its tasks with it when the daemon is killed', async () => {
     const program = await bundleRunner();
     const marker = `sleep ${6000 + (process.pid % 1000)}.5`;
-    const daemon = spawn(process.execPath, [program, join(dataDir.path, 'crash'), `setsid ${marker} & ${marker}`], { stdio: 'ignore' });
+    const daemon = spawn(
+      process.execPath,
+      [program, join(dataDir.path, 'crash'), `setsid ${marker} & ${marker}`],
+      { stdio: 'ignore' },
+    );
     const alive = async () => (await hostCommandLines()).filter((line) => line === marker).length;
     await waitFor('two sleeping tasks', alive, (count) => count === 2);
     daemon.kill('SIGKILL');
@@ -126,9 +192,15 @@ describe.runIf(there)('namespaces executor', () => {
     const userDir = join(dataDir.path, 'user');
     await mkdir(userDir, { recursive: true });
     if (process.geteuid?.() === 0) await chown(userDir, USER, USER);
-    const script = 'id -u; grep -E "CapEff|CapBnd|NoNewPrivs" /proc/self/status; unshare -U true || echo refused; cat /proc/1/environ 2>&1; touch /x /usr/x 2>&1; ls /home 2>&1; exit 4';
-    const asUser = process.geteuid?.() === 0 ? ['setpriv', '--reuid', String(USER), '--regid', String(USER), '--clear-groups'] : [];
-    const result = JSON.parse(execFileSync('env', [...asUser, process.execPath, program, userDir, script], { encoding: 'utf8' })) as Outcome & { stdout: string; description: string };
+    const script =
+      'id -u; grep -E "CapEff|CapBnd|NoNewPrivs" /proc/self/status; unshare -U true || echo refused; cat /proc/1/environ 2>&1; touch /x /usr/x 2>&1; ls /home 2>&1; exit 4';
+    const asUser =
+      process.geteuid?.() === 0
+        ? ['setpriv', '--reuid', String(USER), '--regid', String(USER), '--clear-groups']
+        : [];
+    const result = JSON.parse(
+      execFileSync('env', [...asUser, process.execPath, program, userDir, script], { encoding: 'utf8' }),
+    ) as Outcome & { stdout: string; description: string };
     expect(result).toMatchObject({ reason: 'exit', exitCode: 4 });
     expect(result.description).toContain('task user mapped to the runner itself');
     expect(result.stdout).toMatch(/^65534\nCapBnd|^65534\nCapEff/);
@@ -148,7 +220,9 @@ describe.runIf(there)('createNamespacesExecutor()', () => {
     const path = process.env['PATH'];
     process.env['PATH'] = `${folder.path}:${path}`;
     try {
-      await expect(createNamespacesExecutor({ dataDir: folder.path, runnerId: 'rnr_test', log: () => undefined })).rejects.toThrow(
+      await expect(
+        createNamespacesExecutor({ dataDir: folder.path, runnerId: 'rnr_test', log: () => undefined }),
+      ).rejects.toThrow(
         'setpriv is not of util-linux, expected util-linux 2.36 or newer; install util-linux',
       );
     } finally {

@@ -31,7 +31,21 @@ import { bootId, inheritedDescriptors, listMounts, readText, startTimeOf } from 
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
-const TOOLS = ['unshare', 'setpriv', 'prlimit', 'mount', 'umount', 'pivot_root', 'mkfifo', 'mkdir', 'rmdir', 'ln', 'cat', 'rm', 'sh'];
+const TOOLS = [
+  'unshare',
+  'setpriv',
+  'prlimit',
+  'mount',
+  'umount',
+  'pivot_root',
+  'mkfifo',
+  'mkdir',
+  'rmdir',
+  'ln',
+  'cat',
+  'rm',
+  'sh',
+];
 /** `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own words. */
 const VERSION_MIN = { major: 2, minor: 36 };
 /** Beyond what systemd hands to containers (up to 0x6fffffff) and below 2^31, which some tools read as negative. */
@@ -53,14 +67,23 @@ export interface NamespacesOptions {
 export async function createNamespacesExecutor(options: NamespacesOptions): Promise<Executor> {
   if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
   const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
-  if (missing.length > 0) throw new Error(`missing ${missing.join(', ')}; install util-linux, mount and coreutils`);
+  if (missing.length > 0)
+    throw new Error(`missing ${missing.join(', ')}; install util-linux, mount and coreutils`);
   await checkVersion();
   const cgroups =
     options.useCgroups === false
       ? undefined
-      : await detectCgroups({ mounts: await listMounts(), self: (await readText('/proc/self/cgroup')) ?? '', pid: process.pid });
+      : await detectCgroups({
+          mounts: await listMounts(),
+          self: (await readText('/proc/self/cgroup')) ?? '',
+          pid: process.pid,
+        });
   const nextIds = await idAllocator();
-  return new NamespacesExecutor(options, { layout: await readHostLayout(), cgroups, inherited: await inheritedDescriptors() }, nextIds);
+  return new NamespacesExecutor(
+    options,
+    { layout: await readHostLayout(), cgroups, inherited: await inheritedDescriptors() },
+    nextIds,
+  );
 }
 
 /** busybox has tools of the same names without the options that matter. */
@@ -68,9 +91,15 @@ async function checkVersion(): Promise<void> {
   for (const tool of ['unshare', 'setpriv']) {
     const answer = await runCommand([tool, '--version'], { timeoutMs: 5_000 });
     const [, major, minor] = /util-linux (\d+)\.(\d+)/.exec(answer.stdout) ?? [];
-    if (Number(major) > VERSION_MIN.major || (Number(major) === VERSION_MIN.major && Number(minor) >= VERSION_MIN.minor)) continue;
+    if (
+      Number(major) > VERSION_MIN.major ||
+      (Number(major) === VERSION_MIN.major && Number(minor) >= VERSION_MIN.minor)
+    )
+      continue;
     const seen = major === undefined ? 'not of util-linux' : `util-linux ${major}.${minor}`;
-    throw new Error(`${tool} is ${seen}, expected util-linux ${VERSION_MIN.major}.${VERSION_MIN.minor} or newer; install util-linux`);
+    throw new Error(
+      `${tool} is ${seen}, expected util-linux ${VERSION_MIN.major}.${VERSION_MIN.minor} or newer; install util-linux`,
+    );
   }
 }
 
@@ -89,7 +118,10 @@ class NamespacesExecutor implements Executor {
   }
 
   describe(): string {
-    const user = this.#nextIds().task === undefined ? 'mapped to the runner itself' : 'mapped to unused users of the host';
+    const user =
+      this.#nextIds().task === undefined
+        ? 'mapped to the runner itself'
+        : 'mapped to unused users of the host';
     return `Linux namespaces (util-linux), ${describeLimits(this.#host.cgroups)}, task user ${user}, no seccomp filter`;
   }
 
@@ -110,7 +142,11 @@ class NamespacesExecutor implements Executor {
     for (const name of await readdir(this.#folder())) {
       if (this.#running.has(name)) continue;
       const record = parseRecord(await readText(join(this.#folder(), name, 'record.json')));
-      if (record !== undefined && (record.runnerId !== this.#options.runnerId || isLive(record.workId, record.epoch))) continue;
+      if (
+        record !== undefined &&
+        (record.runnerId !== this.#options.runnerId || isLive(record.workId, record.epoch))
+      )
+        continue;
       if (record !== undefined) {
         await killRecorded(record);
         reaped.push({ workId: record.workId, epoch: record.epoch });
@@ -132,7 +168,10 @@ function sandboxName(spec: SandboxSpec): string {
 
 function describeLimits(cgroups: CgroupHost | undefined): string {
   const covers = cgroups?.covers;
-  const memory = covers?.has('memory') === true ? `memory limited by cgroup ${cgroups?.version}` : 'memory limited by sampling every 50 ms';
+  const memory =
+    covers?.has('memory') === true
+      ? `memory limited by cgroup ${cgroups?.version}`
+      : 'memory limited by sampling every 50 ms';
   const pids = covers?.has('pids') === true ? 'processes by cgroup and rlimit' : 'processes by rlimit';
   const cpu = covers?.has('cpu') === true ? 'cpu by cgroup' : 'cpu not limited';
   return `${memory}, ${pids}, ${cpu}`;
@@ -147,7 +186,8 @@ function parseRecord(text: string | undefined): SandboxRecord | undefined {
 }
 
 async function killRecorded(record: SandboxRecord): Promise<void> {
-  const same = async () => record.bootId === (await bootId()) && record.initStartTime === (await startTimeOf(record.initPid));
+  const same = async () =>
+    record.bootId === (await bootId()) && record.initStartTime === (await startTimeOf(record.initPid));
   const deadline = performance.now() + REAP_WAIT_MS;
   while ((await same()) && performance.now() < deadline) {
     try {
@@ -183,6 +223,7 @@ async function firstMappedBase(bases: readonly number[]): Promise<number> {
     });
   const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
   const base = bases.find((candidate) => maps.every((map) => covers(map ?? '', candidate)));
-  if (base === undefined) throw new Error('the runner is root in a user namespace that maps fewer than 64000 users');
+  if (base === undefined)
+    throw new Error('the runner is root in a user namespace that maps fewer than 64000 users');
   return base;
 }

@@ -34,4 +34,3 @@ export function createOutputCap(bytesMax: number): OutputCap {
     },
   };
 }
-

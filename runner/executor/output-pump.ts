@@ -53,7 +53,9 @@ export function pumpOutput(options: PumpOptions): OutputPump {
     }
   };
 
-  const drained = Promise.all([read('stdout', options.stdout), read('stderr', options.stderr)]).then(() => undefined);
+  const drained = Promise.all([read('stdout', options.stdout), read('stderr', options.stderr)]).then(
+    () => undefined,
+  );
   let release: () => void = () => undefined;
   const stopped = new Promise<void>((resolve) => (release = resolve));
   return {

@@ -28,14 +28,21 @@ describe.runIf(there)('podman executor', () => {
 
   it('says which runtime passed the probe', () => {
     expect(executor).toMatchObject({ name: 'podman', isolation: 'container' });
-    expect(executor.describe()).toMatch(/^podman \d+\.\d+\.\d+, runtime (crun|runc|runsc|youki), (root|rootless), cgroup v[12], tightened seccomp$/);
+    expect(executor.describe()).toMatch(
+      /^podman \d+\.\d+\.\d+, runtime (crun|runc|runsc|youki), (root|rootless), cgroup v[12], tightened seccomp$/,
+    );
   });
 
   it('writes a filter that refuses what the installed one allows', async () => {
-    const profile = JSON.parse(await readFile(join(dataDir.path, 'seccomp-task.json'), 'utf8')) as { syscalls: { names: string[]; action: string }[] };
-    const allowed = new Set(profile.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ALLOW').flatMap((rule) => rule.names));
+    const profile = JSON.parse(await readFile(join(dataDir.path, 'seccomp-task.json'), 'utf8')) as {
+      syscalls: { names: string[]; action: string }[];
+    };
+    const allowed = new Set(
+      profile.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ALLOW').flatMap((rule) => rule.names),
+    );
     expect(allowed.size).toBeGreaterThan(250);
-    for (const call of ['unshare', 'mount', 'keyctl', 'bpf', 'io_uring_setup', 'clone3', 'ptrace']) expect(allowed.has(call)).toBe(false);
+    for (const call of ['unshare', 'mount', 'keyctl', 'bpf', 'io_uring_setup', 'clone3', 'ptrace'])
+      expect(allowed.has(call)).toBe(false);
   });
 
   it('removes every container, launch file and control group that it made', async () => {
@@ -43,19 +50,37 @@ describe.runIf(there)('podman executor', () => {
     await runToEnd(executor, spec);
     expect((await podman('ps', '--all', '--quiet', `--filter=label=cp.runner=${runnerId}`)).stdout).toBe('');
     const folders = await readdir('/dev/shm').catch(() => []);
-    const launches = await Promise.all(folders.filter((name) => name.startsWith('svc-runner-')).map((name) => readdir(join('/dev/shm', name))));
+    const launches = await Promise.all(
+      folders.filter((name) => name.startsWith('svc-runner-')).map((name) => readdir(join('/dev/shm', name))),
+    );
     expect(launches.flat()).not.toContain(`cp-${spec.workId}-1`);
   });
 
   it('shows limits, labels and walls to the engine, and no variable of the task', async () => {
-    const run = await startCollecting(executor, makeSpec(shell('echo up; sleep 30'), { runnerId, epoch: 4, env: { TOKEN: 'visible?' } }));
+    const run = await startCollecting(
+      executor,
+      makeSpec(shell('echo up; sleep 30'), { runnerId, epoch: 4, env: { TOKEN: 'visible?' } }),
+    );
     await waitFor('the task', run.text, (text) => text.includes('up'));
-    const [id = ''] = (await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${runnerId}`)).stdout.split('\n');
+    const [id = ''] = (
+      await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${runnerId}`)
+    ).stdout.split('\n');
     const text = (await podman('inspect', id)).stdout;
-    const [container] = JSON.parse(text) as { Config: { Labels: Record<string, string> }; HostConfig: Record<string, unknown> }[];
+    const [container] = JSON.parse(text) as {
+      Config: { Labels: Record<string, string> };
+      HostConfig: Record<string, unknown>;
+    }[];
     expect(container?.Config.Labels).toMatchObject({ 'cp.runner': runnerId, 'cp.epoch': '4' });
     expect(Number(container?.Config.Labels['cp.deadline'])).toBeGreaterThan(Date.now() / 1000);
-    expect(container?.HostConfig).toMatchObject({ ReadonlyRootfs: true, NetworkMode: 'none', PidsLimit: 32, Memory: 67_108_864, MemorySwap: 67_108_864, Privileged: false, AutoRemove: false });
+    expect(container?.HostConfig).toMatchObject({
+      ReadonlyRootfs: true,
+      NetworkMode: 'none',
+      PidsLimit: 32,
+      Memory: 67_108_864,
+      MemorySwap: 67_108_864,
+      Privileged: false,
+      AutoRemove: false,
+    });
     expect(text).not.toContain('visible?');
     run.running.kill('cancelled', 0);
     await run.running.done;
@@ -72,7 +97,13 @@ describe.runIf(there)('podman executor', () => {
   it('makes a base image from linked tools where there is no static busybox', async () => {
     const image = await ensureBaseImage('podman', dataDir.path, false);
     try {
-      const run = await runToEnd(executor, makeSpec(shell('seq 3 | wc -l; id -u; echo x >/tmp/x; cat /tmp/x; ls /lib | head -1'), { runnerId, image }));
+      const run = await runToEnd(
+        executor,
+        makeSpec(shell('seq 3 | wc -l; id -u; echo x >/tmp/x; cat /tmp/x; ls /lib | head -1'), {
+          runnerId,
+          image,
+        }),
+      );
       expect(run).toMatchObject({ reason: 'exit', exitCode: 0, stderr: '' });
       expect(run.stdout).toMatch(/^3\n65532\nx\n/);
     } finally {
@@ -83,8 +114,20 @@ describe.runIf(there)('podman executor', () => {
   it('uses the image that was asked for, and the default image otherwise', async () => {
     const images = (await podman('images', '--format', '{{.Repository}}:{{.Tag}}')).stdout.split('\n');
     const base = images.find((image) => image.startsWith('localhost/svc-base:'));
-    expect(await runToEnd(executor, makeSpec(['true'], { runnerId, ...(base === undefined ? {} : { image: base }) }))).toMatchObject({ exitCode: 0 });
-    const other = await createPodmanExecutor({ dataDir: dataDir.path, runnerId, defaultImage: 'localhost/not-here:1', log: () => undefined });
-    expect((await runToEnd(other, makeSpec(['true'], { runnerId }))).message).toContain('localhost/not-here:1 is not on this machine');
+    expect(
+      await runToEnd(
+        executor,
+        makeSpec(['true'], { runnerId, ...(base === undefined ? {} : { image: base }) }),
+      ),
+    ).toMatchObject({ exitCode: 0 });
+    const other = await createPodmanExecutor({
+      dataDir: dataDir.path,
+      runnerId,
+      defaultImage: 'localhost/not-here:1',
+      log: () => undefined,
+    });
+    expect((await runToEnd(other, makeSpec(['true'], { runnerId }))).message).toContain(
+      'localhost/not-here:1 is not on this machine',
+    );
   });
 });

@@ -26,13 +26,17 @@ interface PodmanInfo {
 /** Throws with why it does not work here and what to install. */
 export async function createPodmanExecutor(options: DetectOptions): Promise<Executor> {
   const program = findProgram('podman');
-  if (program === undefined) throw new Error('not installed; install podman and crun or runc (Debian: apt-get install podman runc)');
+  if (program === undefined)
+    throw new Error('not installed; install podman and crun or runc (Debian: apt-get install podman runc)');
   const info = await readInfo(program);
   if (!info.host.security.seccompEnabled) throw new Error('podman was built without seccomp');
   const seccompPath = await writeProfile(info, options.dataDir);
   const images = await chooseImage(program, options);
   const rootless = info.host.security.rootless;
-  const cgroups = !rootless && info.host.cgroupManager === 'cgroupfs' ? await createEngineCgroups(options.runnerId) : undefined;
+  const cgroups =
+    !rootless && info.host.cgroupManager === 'cgroupfs'
+      ? await createEngineCgroups(options.runnerId)
+      : undefined;
   const shellPath = await prepareShell(options.dataDir);
   const processesPerUser = await taskProcessesMax();
   const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
@@ -51,7 +55,15 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
     };
     const description = `podman ${info.version.Version}, runtime ${runtime}, ${rootless ? 'rootless' : 'root'}, cgroup ${info.host.cgroupVersion}, tightened seccomp`;
     const create = (image: string) =>
-      new EngineExecutor({ engine, cgroups, runnerId: options.runnerId, launchFolder, defaultImage: image, description, log: options.log });
+      new EngineExecutor({
+        engine,
+        cgroups,
+        runnerId: options.runnerId,
+        launchFolder,
+        defaultImage: image,
+        description,
+        log: options.log,
+      });
     const failure = await probe(create(images.probe), options.runnerId);
     if (failure === undefined) return create(images.runs);
     failures.push(`${runtime}: ${failure}`);
@@ -72,7 +84,9 @@ function candidates(preferred: string): string[] {
 }
 
 async function writeProfile(info: PodmanInfo, dataDir: string): Promise<string> {
-  const [source, text] = await firstReadable([info.host.security.seccompProfilePath, ...PROFILES].filter((path) => path !== undefined && path !== ''));
+  const [source, text] = await firstReadable(
+    [info.host.security.seccompProfilePath, ...PROFILES].filter((path) => path !== undefined && path !== ''),
+  );
   const path = join(dataDir, 'seccomp-task.json');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(path, JSON.stringify(tightenProfile(parseProfile(text, source)), null, 1));
@@ -88,5 +102,7 @@ async function firstReadable(paths: readonly (string | undefined)[]): Promise<[p
       continue; // Not installed there.
     }
   }
-  throw new Error(`no seccomp profile at ${PROFILES.join(' or ')}; install containers-common (golang-github-containers-common)`);
+  throw new Error(
+    `no seccomp profile at ${PROFILES.join(' or ')}; install containers-common (golang-github-containers-common)`,
+  );
 }

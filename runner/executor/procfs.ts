@@ -19,7 +19,13 @@ export async function childrenOf(pid: number): Promise<number[]> {
   }
   const lists = await Promise.all(threads.map((thread) => readText(`/proc/${pid}/task/${thread}/children`)));
   if (lists.every((list) => list === undefined)) return await childrenByScan(pid);
-  return lists.flatMap((list) => (list ?? '').trim().split(' ').filter((text) => text !== '').map(Number));
+  return lists.flatMap((list) =>
+    (list ?? '')
+      .trim()
+      .split(' ')
+      .filter((text) => text !== '')
+      .map(Number),
+  );
 }
 
 /** For kernels without CONFIG_PROC_CHILDREN. */
@@ -71,7 +77,8 @@ export async function inheritedDescriptors(): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc/self/fd')) {
     const flags = /^flags:\s+([0-7]+)$/m.exec((await readText(`/proc/self/fdinfo/${name}`)) ?? '')?.[1];
-    if (Number(name) > 2 && flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0) found.push(Number(name));
+    if (Number(name) > 2 && flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0)
+      found.push(Number(name));
   }
   return found;
 }
@@ -90,7 +97,8 @@ export async function listMounts(): Promise<Mount[]> {
 }
 
 export function parseMountinfo(text: string): Mount[] {
-  const unescape = (field: string) => field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  const unescape = (field: string) =>
+    field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
   return text
     .split('\n')
     .filter((line) => line !== '')
@@ -98,6 +106,12 @@ export function parseMountinfo(text: string): Mount[] {
       const [before = '', after = ''] = line.split(' - ');
       const [, , , root = '', point = '', options = ''] = before.split(' ');
       const [type = '', , superOptions = ''] = after.split(' ');
-      return { root: unescape(root), point: unescape(point), options: options.split(','), type, superOptions: superOptions.split(',') };
+      return {
+        root: unescape(root),
+        point: unescape(point),
+        options: options.split(','),
+        type,
+        superOptions: superOptions.split(','),
+      };
     });
 }

@@ -17,13 +17,19 @@ describe('tightenProfile()', () => {
   const allowed = profile.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ALLOW');
 
   it('keeps what it does not know and takes dangerous calls out of every rule that allows them', () => {
-    expect(profile).toMatchObject({ defaultAction: 'SCMP_ACT_ERRNO', defaultErrnoRet: 38, archMap: SOURCE.archMap });
+    expect(profile).toMatchObject({
+      defaultAction: 'SCMP_ACT_ERRNO',
+      defaultErrnoRet: 38,
+      archMap: SOURCE.archMap,
+    });
     expect(allowed.flatMap((rule) => rule.names)).toEqual(['read', 'socket', 'clone']);
     expect(allowed[1]).toMatchObject({ args: [{ index: 0, value: 16 }] });
   });
 
   it('allows clone only without namespace flags', () => {
-    expect(allowed[2]?.args).toEqual([{ index: 0, value: 0x7e020000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }]);
+    expect(allowed[2]?.args).toEqual([
+      { index: 0, value: 0x7e020000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' },
+    ]);
   });
 
   it('answers as if io_uring and clone3 did not exist, so that libraries fall back', () => {
@@ -37,7 +43,9 @@ describe('tightenProfile()', () => {
   });
 
   it('refuses a source that allows by default', () => {
-    expect(() => tightenProfile({ ...SOURCE, defaultAction: 'SCMP_ACT_ALLOW' })).toThrow(/allows by default \(SCMP_ACT_ALLOW\)/);
+    expect(() => tightenProfile({ ...SOURCE, defaultAction: 'SCMP_ACT_ALLOW' })).toThrow(
+      /allows by default \(SCMP_ACT_ALLOW\)/,
+    );
   });
 
   it('refuses a file that is no profile', () => {

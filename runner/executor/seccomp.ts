@@ -6,12 +6,62 @@
 
 /** Refused with EPERM: nothing that a build or a test needs; each has been part of a container escape or a local root. */
 const REFUSED = [
-  'unshare', 'setns', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount', 'open_tree', 'open_tree_attr', 'fsopen', 'fsconfig',
-  'fsmount', 'fspick', 'pivot_root', 'chroot', 'bpf', 'keyctl', 'add_key', 'request_key', 'perf_event_open', 'ptrace', 'process_vm_readv',
-  'process_vm_writev', 'process_madvise', 'kcmp', 'userfaultfd', 'name_to_handle_at', 'open_by_handle_at', 'fanotify_init', 'quotactl',
-  'quotactl_fd', 'lookup_dcookie', 'init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load', 'reboot', 'swapon',
-  'swapoff', 'acct', 'syslog', 'vhangup', 'ioperm', 'iopl', 'modify_ldt', 'settimeofday', 'clock_settime', 'clock_settime64',
-  'clock_adjtime', 'clock_adjtime64', 'adjtimex', 'sethostname', 'setdomainname', 'memfd_secret', 'pidfd_getfd',
+  'unshare',
+  'setns',
+  'mount',
+  'umount',
+  'umount2',
+  'mount_setattr',
+  'move_mount',
+  'open_tree',
+  'open_tree_attr',
+  'fsopen',
+  'fsconfig',
+  'fsmount',
+  'fspick',
+  'pivot_root',
+  'chroot',
+  'bpf',
+  'keyctl',
+  'add_key',
+  'request_key',
+  'perf_event_open',
+  'ptrace',
+  'process_vm_readv',
+  'process_vm_writev',
+  'process_madvise',
+  'kcmp',
+  'userfaultfd',
+  'name_to_handle_at',
+  'open_by_handle_at',
+  'fanotify_init',
+  'quotactl',
+  'quotactl_fd',
+  'lookup_dcookie',
+  'init_module',
+  'finit_module',
+  'delete_module',
+  'kexec_load',
+  'kexec_file_load',
+  'reboot',
+  'swapon',
+  'swapoff',
+  'acct',
+  'syslog',
+  'vhangup',
+  'ioperm',
+  'iopl',
+  'modify_ldt',
+  'settimeofday',
+  'clock_settime',
+  'clock_settime64',
+  'clock_adjtime',
+  'clock_adjtime64',
+  'adjtimex',
+  'sethostname',
+  'setdomainname',
+  'memfd_secret',
+  'pidfd_getfd',
 ] as const;
 
 /** Refused with ENOSYS, on which libraries fall back to the older calls: io_uring to epoll, clone3 to clone. */
@@ -40,8 +90,13 @@ export interface SeccompProfile {
 }
 
 export function tightenProfile(source: SeccompProfile): SeccompProfile {
-  if (!source.defaultAction.startsWith('SCMP_ACT_ERRNO') && !source.defaultAction.startsWith('SCMP_ACT_KILL')) {
-    throw new Error(`the engine's seccomp profile allows by default (${source.defaultAction}), expected a list of what is allowed`);
+  if (
+    !source.defaultAction.startsWith('SCMP_ACT_ERRNO') &&
+    !source.defaultAction.startsWith('SCMP_ACT_KILL')
+  ) {
+    throw new Error(
+      `the engine's seccomp profile allows by default (${source.defaultAction}), expected a list of what is allowed`,
+    );
   }
   const removed = new Set<string>([...REFUSED, ...ABSENT, 'clone']);
   const kept = source.syscalls

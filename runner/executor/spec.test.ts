@@ -15,13 +15,33 @@ function refusal(changes: Parameters<typeof makeSpec>[1], command: readonly stri
 describe('checkSpec()', () => {
   it('accepts tags, digests, registries with ports and image ids', () => {
     const digest = 'a'.repeat(64);
-    for (const image of ['alpine', 'alpine:3', 'localhost/svc-base:1', 'host.example:5000/a/b_c:1.2-3', `r.io/x@sha256:${digest}`, `sha256:${digest}`, digest]) {
+    for (const image of [
+      'alpine',
+      'alpine:3',
+      'localhost/svc-base:1',
+      'host.example:5000/a/b_c:1.2-3',
+      `r.io/x@sha256:${digest}`,
+      `sha256:${digest}`,
+      digest,
+    ]) {
       expect(refusal({ image })).toBe('accepted');
     }
   });
 
   it('refuses images that an engine reads as an option, a transport or a path', () => {
-    for (const image of ['-v', '--privileged', 'docker-archive:x', 'oci:/etc', 'dir:x', '../x', '/etc/passwd', 'a b', 'a\n', 'x@sha256:12', '']) {
+    for (const image of [
+      '-v',
+      '--privileged',
+      'docker-archive:x',
+      'oci:/etc',
+      'dir:x',
+      '../x',
+      '/etc/passwd',
+      'a b',
+      'a\n',
+      'x@sha256:12',
+      '',
+    ]) {
       expect(refusal({ image })).toMatch(/^image is/);
     }
   });
@@ -39,26 +59,36 @@ describe('checkSpec()', () => {
     expect(refusal({}, [])).toMatch(/^command is empty/);
     expect(refusal({}, [''])).toMatch(/^command is empty/);
     expect(refusal({}, ['-c'])).toMatch(/cannot start with "-"/);
-    expect(refusal({}, ['echo', 'a\0b'])).toBe('command[1] holds a NUL character, which no program can receive');
+    expect(refusal({}, ['echo', 'a\0b'])).toBe(
+      'command[1] holds a NUL character, which no program can receive',
+    );
     expect(refusal({}, ['echo', 'x'.repeat(131_072)])).toBe('command[1] is 131072 bytes, limit 131071');
     expect(refusal({}, ['echo', '-n', '--'])).toBe('accepted');
   });
 
   it('refuses environment names that would say something else than a name', () => {
-    for (const name of ['', 'A=B', 'A\nB', 'A\0', '-e']) expect(refusal({ env: { [name]: 'x' } })).toMatch(/^env name is/);
+    for (const name of ['', 'A=B', 'A\nB', 'A\0', '-e'])
+      expect(refusal({ env: { [name]: 'x' } })).toMatch(/^env name is/);
     expect(refusal({ env: { A: 'x\0' } })).toMatch(/^env "A" holds a NUL/);
     expect(refusal({ env: { A: 'line\nline', 'dotted.name': '' } })).toBe('accepted');
-    const large = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`V${index}`, 'x'.repeat(130_000)]));
+    const large = Object.fromEntries(
+      Array.from({ length: 9 }, (_, index) => [`V${index}`, 'x'.repeat(130_000)]),
+    );
     expect(refusal({ env: large })).toMatch(/^command and env together are \d+ bytes, limit 1048576/);
   });
 
   it('refuses folders that are relative or climb', () => {
-    for (const workdir of ['workspace', '-w', '/workspace/../etc', '/a\nb']) expect(refusal({ workdir })).toMatch(/^workdir is/);
+    for (const workdir of ['workspace', '-w', '/workspace/../etc', '/a\nb'])
+      expect(refusal({ workdir })).toMatch(/^workdir is/);
   });
 
   it('refuses limits outside their range and names the range', () => {
-    expect(refusal({ limits: { timeoutSeconds: 0 } })).toBe('limits.timeoutSeconds is 0, expected a number from 0.1 to 604800');
-    expect(refusal({ limits: { memoryMb: 1.5 } })).toMatch(/^limits.memoryMb is 1.5, expected a whole number/);
+    expect(refusal({ limits: { timeoutSeconds: 0 } })).toBe(
+      'limits.timeoutSeconds is 0, expected a number from 0.1 to 604800',
+    );
+    expect(refusal({ limits: { memoryMb: 1.5 } })).toMatch(
+      /^limits.memoryMb is 1.5, expected a whole number/,
+    );
     expect(refusal({ limits: { cpus: Number.NaN } })).toMatch(/^limits.cpus/);
     expect(refusal({ limits: { pids: 1 } })).toMatch(/^limits.pids/);
     expect(refusal({ limits: { outputBytes: Infinity } })).toMatch(/^limits.outputBytes/);

@@ -24,7 +24,8 @@ const REFERENCE = new RegExp(
 );
 const IMAGE_ID = /^(?:sha256:)?[0-9a-f]{64}$/;
 /** `oci-archive:x` and its like would make podman read a file of the host. */
-const TRANSPORT = /^(?:dir|docker|docker-archive|docker-daemon|oci|oci-archive|containers-storage|ostree|sif|tarball):/;
+const TRANSPORT =
+  /^(?:dir|docker|docker-archive|docker-daemon|oci|oci-archive|containers-storage|ostree|sif|tarball):/;
 
 interface Range {
   min: number;
@@ -47,13 +48,18 @@ export function checkSpec(spec: SandboxSpec): void {
   if (!Number.isSafeInteger(spec.epoch) || spec.epoch < 0) {
     throw new InvalidSpecError(`epoch is ${spec.epoch}, expected a whole number from 0`);
   }
-  if (spec.network !== 'none') throw new InvalidSpecError(`network is ${quote(spec.network)}, only "none" is supported`);
+  if (spec.network !== 'none')
+    throw new InvalidSpecError(`network is ${quote(spec.network)}, only "none" is supported`);
   if (spec.image !== undefined) checkImage(spec.image);
   checkCommand(spec.command);
   checkEnv(spec.env);
   if (spec.workdir !== undefined) checkWorkdir(spec.workdir);
-  for (const [name, range] of Object.entries(LIMITS)) checkLimit(name, spec.limits[name as keyof SandboxLimits], range);
-  const bytes = [...spec.command, ...Object.entries(spec.env).flat()].reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
+  for (const [name, range] of Object.entries(LIMITS))
+    checkLimit(name, spec.limits[name as keyof SandboxLimits], range);
+  const bytes = [...spec.command, ...Object.entries(spec.env).flat()].reduce(
+    (sum, text) => sum + Buffer.byteLength(text) + 1,
+    0,
+  );
   if (bytes > STRINGS_BYTES_MAX) {
     throw new InvalidSpecError(`command and env together are ${bytes} bytes, limit ${STRINGS_BYTES_MAX}`);
   }
@@ -61,28 +67,37 @@ export function checkSpec(spec: SandboxSpec): void {
 
 export function checkId(field: string, value: string): void {
   if (!ID.test(value)) {
-    throw new InvalidSpecError(`${field} is ${quote(value)}, expected 1 to 128 of A-Z a-z 0-9 _ . - starting with a letter or digit`);
+    throw new InvalidSpecError(
+      `${field} is ${quote(value)}, expected 1 to 128 of A-Z a-z 0-9 _ . - starting with a letter or digit`,
+    );
   }
 }
 
 export function checkImage(image: string): void {
-  const allowed = IMAGE_ID.test(image) || (image.length <= 512 && REFERENCE.test(image) && !TRANSPORT.test(image));
+  const allowed =
+    IMAGE_ID.test(image) || (image.length <= 512 && REFERENCE.test(image) && !TRANSPORT.test(image));
   if (!allowed) {
-    throw new InvalidSpecError(`image is ${quote(image)}, expected a reference like host/name:tag or name@sha256:<64 hex digits>`);
+    throw new InvalidSpecError(
+      `image is ${quote(image)}, expected a reference like host/name:tag or name@sha256:<64 hex digits>`,
+    );
   }
 }
 
 function checkCommand(command: readonly string[]): void {
   const first = command[0];
-  if (first === undefined || first === '') throw new InvalidSpecError('command is empty, expected a program and its arguments');
-  if (first.startsWith('-')) throw new InvalidSpecError(`command starts with ${quote(first)}, a program name cannot start with "-"`);
+  if (first === undefined || first === '')
+    throw new InvalidSpecError('command is empty, expected a program and its arguments');
+  if (first.startsWith('-'))
+    throw new InvalidSpecError(`command starts with ${quote(first)}, a program name cannot start with "-"`);
   for (const [index, argument] of command.entries()) checkText(`command[${index}]`, argument);
 }
 
 function checkEnv(env: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(env)) {
     if (name === '' || name.startsWith('-') || /[=\n\r\0]/.test(name)) {
-      throw new InvalidSpecError(`env name is ${quote(name)}, it cannot be empty, start with "-" or hold "=", a line break or NUL`);
+      throw new InvalidSpecError(
+        `env name is ${quote(name)}, it cannot be empty, start with "-" or hold "=", a line break or NUL`,
+      );
     }
     checkText(`env ${quote(name)}`, `${name}=${value}`);
   }
@@ -96,16 +111,20 @@ function checkWorkdir(workdir: string): void {
 }
 
 function checkText(field: string, text: string): void {
-  if (text.includes('\0')) throw new InvalidSpecError(`${field} holds a NUL character, which no program can receive`);
+  if (text.includes('\0'))
+    throw new InvalidSpecError(`${field} holds a NUL character, which no program can receive`);
   const bytes = Buffer.byteLength(text);
-  if (bytes > STRING_BYTES_MAX) throw new InvalidSpecError(`${field} is ${bytes} bytes, limit ${STRING_BYTES_MAX}`);
+  if (bytes > STRING_BYTES_MAX)
+    throw new InvalidSpecError(`${field} is ${bytes} bytes, limit ${STRING_BYTES_MAX}`);
 }
 
 function checkLimit(name: string, value: number, range: Range): void {
   const inside = Number.isFinite(value) && value >= range.min && value <= range.max;
   if (!inside || (range.whole && !Number.isSafeInteger(value))) {
     const kind = range.whole ? 'a whole number' : 'a number';
-    throw new InvalidSpecError(`limits.${name} is ${value}, expected ${kind} from ${range.min} to ${range.max}`);
+    throw new InvalidSpecError(
+      `limits.${name} is ${value}, expected ${kind} from ${range.min} to ${range.max}`,
+    );
   }
 }
 

@@ -46,7 +46,11 @@ function fakeSandbox(changes: Partial<Sandbox> & { verdictOf?: Verdict } = {}): 
   return fake;
 }
 
-function run(sandbox: Sandbox, onOutput: () => void | Promise<void> = () => undefined, log = vi.fn()): Running {
+function run(
+  sandbox: Sandbox,
+  onOutput: () => void | Promise<void> = () => undefined,
+  log = vi.fn(),
+): Running {
   return supervise(sandbox, { timeoutSeconds: 10, outputBytes: 1000, onOutput, log });
 }
 

@@ -127,7 +127,8 @@ class Run {
       stderr: process.stderr,
       outputBytes: this.#options.outputBytes,
       onOutput: this.#options.onOutput,
-      onSinkError: (error) => this.stop('engine_error', GRACE_MS, `output could not be stored: ${error.message}`),
+      onSinkError: (error) =>
+        this.stop('engine_error', GRACE_MS, `output could not be stored: ${error.message}`),
     });
     const signalling = this.#signalUntilGone(process);
     const exit = await process.exited;
@@ -183,14 +184,20 @@ class Run {
   #outcome(verdict: Verdict | undefined, durationMs: number): Outcome {
     const cause = this.#cause ?? 'engine_error';
     const message = this.#message ?? verdict?.message;
-    const reason = this.#abandoned ? 'engine_error' : cause === 'exit' && verdict !== undefined ? verdict.reason : cause;
+    const reason = this.#abandoned
+      ? 'engine_error'
+      : cause === 'exit' && verdict !== undefined
+        ? verdict.reason
+        : cause;
     return {
       reason,
       durationMs,
       ...(verdict?.exitCode === undefined ? {} : { exitCode: verdict.exitCode }),
       ...(verdict?.signal === undefined ? {} : { signal: verdict.signal }),
       ...(this.#abandoned
-        ? { message: `the run did not end within ${ABANDON_MS / 1000} s of SIGKILL (${this.#lastSignalError ?? 'no error reported'})` }
+        ? {
+            message: `the run did not end within ${ABANDON_MS / 1000} s of SIGKILL (${this.#lastSignalError ?? 'no error reported'})`,
+          }
         : message === undefined
           ? {}
           : { message }),
@@ -238,6 +245,22 @@ export function signalOfExitCode(code: number | undefined): string | undefined {
 }
 
 const SIGNALS: Readonly<Record<number, string>> = {
-  1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 5: 'SIGTRAP', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL',
-  10: 'SIGUSR1', 11: 'SIGSEGV', 12: 'SIGUSR2', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM', 24: 'SIGXCPU', 25: 'SIGXFSZ', 31: 'SIGSYS',
+  1: 'SIGHUP',
+  2: 'SIGINT',
+  3: 'SIGQUIT',
+  4: 'SIGILL',
+  5: 'SIGTRAP',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  9: 'SIGKILL',
+  10: 'SIGUSR1',
+  11: 'SIGSEGV',
+  12: 'SIGUSR2',
+  13: 'SIGPIPE',
+  14: 'SIGALRM',
+  15: 'SIGTERM',
+  24: 'SIGXCPU',
+  25: 'SIGXFSZ',
+  31: 'SIGSYS',
 };

@@ -23,7 +23,8 @@ function blocks(entry: TarEntry): Buffer[] {
 function header(entry: TarEntry, size: number): Buffer {
   const target = entry.type === 'link' ? entry.target : '';
   for (const text of [entry.path, target]) {
-    if (Buffer.byteLength(text) > 100) throw new Error(`path of ${text.length} bytes in a tar file, limit 100: ${text}`);
+    if (Buffer.byteLength(text) > 100)
+      throw new Error(`path of ${text.length} bytes in a tar file, limit 100: ${text}`);
   }
   const block = Buffer.alloc(BLOCK);
   const octal = (value: number, offset: number, length: number) =>

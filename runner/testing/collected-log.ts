@@ -8,7 +8,8 @@ export interface CollectedLog extends Log {
 
 export function collectedLog(): CollectedLog {
   const lines: CollectedLog['lines'] = [];
-  const at = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, message, fields });
+  const at = (level: string) => (fields: LogFields, message: string) =>
+    void lines.push({ level, message, fields });
   return {
     lines,
     debug: at('debug'),

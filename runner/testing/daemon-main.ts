@@ -35,7 +35,10 @@ process.exit();
 /** Lines reach the journal by appendFile and count from datasync on; both are methods of every file handle. */
 async function crashWhenSynced(mark: string): Promise<void> {
   const probe = await open('/dev/null');
-  const handles = Object.getPrototypeOf(probe) as { appendFile: typeof probe.appendFile; datasync: typeof probe.datasync };
+  const handles = Object.getPrototypeOf(probe) as {
+    appendFile: typeof probe.appendFile;
+    datasync: typeof probe.datasync;
+  };
   await probe.close();
   const { appendFile, datasync } = handles;
   let seen = false;

@@ -27,7 +27,11 @@ export async function buildBundle(): Promise<Bundle> {
   mkdirSync(cache, { recursive: true });
   const outdir = mkdtempSync(join(cache, 'svc-runner-'));
   await build({
-    entryPoints: { main: join(RUNNER, 'main.ts'), 'heartbeat.worker': join(RUNNER, 'heartbeat.worker.ts'), fake: join(RUNNER, 'testing', 'daemon-main.ts') },
+    entryPoints: {
+      main: join(RUNNER, 'main.ts'),
+      'heartbeat.worker': join(RUNNER, 'heartbeat.worker.ts'),
+      fake: join(RUNNER, 'testing', 'daemon-main.ts'),
+    },
     outdir,
     bundle: true,
     splitting: true,
@@ -38,7 +42,11 @@ export async function buildBundle(): Promise<Bundle> {
     conditions: ['source'],
     logLevel: 'error',
   });
-  return { main: join(outdir, 'main.js'), fake: join(outdir, 'fake.js'), remove: () => rmSync(outdir, { recursive: true, force: true }) };
+  return {
+    main: join(outdir, 'main.js'),
+    fake: join(outdir, 'fake.js'),
+    remove: () => rmSync(outdir, { recursive: true, force: true }),
+  };
 }
 
 export interface RunnerHome {
@@ -57,7 +65,17 @@ export function makeHome(plane: FakeControlPlane, config: object = {}): RunnerHo
   const key = generateSigningKey();
   plane.register(key.publicKey);
   writeFileSync(join(dataDir, 'key.pem'), signingKeyToPem(key), { mode: 0o600 });
-  const own = { version: 1, baseUrl: plane.url, runnerId: plane.runnerId, teamId: 'team_fake', name: 'test', labels: { zone: 'a' }, intervals: plane.intervals, minFreeMb: 1, ...config };
+  const own = {
+    version: 1,
+    baseUrl: plane.url,
+    runnerId: plane.runnerId,
+    teamId: 'team_fake',
+    name: 'test',
+    labels: { zone: 'a' },
+    intervals: plane.intervals,
+    minFreeMb: 1,
+    ...config,
+  };
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify(own), { mode: 0o600 });
   return { dataDir, executorDir, events: () => fakeEvents(executorDir), file: (name) => join(root, name) };
 }
@@ -73,8 +91,15 @@ export interface DaemonProcess {
 }
 
 /** `entry`: a file, with Node's own flags before it where it needs any. */
-export function startProcess(entry: string | readonly string[], args: readonly string[], env: NodeJS.ProcessEnv = {}): DaemonProcess {
-  const child = spawn(process.execPath, [...[entry].flat(), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env } });
+export function startProcess(
+  entry: string | readonly string[],
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): DaemonProcess {
+  const child = spawn(process.execPath, [...[entry].flat(), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+  });
   const parts: string[] = [];
   child.stdout?.on('data', (part: Buffer) => parts.push(part.toString()));
   child.stderr?.on('data', (part: Buffer) => parts.push(part.toString()));
@@ -83,18 +108,44 @@ export function startProcess(entry: string | readonly string[], args: readonly s
     child.kill('SIGKILL');
     await exited;
   });
-  return { child, pid: child.pid ?? 0, output: () => parts.join(''), exited, kill: (signal) => void child.kill(signal) };
+  return {
+    child,
+    pid: child.pid ?? 0,
+    output: () => parts.join(''),
+    exited,
+    kill: (signal) => void child.kill(signal),
+  };
 }
 
 /** The program as it runs in a checkout, without a build. */
-export const SOURCE_ENTRY = ['--import', import.meta.resolve('tsx'), '--conditions=source', join(RUNNER, 'main.ts')];
+export const SOURCE_ENTRY = [
+  '--import',
+  import.meta.resolve('tsx'),
+  '--conditions=source',
+  join(RUNNER, 'main.ts'),
+];
 
 /** The daemon with the fake executor on this home. */
-export function startFakeDaemon(bundle: Bundle, home: RunnerHome, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): DaemonProcess {
-  return startProcess(bundle.fake, ['--data-dir', home.dataDir, ...args], { FAKE_EXECUTOR_DIR: home.executorDir, ...env });
+export function startFakeDaemon(
+  bundle: Bundle,
+  home: RunnerHome,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): DaemonProcess {
+  return startProcess(bundle.fake, ['--data-dir', home.dataDir, ...args], {
+    FAKE_EXECUTOR_DIR: home.executorDir,
+    ...env,
+  });
 }
 
-export function readState(home: RunnerHome): { runs: { id: string; phase: string }[]; outbox: number; notReady: string[]; paused: boolean; draining: boolean; pid: number } {
+export function readState(home: RunnerHome): {
+  runs: { id: string; phase: string }[];
+  outbox: number;
+  notReady: string[];
+  paused: boolean;
+  draining: boolean;
+  pid: number;
+} {
   return JSON.parse(readFileSync(join(home.dataDir, 'state.json'), 'utf8')) as ReturnType<typeof readState>;
 }
 

@@ -9,7 +9,15 @@ import type { AddressInfo } from 'node:net';
 import { authoritySet, factsFromNodeRequest } from '@svc/proto/signature/facts.ts';
 import { keyThumbprint, publicKeyObject } from '@svc/proto/signature/keys.ts';
 import { parseSignature, verifySignature } from '@svc/proto/signature/verify.ts';
-import type { EnrollRequest, HeartbeatRequest, LogsRequest, PollRequest, ReportRequest, RunOffer, WireLogStream } from '../wire.ts';
+import type {
+  EnrollRequest,
+  HeartbeatRequest,
+  LogsRequest,
+  PollRequest,
+  ReportRequest,
+  RunOffer,
+  WireLogStream,
+} from '../wire.ts';
 
 export type FakeCall = 'enroll' | 'heartbeat' | 'poll' | 'logs' | 'report' | 'healthz';
 
@@ -97,12 +105,17 @@ export interface FakeOptions {
 }
 
 export async function startFakeControlPlane(options: FakeOptions = {}): Promise<FakeControlPlane> {
-  const handler = (request: IncomingMessage, response: ServerResponse) => void serve(plane, request, response);
-  const server: Server = options.tls === undefined ? createServer(handler) : createTlsServer(options.tls, handler);
+  const handler = (request: IncomingMessage, response: ServerResponse) =>
+    void serve(plane, request, response);
+  const server: Server =
+    options.tls === undefined ? createServer(handler) : createTlsServer(options.tls, handler);
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const plane = new Plane(`${options.tls === undefined ? 'http' : 'https'}://${options.host ?? '127.0.0.1'}:${port}`, server);
+  const plane = new Plane(
+    `${options.tls === undefined ? 'http' : 'https'}://${options.host ?? '127.0.0.1'}:${port}`,
+    server,
+  );
   return plane;
 }
 
@@ -197,7 +210,12 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
   const name = nameOf(request.url ?? '');
   const at = plane.steps.findIndex((step) => step.name === name);
   const step = at >= 0 ? plane.steps.splice(at, 1)[0]?.step : plane.outage;
-  const record: RecordedCall = { name, body: raw.length === 0 ? undefined : JSON.parse(raw.toString()), status: 0, atMs: performance.now() };
+  const record: RecordedCall = {
+    name,
+    body: raw.length === 0 ? undefined : JSON.parse(raw.toString()),
+    status: 0,
+    atMs: performance.now(),
+  };
   plane.calls.push(record);
   response.setHeader('date', new Date(Date.now() + plane.clockMs).toUTCString());
   if (step === 'reset') return void request.socket.destroy();
@@ -209,15 +227,32 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
     send(response, record, name === 'enroll' ? 201 : 200, answer);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const body = { error: { code: error.code, message: `refused: ${error.code}`, requestId: 'req_1', retryable: false, ...(error.details === undefined ? {} : { details: error.details }) } };
+    const body = {
+      error: {
+        code: error.code,
+        message: `refused: ${error.code}`,
+        requestId: 'req_1',
+        retryable: false,
+        ...(error.details === undefined ? {} : { details: error.details }),
+      },
+    };
     send(response, record, error.status, body);
   }
 }
 
-function send(response: ServerResponse, record: RecordedCall, status: number, body: string | object, headers: Record<string, string> = {}): void {
+function send(
+  response: ServerResponse,
+  record: RecordedCall,
+  status: number,
+  body: string | object,
+  headers: Record<string, string> = {},
+): void {
   record.status = status;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': typeof body === 'string' ? 'text/html' : 'application/json', ...headers });
+  response.writeHead(status, {
+    'content-type': typeof body === 'string' ? 'text/html' : 'application/json',
+    ...headers,
+  });
   response.end(text);
 }
 
@@ -226,7 +261,13 @@ function nameOf(target: string): FakeCall {
   return (target.split('/').at(-1) ?? '') as FakeCall;
 }
 
-async function handle(plane: Plane, name: FakeCall, request: IncomingMessage, raw: Buffer, record: RecordedCall): Promise<object> {
+async function handle(
+  plane: Plane,
+  name: FakeCall,
+  request: IncomingMessage,
+  raw: Buffer,
+  record: RecordedCall,
+): Promise<object> {
   if (name === 'healthz') return { status: 'ok' };
   const { body } = record;
   if (name === 'enroll') return enroll(plane, body as EnrollRequest);
@@ -247,11 +288,19 @@ async function handle(plane: Plane, name: FakeCall, request: IncomingMessage, ra
 
 function verify(plane: Plane, request: IncomingMessage, raw: Buffer): void {
   const nowMs = Date.now() + plane.clockMs;
-  const parsed = parseSignature(factsFromNodeRequest(request), { authorities: authoritySet([plane.url]), nowMs });
+  const parsed = parseSignature(factsFromNodeRequest(request), {
+    authorities: authoritySet([plane.url]),
+    nowMs,
+  });
   if (!parsed.ok) throw new Refusal(401, parsed.reason);
   if (plane.key === undefined || parsed.keyid !== plane.key.id) throw new Refusal(401, 'key_unknown');
   const verified = verifySignature(parsed, plane.key.object, raw);
-  if (!verified.ok) throw new Refusal(401, verified.reason, verified.reason === 'clock_skew' ? { serverTime: new Date(nowMs).toISOString() } : undefined);
+  if (!verified.ok)
+    throw new Refusal(
+      401,
+      verified.reason,
+      verified.reason === 'clock_skew' ? { serverTime: new Date(nowMs).toISOString() } : undefined,
+    );
   if (plane.nonces.has(verified.nonce)) throw new Refusal(401, 'replayed');
   plane.nonces.add(verified.nonce);
   if (plane.revoked) throw new Refusal(401, 'runner_revoked');
@@ -261,7 +310,12 @@ function enroll(plane: Plane, body: EnrollRequest): object {
   if (body.token !== plane.token) throw new Refusal(401, 'token_invalid');
   if (plane.key !== undefined && plane.key.text !== body.publicKey) throw new Refusal(401, 'token_invalid');
   plane.register(body.publicKey);
-  return { runnerId: plane.runnerId, teamId: 'team_fake', serverTime: new Date(Date.now() + plane.clockMs).toISOString(), intervals: plane.intervals };
+  return {
+    runnerId: plane.runnerId,
+    teamId: 'team_fake',
+    serverTime: new Date(Date.now() + plane.clockMs).toISOString(),
+    intervals: plane.intervals,
+  };
 }
 
 function checkBoot(plane: Plane, bootId: string | undefined, takesOver: boolean): void {
@@ -286,7 +340,12 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   });
   const { directives } = plane;
   plane.directives = { ...directives, sendDiagnostics: false };
-  return { leases, directives, intervals: plane.intervals, serverTime: new Date(Date.now() + plane.clockMs).toISOString() };
+  return {
+    leases,
+    directives,
+    intervals: plane.intervals,
+    serverTime: new Date(Date.now() + plane.clockMs).toISOString(),
+  };
 }
 
 function renew(plane: Plane, run: FakeRun): void {
@@ -304,7 +363,8 @@ function current(plane: Plane, id: string, epoch: number): FakeRun | undefined {
 
 function sweep(plane: Plane): void {
   for (const run of plane.runs.values()) {
-    if ((run.state === 'offered' || run.state === 'running') && run.expiresAtMs < performance.now()) run.state = 'queued';
+    if ((run.state === 'offered' || run.state === 'running') && run.expiresAtMs < performance.now())
+      run.state = 'queued';
   }
 }
 
@@ -316,7 +376,8 @@ async function poll(plane: Plane, body: PollRequest, request: IncomingMessage): 
     sweep(plane);
     if (plane.revoked) throw new Refusal(401, 'runner_revoked');
     checkBoot(plane, body.bootId, false);
-    if (notReady.length > 0 || plane.draining || plane.directives.paused === true || body.slots === 0) return {};
+    if (notReady.length > 0 || plane.draining || plane.directives.paused === true || body.slots === 0)
+      return {};
     const offer = offerFor(plane, body.pollId);
     if (offer !== undefined) return { run: offer };
     const left = deadline - performance.now();
@@ -339,10 +400,24 @@ function offerFor(plane: Plane, pollId: string): RunOffer | undefined {
   const run = standing ?? all.find((candidate) => candidate.state === 'queued' && !candidate.cancelRequested);
   if (run === undefined) return undefined;
   if (standing === undefined) {
-    Object.assign(run, { state: 'offered', epoch: run.epoch + 1, pollId, output: Buffer.alloc(0), chunks: [], complete: false });
+    Object.assign(run, {
+      state: 'offered',
+      epoch: run.epoch + 1,
+      pollId,
+      output: Buffer.alloc(0),
+      chunks: [],
+      complete: false,
+    });
     run.expiresAtMs = performance.now() + plane.offerMs;
   }
-  return { ...run.spec, id: run.id, epoch: run.epoch, leaseId: `lease_${run.epoch}`, leaseMs: plane.offerMs, attempt: run.attempt + 1 };
+  return {
+    ...run.spec,
+    id: run.id,
+    epoch: run.epoch,
+    leaseId: `lease_${run.epoch}`,
+    leaseMs: plane.offerMs,
+    attempt: run.attempt + 1,
+  };
 }
 
 function logs(plane: Plane, body: LogsRequest): object {
@@ -359,7 +434,8 @@ function logs(plane: Plane, body: LogsRequest): object {
   }
   if (run.state === 'running' && !run.cancelRequested) renew(plane, run);
   if (body.end !== undefined) {
-    if (body.end.bytes > run.output.length) throw new Refusal(409, 'log_gap', { nextOffset: run.output.length });
+    if (body.end.bytes > run.output.length)
+      throw new Refusal(409, 'log_gap', { nextOffset: run.output.length });
     const sha256 = createHash('sha256').update(run.output).digest('hex');
     if (sha256 !== body.end.sha256) {
       run.output = Buffer.alloc(0);
@@ -368,13 +444,18 @@ function logs(plane: Plane, body: LogsRequest): object {
     }
     run.complete = true;
   }
-  return { nextOffset: run.output.length, complete: run.complete, state: run.cancelRequested ? 'cancelled' : 'ok' };
+  return {
+    nextOffset: run.output.length,
+    complete: run.complete,
+    state: run.cancelRequested ? 'cancelled' : 'ok',
+  };
 }
 
 function report(plane: Plane, body: ReportRequest): object {
   const run = plane.runs.get(body.id);
   run?.reports.push(body);
-  if (run === undefined || run.epoch !== body.epoch || run.state === 'queued') throw new Refusal(409, 'stale_epoch');
+  if (run === undefined || run.epoch !== body.epoch || run.state === 'queued')
+    throw new Refusal(409, 'stale_epoch');
   if (run.report !== undefined) {
     if (run.report.reportId !== body.reportId) throw new Refusal(409, 'stale_epoch');
     return { accepted: true, repeated: true };

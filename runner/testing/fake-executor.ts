@@ -5,9 +5,25 @@
  * Commands: `echo <words>`, `exit <code>`, `script <JSON steps>` with steps `{out}`, `{err}`, `{await: file}`, `{exit}`, `{fail}`, `{hang: true}`,
  * `{block: ms}` (keeps the main thread busy).
  */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import type { Executor, KillReason, OnOutput, Outcome, Running, SandboxSpec, WorkRef } from '../executor/executor.ts';
+import type {
+  Executor,
+  KillReason,
+  OnOutput,
+  Outcome,
+  Running,
+  SandboxSpec,
+  WorkRef,
+} from '../executor/executor.ts';
 
 export interface FakeEvent {
   event: 'start' | 'end' | 'kill' | 'reap';
@@ -18,7 +34,15 @@ export interface FakeEvent {
   atMs: number;
 }
 
-type ScriptStep = { out?: string; err?: string; await?: string; exit?: number; fail?: string; hang?: boolean; block?: number };
+type ScriptStep = {
+  out?: string;
+  err?: string;
+  await?: string;
+  exit?: number;
+  fail?: string;
+  hang?: boolean;
+  block?: number;
+};
 
 export function createFakeExecutor(folder: string): Executor {
   mkdirSync(join(folder, 'containers'), { recursive: true });
@@ -45,7 +69,10 @@ export function createFakeExecutor(folder: string): Executor {
 export function fakeEvents(folder: string): FakeEvent[] {
   const path = join(folder, 'events.jsonl');
   if (!existsSync(path)) return [];
-  return readFileSync(path, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as FakeEvent);
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as FakeEvent);
 }
 
 function note(folder: string, event: Omit<FakeEvent, 'atMs'>): void {
@@ -69,8 +96,9 @@ function start(folder: string, spec: SandboxSpec, onOutput: OnOutput): Running {
       if (step.out !== undefined) await onOutput('stdout', Buffer.from(step.out));
       if (step.err !== undefined) await onOutput('stderr', Buffer.from(step.err));
       if (step.hang === true) await killing;
-      for (const endMs = performance.now() + (step.block ?? 0); performance.now() < endMs; );
-      while (step.await !== undefined && !existsSync(step.await) && killed === undefined) await Promise.race([killing, new Promise((resolve) => setTimeout(resolve, 10))]);
+      for (const endMs = performance.now() + (step.block ?? 0); performance.now() < endMs;);
+      while (step.await !== undefined && !existsSync(step.await) && killed === undefined)
+        await Promise.race([killing, new Promise((resolve) => setTimeout(resolve, 10))]);
       if (step.fail !== undefined) return { reason: 'engine_error', message: step.fail };
       if (step.exit !== undefined && killed === undefined) return { reason: 'exit', exitCode: step.exit };
     }

@@ -12,15 +12,25 @@ export interface FakeProxy {
 export async function startFakeProxy(credentials?: string): Promise<FakeProxy> {
   const seen: string[] = [];
   const sockets = new Set<Socket>();
-  const expected = credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
+  const expected =
+    credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url}`);
     const url = new URL(request.url ?? '');
     const { 'proxy-authorization': _, ...headers } = request.headers;
-    const onward = requestHttp({ host: url.hostname, port: url.port, path: url.pathname + url.search, method: request.method, headers }, (reply) => {
-      response.writeHead(reply.statusCode ?? 502, reply.headers);
-      reply.pipe(response);
-    });
+    const onward = requestHttp(
+      {
+        host: url.hostname,
+        port: url.port,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers,
+      },
+      (reply) => {
+        response.writeHead(reply.statusCode ?? 502, reply.headers);
+        reply.pipe(response);
+      },
+    );
     request.pipe(onward);
   });
   server.on('connect', (request, socket: Socket) => {

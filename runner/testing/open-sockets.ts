@@ -29,7 +29,8 @@ export function socketsOf(pid: number): OpenSockets {
   }
   for (const columns of rows(pid, 'unix')) {
     const flags = Number.parseInt(columns[3] ?? '0', 16);
-    if (inodes.has(columns[6] ?? '') && (flags & UNIX_LISTEN) !== 0) listening.push(`unix ${columns[7] ?? ''}`);
+    if (inodes.has(columns[6] ?? '') && (flags & UNIX_LISTEN) !== 0)
+      listening.push(`unix ${columns[7] ?? ''}`);
   }
   return { total: inodes.size, listening };
 }

@@ -18,7 +18,9 @@ import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
 
-export type AccountDeps = Pick<AuthDeps, 'changes' | 'clock' | 'passwords' | 'secrets' | 'tries'> & { readonly limits: Limits };
+export type AccountDeps = Pick<AuthDeps, 'changes' | 'clock' | 'passwords' | 'secrets' | 'tries'> & {
+  readonly limits: Limits;
+};
 
 export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
   const { clock, secrets, limits } = deps;
@@ -40,13 +42,20 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
       const totp = await findTotp(ctx.db, ctx.caller.userId);
       const confirmedAt = totp?.confirmed_at ?? undefined;
       if (totp === undefined || confirmedAt === undefined) return { enrolled: false };
-      return { enrolled: true, confirmedAt: timestampFromDate(confirmedAt), recoveryCodesLeft: totp.recovery_hashes.length };
+      return {
+        enrolled: true,
+        confirmedAt: timestampFromDate(confirmedAt),
+        recoveryCodesLeft: totp.recovery_hashes.length,
+      };
     },
     totpEnroll: async (_request, ctx: Ctx) => {
       const user = await ownAccount(ctx.db, ctx.caller);
       const bytes = randomBytes(20);
       if (!(await putPendingTotp({ db: ctx.db, clock, secrets }, user.id, bytes))) {
-        throw apiError('totp_already_enrolled', 'the account asks for a one-time code already; turn it off first');
+        throw apiError(
+          'totp_already_enrolled',
+          'the account asks for a one-time code already; turn it off first',
+        );
       }
       const secret = base32(bytes);
       return { secret, otpauthUrl: otpauthUrl(secret, user.email) };
@@ -82,10 +91,16 @@ async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<reado
   return await ctx.db.transact(async (db) => {
     const totp = await findTotp(db, ctx.caller.userId);
     if (totp === undefined || totp.confirmed_at !== null) {
-      throw apiError('totp_not_pending', 'no enrollment of a one-time code waits to be confirmed; begin one first');
+      throw apiError(
+        'totp_not_pending',
+        'no enrollment of a one-time code waits to be confirmed; begin one first',
+      );
     }
     if (!(await acceptTotpCode({ db, clock, secrets }, ctx.caller.userId, totp, code))) {
-      throw apiError('totp_invalid', 'one-time code is wrong, or the clock of the device is off by more than 30 s');
+      throw apiError(
+        'totp_invalid',
+        'one-time code is wrong, or the clock of the device is off by more than 30 s',
+      );
     }
     deps.tries.code.reset(ctx.caller.userId);
     return await confirmTotp(db, ctx.caller.userId, clock.now());
@@ -94,7 +109,8 @@ async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<reado
 
 async function ownAccount(db: Database, caller: Caller): Promise<User> {
   const user = await findUserById(db, caller.userId);
-  if (user === undefined) throw apiError('credentials_invalid', 'the account of this credential does not exist any more');
+  if (user === undefined)
+    throw apiError('credentials_invalid', 'the account of this credential does not exist any more');
   return user;
 }
 

@@ -14,7 +14,9 @@ const HOUR = 3_600_000;
 
 /** The app's side of a one-time code. */
 function fromBase32(text: string): Buffer {
-  const bits = [...text].map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0')).join('');
+  const bits = [...text]
+    .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
+    .join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
@@ -31,8 +33,10 @@ describe.skipIf(!postgresHere)('accounts', () => {
     person = await join(server, server.first.apiKey, server.first.teamId, 'developer');
   });
 
-  const login = async (body: Record<string, unknown>) => await server.call('POST /auth/login', { body: { email: person.email, password: PASSWORD, ...body } });
-  const statusOf = async (token: string): Promise<number> => (await server.call('GET /account', { as: token })).status;
+  const login = async (body: Record<string, unknown>) =>
+    await server.call('POST /auth/login', { body: { email: person.email, password: PASSWORD, ...body } });
+  const statusOf = async (token: string): Promise<number> =>
+    (await server.call('GET /account', { as: token })).status;
   /** Use is written down in batches: this is what the server does every few seconds. */
   const usedNow = async (userId: string): Promise<void> => {
     await server.db.sql`update sessions set last_seen_at = ${clock.now()} where user_id = ${userId}`;
@@ -41,7 +45,12 @@ describe.skipIf(!postgresHere)('accounts', () => {
   describe('a session', () => {
     it('tells who one is', async () => {
       const { body } = await server.call('GET /account', { as: person.token });
-      expect(body).toMatchObject({ userId: person.userId, email: person.email, staff: false, credential: 'session' });
+      expect(body).toMatchObject({
+        userId: person.userId,
+        email: person.email,
+        staff: false,
+        credential: 'session',
+      });
       expect(body['teams']).toEqual([{ teamId: server.first.teamId, name: 'first team', role: 'developer' }]);
       expect(body['scopes']).not.toContain('staff');
       expect(body['scopes']).not.toContain('ci:write');
@@ -83,14 +92,23 @@ describe.skipIf(!postgresHere)('accounts', () => {
     it('is forgotten when it is over', async () => {
       clock.advance(13 * HOUR);
       await usedNow(person.userId);
-      await purgeSessions(server.db, clock, { idleMs: 12 * HOUR, absoluteMs: 168 * HOUR, staffIdleMs: HOUR, staffAbsoluteMs: HOUR });
-      const [row] = await server.db.sql<Array<{ n: number }>>`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
+      await purgeSessions(server.db, clock, {
+        idleMs: 12 * HOUR,
+        absoluteMs: 168 * HOUR,
+        staffIdleMs: HOUR,
+        staffAbsoluteMs: HOUR,
+      });
+      const [row] = await server.db.sql<
+        Array<{ n: number }>
+      >`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
       expect(row?.n).toBe(0);
       expect(await statusOf(person.token)).toBe(200);
     });
 
     it('is stored as a hash', async () => {
-      const rows = await server.db.sql<Array<{ text: string }>>`select row_to_json(s)::text as text from sessions s`;
+      const rows = await server.db.sql<
+        Array<{ text: string }>
+      >`select row_to_json(s)::text as text from sessions s`;
       expect(rows.map((row) => row.text).join()).not.toContain(person.token.slice(5));
     });
   });
@@ -100,7 +118,9 @@ describe.skipIf(!postgresHere)('accounts', () => {
       const wrong = await login({ password: 'not the password' });
       const nobody = await login({ email: 'nobody@example.com' });
       expect([wrong.status, wrong.code]).toEqual([401, 'credentials_invalid']);
-      expect((nobody.body['error'] as { message: string }).message).toBe((wrong.body['error'] as { message: string }).message);
+      expect((nobody.body['error'] as { message: string }).message).toBe(
+        (wrong.body['error'] as { message: string }).message,
+      );
     });
 
     it('does not care about the letter case of the address', async () => {
@@ -165,23 +185,35 @@ describe.skipIf(!postgresHere)('accounts', () => {
 
     it('cannot be enrolled twice, and can be turned off', async () => {
       await enroll();
-      expect((await server.call('POST /account/totp', { as: person.token, body: {} })).code).toBe('totp_already_enrolled');
-      expect((await server.call('POST /account/totp/confirm', { as: person.token, body: { code: '123456' } })).code).toBe('totp_not_pending');
+      expect((await server.call('POST /account/totp', { as: person.token, body: {} })).code).toBe(
+        'totp_already_enrolled',
+      );
+      expect(
+        (await server.call('POST /account/totp/confirm', { as: person.token, body: { code: '123456' } }))
+          .code,
+      ).toBe('totp_not_pending');
       expect((await server.call('DELETE /account/totp', { as: person.token })).status).toBe(204);
-      expect((await server.call('GET /account/totp', { as: person.token })).body).toMatchObject({ enrolled: false });
+      expect((await server.call('GET /account/totp', { as: person.token })).body).toMatchObject({
+        enrolled: false,
+      });
       expect((await login({})).status).toBe(200);
     });
 
     it('has its secret stored sealed and bound to its account', async () => {
       await enroll();
-      const [row] = await server.db.sql<Array<{ secret: string }>>`select secret from totp where user_id = ${person.userId}`;
+      const [row] = await server.db.sql<
+        Array<{ secret: string }>
+      >`select secret from totp where user_id = ${person.userId}`;
       expect(row?.secret).toMatch(/^v1\./);
     });
   });
 
   describe('a password change', () => {
     const change = async (body: Record<string, unknown>) =>
-      await server.call('POST /account/password', { as: person.token, body: { currentPassword: PASSWORD, newPassword: 'another long password', ...body } });
+      await server.call('POST /account/password', {
+        as: person.token,
+        body: { currentPassword: PASSWORD, newPassword: 'another long password', ...body },
+      });
 
     it('needs the old one and ends every other session', async () => {
       const other = await signIn(server, person.email);
@@ -209,13 +241,17 @@ describe.skipIf(!postgresHere)('accounts', () => {
 
   it('keeps user names unique', async () => {
     const taken = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
-    const rename = async (username: string) => await server.call('PATCH /account/username', { as: person.token, body: { username } });
+    const rename = async (username: string) =>
+      await server.call('PATCH /account/username', { as: person.token, body: { username } });
     expect((await rename(taken.username)).code).toBe('username_taken');
     expect((await rename('Not-Allowed')).code).toBe('validation_failed');
     expect((await rename(`n-${person.username}`)).body).toMatchObject({ username: `n-${person.username}` });
   });
 
   it('tells the limits of the installation', async () => {
-    expect((await server.call('GET /account/plan', { as: person.token })).body).toMatchObject({ name: 'self_hosted', apiKeysMax: 100 });
+    expect((await server.call('GET /account/plan', { as: person.token })).body).toMatchObject({
+      name: 'self_hosted',
+      apiKeysMax: 100,
+    });
   });
 });

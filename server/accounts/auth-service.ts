@@ -53,7 +53,10 @@ export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
 function setCookie(ctx: Ctx, token: string, maxAgeMs: number): void {
   if (ctx.call.header('sec-fetch-site') === undefined) return;
   const age = Math.floor(maxAgeMs / 1_000);
-  ctx.call.responseHeaders.set('set-cookie', `${COOKIE}=${token}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`);
+  ctx.call.responseHeaders.set(
+    'set-cookie',
+    `${COOKIE}=${token}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`,
+  );
 }
 
 async function checkPassword(deps: AuthDeps, db: Database, email: string, password: string): Promise<User> {
@@ -68,15 +71,25 @@ async function checkPassword(deps: AuthDeps, db: Database, email: string, passwo
 }
 
 /** Asked only after the password was right, so that it tells a stranger nothing about an account. */
-async function checkSecondFactor(deps: AuthDeps, db: Database, user: User, code: string | undefined): Promise<void> {
+async function checkSecondFactor(
+  deps: AuthDeps,
+  db: Database,
+  user: User,
+  code: string | undefined,
+): Promise<void> {
   const totp = await findTotp(db, user.id);
   if (totp === undefined || totp.confirmed_at === null) return;
-  if (code === undefined) throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
+  if (code === undefined)
+    throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
   spend(deps.tries.code, user.id, 'one-time codes for this account');
   const ok = /^\d{6}$/.test(code)
     ? await acceptTotpCode({ db, clock: deps.clock, secrets: deps.secrets }, user.id, totp, code)
     : await acceptRecoveryCode(db, user.id, code);
-  if (!ok) throw apiError('totp_invalid', 'one-time code is wrong, was used already, or the clock of the device is off by more than 30 s');
+  if (!ok)
+    throw apiError(
+      'totp_invalid',
+      'one-time code is wrong, was used already, or the clock of the device is off by more than 30 s',
+    );
   deps.tries.code.reset(user.id);
 }
 

@@ -33,7 +33,9 @@ describe('createPasswords()', () => {
 
   it('works on two at a time and refuses more than it can queue', async () => {
     const passwords = createPasswords({ ln: 12, r: 8, p: 1 });
-    const results = await Promise.allSettled(Array.from({ length: 50 }, async () => await passwords.hash('p')));
+    const results = await Promise.allSettled(
+      Array.from({ length: 50 }, async () => await passwords.hash('p')),
+    );
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused).toHaveLength(50 - 2 - 32);
     expect(String((refused[0] as PromiseRejectedResult).reason)).toContain('too many sign-ins at once');

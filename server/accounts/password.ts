@@ -22,7 +22,10 @@ const HASH_BYTES = 32;
 export interface Passwords {
   hash(password: string): Promise<string>;
   /** False also for nobody (`stored` undefined), after the same work. `stale`: hash it again with the cost of today. */
-  verify(password: string, stored: string | undefined): Promise<{ readonly ok: boolean; readonly stale: boolean }>;
+  verify(
+    password: string,
+    stored: string | undefined,
+  ): Promise<{ readonly ok: boolean; readonly stale: boolean }>;
 }
 
 interface Parsed {
@@ -66,7 +69,11 @@ export function createPasswords(cost: PasswordCost = DEFAULT_COST): Passwords {
 
 function assertSize(password: string): void {
   const bytes = Buffer.byteLength(password);
-  if (bytes > PASSWORD_BYTES_MAX) throw apiError('password_weak', `password has ${bytes} bytes, at most ${PASSWORD_BYTES_MAX} are accepted`);
+  if (bytes > PASSWORD_BYTES_MAX)
+    throw apiError(
+      'password_weak',
+      `password has ${bytes} bytes, at most ${PASSWORD_BYTES_MAX} are accepted`,
+    );
 }
 
 function format({ cost, salt, hash }: Parsed): string {
@@ -75,7 +82,9 @@ function format({ cost, salt, hash }: Parsed): string {
 }
 
 function parse(stored: string): Parsed {
-  const match = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(stored);
+  const match = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(
+    stored,
+  );
   if (match === null) throw new Error('stored password is not a scrypt string: the row is damaged');
   const [, ln, r, p, salt = '', hash = ''] = match;
   return {
@@ -92,7 +101,9 @@ function createTurnstile(): <T>(work: () => Promise<T>) => Promise<T> {
   return async (work) => {
     if (running >= RUNNING_MAX) {
       if (waiting.length >= WAITING_MAX) {
-        throw apiError('unavailable', 'too many sign-ins at once; try again in a few seconds', { retryAfterMs: 5_000 });
+        throw apiError('unavailable', 'too many sign-ins at once; try again in a few seconds', {
+          retryAfterMs: 5_000,
+        });
       }
       await new Promise<void>((resolve) => waiting.push(resolve)); // The one before hands its place over: `running` stays.
     } else {
@@ -109,12 +120,17 @@ function createTurnstile(): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /** Throws `password_weak` with the reason. The length is checked by the contract already; this is for internal callers too. */
-export function checkPasswordStrength(password: string, own: { readonly email: string; readonly username: string }): void {
+export function checkPasswordStrength(
+  password: string,
+  own: { readonly email: string; readonly username: string },
+): void {
   const refuse = (why: string): never => {
     throw apiError('password_weak', `password ${why}; choose a longer or less regular one`);
   };
   if ([...password].length < 12) refuse(`has ${[...password].length} characters, expected at least 12`);
   const plain = password.toLowerCase();
-  if (plain === own.email.toLowerCase() || plain === own.username.toLowerCase()) refuse('equals the e-mail address or the user name');
-  if (new Set(plain).size < 5) refuse(`uses only ${new Set(plain).size} different characters, expected at least 5`);
+  if (plain === own.email.toLowerCase() || plain === own.username.toLowerCase())
+    refuse('equals the e-mail address or the user name');
+  if (new Set(plain).size < 5)
+    refuse(`uses only ${new Set(plain).size} different characters, expected at least 5`);
 }

@@ -48,6 +48,9 @@ export const totp = pgTable('totp', {
   /** Last accepted 30-second step: a code counts once. */
   lastStep: integer('last_step').notNull().default(0),
   /** SHA-256 hex of the unused recovery codes. */
-  recoveryHashes: text('recovery_hashes').array().notNull().default(sql`'{}'`),
+  recoveryHashes: text('recovery_hashes')
+    .array()
+    .notNull()
+    .default(sql`'{}'`),
   createdAt: instant('created_at').notNull(),
 });

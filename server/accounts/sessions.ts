@@ -6,7 +6,10 @@ import { newId } from '../platform/ids.ts';
 import { hashToken, newSessionToken } from './session-token.ts';
 import type { User } from './store.ts';
 
-export function sessionTimesOf(times: SessionTimes, staff: boolean): { readonly idleMs: number; readonly absoluteMs: number } {
+export function sessionTimesOf(
+  times: SessionTimes,
+  staff: boolean,
+): { readonly idleMs: number; readonly absoluteMs: number } {
   return staff
     ? { idleMs: times.staffIdleMs, absoluteMs: times.staffAbsoluteMs }
     : { idleMs: times.idleMs, absoluteMs: times.absoluteMs };
@@ -18,7 +21,10 @@ export interface NewSession {
   readonly expiresAt: Date;
 }
 
-export async function openSession(deps: { db: Database; clock: Clock; times: SessionTimes }, user: User): Promise<NewSession> {
+export async function openSession(
+  deps: { db: Database; clock: Clock; times: SessionTimes },
+  user: User,
+): Promise<NewSession> {
   const now = deps.clock.now();
   const token = newSessionToken();
   const id = newId('ses', now.getTime());
@@ -33,7 +39,11 @@ export async function endSession({ sql }: Database, sessionId: string): Promise<
   await sql`delete from sessions where id = ${sessionId}`;
 }
 
-export async function endOtherSessions({ sql }: Database, userId: string, keptSessionId: string): Promise<void> {
+export async function endOtherSessions(
+  { sql }: Database,
+  userId: string,
+  keptSessionId: string,
+): Promise<void> {
   await sql`delete from sessions where user_id = ${userId} and id <> ${keptSessionId}`;
 }
 
@@ -41,6 +51,7 @@ export async function endOtherSessions({ sql }: Database, userId: string, keptSe
 export async function purgeSessions({ sql }: Database, clock: Clock, times: SessionTimes): Promise<number> {
   const now = clock.now();
   const idleSince = new Date(now.getTime() - Math.max(times.idleMs, times.staffIdleMs));
-  const { count } = await sql`delete from sessions where expires_at <= ${now} or last_seen_at <= ${idleSince}`;
+  const { count } =
+    await sql`delete from sessions where expires_at <= ${now} or last_seen_at <= ${idleSince}`;
   return count;
 }

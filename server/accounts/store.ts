@@ -27,7 +27,13 @@ interface UserRow {
 
 function fromRow(row: UserRow | undefined): User | undefined {
   if (row === undefined) return undefined;
-  return { id: row.id, email: row.email, username: row.username, staff: row.staff, passwordHash: row.password_hash };
+  return {
+    id: row.id,
+    email: row.email,
+    username: row.username,
+    staff: row.staff,
+    passwordHash: row.password_hash,
+  };
 }
 
 export async function findUserByEmail({ sql }: Database, email: string): Promise<User | undefined> {
@@ -37,7 +43,9 @@ export async function findUserByEmail({ sql }: Database, email: string): Promise
 }
 
 export async function findUserById({ sql }: Database, id: string): Promise<User | undefined> {
-  const [row] = await sql<UserRow[]>`select id, email, username, staff, password_hash from users where id = ${id}`;
+  const [row] = await sql<
+    UserRow[]
+  >`select id, email, username, staff, password_hash from users where id = ${id}`;
   return fromRow(row);
 }
 
@@ -60,7 +68,11 @@ export async function setUsername({ sql }: Database, userId: string, username: s
   }
 }
 
-export async function setPasswordHash({ sql }: Database, userId: string, passwordHash: string): Promise<void> {
+export async function setPasswordHash(
+  { sql }: Database,
+  userId: string,
+  passwordHash: string,
+): Promise<void> {
   await sql`update users set password_hash = ${passwordHash} where id = ${userId}`;
 }
 

@@ -21,12 +21,18 @@ export interface Totp {
 const sealedAt = (userId: string): string => `totp.secret:${userId}`;
 
 export async function findTotp({ sql }: Database, userId: string): Promise<Totp | undefined> {
-  const [row] = await sql<Totp[]>`select secret, confirmed_at, recovery_hashes from totp where user_id = ${userId}`;
+  const [row] = await sql<
+    Totp[]
+  >`select secret, confirmed_at, recovery_hashes from totp where user_id = ${userId}`;
   return row;
 }
 
 /** Replaces an unconfirmed secret. False when a confirmed one is there. */
-export async function putPendingTotp(deps: { db: Database; clock: Clock; secrets: Secrets }, userId: string, secret: Uint8Array): Promise<boolean> {
+export async function putPendingTotp(
+  deps: { db: Database; clock: Clock; secrets: Secrets },
+  userId: string,
+  secret: Uint8Array,
+): Promise<boolean> {
   const sealed = deps.secrets.seal(sealedAt(userId), secret);
   const { count } = await deps.db.sql`
     insert into totp (user_id, secret, created_at) values (${userId}, ${sealed}, ${deps.clock.now()})
@@ -36,11 +42,17 @@ export async function putPendingTotp(deps: { db: Database; clock: Clock; secrets
 }
 
 /** Accepts a code of the app at most once. */
-export async function acceptTotpCode(deps: { db: Database; clock: Clock; secrets: Secrets }, userId: string, totp: Totp, code: string): Promise<boolean> {
+export async function acceptTotpCode(
+  deps: { db: Database; clock: Clock; secrets: Secrets },
+  userId: string,
+  totp: Totp,
+  code: string,
+): Promise<boolean> {
   const secret = deps.secrets.open(sealedAt(userId), totp.secret);
   const step = matchStep(secret, code, deps.clock.now());
   if (step === undefined) return false;
-  const { count } = await deps.db.sql`update totp set last_step = ${step} where user_id = ${userId} and last_step < ${step}`;
+  const { count } = await deps.db
+    .sql`update totp set last_step = ${step} where user_id = ${userId} and last_step < ${step}`;
   return count === 1;
 }
 

@@ -57,7 +57,13 @@ export function createApiKeysService(deps: ApiKeysDeps): Handlers<Ctx> {
       const expiresAt = new Date(clock.now().getTime() + (expiresInDays ?? DEFAULT_DAYS) * DAY_MS);
       const created = await ctx.db.transact(async (db) => {
         await refuseTooMany(db, deps, ctx.caller.userId);
-        return await insertApiKey(db, deps, { userId: ctx.caller.userId, name, scopes: wanted, teamId: team, expiresAt });
+        return await insertApiKey(db, deps, {
+          userId: ctx.caller.userId,
+          name,
+          scopes: wanted,
+          teamId: team,
+          expiresAt,
+        });
       });
       return { apiKey: present(created.row), secret: created.secret };
     },
@@ -77,13 +83,20 @@ export function createApiKeysService(deps: ApiKeysDeps): Handlers<Ctx> {
 
 /** A person may give a key all that people may have; a key no more than it has itself. */
 function wantedScopes(caller: Caller, asked: readonly string[]): readonly string[] {
-  const most = caller.kind === 'session' ? new Set([...TEAM_SCOPES, ...(caller.staff ? [STAFF_SCOPE] : [])]) : caller.scopes;
+  const most =
+    caller.kind === 'session'
+      ? new Set([...TEAM_SCOPES, ...(caller.staff ? [STAFF_SCOPE] : [])])
+      : caller.scopes;
   if (asked.length === 0) return [...most].filter((scope) => scope !== STAFF_SCOPE).sort();
   const beyond = asked.filter((scope) => !most.has(scope));
   if (beyond.length > 0) {
-    throw apiError('scope_missing', `the new key would hold ${beyond.map((s) => `"${s}"`).join(', ')}, which the caller does not; leave it out`, {
-      details: { scopes: beyond },
-    });
+    throw apiError(
+      'scope_missing',
+      `the new key would hold ${beyond.map((s) => `"${s}"`).join(', ')}, which the caller does not; leave it out`,
+      {
+        details: { scopes: beyond },
+      },
+    );
   }
   return [...asked].sort();
 }
@@ -102,9 +115,13 @@ async function refuseTooMany(db: Database, { clock, limits }: ApiKeysDeps, userI
     select count(*)::int as n from api_keys where user_id = ${userId} and revoked_at is null and expires_at > ${clock.now()}`;
   const n = row?.n ?? 0;
   if (n < limits.apiKeysMax) return;
-  throw apiError('limit_reached', `the account has ${n} API keys, at most ${limits.apiKeysMax} are allowed; revoke one first`, {
-    details: { limit: limits.apiKeysMax, current: n },
-  });
+  throw apiError(
+    'limit_reached',
+    `the account has ${n} API keys, at most ${limits.apiKeysMax} are allowed; revoke one first`,
+    {
+      details: { limit: limits.apiKeysMax, current: n },
+    },
+  );
 }
 
 export interface NewApiKey {

@@ -25,13 +25,25 @@ describe('parseKey()', () => {
     const { text } = newKey();
     for (let at = 0; at < text.length; at += 1) {
       const other = text[at] === 'x' ? 'y' : 'x';
-      expect(parseKey(`${text.slice(0, at)}${other}${text.slice(at + 1)}`), `changed at ${at}`).toBeUndefined();
+      expect(
+        parseKey(`${text.slice(0, at)}${other}${text.slice(at + 1)}`),
+        `changed at ${at}`,
+      ).toBeUndefined();
     }
   });
 
   it('refuses cuts, spaces, other environments and look-alikes', () => {
     const { text } = newKey();
-    for (const bad of ['', text.slice(0, -1), `${text}a`, ` ${text}`, `${text} `, text.replace('live', 'test'), text.replace('c', 'с'), `${text}\n`]) {
+    for (const bad of [
+      '',
+      text.slice(0, -1),
+      `${text}a`,
+      ` ${text}`,
+      `${text} `,
+      text.replace('live', 'test'),
+      text.replace('c', 'с'),
+      `${text}\n`,
+    ]) {
       expect(parseKey(bad), JSON.stringify(bad)).toBeUndefined();
     }
   });

@@ -24,7 +24,11 @@ export const apiKeys = pgTable(
   (t) => [
     uniqueIndex('api_keys_kid').on(t.kid),
     index('api_keys_user').on(t.userId, t.createdAt),
-    foreignKey({ columns: [t.userId], foreignColumns: [users.id], name: 'api_keys_user_fk' }).onDelete('cascade'),
-    foreignKey({ columns: [t.teamId], foreignColumns: [teams.id], name: 'api_keys_team_fk' }).onDelete('cascade'),
+    foreignKey({ columns: [t.userId], foreignColumns: [users.id], name: 'api_keys_user_fk' }).onDelete(
+      'cascade',
+    ),
+    foreignKey({ columns: [t.teamId], foreignColumns: [teams.id], name: 'api_keys_team_fk' }).onDelete(
+      'cascade',
+    ),
   ],
 );

@@ -80,7 +80,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   const read = async (credential: string): Promise<Proven> => {
     const generation = cache.generation();
-    const proven = looksLikeSessionToken(credential) ? await proveSession(deps, credential) : await proveKey(deps, pepper, credential);
+    const proven = looksLikeSessionToken(credential)
+      ? await proveSession(deps, credential)
+      : await proveKey(deps, pepper, credential);
     if (proven === undefined) throw invalid();
     cache.put(credential, proven, generation);
     return proven;
@@ -111,12 +113,20 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 }
 
 function invalid(): Error {
-  return apiError('credentials_invalid', 'the API key or session token is not valid (any more); sign in again or create a new key', {
-    headers: { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' },
-  });
+  return apiError(
+    'credentials_invalid',
+    'the API key or session token is not valid (any more); sign in again or create a new key',
+    {
+      headers: { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' },
+    },
+  );
 }
 
-async function proveKey({ db, clock }: AuthenticatorDeps, pepper: Uint8Array, credential: string): Promise<Proven | undefined> {
+async function proveKey(
+  { db, clock }: AuthenticatorDeps,
+  pepper: Uint8Array,
+  credential: string,
+): Promise<Proven | undefined> {
   const parts = parseKey(credential);
   if (parts === undefined) return undefined; // Never was a key: no look into the database.
   const [row] = await db.sql<KeyRow[]>`
@@ -125,7 +135,8 @@ async function proveKey({ db, clock }: AuthenticatorDeps, pepper: Uint8Array, cr
        where m.user_id = k.user_id and (k.team_id is null or m.team_id = k.team_id)) as memberships
     from api_keys k join users u on u.id = k.user_id where k.kid = ${parts.kid}`;
   const matches = secretMatches(pepper, parts.secret, row?.digest);
-  if (!matches || row === undefined || row.revoked_at !== null || row.expires_at <= clock.now()) return undefined;
+  if (!matches || row === undefined || row.revoked_at !== null || row.expires_at <= clock.now())
+    return undefined;
   return {
     caller: {
       kind: 'api_key',
@@ -141,7 +152,10 @@ async function proveKey({ db, clock }: AuthenticatorDeps, pepper: Uint8Array, cr
   };
 }
 
-async function proveSession({ db, clock, sessions }: AuthenticatorDeps, credential: string): Promise<Proven | undefined> {
+async function proveSession(
+  { db, clock, sessions }: AuthenticatorDeps,
+  credential: string,
+): Promise<Proven | undefined> {
   const [row] = await db.sql<SessionRow[]>`
     select s.id, s.user_id, s.expires_at, s.last_seen_at, u.staff,
       (select jsonb_object_agg(m.team_id, m.role) from team_members m where m.user_id = s.user_id) as memberships

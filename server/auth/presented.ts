@@ -18,7 +18,10 @@ export function presented(call: CallContext): Presented | undefined {
   const bearer = bearerOf(call);
   const cookie = cookieOf(call.header('cookie'));
   if (bearer !== undefined && cookie !== undefined) {
-    throw apiError('credentials_invalid', 'both an Authorization header and a session cookie were sent; send one of them');
+    throw apiError(
+      'credentials_invalid',
+      'both an Authorization header and a session cookie were sent; send one of them',
+    );
   }
   if (bearer !== undefined) return { credential: bearer, from: 'bearer' };
   return cookie === undefined ? undefined : { credential: cookie, from: 'cookie' };
@@ -29,7 +32,10 @@ function bearerOf(call: CallContext): string | undefined {
   if (value === undefined) return undefined;
   const match = /^bearer ([\x21-\x7e]+)$/i.exec(value);
   if (match?.[1] === undefined || value.length > CREDENTIAL_CHARS_MAX) {
-    throw apiError('credentials_invalid', 'Authorization header is not of the form "Bearer <API key or session token>"');
+    throw apiError(
+      'credentials_invalid',
+      'Authorization header is not of the form "Bearer <API key or session token>"',
+    );
   }
   return match[1];
 }
@@ -68,5 +74,8 @@ function hostOf(origin: string): string | undefined {
 }
 
 function refused(why: string): Error {
-  return apiError('csrf_refused', `request with a session cookie refused: ${why}; send the token as "Authorization: Bearer" instead`);
+  return apiError(
+    'csrf_refused',
+    `request with a session cookie refused: ${why}; send the token as "Authorization: Bearer" instead`,
+  );
 }

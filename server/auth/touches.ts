@@ -24,7 +24,8 @@ export function createTouches(db: Database, clock: Clock): Touches {
   return {
     used: (kind, id, storedAt) => {
       const now = clock.now();
-      if (storedAt === undefined || now.getTime() - storedAt.getTime() >= WRITE_EVERY_MS) pending[kind].set(id, now);
+      if (storedAt === undefined || now.getTime() - storedAt.getTime() >= WRITE_EVERY_MS)
+        pending[kind].set(id, now);
     },
     flush: async () => {
       const keys = drain('api_key');

@@ -3,7 +3,10 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { BuildType as BuildTypeNumber, EnvironmentsService } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import {
+  BuildType as BuildTypeNumber,
+  EnvironmentsService,
+} from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { Limits } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -103,15 +106,23 @@ function newEnvironment(request: CreateRequest, project: Project, now: Date): En
 function checkedPath(path: string): string {
   if (!path.split(/[/\\]/).includes('..')) return path;
   const message = 'build path holds "..", expected a folder inside of the repository';
-  throw apiError('validation_failed', message, { details: { fields: [{ field: 'buildPath', rule: 'relative', message }] } });
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'buildPath', rule: 'relative', message }] },
+  });
 }
 
 function typeName(number: BuildTypeNumber): BuildType {
-  return number === BuildTypeNumber.DOCKERFILE ? 'dockerfile' : number === BuildTypeNumber.BUILDPACK ? 'buildpack' : 'auto';
+  return number === BuildTypeNumber.DOCKERFILE
+    ? 'dockerfile'
+    : number === BuildTypeNumber.BUILDPACK
+      ? 'buildpack'
+      : 'auto';
 }
 
 function full(n: number, limit: number): Error {
-  return apiError('limit_reached', `the project has ${n} environments, at most ${limit} are allowed`, { details: { limit, current: n } });
+  return apiError('limit_reached', `the project has ${n} environments, at most ${limit} are allowed`, {
+    details: { limit, current: n },
+  });
 }
 
 function present(environment: Environment) {

@@ -13,7 +13,9 @@ export const environments = pgTable(
     repository: text('repository'),
     branch: text('branch').notNull().default('main'),
     buildPath: text('build_path').notNull().default('.'),
-    buildType: text('build_type', { enum: ['auto', 'dockerfile', 'buildpack'] }).notNull().default('auto'),
+    buildType: text('build_type', { enum: ['auto', 'dockerfile', 'buildpack'] })
+      .notNull()
+      .default('auto'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },

@@ -26,13 +26,21 @@ const columns = (sql: SqlTag) => sql`
   id, team_id as "teamId", project_id as "projectId", name, repository, branch, build_path as "buildPath",
   build_type as "buildType", created_at as "createdAt", updated_at as "updatedAt"`;
 
-export async function listEnvironments({ sql }: Database, scope: TeamScope, projectId: string): Promise<readonly Environment[]> {
+export async function listEnvironments(
+  { sql }: Database,
+  scope: TeamScope,
+  projectId: string,
+): Promise<readonly Environment[]> {
   return await sql<Environment[]>`
     select ${columns(sql)} from environments
     where project_id = ${projectId} and team_id = any(${[...scope.teamIds]}) order by name limit ${LIST_MAX}`;
 }
 
-export async function findEnvironment({ sql }: Database, scope: TeamScope, id: string): Promise<Environment | undefined> {
+export async function findEnvironment(
+  { sql }: Database,
+  scope: TeamScope,
+  id: string,
+): Promise<Environment | undefined> {
   const [row] = await sql<Environment[]>`
     select ${columns(sql)} from environments where id = ${id} and team_id = any(${[...scope.teamIds]})`;
   return row;
@@ -41,7 +49,9 @@ export async function findEnvironment({ sql }: Database, scope: TeamScope, id: s
 /** Counts under a lock on the project, so that two creations take turns. */
 export async function countEnvironments({ sql }: Database, projectId: string): Promise<number> {
   await sql`select 1 from projects where id = ${projectId} for update`;
-  const [row] = await sql<Array<{ n: number }>>`select count(*)::int as n from environments where project_id = ${projectId}`;
+  const [row] = await sql<
+    Array<{ n: number }>
+  >`select count(*)::int as n from environments where project_id = ${projectId}`;
   return row?.n ?? 0;
 }
 
@@ -75,5 +85,8 @@ export async function deleteEnvironment({ sql }: Database, e: Environment): Prom
 
 function nameTaken(error: unknown, name: string): unknown {
   if (!isUniqueViolation(error, 'environments_name')) return error;
-  return apiError('name_taken', `the project has an environment named "${name}" already; choose another name`);
+  return apiError(
+    'name_taken',
+    `the project has an environment named "${name}" already; choose another name`,
+  );
 }

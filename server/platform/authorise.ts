@@ -16,10 +16,15 @@ const ROLE_DECIDED_INSIDE: ReadonlySet<string> = new Set([
 
 export function authorise(rpc: RpcInfo, caller: Caller, request: Message): TeamScope {
   if (rpc.auth === 'session' && caller.kind !== 'session') {
-    throw apiError('session_required', 'this needs a session of the account itself, an API key cannot do it; sign in first');
+    throw apiError(
+      'session_required',
+      'this needs a session of the account itself, an API key cannot do it; sign in first',
+    );
   }
   if (rpc.auth === 'staff' && !(caller.staff && caller.scopes.has(STAFF_SCOPE))) {
-    throw apiError('scope_missing', `this needs the scope "${STAFF_SCOPE}", which only staff accounts hold`, { details: { scope: STAFF_SCOPE } });
+    throw apiError('scope_missing', `this needs the scope "${STAFF_SCOPE}", which only staff accounts hold`, {
+      details: { scope: STAFF_SCOPE },
+    });
   }
   const scope = teamScope(rpc, caller, rpc.teamInPath ? pathTeam(request) : undefined);
   if (rpc.teamInPath) scope.require(scope.teamIds[0] ?? '');
@@ -45,12 +50,18 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
       if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
       if (ROLE_DECIDED_INSIDE.has(rpc.id)) return;
       if (rpc.scope !== undefined && !roleGrants(role, rpc.scope)) {
-        throw apiError('role_insufficient', `your role in the team is ${role}, which does not grant "${rpc.scope}"; ask an admin of the team`, {
-          details: { role, scope: rpc.scope },
-        });
+        throw apiError(
+          'role_insufficient',
+          `your role in the team is ${role}, which does not grant "${rpc.scope}"; ask an admin of the team`,
+          {
+            details: { role, scope: rpc.scope },
+          },
+        );
       }
       if (rpc.role !== undefined && !roleAtLeast(role, rpc.role)) {
-        throw apiError('role_insufficient', `your role in the team is ${role}, this needs ${rpc.role}`, { details: { role, needed: rpc.role } });
+        throw apiError('role_insufficient', `your role in the team is ${role}, this needs ${rpc.role}`, {
+          details: { role, needed: rpc.role },
+        });
       }
     },
   };
@@ -59,7 +70,9 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
 function requireCredentialScope(caller: Caller, scope: string): void {
   if (caller.scopes.has(scope)) return;
   const what = caller.kind === 'session' ? 'a session does' : 'the API key does';
-  throw apiError('scope_missing', `${what} not hold the scope "${scope}"; use an API key that does`, { details: { scope } });
+  throw apiError('scope_missing', `${what} not hold the scope "${scope}"; use an API key that does`, {
+    details: { scope },
+  });
 }
 
 /** For RPCs whose team stands in the body: the same answers as for a team in the path. */

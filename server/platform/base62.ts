@@ -17,6 +17,7 @@ export function randomBase62(length: number): string {
 /** A number below 62^width as exactly `width` characters. */
 export function encodeBase62(value: number, width: number): string {
   let out = '';
-  for (let rest = value, place = 0; place < width; place += 1, rest = Math.floor(rest / 62)) out = `${ALPHABET[rest % 62]}${out}`;
+  for (let rest = value, place = 0; place < width; place += 1, rest = Math.floor(rest / 62))
+    out = `${ALPHABET[rest % 62]}${out}`;
   return out;
 }

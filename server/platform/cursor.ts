@@ -20,7 +20,9 @@ const TAG_BYTES = 12;
 
 export function createCursors(secrets: Pick<Secrets, 'mac'>): Cursors {
   const tag = (binding: string, payload: string): string =>
-    Buffer.from(secrets.mac('cursor', `${binding}\n${payload}`)).subarray(0, TAG_BYTES).toString('base64url');
+    Buffer.from(secrets.mac('cursor', `${binding}\n${payload}`))
+      .subarray(0, TAG_BYTES)
+      .toString('base64url');
   return {
     encode: (binding, key) => {
       const payload = Buffer.from(JSON.stringify(key)).toString('base64url');
@@ -39,5 +41,7 @@ export function createCursors(secrets: Pick<Secrets, 'mac'>): Cursors {
 
 function invalid(): Error {
   const message = 'cursor is not one that this list gave out with these filters; start again without it';
-  return apiError('validation_failed', message, { details: { fields: [{ field: 'cursor', rule: 'cursor', message }] } });
+  return apiError('validation_failed', message, {
+    details: { fields: [{ field: 'cursor', rule: 'cursor', message }] },
+  });
 }

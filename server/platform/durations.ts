@@ -26,7 +26,11 @@ export function createDurations(name: string, help: string): Durations {
     const key = `${rpc} ${protocol} ${status}`;
     let one = series.get(key);
     if (one === undefined) {
-      one = { labels: { rpc, protocol, status: String(status) }, counts: Array.from({ length: BOUNDS_MS.length + 1 }, () => 0), sumMs: 0 };
+      one = {
+        labels: { rpc, protocol, status: String(status) },
+        counts: Array.from({ length: BOUNDS_MS.length + 1 }, () => 0),
+        sumMs: 0,
+      };
       series.set(key, one);
     }
     let bucket = 0;
@@ -35,21 +39,35 @@ export function createDurations(name: string, help: string): Durations {
     one.sumMs += ms;
   };
 
-  const valuesOf = ({ labels, counts, sumMs }: Series): Array<MetricValue<string> & { metricName: string }> => {
+  const valuesOf = ({
+    labels,
+    counts,
+    sumMs,
+  }: Series): Array<MetricValue<string> & { metricName: string }> => {
     let total = 0;
     const buckets = counts.map((count, at) => {
       total += count;
       const le = at < BOUNDS_MS.length ? (BOUNDS_MS[at] ?? 0) / 1_000 : '+Inf';
       return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: total };
     });
-    return [...buckets, { metricName: `${name}_sum`, labels, value: sumMs / 1_000 }, { metricName: `${name}_count`, labels, value: total }];
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: sumMs / 1_000 },
+      { metricName: `${name}_count`, labels, value: total },
+    ];
   };
 
   const metric = {
     name,
     help,
     aggregator: 'sum',
-    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: [...series.values()].flatMap(valuesOf) }),
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: [...series.values()].flatMap(valuesOf),
+    }),
     reset: () => series.clear(),
   };
   // The registry calls `get`, `reset` and reads `name`; prom-client's type is the union of its own classes.

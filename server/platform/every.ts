@@ -6,7 +6,11 @@ export interface Repeating {
 }
 
 /** First run after one period. */
-export function every(periodMs: number, work: () => Promise<unknown>, onError: (error: unknown) => void): Repeating {
+export function every(
+  periodMs: number,
+  work: () => Promise<unknown>,
+  onError: (error: unknown) => void,
+): Repeating {
   let running: Promise<unknown> = Promise.resolve();
   let busy = false;
   const timer = setInterval(() => {

@@ -20,7 +20,13 @@ const KEY_CHARS_MAX = 255;
 const REPLAYED_HEADER = 'idempotent-replayed';
 
 /** Codes of a 4xx that say nothing about the state of the resource: the same key may be tried again. */
-const NOT_STORED: ReadonlySet<ErrorCode> = new Set(['idempotency_in_progress', 'idempotency_key_invalid', 'idempotency_key_reused', 'request_invalid', 'validation_failed']);
+const NOT_STORED: ReadonlySet<ErrorCode> = new Set([
+  'idempotency_in_progress',
+  'idempotency_key_invalid',
+  'idempotency_key_reused',
+  'request_invalid',
+  'validation_failed',
+]);
 const STORED_STATUS: ReadonlySet<number> = new Set([400, 404, 409, 412, 422]);
 
 /** The header, bare or quoted as a structured field. Undefined when absent; 400 when it cannot be a key. */
@@ -72,7 +78,10 @@ export async function runKeyed(keyed: KeyedCall, work: (db: Database) => Promise
       const stored = await find(tx.sql, claim, clock);
       if (stored !== undefined) return replay(call, claim, stored);
       const response = await work(tx);
-      await store(tx.sql, claim, clock, { status: call.status ?? call.rpc.successStatus, response: toBinary(call.rpc.desc.output, response) });
+      await store(tx.sql, claim, clock, {
+        status: call.status ?? call.rpc.successStatus,
+        response: toBinary(call.rpc.desc.output, response),
+      });
       return response;
     });
   } catch (error) {
@@ -85,9 +94,15 @@ export async function runKeyed(keyed: KeyedCall, work: (db: Database) => Promise
 
 async function lock(sql: SqlTag, claim: IdempotencyClaim): Promise<void> {
   const name = `${claim.principal}\n${claim.rpc}\n${claim.key}`;
-  const [row] = await sql<Array<{ locked: boolean }>>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`;
+  const [row] = await sql<
+    Array<{ locked: boolean }>
+  >`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`;
   if (row?.locked === true) return;
-  throw apiError('idempotency_in_progress', 'another call with the same Idempotency-Key has not finished; try again', { retryAfterMs: 1_000 });
+  throw apiError(
+    'idempotency_in_progress',
+    'another call with the same Idempotency-Key has not finished; try again',
+    { retryAfterMs: 1_000 },
+  );
 }
 
 async function find(sql: SqlTag, claim: IdempotencyClaim, clock: Clock): Promise<StoredAnswer | undefined> {
@@ -98,7 +113,12 @@ async function find(sql: SqlTag, claim: IdempotencyClaim, clock: Clock): Promise
   return row;
 }
 
-async function store(sql: SqlTag, claim: IdempotencyClaim, clock: Clock, answer: Omit<StoredAnswer, 'fingerprint'>): Promise<void> {
+async function store(
+  sql: SqlTag,
+  claim: IdempotencyClaim,
+  clock: Clock,
+  answer: Omit<StoredAnswer, 'fingerprint'>,
+): Promise<void> {
   const now = clock.now();
   const oldest = new Date(now.getTime() - KEY_LIFE_MS);
   // A living row stays: of two refusals that race, the first one stands.
@@ -113,7 +133,10 @@ async function store(sql: SqlTag, claim: IdempotencyClaim, clock: Clock, answer:
 /** The stored answer as if it were made now: the message, or the error thrown again. Also for RPCs that store in their own statement. */
 export function replay(call: CallContext, claim: IdempotencyClaim, stored: StoredAnswer): Message {
   if (!Buffer.from(stored.fingerprint).equals(claim.fingerprint)) {
-    throw apiError('idempotency_key_reused', `Idempotency-Key "${claim.key}" was used for another request; use a new key for a new request`);
+    throw apiError(
+      'idempotency_key_reused',
+      `Idempotency-Key "${claim.key}" was used for another request; use a new key for a new request`,
+    );
   }
   call.responseHeaders.set(REPLAYED_HEADER, 'true');
   call.status = stored.status;
@@ -142,7 +165,7 @@ function decodeError(bytes: Uint8Array): ApiError {
 /** Deletes what is older than 24 hours, in pieces, so that no statement runs long. Returns how many. */
 export async function purgeIdempotencyKeys(sql: SqlTag, clock: Clock, piece = 5_000): Promise<number> {
   const oldest = new Date(clock.now().getTime() - KEY_LIFE_MS);
-  for (let total = 0; ; ) {
+  for (let total = 0; ;) {
     const { count } = await sql`
       delete from idempotency_keys where ctid in (
         select ctid from idempotency_keys where created_at <= ${oldest} limit ${piece})`;

@@ -27,6 +27,8 @@ describe('encodeCrockford()', () => {
   it('writes 128 bits as 26 digits', () => {
     expect(encodeCrockford(new Uint8Array(16))).toBe('0'.repeat(26));
     expect(encodeCrockford(new Uint8Array(16).fill(255))).toBe(`7${'z'.repeat(25)}`);
-    expect(encodeCrockford(Uint8Array.from({ length: 16 }, (_, n) => (n === 15 ? 33 : 0)))).toBe(`${'0'.repeat(24)}11`);
+    expect(encodeCrockford(Uint8Array.from({ length: 16 }, (_, n) => (n === 15 ? 33 : 0)))).toBe(
+      `${'0'.repeat(24)}11`,
+    );
   });
 });

@@ -9,7 +9,9 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): string {
 
 describe('createLog()', () => {
   it('takes secrets out by field name at three depths', () => {
-    const text = logged((log) => log.info({ password: 'p-one', a: { token: 'p-two', b: { authorization: 'p-three' } } }, 'hello'));
+    const text = logged((log) =>
+      log.info({ password: 'p-one', a: { token: 'p-two', b: { authorization: 'p-three' } } }, 'hello'),
+    );
     expect(text).toContain('hello');
     expect(text).not.toMatch(/p-(one|two|three)/);
   });
@@ -22,13 +24,17 @@ describe('createLog()', () => {
     'postgres://svc:hunter2@db.internal/svc',
     '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIE\n-----END PRIVATE KEY-----',
   ])('takes %s out of any value', (secret) => {
-    const text = logged((log) => log.error({ err: new Error(`failed with ${secret}`), list: [secret] }, `saw ${secret}`));
+    const text = logged((log) =>
+      log.error({ err: new Error(`failed with ${secret}`), list: [secret] }, `saw ${secret}`),
+    );
     const core = secret.includes('hunter2') ? 'hunter2' : secret.slice(-12);
     expect(text).not.toContain(core.replace(/\n/g, '\\n'));
     expect(text).toContain('redacted');
   });
 
   it('leaves what is not secret', () => {
-    expect(logged((log) => log.info({ requestId: 'req_1', path: 'https://example.com/teams' }, 'ok'))).toContain('https://example.com/teams');
+    expect(
+      logged((log) => log.info({ requestId: 'req_1', path: 'https://example.com/teams' }, 'ok')),
+    ).toContain('https://example.com/teams');
   });
 });

@@ -46,7 +46,11 @@ export interface LogOptions {
   readonly write?: (line: string) => void;
 }
 
-export function createLog({ level, name = 'server', write = (line) => void process.stderr.write(line) }: LogOptions): Logger {
+export function createLog({
+  level,
+  name = 'server',
+  write = (line) => void process.stderr.write(line),
+}: LogOptions): Logger {
   const destination: DestinationStream = { write: (line) => write(scrub(line)) };
   return pino(
     {
@@ -54,7 +58,10 @@ export function createLog({ level, name = 'server', write = (line) => void proce
       name,
       base: { name },
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: { paths: SECRET_FIELDS.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]), censor: '[redacted]' },
+      redact: {
+        paths: SECRET_FIELDS.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]),
+        censor: '[redacted]',
+      },
       formatters: { level: (label) => ({ level: label }) },
     },
     destination,

@@ -26,7 +26,8 @@ export interface PageResult<T> {
 /** `binding`: the filter of the list in a fixed spelling; the RPC's id is added. */
 export function openPage(rpc: RpcInfo, cursors: Cursors, binding: string, request: PageRequest): Page {
   const limit = request.limit ?? rpc.page?.defaultLimit ?? 50;
-  const after = request.cursor === undefined ? undefined : cursors.decode(`${rpc.id}|${binding}`, request.cursor);
+  const after =
+    request.cursor === undefined ? undefined : cursors.decode(`${rpc.id}|${binding}`, request.cursor);
   return { limit, take: limit + 1, after };
 }
 

@@ -34,14 +34,19 @@ interface Bucket {
 
 const BUCKETS_MAX = 100_000;
 
-export function createRateLimiter(rule: RateRule, clock: Clock, bucketsMax: number = BUCKETS_MAX): RateLimiter {
+export function createRateLimiter(
+  rule: RateRule,
+  clock: Clock,
+  bucketsMax: number = BUCKETS_MAX,
+): RateLimiter {
   const buckets = new Map<string, Bucket>();
   const perMs = rule.count / rule.windowMs;
 
   const refill = (who: string): Bucket => {
     const nowMs = clock.monotonicMs();
     const known = buckets.get(who);
-    const tokens = known === undefined ? rule.count : Math.min(rule.count, known.tokens + (nowMs - known.atMs) * perMs);
+    const tokens =
+      known === undefined ? rule.count : Math.min(rule.count, known.tokens + (nowMs - known.atMs) * perMs);
     return { tokens, atMs: nowMs };
   };
   const state = (bucket: Bucket, allowed: boolean): RateState => ({
@@ -85,7 +90,12 @@ function policyText(name: string, rule: RateRule): string {
 }
 
 /** Says what the caller has left, and refuses when that is nothing. */
-export function applyRate(name: string, rule: RateRule, state: RateState, headers: Map<string, string>): void {
+export function applyRate(
+  name: string,
+  rule: RateRule,
+  state: RateState,
+  headers: Map<string, string>,
+): void {
   headers.set('ratelimit-policy', policyText(name, rule));
   headers.set('ratelimit', `"${name}";r=${state.remaining};t=${seconds(state.resetMs)}`);
   if (state.allowed) return;
@@ -93,5 +103,7 @@ export function applyRate(name: string, rule: RateRule, state: RateState, header
 }
 
 export function tooMany(what: string, retryAfterMs: number): Error {
-  return apiError('rate_limited', `too many calls: ${what}; try again in ${seconds(retryAfterMs)} s`, { retryAfterMs });
+  return apiError('rate_limited', `too many calls: ${what}; try again in ${seconds(retryAfterMs)} s`, {
+    retryAfterMs,
+  });
 }

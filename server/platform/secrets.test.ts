@@ -26,19 +26,29 @@ describe('createSecrets()', () => {
     for (let at = 0; at < sealed.length - 1; at += 1) {
       const changed = `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`;
       // The last character of a base64 group may hold unused bits: then it is the same bytes.
-      const same = changed.split('.').every((part, n) => n < 2 ? part === sealed.split('.')[n] : Buffer.from(part, 'base64url').equals(Buffer.from(sealed.split('.')[n] ?? '', 'base64url')));
+      const same = changed
+        .split('.')
+        .every((part, n) =>
+          n < 2
+            ? part === sealed.split('.')[n]
+            : Buffer.from(part, 'base64url').equals(Buffer.from(sealed.split('.')[n] ?? '', 'base64url')),
+        );
       if (!same) expect(() => secrets.open('w', changed), `changed at ${at}`).toThrow();
     }
   });
 
   it('names the key when the text was sealed under another one', () => {
     const other = createSecrets(Buffer.alloc(32, 2));
-    expect(() => other.open('w', secrets.seal('w', plain))).toThrow(`sealed with key ${secrets.keyId}, this server has ${other.keyId}`);
+    expect(() => other.open('w', secrets.seal('w', plain))).toThrow(
+      `sealed with key ${secrets.keyId}, this server has ${other.keyId}`,
+    );
   });
 
   it('has a key of its own for each purpose', () => {
     expect(Buffer.from(secrets.mac('a', 'x'))).not.toEqual(Buffer.from(secrets.mac('b', 'x')));
-    expect(Buffer.from(secrets.mac('a', 'x'))).toEqual(Buffer.from(createSecrets(Buffer.alloc(32, 1)).mac('a', 'x')));
+    expect(Buffer.from(secrets.mac('a', 'x'))).toEqual(
+      Buffer.from(createSecrets(Buffer.alloc(32, 1)).mac('a', 'x')),
+    );
   });
 });
 

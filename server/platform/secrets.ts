@@ -34,14 +34,22 @@ export function createSecrets(kek: Uint8Array): Secrets {
       const iv = randomBytes(12);
       const cipher = createCipheriv('aes-256-gcm', dataKey, iv).setAAD(aad(where));
       const text = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return [VERSION, keyId, ...[iv, text, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.');
+      return [
+        VERSION,
+        keyId,
+        ...[iv, text, cipher.getAuthTag()].map((part) => part.toString('base64url')),
+      ].join('.');
     },
     open: (where, sealed) => {
       const [version, id, iv = '', text = '', tag = ''] = sealed.split('.');
       if (version !== VERSION || id !== keyId) {
-        throw new Error(`secret was sealed with key ${String(id)}, this server has ${keyId}: set SECRETS_KEY to the key of the installation`);
+        throw new Error(
+          `secret was sealed with key ${String(id)}, this server has ${keyId}: set SECRETS_KEY to the key of the installation`,
+        );
       }
-      const decipher = createDecipheriv('aes-256-gcm', dataKey, Buffer.from(iv, 'base64url'), { authTagLength: 16 });
+      const decipher = createDecipheriv('aes-256-gcm', dataKey, Buffer.from(iv, 'base64url'), {
+        authTagLength: 16,
+      });
       decipher.setAAD(aad(where)).setAuthTag(Buffer.from(tag, 'base64url'));
       return Buffer.concat([decipher.update(Buffer.from(text, 'base64url')), decipher.final()]);
     },
@@ -67,6 +75,9 @@ export function loadKek(configured: Uint8Array | undefined, dataDir: string): Ui
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   const kek = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-  if (kek.length !== 32) throw new Error(`${path} holds ${kek.length} bytes, expected 32: restore it from a backup, stored secrets depend on it`);
+  if (kek.length !== 32)
+    throw new Error(
+      `${path} holds ${kek.length} bytes, expected 32: restore it from a backup, stored secrets depend on it`,
+    );
   return kek;
 }

@@ -28,9 +28,15 @@ export function createProjects({ clock, cursors }: ProjectsDeps): Handlers<Ctx> 
       const teamIds = teamId === undefined ? ctx.teams.teamIds : [requireTeam(ctx.teams, teamId)];
       const binding = `${ctx.caller.userId}|${teamId ?? ''}`;
       const page = openPage(ctx.call.rpc, cursors, binding, { limit, cursor });
-      const after = page.after === undefined ? undefined : { createdAt: new Date(String(page.after[0])), id: String(page.after[1]) };
+      const after =
+        page.after === undefined
+          ? undefined
+          : { createdAt: new Date(String(page.after[0])), id: String(page.after[1]) };
       const rows = await listProjects(ctx.db, { teamIds, take: page.take, after });
-      const result = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [row.createdAt.toISOString(), row.id]);
+      const result = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [
+        row.createdAt.toISOString(),
+        row.id,
+      ]);
       return {
         projects: result.items.map(present),
         ...(result.nextCursor === undefined ? {} : { nextCursor: result.nextCursor }),

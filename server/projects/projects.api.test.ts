@@ -61,12 +61,13 @@ describe.skipIf(!postgresHere)('projects', () => {
       ids.push(...Array.from({ length: 123 }, (_, n) => `prj_${String(123 - n).padStart(26, '0')}`));
     });
     const page = async (query: string) => await server.call(`GET /projects${query}`, { as: person.token });
-    const idsOf = (body: Record<string, unknown>): string[] => (body['projects'] as Shown[]).map((project) => project.id);
+    const idsOf = (body: Record<string, unknown>): string[] =>
+      (body['projects'] as Shown[]).map((project) => project.id);
 
     it('hold 50 by default, newest first, and end without a cursor', async () => {
       const seen: string[] = [];
       const sizes: number[] = [];
-      for (let cursor: string | undefined, more = true; more; ) {
+      for (let cursor: string | undefined, more = true; more;) {
         const { body } = await page(cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`);
         seen.push(...idsOf(body));
         sizes.push(idsOf(body).length);
@@ -86,7 +87,10 @@ describe.skipIf(!postgresHere)('projects', () => {
     it('miss and repeat nothing while rows come and go', async () => {
       const first = await page('?limit=10');
       await server.db.sql`delete from projects where id = ${ids[9] ?? ''}`;
-      await server.call('POST /projects', { as: person.token, body: { name: 'newer', teamId: person.teamId } });
+      await server.call('POST /projects', {
+        as: person.token,
+        body: { name: 'newer', teamId: person.teamId },
+      });
       const second = await page(`?limit=10&cursor=${encodeURIComponent(String(first.body['nextCursor']))}`);
       expect(idsOf(second.body)).toEqual(ids.slice(10, 20));
     });
@@ -95,12 +99,22 @@ describe.skipIf(!postgresHere)('projects', () => {
       const cursor = String((await page('?limit=10')).body['nextCursor']);
       const [payload = '', tag = ''] = cursor.split('.');
       const forged = Buffer.from(JSON.stringify(['2020-01-01T00:00:00Z', 'prj_0'])).toString('base64url');
-      for (const bad of ['x', payload, `${payload}.`, `${forged}.${tag}`, `${cursor}x`, `${cursor}.${tag}`, cursor.slice(0, -1)]) {
+      for (const bad of [
+        'x',
+        payload,
+        `${payload}.`,
+        `${forged}.${tag}`,
+        `${cursor}x`,
+        `${cursor}.${tag}`,
+        cursor.slice(0, -1),
+      ]) {
         const answer = await page(`?cursor=${encodeURIComponent(bad)}`);
         expect([answer.status, answer.code], bad).toEqual([400, 'validation_failed']);
       }
       expect((await page(`?teamId=${person.teamId}&cursor=${encodeURIComponent(cursor)}`)).status).toBe(400);
-      expect((await server.call(`GET /projects?cursor=${encodeURIComponent(cursor)}`, { as })).status).toBe(400);
+      expect((await server.call(`GET /projects?cursor=${encodeURIComponent(cursor)}`, { as })).status).toBe(
+        400,
+      );
     });
 
     it.each(['0', '201', '-1', 'many'])('refuse a limit of %s', async (limit) => {
@@ -112,10 +126,24 @@ describe.skipIf(!postgresHere)('projects', () => {
     it('have defaults, unique names and a limit', async () => {
       const project = await create('With Environments');
       const route = `POST /projects/${project.id}/environments`;
-      const first = await server.call(route, { as, body: { name: 'prod', repository: 'https://example.com/a.git' } });
-      expect(first.body).toMatchObject({ name: 'prod', branch: 'main', buildPath: '.', buildType: 'auto', repository: 'https://example.com/a.git' });
+      const first = await server.call(route, {
+        as,
+        body: { name: 'prod', repository: 'https://example.com/a.git' },
+      });
+      expect(first.body).toMatchObject({
+        name: 'prod',
+        branch: 'main',
+        buildPath: '.',
+        buildType: 'auto',
+        repository: 'https://example.com/a.git',
+      });
       expect((await server.call(route, { as, body: { name: 'prod' } })).code).toBe('name_taken');
-      const many = await Promise.all(Array.from({ length: 6 }, async (_, n) => (await server.call(route, { as, body: { name: `e${n}` } })).status));
+      const many = await Promise.all(
+        Array.from(
+          { length: 6 },
+          async (_, n) => (await server.call(route, { as, body: { name: `e${n}` } })).status,
+        ),
+      );
       expect(many.filter((status) => status === 201)).toHaveLength(2);
       expect((await server.call(route, { as, body: { name: 'full' } })).code).toBe('limit_reached');
       const list = await server.call(`GET /projects/${project.id}/environments`, { as });
@@ -124,7 +152,10 @@ describe.skipIf(!postgresHere)('projects', () => {
 
     it('change only what is named, and go with their project', async () => {
       const project = await create('Changing');
-      const made = await server.call(`POST /projects/${project.id}/environments`, { as, body: { name: 'a', buildType: 'dockerfile' } });
+      const made = await server.call(`POST /projects/${project.id}/environments`, {
+        as,
+        body: { name: 'a', buildType: 'dockerfile' },
+      });
       const id = String(made.body['id']);
       const changed = await server.call(`PATCH /environments/${id}`, { as, body: { branch: 'next' } });
       expect(changed.body).toMatchObject({ name: 'a', branch: 'next', buildType: 'dockerfile' });
@@ -132,10 +163,16 @@ describe.skipIf(!postgresHere)('projects', () => {
       expect((await server.call(`GET /environments/${id}`, { as })).status).toBe(404);
     });
 
-    it.each(['..', '../x', 'a/../../b', 'a\\..\\b', '/abs'])('refuse the build path %s', async (buildPath) => {
-      const project = await create('Paths');
-      const answer = await server.call(`POST /projects/${project.id}/environments`, { as, body: { name: 'x', buildPath } });
-      expect([answer.status, answer.code]).toEqual([400, 'validation_failed']);
-    });
+    it.each(['..', '../x', 'a/../../b', 'a\\..\\b', '/abs'])(
+      'refuse the build path %s',
+      async (buildPath) => {
+        const project = await create('Paths');
+        const answer = await server.call(`POST /projects/${project.id}/environments`, {
+          as,
+          body: { name: 'x', buildPath },
+        });
+        expect([answer.status, answer.code]).toEqual([400, 'validation_failed']);
+      },
+    );
   });
 });

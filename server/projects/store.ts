@@ -22,19 +22,30 @@ export interface ProjectsQuery {
 
 /** Newest first. */
 export async function listProjects({ sql }: Database, query: ProjectsQuery): Promise<readonly Project[]> {
-  const after = query.after === undefined ? sql`` : sql`and (created_at, id) < (${query.after.createdAt}, ${query.after.id})`;
+  const after =
+    query.after === undefined
+      ? sql``
+      : sql`and (created_at, id) < (${query.after.createdAt}, ${query.after.id})`;
   return await sql<Project[]>`
     select ${columns(sql)} from projects where team_id = any(${[...query.teamIds]}) ${after}
     order by created_at desc, id desc limit ${query.take}`;
 }
 
-export async function findProject({ sql }: Database, scope: TeamScope, id: string): Promise<Project | undefined> {
+export async function findProject(
+  { sql }: Database,
+  scope: TeamScope,
+  id: string,
+): Promise<Project | undefined> {
   const [row] = await sql<Project[]>`
     select ${columns(sql)} from projects where id = ${id} and team_id = any(${[...scope.teamIds]})`;
   return row;
 }
 
-export async function findProjectBySlug({ sql }: Database, scope: TeamScope, slug: string): Promise<Project | undefined> {
+export async function findProjectBySlug(
+  { sql }: Database,
+  scope: TeamScope,
+  slug: string,
+): Promise<Project | undefined> {
   const [row] = await sql<Project[]>`
     select ${columns(sql)} from projects where slug = ${slug} and team_id = any(${[...scope.teamIds]})`;
   return row;
@@ -60,4 +71,3 @@ export async function insertProject({ sql }: Database, project: Project): Promis
 export async function deleteProject({ sql }: Database, project: Project): Promise<void> {
   await sql`delete from projects where id = ${project.id} and team_id = ${project.teamId}`;
 }
-

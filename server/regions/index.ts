@@ -40,14 +40,18 @@ export async function insertRegion({ sql }: Database, region: Region): Promise<v
 /** Throws `region_unknown`. */
 export async function getRegion({ sql }: Database, id: string): Promise<Region> {
   const [row] = await sql<Region[]>`select id, name, operator from regions where id = ${id}`;
-  if (row === undefined) throw apiError('region_unknown', 'no region has this id; list them with "svc regions list"');
+  if (row === undefined)
+    throw apiError('region_unknown', 'no region has this id; list them with "svc regions list"');
   return row;
 }
 
 /** Where a new team begins: the first region that the service operates. */
 export async function defaultRegion({ sql }: Database): Promise<Region> {
-  const [row] = await sql<Region[]>`select id, name, operator from regions where operator = 'service' order by id limit 1`;
-  if (row === undefined) throw new Error('no region is operated by the service: the first start did not finish');
+  const [row] = await sql<
+    Region[]
+  >`select id, name, operator from regions where operator = 'service' order by id limit 1`;
+  if (row === undefined)
+    throw new Error('no region is operated by the service: the first start did not finish');
   return row;
 }
 

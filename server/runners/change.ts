@@ -7,7 +7,12 @@ interface Which {
 }
 
 /** False in all of these: no such runner in the team. */
-export async function pause(sql: SqlTag, { teamId, runnerId }: Which, note: string | undefined, minutes: number | undefined): Promise<boolean> {
+export async function pause(
+  sql: SqlTag,
+  { teamId, runnerId }: Which,
+  note: string | undefined,
+  minutes: number | undefined,
+): Promise<boolean> {
   const rows = await sql`
     with changed as (
       update runners set paused_at = now(), pause_note = ${note ?? null},

@@ -56,7 +56,11 @@ export async function diagnose(
 }
 
 /** Whether one of the team's runners answered in time. */
-async function askRunners({ sql, clock, liveWaitMs }: DiagnoseDeps, teamId: string, signal: AbortSignal): Promise<boolean> {
+async function askRunners(
+  { sql, clock, liveWaitMs }: DiagnoseDeps,
+  teamId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const asked = await sql<Array<{ at: Date }>>`
     update runners set diagnostics_requested_at = now() where team_id = ${teamId} and revoked_at is null returning diagnostics_requested_at as at`;
   const at = asked[0]?.at;

@@ -33,7 +33,11 @@ const hashOf = (token: string): Uint8Array => createHash('sha256').update(token)
 /** A new token, shown once and stored as its hash. Undefined: the team has as many runners as it may. */
 export async function issueToken(
   sql: SqlTag,
-  { teamId, userId, runnersMax }: { readonly teamId: string; readonly userId: string; readonly runnersMax: number },
+  {
+    teamId,
+    userId,
+    runnersMax,
+  }: { readonly teamId: string; readonly userId: string; readonly runnersMax: number },
 ): Promise<{ readonly token: string; readonly expiresAt: Date } | undefined> {
   const token = `enr_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
   const [row] = await sql<Array<{ expiresAt: Date }>>`
@@ -47,18 +51,32 @@ export async function issueToken(
 export function createEnroll({ db: { sql }, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
   return async (request) => {
     const weakness = publicKeyWeakness(request.publicKey);
-    if (weakness !== undefined) throw apiError('key_weak', `the key was refused: ${weakness}; make a new one`);
+    if (weakness !== undefined)
+      throw apiError('key_weak', `the key was refused: ${weakness}; make a new one`);
     const keyId = keyThumbprint(request.publicKey);
-    const runner = (await register(sql, request, keyId, runnersPerTeamMax)) ?? (await registered(sql, request, keyId));
+    const runner =
+      (await register(sql, request, keyId, runnersPerTeamMax)) ?? (await registered(sql, request, keyId));
     if (runner === undefined) {
-      throw apiError('token_invalid', `the enrollment token is unknown, used or older than ${TOKEN_MINUTES} minutes; issue a new one`);
+      throw apiError(
+        'token_invalid',
+        `the enrollment token is unknown, used or older than ${TOKEN_MINUTES} minutes; issue a new one`,
+      );
     }
     if (!runner.room) {
-      throw apiError('limit_reached', `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`, {
-        details: { limit: runnersPerTeamMax },
-      });
+      throw apiError(
+        'limit_reached',
+        `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
+        {
+          details: { limit: runnersPerTeamMax },
+        },
+      );
     }
-    return { runnerId: runner.id, teamId: runner.teamId, serverTime: timestampFromDate(clock.now()), intervals: intervals(settings) };
+    return {
+      runnerId: runner.id,
+      teamId: runner.teamId,
+      serverTime: timestampFromDate(clock.now()),
+      intervals: intervals(settings),
+    };
   };
 }
 
@@ -69,7 +87,12 @@ interface Registered {
 }
 
 /** Undefined: the token is not good (any more). */
-async function register(sql: SqlTag, request: EnrollRequest, keyId: string, runnersMax: number): Promise<Registered | undefined> {
+async function register(
+  sql: SqlTag,
+  request: EnrollRequest,
+  keyId: string,
+  runnersMax: number,
+): Promise<Registered | undefined> {
   const { token, name, publicKey, labels, facts } = request;
   try {
     const [row] = await sql<Registered[]>`
@@ -98,17 +121,27 @@ async function register(sql: SqlTag, request: EnrollRequest, keyId: string, runn
     return row;
   } catch (error) {
     if (isUniqueViolation(error, 'runners_name')) {
-      throw apiError('name_taken', `the team has a runner named ${name} already; choose another name, or revoke that one`);
+      throw apiError(
+        'name_taken',
+        `the team has a runner named ${name} already; choose another name, or revoke that one`,
+      );
     }
     if (!isUniqueViolation(error, 'runners_key_id')) throw error;
     const same = await registered(sql, request, keyId);
     if (same !== undefined) return same;
-    throw apiError('key_in_use', 'another runner was enrolled with this key; every runner needs a key of its own');
+    throw apiError(
+      'key_in_use',
+      'another runner was enrolled with this key; every runner needs a key of its own',
+    );
   }
 }
 
 /** The runner that this very token and key made a short while ago. */
-async function registered(sql: SqlTag, { token }: EnrollRequest, keyId: string): Promise<Registered | undefined> {
+async function registered(
+  sql: SqlTag,
+  { token }: EnrollRequest,
+  keyId: string,
+): Promise<Registered | undefined> {
   const [row] = await sql<Registered[]>`
     select r.id, r.team_id as "teamId", true as room
     from enrollment_tokens t join runners r on r.id = t.runner_id

@@ -23,7 +23,11 @@ describe('the health of a runner', () => {
     ['silent a millisecond later', { lastSeenAt: ago(60_001) }, Health.SILENT],
     ['never seen before its first call', { lastSeenAt: null }, Health.NEVER_SEEN],
     ['draining while it finishes', { draining: true }, Health.DRAINING],
-    ['silent rather than draining when it is gone', { draining: true, lastSeenAt: ago(61_000) }, Health.SILENT],
+    [
+      'silent rather than draining when it is gone',
+      { draining: true, lastSeenAt: ago(61_000) },
+      Health.SILENT,
+    ],
     ['not ready when it says why', { notReady: ['disk 812 MB < 1024 MB'] }, Health.NOT_READY],
     ['paused without an end', { pausedAt: ago(1) }, Health.PAUSED],
     ['paused until its end', { pausedAt: ago(1), pausedUntil: new Date(now.getTime() + 1) }, Health.PAUSED],

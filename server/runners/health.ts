@@ -16,7 +16,10 @@ export interface HealthLimits {
   readonly silentMs: number;
 }
 
-export function isPaused({ pausedAt, pausedUntil }: Pick<HealthFacts, 'pausedAt' | 'pausedUntil'>, now: Date): boolean {
+export function isPaused(
+  { pausedAt, pausedUntil }: Pick<HealthFacts, 'pausedAt' | 'pausedUntil'>,
+  now: Date,
+): boolean {
   return pausedAt !== null && (pausedUntil === null || pausedUntil > now);
 }
 

@@ -45,7 +45,11 @@ export function createRunners(deps: RunnersDeps): Handlers<Ctx> {
   return implement(RunnersService, { ...readCalls(deps), ...changeCalls(deps) });
 }
 
-async function shown({ settings }: RunnersDeps, { db, clock }: Ctx, { teamId, runnerId }: Which): Promise<MessageInitShape<typeof RunnerSchema>> {
+async function shown(
+  { settings }: RunnersDeps,
+  { db, clock }: Ctx,
+  { teamId, runnerId }: Which,
+): Promise<MessageInitShape<typeof RunnerSchema>> {
   const row = await findRunner(db.sql, teamId, runnerId);
   if (row === undefined) throw notFound('runner');
   return toMessage(row, clock.now(), settings);
@@ -60,7 +64,12 @@ function readCalls(deps: RunnersDeps): Pick<Service, 'list' | 'get' | 'diagnose'
     },
     get: async (request, ctx) => await shown(deps, ctx, request),
     diagnose: async ({ teamId, live }, { db, clock, call }) =>
-      await diagnose({ sql: db.sql, clock, limits: settings, configured, liveWaitMs }, teamId, live ?? false, call.signal),
+      await diagnose(
+        { sql: db.sql, clock, limits: settings, configured, liveWaitMs },
+        teamId,
+        live ?? false,
+        call.signal,
+      ),
   };
 }
 
@@ -69,23 +78,37 @@ function changeCalls(deps: RunnersDeps): Omit<Service, 'list' | 'get' | 'diagnos
   const tell = ({ db }: Ctx, event: ControlEvent): void =>
     db.afterCommit(() => void queue.publishControl(event).catch(onError));
   /** Runs a change, tells the gateways and answers the runner as it is now. */
-  const changed = async (ctx: Ctx, which: Which, change: Promise<boolean>): Promise<MessageInitShape<typeof RunnerSchema>> => {
+  const changed = async (
+    ctx: Ctx,
+    which: Which,
+    change: Promise<boolean>,
+  ): Promise<MessageInitShape<typeof RunnerSchema>> => {
     if (!(await change)) throw notFound('runner');
     tell(ctx, { type: 'runner_changed', runnerId: which.runnerId });
     return await shown(deps, ctx, which);
   };
   return {
     createEnrollToken: async ({ teamId }, { db, caller }) => {
-      const issued = await issueToken(db.sql, { teamId, userId: caller.userId, runnersMax: runnersPerTeamMax });
-      if (issued !== undefined) return { token: issued.token, expiresAt: timestampFromDate(issued.expiresAt) };
-      throw apiError('limit_reached', `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`, {
-        details: { limit: runnersPerTeamMax },
+      const issued = await issueToken(db.sql, {
+        teamId,
+        userId: caller.userId,
+        runnersMax: runnersPerTeamMax,
       });
+      if (issued !== undefined)
+        return { token: issued.token, expiresAt: timestampFromDate(issued.expiresAt) };
+      throw apiError(
+        'limit_reached',
+        `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
+        {
+          details: { limit: runnersPerTeamMax },
+        },
+      );
     },
     revoke: async (which, ctx) => {
       const revoked = await revokeRunner(ctx.db.sql, settings, which);
       if (revoked === undefined) throw notFound('runner');
-      if (revoked.now) tell(ctx, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
+      if (revoked.now)
+        tell(ctx, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
       if (revoked.lost.length > 0) ctx.db.afterCommit(deps.wakeRelay);
       return {};
     },
@@ -94,7 +117,8 @@ function changeCalls(deps: RunnersDeps): Omit<Service, 'list' | 'get' | 'diagnos
       if (!(await requestDiagnostics(ctx.db.sql, which))) throw notFound('runner');
       return await shown(deps, ctx, which);
     },
-    pause: async (request, ctx) => await changed(ctx, request, pause(ctx.db.sql, request, request.note, request.minutes)),
+    pause: async (request, ctx) =>
+      await changed(ctx, request, pause(ctx.db.sql, request, request.note, request.minutes)),
     resume: async (which, ctx) => await changed(ctx, which, resume(ctx.db.sql, which)),
   };
 }

@@ -31,7 +31,11 @@ const columns = (sql: SqlTag) => sql`
   r.last_heartbeat_at as "lastHeartbeatAt", r.last_seen_at as "lastSeenAt", r.revoked_at as "revokedAt",
   (select count(*)::int from work_items w where w.runner_id = r.id and w.lease_id is not null) as leases`;
 
-export async function listRunners(sql: SqlTag, teamId: string, includeRevoked: boolean): Promise<readonly RunnerRow[]> {
+export async function listRunners(
+  sql: SqlTag,
+  teamId: string,
+  includeRevoked: boolean,
+): Promise<readonly RunnerRow[]> {
   return await sql<RunnerRow[]>`
     select ${columns(sql)} from runners r
     where r.team_id = ${teamId}
@@ -40,14 +44,22 @@ export async function listRunners(sql: SqlTag, teamId: string, includeRevoked: b
 }
 
 export async function findRunner(sql: SqlTag, teamId: string, id: string): Promise<RunnerRow | undefined> {
-  const [row] = await sql<RunnerRow[]>`select ${columns(sql)} from runners r where r.team_id = ${teamId} and r.id = ${id}`;
+  const [row] = await sql<
+    RunnerRow[]
+  >`select ${columns(sql)} from runners r where r.team_id = ${teamId} and r.id = ${id}`;
   return row;
 }
 
 const optional = <K extends string>(key: K, date: Date | null) =>
-  (date === null ? {} : { [key]: timestampFromDate(date) }) as { readonly [k in K]?: ReturnType<typeof timestampFromDate> };
+  (date === null ? {} : { [key]: timestampFromDate(date) }) as {
+    readonly [k in K]?: ReturnType<typeof timestampFromDate>;
+  };
 
-export function toMessage(row: RunnerRow, now: Date, limits: HealthLimits): MessageInitShape<typeof RunnerSchema> {
+export function toMessage(
+  row: RunnerRow,
+  now: Date,
+  limits: HealthLimits,
+): MessageInitShape<typeof RunnerSchema> {
   const { diagnostics } = row;
   return {
     id: row.id,

@@ -31,7 +31,12 @@ describe.skipIf(!there)('runners of a team', () => {
     world = await createWorld();
     queue = createLocalQueue();
     queue.onControl((event) => events.push(event));
-    enroll = createEnroll({ db: world.db, clock: systemClock, settings: world.settings, runnersPerTeamMax: MAX });
+    enroll = createEnroll({
+      db: world.db,
+      clock: systemClock,
+      settings: world.settings,
+      runnersPerTeamMax: MAX,
+    });
     service = createRunners({
       queue,
       settings: world.settings,
@@ -51,17 +56,28 @@ describe.skipIf(!there)('runners of a team', () => {
   });
 
   const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
-  const token = async (): Promise<string> => (await callUnary(service, method.createEnrollToken, { teamId: team }, as())).token;
+  const token = async (): Promise<string> =>
+    (await callUnary(service, method.createEnrollToken, { teamId: team }, as())).token;
   const join = async (fields: { token: string; name?: string; publicKey?: string }) =>
-    await enroll(create(EnrollRequestSchema, { name: 'box', publicKey: generateSigningKey().publicKey, ...fields }));
-  const enrolled = async (name = 'box'): Promise<string> => (await join({ token: await token(), name })).runnerId!;
+    await enroll(
+      create(EnrollRequestSchema, { name: 'box', publicKey: generateSigningKey().publicKey, ...fields }),
+    );
+  const enrolled = async (name = 'box'): Promise<string> =>
+    (await join({ token: await token(), name })).runnerId!;
   const kinds = async (): Promise<string[]> =>
-    (await world.db.sql<Array<{ kind: string }>>`select kind from runner_events where team_id = ${team} order by seq`).map((row) => row.kind);
+    (
+      await world.db.sql<
+        Array<{ kind: string }>
+      >`select kind from runner_events where team_id = ${team} order by seq`
+    ).map((row) => row.kind);
 
   describe('enrollment', () => {
     it('turns a token and a key into a runner, and tells how to begin', async () => {
       const answer = await join({ token: await token() });
-      expect(answer).toMatchObject({ teamId: team, intervals: { heartbeatMs: 15_000, pollWaitMs: 30_000, leaseMs: 60_000 } });
+      expect(answer).toMatchObject({
+        teamId: team,
+        intervals: { heartbeatMs: 15_000, pollWaitMs: 30_000, leaseMs: 60_000 },
+      });
       const { runners } = await callUnary(service, method.list, { teamId: team }, as());
       expect(runners).toMatchObject([{ id: answer.runnerId, name: 'box', health: Health.NEVER_SEEN }]);
       expect(await kinds()).toEqual(['runner.enrolled']);
@@ -71,20 +87,27 @@ describe.skipIf(!there)('runners of a team', () => {
       const one = { token: await token(), publicKey: generateSigningKey().publicKey };
       const first = await join(one);
       expect((await join(one)).runnerId).toBe(first.runnerId);
-      await expect(join({ token: one.token, name: 'other' })).rejects.toMatchObject({ code: 'token_invalid' });
+      await expect(join({ token: one.token, name: 'other' })).rejects.toMatchObject({
+        code: 'token_invalid',
+      });
       await world.db.sql`update enrollment_tokens set used_at = now() - interval '16 min'`;
       await expect(join(one)).rejects.toMatchObject({ code: 'token_invalid' });
     });
 
     it('spends a token once when 20 runners come with it at once', async () => {
       const shared = await token();
-      const calls = await Promise.allSettled(Array.from({ length: 20 }, async (_, i) => await join({ token: shared, name: `box-${i}` })));
+      const calls = await Promise.allSettled(
+        Array.from({ length: 20 }, async (_, i) => await join({ token: shared, name: `box-${i}` })),
+      );
       expect(calls.filter((call) => call.status === 'fulfilled')).toHaveLength(1);
       expect((await callUnary(service, method.list, { teamId: team }, as())).runners).toHaveLength(1);
     });
 
     it('refuses a token that is unknown or older than 15 minutes', async () => {
-      await expect(join({ token: 'enr_nothing' })).rejects.toMatchObject({ code: 'token_invalid', status: 401 });
+      await expect(join({ token: 'enr_nothing' })).rejects.toMatchObject({
+        code: 'token_invalid',
+        status: 401,
+      });
       const old = await token();
       await world.db.sql`update enrollment_tokens set expires_at = now() where team_id = ${team}`;
       await expect(join({ token: old })).rejects.toMatchObject({ code: 'token_invalid' });
@@ -93,14 +116,20 @@ describe.skipIf(!there)('runners of a team', () => {
     it('refuses a weak key and keeps the token good', async () => {
       const good = await token();
       const identity = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)]).toString('base64url');
-      await expect(join({ token: good, publicKey: identity })).rejects.toMatchObject({ code: 'key_weak', status: 400 });
+      await expect(join({ token: good, publicKey: identity })).rejects.toMatchObject({
+        code: 'key_weak',
+        status: 400,
+      });
       expect((await join({ token: good })).teamId).toBe(team);
     });
 
     it('refuses a name that is taken and keeps the token good; a revoked runner’s name is free', async () => {
       const first = await enrolled('twin');
       const good = await token();
-      await expect(join({ token: good, name: 'twin' })).rejects.toMatchObject({ code: 'name_taken', status: 409 });
+      await expect(join({ token: good, name: 'twin' })).rejects.toMatchObject({
+        code: 'name_taken',
+        status: 409,
+      });
       await callUnary(service, method.revoke, { teamId: team, runnerId: first }, as());
       expect((await join({ token: good, name: 'twin' })).teamId).toBe(team);
     });
@@ -108,7 +137,9 @@ describe.skipIf(!there)('runners of a team', () => {
     it('refuses a key that another runner has', async () => {
       const publicKey = generateSigningKey().publicKey;
       await join({ token: await token(), name: 'one', publicKey });
-      await expect(join({ token: await token(), name: 'two', publicKey })).rejects.toMatchObject({ code: 'key_in_use' });
+      await expect(join({ token: await token(), name: 'two', publicKey })).rejects.toMatchObject({
+        code: 'key_in_use',
+      });
     });
 
     it('stops at the limit of runners, for tokens and for runners', async () => {
@@ -137,17 +168,31 @@ describe.skipIf(!there)('runners of a team', () => {
       callUnary(service, method.clearDivergenceFlag, which, stranger),
       callUnary(service, method.requestDiagnostics, which, stranger),
     ];
-    for (const outcome of await Promise.allSettled(calls)) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
-    expect(await callUnary(service, method.get, { teamId: team, runnerId: mine }, as())).toMatchObject({ health: Health.NEVER_SEEN });
+    for (const outcome of await Promise.allSettled(calls))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
+    expect(await callUnary(service, method.get, { teamId: team, runnerId: mine }, as())).toMatchObject({
+      health: Health.NEVER_SEEN,
+    });
   });
 
   it('a pause is told with its note and end, tells the gateways, and ends on request', async () => {
     const runnerId = await enrolled();
-    const paused = await callUnary(service, method.pause, { teamId: team, runnerId, note: 'new disk', minutes: 10 }, as());
+    const paused = await callUnary(
+      service,
+      method.pause,
+      { teamId: team, runnerId, note: 'new disk', minutes: 10 },
+      as(),
+    );
     expect(paused).toMatchObject({ health: Health.PAUSED, pauseNote: 'new disk' });
-    expect(timestampDate(paused.pausedUntil!).getTime() - timestampDate(paused.pausedAt!).getTime()).toBe(600_000);
+    expect(timestampDate(paused.pausedUntil!).getTime() - timestampDate(paused.pausedAt!).getTime()).toBe(
+      600_000,
+    );
     const resumed = await callUnary(service, method.resume, { teamId: team, runnerId }, as());
-    expect([resumed.pausedAt, resumed.pausedUntil, resumed.pauseNote]).toEqual([undefined, undefined, undefined]);
+    expect([resumed.pausedAt, resumed.pausedUntil, resumed.pauseNote]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     await callUnary(service, method.resume, { teamId: team, runnerId }, as());
     expect(await kinds()).toEqual(['runner.enrolled', 'runner.paused', 'runner.resumed']);
     expect(events[0]).toEqual({ type: 'runner_changed', runnerId });
@@ -156,8 +201,14 @@ describe.skipIf(!there)('runners of a team', () => {
   it('a flag is cleared with its strikes', async () => {
     const runnerId = await enrolled();
     await world.db.sql`update runners set strikes = 3 where id = ${runnerId}`;
-    expect(await callUnary(service, method.get, { teamId: team, runnerId }, as())).toMatchObject({ health: Health.FLAGGED, flagged: true, strikes: 3 });
-    expect(await callUnary(service, method.clearDivergenceFlag, { teamId: team, runnerId }, as())).toMatchObject({ flagged: false, strikes: 0 });
+    expect(await callUnary(service, method.get, { teamId: team, runnerId }, as())).toMatchObject({
+      health: Health.FLAGGED,
+      flagged: true,
+      strikes: 3,
+    });
+    expect(
+      await callUnary(service, method.clearDivergenceFlag, { teamId: team, runnerId }, as()),
+    ).toMatchObject({ flagged: false, strikes: 0 });
     expect(await kinds()).toEqual(['runner.enrolled', 'runner.divergence_cleared']);
   });
 
@@ -167,7 +218,9 @@ describe.skipIf(!there)('runners of a team', () => {
     await callUnary(service, method.revoke, { teamId: team, runnerId }, as());
     expect(events).toEqual([{ type: 'runner_revoked', runnerId, keyId: expect.any(String) as string }]);
     expect((await callUnary(service, method.list, { teamId: team }, as())).runners).toEqual([]);
-    expect((await callUnary(service, method.list, { teamId: team, includeRevoked: true }, as())).runners).toMatchObject([{ health: Health.REVOKED }]);
+    expect(
+      (await callUnary(service, method.list, { teamId: team, includeRevoked: true }, as())).runners,
+    ).toMatchObject([{ health: Health.REVOKED }]);
   });
 
   describe('a diagnosis', () => {
@@ -180,7 +233,12 @@ describe.skipIf(!there)('runners of a team', () => {
       await world.poll(runnerId);
       await world.expire(expiring);
       const answer = await callUnary(service, method.diagnose, { teamId: team }, as());
-      expect(answer).toMatchObject({ liveLeases: 1, expiredLeases: 1, queued: 1, configured: { RUNNERS_ENABLED: true, AMQP_URL: false } });
+      expect(answer).toMatchObject({
+        liveLeases: 1,
+        expiredLeases: 1,
+        queued: 1,
+        configured: { RUNNERS_ENABLED: true, AMQP_URL: false },
+      });
       expect(answer.liveAnswered).toBeUndefined();
       expect(answer.events.map((event) => event.kind)).toEqual(['runner.enrolled']);
     });
@@ -189,30 +247,50 @@ describe.skipIf(!there)('runners of a team', () => {
       const key = generateSigningKey();
       const secret = await token();
       await join({ token: secret, publicKey: key.publicKey });
-      const text = toJsonString(DiagnoseResponseSchema, await callUnary(service, method.diagnose, { teamId: team }, as()));
+      const text = toJsonString(
+        DiagnoseResponseSchema,
+        await callUnary(service, method.diagnose, { teamId: team }, as()),
+      );
       for (const hidden of [key.publicKey, key.keyid, secret]) expect(text).not.toContain(hidden);
     });
 
     it('asks when it is live, and is answered by the next heartbeat that carries self-diagnostics', async () => {
       const runnerId = await enrolled();
-      const beat = async (diagnostics?: { containerCliVersion: string; deployCliVersion: string; workspaceFreeMb: number }) =>
-        await heartbeat(world.db.sql, world.settings, { runnerId, bootId: '', leases: [], draining: false, ...(diagnostics && { diagnostics }) });
+      const beat = async (diagnostics?: {
+        containerCliVersion: string;
+        deployCliVersion: string;
+        workspaceFreeMb: number;
+      }) =>
+        await heartbeat(world.db.sql, world.settings, {
+          runnerId,
+          bootId: '',
+          leases: [],
+          draining: false,
+          ...(diagnostics && { diagnostics }),
+        });
       const asking = callUnary(service, method.diagnose, { teamId: team, live: true }, as());
       let wanted = false;
       for (let i = 0; i < 200 && !wanted; i += 1) wanted = (await beat())?.diagnostics_wanted ?? false;
       expect(wanted).toBe(true);
       await beat({ containerCliVersion: 'podman 4.3.1', deployCliVersion: '', workspaceFreeMb: 812 });
       const answer = await asking;
-      expect(answer).toMatchObject({ liveAnswered: true, runners: [{ diagnostics: { containerCliVersion: 'podman 4.3.1', workspaceFreeMb: 812 } }] });
+      expect(answer).toMatchObject({
+        liveAnswered: true,
+        runners: [{ diagnostics: { containerCliVersion: 'podman 4.3.1', workspaceFreeMb: 812 } }],
+      });
       expect((await beat())?.diagnostics_wanted).toBe(false);
     });
 
     it('goes on without an answer when its time is up, and at once without runners', async () => {
       const startedMs = performance.now();
-      expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({ liveAnswered: false });
+      expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({
+        liveAnswered: false,
+      });
       expect(performance.now() - startedMs).toBeLessThan(1_000);
       await enrolled();
-      expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({ liveAnswered: false });
+      expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({
+        liveAnswered: false,
+      });
       expect(performance.now() - startedMs).toBeGreaterThan(1_500);
     });
   });

@@ -43,7 +43,10 @@ export const runners = pgTable(
     executor: text('executor').notNull().default(''),
     bootId: text('boot_id').notNull().default(''),
     draining: boolean('draining').notNull().default(false),
-    notReady: text('not_ready').array().notNull().default(sql`'{}'`),
+    notReady: text('not_ready')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     strikes: integer('strikes').notNull().default(0),
     diagnosticsRequestedAt: instant('diagnostics_requested_at'),
     diagnostics: jsonb('diagnostics').$type<Diagnostics>(),
@@ -58,7 +61,9 @@ export const runners = pgTable(
   (t) => [
     uniqueIndex('runners_key_id').on(t.keyId),
     uniqueIndex('runners_team_id').on(t.teamId, t.id),
-    uniqueIndex('runners_name').on(t.teamId, t.name).where(sql`${t.revokedAt} is null`),
+    uniqueIndex('runners_name')
+      .on(t.teamId, t.name)
+      .where(sql`${t.revokedAt} is null`),
   ],
 );
 
@@ -92,7 +97,10 @@ export const enrollmentTokens = pgTable(
     /** Runner that it registered: the same key may ask again and gets the same answer. */
     runnerId: id('runner_id'),
   },
-  (t) => [uniqueIndex('enrollment_tokens_hash').on(t.tokenHash), index('enrollment_tokens_expires').on(t.expiresAt)],
+  (t) => [
+    uniqueIndex('enrollment_tokens_hash').on(t.tokenHash),
+    index('enrollment_tokens_expires').on(t.expiresAt),
+  ],
 );
 
 export const runnerEvents = pgTable(

@@ -27,13 +27,26 @@ const COMMAND_BYTES_MAX = 131_072;
 const LOG_SLACK_BYTES = 4_096;
 const DEFAULT_WORKDIR = '/workspace';
 
-export const DEFAULT_LIMITS: RunSpec['limits'] = { timeoutSeconds: 600, memoryMb: 512, cpus: 1, pids: 256, outputBytes: 16_777_216 };
+export const DEFAULT_LIMITS: RunSpec['limits'] = {
+  timeoutSeconds: 600,
+  memoryMb: 512,
+  cpus: 1,
+  pids: 256,
+  outputBytes: 16_777_216,
+};
 
-export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: Ctx): Promise<MessageInitShape<typeof SandboxRunSchema>> {
+export async function createRun(
+  deps: CreateDeps,
+  request: CreateRequest,
+  ctx: Ctx,
+): Promise<MessageInitShape<typeof SandboxRunSchema>> {
   const createdAt = ctx.clock.now();
   const id = newId('run', createdAt.getTime());
   const spec = specOf(deps.secrets, id, request);
-  const answer = create(SandboxRunSchema, toMessage(newRow(id, request.teamId, spec, request.labels, createdAt)));
+  const answer = create(
+    SandboxRunSchema,
+    toMessage(newRow(id, request.teamId, spec, request.labels, createdAt)),
+  );
   const work = {
     id,
     kind: 'run',
@@ -48,7 +61,9 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
   } as const;
   const claim = ctx.idempotency;
   const keyed =
-    claim === undefined ? undefined : { ...claim, status: ctx.call.rpc.successStatus, response: toBinary(SandboxRunSchema, answer) };
+    claim === undefined
+      ? undefined
+      : { ...claim, status: ctx.call.rpc.successStatus, response: toBinary(SandboxRunSchema, answer) };
   const submitted = await submit(prepared(ctx.db.sql), deps, work, keyed);
   if ('earlier' in submitted) {
     if (claim === undefined) throw new Error('an answer was found for a call without a key');
@@ -60,7 +75,11 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
 
 function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateRequest): RunSpec {
   const bytes = request.command.reduce((sum, word) => sum + Buffer.byteLength(word), 0);
-  if (bytes > COMMAND_BYTES_MAX) throw invalid('command', `command is ${bytes} bytes long, at most ${COMMAND_BYTES_MAX} are taken; put data into stdin`);
+  if (bytes > COMMAND_BYTES_MAX)
+    throw invalid(
+      'command',
+      `command is ${bytes} bytes long, at most ${COMMAND_BYTES_MAX} are taken; put data into stdin`,
+    );
   const { env, stdin, image, limits } = request;
   const sealed = sealInput(secrets, id, stdin === undefined ? { env } : { env, stdin });
   return {
@@ -83,5 +102,7 @@ function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateReque
 }
 
 function invalid(field: string, message: string): Error {
-  return apiError('validation_failed', message, { details: { fields: [{ field, rule: 'max_bytes', message }] } });
+  return apiError('validation_failed', message, {
+    details: { fields: [{ field, rule: 'max_bytes', message }] },
+  });
 }

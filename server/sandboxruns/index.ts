@@ -39,7 +39,10 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const [createdAt, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
       const rows = await listRuns(db.sql, { teamId: request.teamId, states, take: page.take, after });
-      const { items, nextCursor } = closePage(call.rpc, cursors, binding, page, rows, (row) => [row.created_at.toISOString(), row.id]);
+      const { items, nextCursor } = closePage(call.rpc, cursors, binding, page, rows, (row) => [
+        row.created_at.toISOString(),
+        row.id,
+      ]);
       return { sandboxRuns: items.map(toMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
 
@@ -47,7 +50,10 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
 
     streamLogs: async function* ({ runId, after, follow }, ctx) {
       const { id } = await visibleRun(ctx, runId);
-      yield* followLogs({ sql: ctx.db.sql, wake }, { runId: id, after, follow: follow ?? true, signal: ctx.call.signal });
+      yield* followLogs(
+        { sql: ctx.db.sql, wake },
+        { runId: id, after, follow: follow ?? true, signal: ctx.call.signal },
+      );
     },
 
     cancel: async ({ runId }, ctx) => {
@@ -57,7 +63,8 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const runnerId = cancelled?.tell === true ? cancelled.runnerId : null;
       db.afterCommit(() => {
         wake.notify(id);
-        if (runnerId !== null) queue.publishControl({ type: 'work_cancelled', workId: id, runnerId }).catch(onError);
+        if (runnerId !== null)
+          queue.publishControl({ type: 'work_cancelled', workId: id, runnerId }).catch(onError);
       });
       const row = await findRun(db.sql, teams.teamIds, id);
       if (row === undefined) throw notFound('sandbox run');

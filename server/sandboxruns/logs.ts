@@ -51,9 +51,12 @@ interface Standing {
   readonly settled: boolean;
 }
 
-export async function* followLogs({ sql, wake }: FollowDeps, { runId, after, follow, signal }: FollowOptions): AsyncGenerator<LogEvent> {
+export async function* followLogs(
+  { sql, wake }: FollowDeps,
+  { runId, after, follow, signal }: FollowOptions,
+): AsyncGenerator<LogEvent> {
   const reader = await Reader.at(sql, runId, after);
-  for (let pauseMs = POLL_FIRST_MS; !signal.aborted; ) {
+  for (let pauseMs = POLL_FIRST_MS; !signal.aborted;) {
     // Read before the output: what was stored before the end is then certainly seen.
     const standing = await standingOf(sql, runId);
     let some = false;
@@ -70,7 +73,9 @@ export async function* followLogs({ sql, wake }: FollowDeps, { runId, after, fol
 
 /** Undefined: the run is gone. */
 async function standingOf(sql: SqlTag, runId: string): Promise<Standing | undefined> {
-  const [row] = await sql<Array<{ state: WorkState; epoch: number; complete: boolean; reported: boolean; ended_ms: number | null }>>`
+  const [row] = await sql<
+    Array<{ state: WorkState; epoch: number; complete: boolean; reported: boolean; ended_ms: number | null }>
+  >`
     select w.state, w.epoch, w.log_complete as complete, p.work_id is not null as reported,
       extract(epoch from clock_timestamp() - w.finished_at) * 1000 as ended_ms
     from work_items w left join work_reports p on p.work_id = w.id where w.id = ${runId}`;

@@ -30,7 +30,13 @@ export interface RunRow {
 }
 
 /** What a run is from its submission until somebody claims it. */
-export function newRow(id: string, teamId: string, spec: RunSpec, labels: Readonly<Record<string, string>>, createdAt: Date): RunRow {
+export function newRow(
+  id: string,
+  teamId: string,
+  spec: RunSpec,
+  labels: Readonly<Record<string, string>>,
+  createdAt: Date,
+): RunRow {
   return {
     id,
     team_id: teamId,
@@ -59,7 +65,11 @@ const columns = (sql: SqlTag) => sql`
   w.created_at, w.claimed_at, w.started_at, w.finished_at, w.metered_ms, w.self_reported_ms, w.log_bytes,
   w.cancel_requested_at is not null as cancel_requested`;
 
-export async function findRun(sql: SqlTag, teamIds: readonly string[], id: string): Promise<RunRow | undefined> {
+export async function findRun(
+  sql: SqlTag,
+  teamIds: readonly string[],
+  id: string,
+): Promise<RunRow | undefined> {
   const [row] = await sql<RunRow[]>`
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id
     where w.id = ${id} and w.kind = 'run' and w.team_id = any(${[...teamIds]}::text[])`;
@@ -76,8 +86,14 @@ export interface RunFilter {
 }
 
 /** Newest first; `nulls last` as the index has it, or every page sorts all runs of the team. */
-export async function listRuns(sql: SqlTag, { teamId, states, take, after }: RunFilter): Promise<readonly RunRow[]> {
-  const behind = after === undefined ? sql`` : sql`and (w.created_at, w.id) < (${after.createdAt}::timestamptz, ${after.id})`;
+export async function listRuns(
+  sql: SqlTag,
+  { teamId, states, take, after }: RunFilter,
+): Promise<readonly RunRow[]> {
+  const behind =
+    after === undefined
+      ? sql``
+      : sql`and (w.created_at, w.id) < (${after.createdAt}::timestamptz, ${after.id})`;
   const only = states.length === 0 ? sql`` : sql`and w.state = any(${[...states]}::text[])`;
   return await sql<RunRow[]>`
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id

@@ -2,7 +2,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { EndReason, Isolation, LogStream, RunState, SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  EndReason,
+  Isolation,
+  LogStream,
+  RunState,
+  SandboxRunsService,
+} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CreateRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
@@ -40,7 +46,14 @@ describe.skipIf(!there)('sandbox runs', () => {
     const onError = (error: unknown): void => {
       throw error;
     };
-    service = createSandboxRuns({ queue, settings: world.settings, secrets, cursors: createCursors(secrets), wake, onError });
+    service = createSandboxRuns({
+      queue,
+      settings: world.settings,
+      secrets,
+      cursors: createCursors(secrets),
+      wake,
+      onError,
+    });
   });
   afterAll(async () => await world.drop());
   beforeEach(async () => {
@@ -48,9 +61,22 @@ describe.skipIf(!there)('sandbox runs', () => {
     runner = await world.runner(team);
   });
 
-  const as = (more: Partial<TestCall> = {}): TestCall => ({ db: world.db, userId: world.userId, teamIds: [team], ...more });
-  const submit = async (fields: Partial<MessageInitShape<typeof CreateRequestSchema>> = {}, more: Partial<TestCall> = {}) =>
-    await callUnary(service, method.create, { teamId: team, command: ['echo', 'hi'], ...fields } as never, as(more));
+  const as = (more: Partial<TestCall> = {}): TestCall => ({
+    db: world.db,
+    userId: world.userId,
+    teamIds: [team],
+    ...more,
+  });
+  const submit = async (
+    fields: Partial<MessageInitShape<typeof CreateRequestSchema>> = {},
+    more: Partial<TestCall> = {},
+  ) =>
+    await callUnary(
+      service,
+      method.create,
+      { teamId: team, command: ['echo', 'hi'], ...fields } as never,
+      as(more),
+    );
 
   it('are created with every default told, stored, and hinted at once', async () => {
     const hints: WorkHint[] = [];
@@ -82,7 +108,16 @@ describe.skipIf(!there)('sandbox runs', () => {
     expect(row?.['text']).not.toContain(secret);
     const grant = await world.poll(runner);
     expect(toOffer(grant!, 15_000, secrets)).toMatchObject({
-      work: { case: 'run', value: { id: run.id, env: { TOKEN: secret, A: '1' }, stdin: `in ${secret}`, attempt: 1, leaseMs: 15_000 } },
+      work: {
+        case: 'run',
+        value: {
+          id: run.id,
+          env: { TOKEN: secret, A: '1' },
+          stdin: `in ${secret}`,
+          attempt: 1,
+          leaseMs: 15_000,
+        },
+      },
     });
   });
 
@@ -96,10 +131,16 @@ describe.skipIf(!there)('sandbox runs', () => {
       idempotency: { principal, key, fingerprint: createHash('sha256').update(body).digest() },
     });
     const count = async (): Promise<number> =>
-      (await world.db.sql<Array<{ count: number }>>`select count(*)::int as count from work_items where team_id = ${team}`)[0]!.count;
+      (
+        await world.db.sql<
+          Array<{ count: number }>
+        >`select count(*)::int as count from work_items where team_id = ${team}`
+      )[0]!.count;
 
     it('sent fifty times at once are one run, and every answer is the same', async () => {
-      const runs = await Promise.all(Array.from({ length: 50 }, async () => await submit({}, keyed('fifty'))));
+      const runs = await Promise.all(
+        Array.from({ length: 50 }, async () => await submit({}, keyed('fifty'))),
+      );
       expect(await count()).toBe(1);
       for (const run of runs) expect(run).toEqual(runs[0]);
     });
@@ -114,21 +155,29 @@ describe.skipIf(!there)('sandbox runs', () => {
 
     it('refuse another request, and are another key for another principal', async () => {
       await submit({}, keyed('mine'));
-      await expect(submit({}, keyed('mine', 'other'))).rejects.toMatchObject({ code: 'idempotency_key_reused', status: 422 });
+      await expect(submit({}, keyed('mine', 'other'))).rejects.toMatchObject({
+        code: 'idempotency_key_reused',
+        status: 422,
+      });
       await submit({}, keyed('mine', 'other', 'user:two'));
       expect(await count()).toBe(2);
     });
 
     it('are free again after 24 hours', async () => {
       const first = await submit({}, keyed('daily'));
-      await world.db.sql`update idempotency_keys set created_at = now() - interval '24 h 1 s' where key = 'daily'`;
+      await world.db
+        .sql`update idempotency_keys set created_at = now() - interval '24 h 1 s' where key = 'daily'`;
       expect((await submit({}, keyed('daily', 'other'))).id).not.toBe(first.id);
     });
 
     it('are answered from before even when the queue is full now', async () => {
       const first = await submit({}, keyed('full'));
       await Promise.all(Array.from({ length: QUEUED_MAX - 1 }, async () => await submit()));
-      await expect(submit()).rejects.toMatchObject({ code: 'limit_reached', status: 409, details: { limit: QUEUED_MAX } });
+      await expect(submit()).rejects.toMatchObject({
+        code: 'limit_reached',
+        status: 409,
+        details: { limit: QUEUED_MAX },
+      });
       expect(await submit({}, keyed('full'))).toEqual(first);
     });
   });
@@ -140,26 +189,49 @@ describe.skipIf(!there)('sandbox runs', () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await callUnary(service, method.list, { teamId: team, limit: 3, ...(cursor === undefined ? {} : { cursor }) }, as());
+      const page = await callUnary(
+        service,
+        method.list,
+        { teamId: team, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
+        as(),
+      );
       seen.push(...page.sandboxRuns.map((run) => run.id));
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     expect(seen.toSorted()).toEqual(ids.toSorted());
-    const times = await Promise.all(seen.map(async (id) => timestampDate((await callUnary(service, method.get, { runId: id }, as())).createdAt!).getTime()));
+    const times = await Promise.all(
+      seen.map(async (id) =>
+        timestampDate((await callUnary(service, method.get, { runId: id }, as())).createdAt!).getTime(),
+      ),
+    );
     expect(times).toEqual(times.toSorted((a, b) => b - a));
-    const cancelled = await callUnary(service, method.list, { teamId: team, state: [RunState.CANCELLED] }, as());
+    const cancelled = await callUnary(
+      service,
+      method.list,
+      { teamId: team, state: [RunState.CANCELLED] },
+      as(),
+    );
     expect(cancelled.sandboxRuns.map((run) => run.id)).toEqual([ids[2]]);
     const first = await callUnary(service, method.list, { teamId: team, limit: 3 }, as());
     await expect(
-      callUnary(service, method.list, { teamId: team, limit: 3, state: [RunState.QUEUED], cursor: first.nextCursor! }, as()),
+      callUnary(
+        service,
+        method.list,
+        { teamId: team, limit: 3, state: [RunState.QUEUED], cursor: first.nextCursor! },
+        as(),
+      ),
     ).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
   it('of another team are not there for any call', async () => {
     const run = await submit();
     const stranger = as({ teamIds: [await world.team()] });
-    const calls = [callUnary(service, method.get, { runId: run.id }, stranger), callUnary(service, method.cancel, { runId: run.id }, stranger)];
-    for (const outcome of await Promise.allSettled(calls)) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
+    const calls = [
+      callUnary(service, method.get, { runId: run.id }, stranger),
+      callUnary(service, method.cancel, { runId: run.id }, stranger),
+    ];
+    for (const outcome of await Promise.allSettled(calls))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
     expect((await callUnary(service, method.get, { runId: run.id }, as())).state).toBe(RunState.QUEUED);
   });
 
@@ -169,7 +241,14 @@ describe.skipIf(!there)('sandbox runs', () => {
     await world.beat(runner, id, 1);
     await world.report(runner, id, 1, { reason: 'exit', exitCode: 7, durationMs: 12 });
     const run = await callUnary(service, method.get, { runId: id }, as());
-    expect(run).toMatchObject({ state: RunState.FAILED, reason: EndReason.EXIT, exitCode: 7, runnerId: runner, attempt: 1, selfReportedMs: 12 });
+    expect(run).toMatchObject({
+      state: RunState.FAILED,
+      reason: EndReason.EXIT,
+      exitCode: 7,
+      runnerId: runner,
+      attempt: 1,
+      selfReportedMs: 12,
+    });
     expect(run.runnerName).toMatch(/^box-/);
     expect(run.meteredMs).toBe(Math.trunc(run.meteredMs!));
     for (const time of [run.claimedAt, run.startedAt, run.finishedAt]) expect(time).toBeDefined();
@@ -180,20 +259,46 @@ describe.skipIf(!there)('sandbox runs', () => {
     await world.poll(runner);
     const events: unknown[] = [];
     const stop = queue.onControl((event) => events.push(event));
-    expect(await callUnary(service, method.cancel, { runId: id }, as())).toMatchObject({ state: RunState.OFFERED, cancelRequested: true });
-    expect(await callUnary(service, method.cancel, { runId: id }, as())).toMatchObject({ cancelRequested: true });
+    expect(await callUnary(service, method.cancel, { runId: id }, as())).toMatchObject({
+      state: RunState.OFFERED,
+      cancelRequested: true,
+    });
+    expect(await callUnary(service, method.cancel, { runId: id }, as())).toMatchObject({
+      cancelRequested: true,
+    });
     expect(events).toEqual([{ type: 'work_cancelled', workId: id, runnerId: runner }]);
     stop();
   });
 
   describe('output', () => {
     const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
-    const append = async (id: string, epoch: number, offset: number, data: Uint8Array, stream: 'stdout' | 'stderr' = 'stdout') => {
-      await appendLogs(world.db.sql, world.settings, { runnerId: runner, kind: 'run', id, epoch, offset, pieces: [{ stream, data }] });
+    const append = async (
+      id: string,
+      epoch: number,
+      offset: number,
+      data: Uint8Array,
+      stream: 'stdout' | 'stderr' = 'stdout',
+    ) => {
+      await appendLogs(world.db.sql, world.settings, {
+        runnerId: runner,
+        kind: 'run',
+        id,
+        epoch,
+        offset,
+        pieces: [{ stream, data }],
+      });
       wake.notify(id);
     };
     const finish = async (id: string, epoch: number, bytes: number, sha256: string): Promise<void> => {
-      await appendLogs(world.db.sql, world.settings, { runnerId: runner, kind: 'run', id, epoch, offset: bytes, pieces: [], end: { bytes, sha256 } });
+      await appendLogs(world.db.sql, world.settings, {
+        runnerId: runner,
+        kind: 'run',
+        id,
+        epoch,
+        offset: bytes,
+        pieces: [],
+        end: { bytes, sha256 },
+      });
       await world.report(runner, id, epoch);
       wake.notify(id);
     };
@@ -230,7 +335,10 @@ describe.skipIf(!there)('sandbox runs', () => {
       const id = await claimed();
       const other = createWake();
       const stop = new AbortController();
-      const events = followLogs({ sql: world.db.sql, wake: other }, { runId: id, after: undefined, follow: true, signal: stop.signal });
+      const events = followLogs(
+        { sql: world.db.sql, wake: other },
+        { runId: id, after: undefined, follow: true, signal: stop.signal },
+      );
       const first = events.next();
       const startedMs = performance.now();
       await append(id, 1, 0, utf8('far\n'));
@@ -244,7 +352,8 @@ describe.skipIf(!there)('sandbox runs', () => {
       const id = await claimed();
       const text = 'aé漢🙂b'.repeat(3);
       const bytes = utf8(text);
-      for (let at = 0; at < bytes.length; at += 1) await append(id, 1, at, bytes.subarray(at, at + 1), at % 5 === 4 ? 'stderr' : 'stdout');
+      for (let at = 0; at < bytes.length; at += 1)
+        await append(id, 1, at, bytes.subarray(at, at + 1), at % 5 === 4 ? 'stderr' : 'stdout');
       await finish(id, 1, bytes.length, sha(bytes));
       const whole = await all(follow(id));
       for (let i = 0; i < whole.length; i += 1) {
@@ -313,7 +422,13 @@ describe.skipIf(!there)('sandbox runs', () => {
       const id = await claimed();
       await append(id, 1, 0, utf8('abcdef'));
       await finish(id, 1, 6, sha(utf8('abcdef')));
-      for (const [after, text] of [['0-0', 'abcdef'], ['1-3', 'def'], ['1-6', ''], ['9999999999-9999999999', ''], ['0-9999999999', 'abcdef']] as const) {
+      for (const [after, text] of [
+        ['0-0', 'abcdef'],
+        ['1-3', 'def'],
+        ['1-6', ''],
+        ['9999999999-9999999999', ''],
+        ['0-9999999999', 'abcdef'],
+      ] as const) {
         expect(textOf(await all(follow(id, after)))).toBe(text);
       }
     });
@@ -326,10 +441,16 @@ describe('unfinished()', () => {
     [[0x61], []],
     [[0x61, 0xc3], [0xc3]],
     [[0xc3, 0xa9], []],
-    [[0xe6, 0xbc], [0xe6, 0xbc]],
+    [
+      [0xe6, 0xbc],
+      [0xe6, 0xbc],
+    ],
     [[0xe6, 0xbc, 0xa2], []],
     [[0x9f, 0x99], []],
-    [[0xf0, 0x9f, 0x99], [0xf0, 0x9f, 0x99]],
+    [
+      [0xf0, 0x9f, 0x99],
+      [0xf0, 0x9f, 0x99],
+    ],
     [[0x9f, 0x99, 0x82], []],
     [[0xff], []],
   ])('of %j is %j', (bytes, expected) => {

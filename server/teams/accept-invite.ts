@@ -25,7 +25,12 @@ export interface Acceptance {
   readonly password?: string | undefined;
 }
 
-export async function acceptInvite(deps: AcceptDeps, db: Database, caller: Caller, request: Acceptance): Promise<{ team: Team; member: Member }> {
+export async function acceptInvite(
+  deps: AcceptDeps,
+  db: Database,
+  caller: Caller,
+  request: Acceptance,
+): Promise<{ team: Team; member: Member }> {
   const invite = await findInvite(db, request.token, deps.clock.now());
   if (invite === undefined) throw invalid();
   const fresh = caller.kind === 'anonymous' ? await newAccount(deps, db, invite, request) : undefined;
@@ -38,30 +43,59 @@ export async function acceptInvite(deps: AcceptDeps, db: Database, caller: Calle
 }
 
 function invalid(): Error {
-  return apiError('invite_invalid', 'the invitation does not exist, was used, was taken back, or is older than 7 days; ask for a new one');
+  return apiError(
+    'invite_invalid',
+    'the invitation does not exist, was used, was taken back, or is older than 7 days; ask for a new one',
+  );
 }
 
 function signInFirst(): Error {
-  return apiError('credentials_missing', 'the invited address has an account already; sign in with it and accept again');
+  return apiError(
+    'credentials_missing',
+    'the invited address has an account already; sign in with it and accept again',
+  );
 }
 
 /** Outside of the transaction, because the hash takes long. */
-async function newAccount(deps: AcceptDeps, db: Database, invite: Invite, request: Acceptance): Promise<User> {
+async function newAccount(
+  deps: AcceptDeps,
+  db: Database,
+  invite: Invite,
+  request: Acceptance,
+): Promise<User> {
   const { username, password } = request;
   if ((await findUserByEmail(db, invite.email)) !== undefined) throw signInFirst();
   if (username === undefined || password === undefined) {
-    throw apiError('credentials_missing', 'send username and password to create the account, or sign in and accept again');
+    throw apiError(
+      'credentials_missing',
+      'send username and password to create the account, or sign in and accept again',
+    );
   }
   checkPasswordStrength(password, { email: invite.email, username });
   const id = newId('user', deps.clock.now().getTime());
-  return { id, email: invite.email, username, staff: false, passwordHash: await deps.passwords.hash(password) };
+  return {
+    id,
+    email: invite.email,
+    username,
+    staff: false,
+    passwordHash: await deps.passwords.hash(password),
+  };
 }
 
-async function join(deps: AcceptDeps, db: Database, invite: Invite, caller: Caller, fresh: User | undefined): Promise<{ team: Team; member: Member }> {
+async function join(
+  deps: AcceptDeps,
+  db: Database,
+  invite: Invite,
+  caller: Caller,
+  fresh: User | undefined,
+): Promise<{ team: Team; member: Member }> {
   const now = deps.clock.now();
   const user = fresh ?? (await findUserById(db, caller.userId));
   if (user === undefined || user.email !== invite.email) {
-    throw apiError('invite_other_account', 'the invitation is for another e-mail address than the one of this account; sign in with the invited one');
+    throw apiError(
+      'invite_other_account',
+      'the invitation is for another e-mail address than the one of this account; sign in with the invited one',
+    );
   }
   if (!(await useInvite(db, invite.id, now))) throw invalid();
   if (fresh !== undefined) await createUser(db, fresh, now);

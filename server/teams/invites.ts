@@ -24,7 +24,12 @@ export async function createInvite(
 ): Promise<{ readonly invite: Invite; readonly token: string }> {
   const now = clock.now();
   const token = `invt_${randomBytes(24).toString('base64url')}`;
-  const row = { id: newId('inv', now.getTime()), ...invite, expiresAt: new Date(now.getTime() + LIFE_MS), createdAt: now };
+  const row = {
+    id: newId('inv', now.getTime()),
+    ...invite,
+    expiresAt: new Date(now.getTime() + LIFE_MS),
+    createdAt: now,
+  };
   await db.sql`
     insert into team_invites (id, team_id, email, role, token_hash, created_at, expires_at)
     values (${row.id}, ${row.teamId}, ${row.email}, ${row.role}, ${hashToken(token)}, ${now}, ${row.expiresAt})
@@ -42,7 +47,8 @@ export async function listInvites({ sql }: Database, teamId: string, now: Date):
 
 /** False when there is none (any more). */
 export async function deleteInvite({ sql }: Database, teamId: string, inviteId: string): Promise<boolean> {
-  const { count } = await sql`delete from team_invites where team_id = ${teamId} and id = ${inviteId} and accepted_at is null`;
+  const { count } =
+    await sql`delete from team_invites where team_id = ${teamId} and id = ${inviteId} and accepted_at is null`;
   return count === 1;
 }
 
@@ -56,6 +62,7 @@ export async function findInvite({ sql }: Database, token: string, now: Date): P
 
 /** Uses it. False when somebody else was faster. */
 export async function useInvite({ sql }: Database, inviteId: string, now: Date): Promise<boolean> {
-  const { count } = await sql`update team_invites set accepted_at = ${now} where id = ${inviteId} and accepted_at is null`;
+  const { count } =
+    await sql`update team_invites set accepted_at = ${now} where id = ${inviteId} and accepted_at is null`;
   return count === 1;
 }

@@ -18,22 +18,35 @@ export interface Actor {
 /** Throws `role_insufficient` when the actor may not give this role. */
 export function assertMayGive(actor: Actor, role: Role): void {
   if (roleAtLeast(actor.role, role)) return;
-  throw apiError('role_insufficient', `your role in the team is ${actor.role}, you cannot give the role ${role}`, {
-    details: { role: actor.role, needed: role },
-  });
+  throw apiError(
+    'role_insufficient',
+    `your role in the team is ${actor.role}, you cannot give the role ${role}`,
+    {
+      details: { role: actor.role, needed: role },
+    },
+  );
 }
 
 function assertMayChange(actor: Actor, member: Member): void {
   if (actor.userId === member.userId) return;
   const needed: Role = member.role === 'owner' || member.role === 'admin' ? 'owner' : 'admin';
   if (roleAtLeast(actor.role, needed)) return;
-  throw apiError('role_insufficient', `your role in the team is ${actor.role}, changing a member with the role ${member.role} needs ${needed}`, {
-    details: { role: actor.role, needed },
-  });
+  throw apiError(
+    'role_insufficient',
+    `your role in the team is ${actor.role}, changing a member with the role ${member.role} needs ${needed}`,
+    {
+      details: { role: actor.role, needed },
+    },
+  );
 }
 
 /** The team's row is locked from here to the end of the transaction; the actor's role is read again under that lock. */
-async function lockedPair(db: Database, teamId: string, actorId: string, userId: string): Promise<{ actor: Actor; member: Member }> {
+async function lockedPair(
+  db: Database,
+  teamId: string,
+  actorId: string,
+  userId: string,
+): Promise<{ actor: Actor; member: Member }> {
   if (!(await lockTeam(db, teamId))) throw notFound('team');
   const actor = await findMember(db, teamId, actorId);
   if (actor === undefined) throw notFound('team');
@@ -47,7 +60,13 @@ async function assertNotLastOwner(db: Database, teamId: string, member: Member):
   throw apiError('last_owner', 'the member is the only owner of the team; make somebody else an owner first');
 }
 
-export async function changeRole(db: Database, teamId: string, actorId: string, userId: string, role: Role): Promise<Member> {
+export async function changeRole(
+  db: Database,
+  teamId: string,
+  actorId: string,
+  userId: string,
+  role: Role,
+): Promise<Member> {
   const { actor, member } = await lockedPair(db, teamId, actorId, userId);
   assertMayChange(actor, member);
   assertMayGive(actor, role);
@@ -57,7 +76,12 @@ export async function changeRole(db: Database, teamId: string, actorId: string, 
 }
 
 /** Also how a member leaves. */
-export async function removeMember(db: Database, teamId: string, actorId: string, userId: string): Promise<void> {
+export async function removeMember(
+  db: Database,
+  teamId: string,
+  actorId: string,
+  userId: string,
+): Promise<void> {
   const { actor, member } = await lockedPair(db, teamId, actorId, userId);
   assertMayChange(actor, member);
   await assertNotLastOwner(db, teamId, member);

@@ -11,7 +11,9 @@ export const teams = pgTable(
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
     avatarUrl: text('avatar_url'),
-    kind: text('kind', { enum: ['personal', 'organization'] }).notNull().default('organization'),
+    kind: text('kind', { enum: ['personal', 'organization'] })
+      .notNull()
+      .default('organization'),
     regionId: id('region_id')
       .notNull()
       .references(() => regions.id),
@@ -21,7 +23,9 @@ export const teams = pgTable(
   },
   (t) => [
     check('teams_kind', sql`${t.kind} in ('personal', 'organization')`),
-    uniqueIndex('teams_one_service_pool').on(t.servicePool).where(sql`${t.servicePool}`),
+    uniqueIndex('teams_one_service_pool')
+      .on(t.servicePool)
+      .where(sql`${t.servicePool}`),
   ],
 );
 
@@ -63,6 +67,8 @@ export const teamInvites = pgTable(
   },
   (t) => [
     uniqueIndex('team_invites_token_hash').on(t.tokenHash),
-    uniqueIndex('team_invites_open').on(t.teamId, t.email).where(sql`${t.acceptedAt} is null`),
+    uniqueIndex('team_invites_open')
+      .on(t.teamId, t.email)
+      .where(sql`${t.acceptedAt} is null`),
   ],
 );

@@ -85,7 +85,8 @@ export async function deleteTeam({ sql }: Database, teamId: string): Promise<voi
   await sql`delete from teams where id = ${teamId}`;
 }
 
-const memberColumns = (sql: SqlTag) => sql`m.user_id as "userId", u.email, u.username, m.role, m.joined_at as "joinedAt"`;
+const memberColumns = (sql: SqlTag) =>
+  sql`m.user_id as "userId", u.email, u.username, m.role, m.joined_at as "joinedAt"`;
 
 export async function listMembers({ sql }: Database, teamId: string): Promise<readonly Member[]> {
   return await sql<Member[]>`
@@ -93,14 +94,22 @@ export async function listMembers({ sql }: Database, teamId: string): Promise<re
     where m.team_id = ${teamId} order by u.username limit ${LIST_MAX}`;
 }
 
-export async function findMember({ sql }: Database, teamId: string, userId: string): Promise<Member | undefined> {
+export async function findMember(
+  { sql }: Database,
+  teamId: string,
+  userId: string,
+): Promise<Member | undefined> {
   const [row] = await sql<Member[]>`
     select ${memberColumns(sql)} from team_members m join users u on u.id = m.user_id
     where m.team_id = ${teamId} and m.user_id = ${userId}`;
   return row;
 }
 
-export async function findMemberByEmail({ sql }: Database, teamId: string, email: string): Promise<Member | undefined> {
+export async function findMemberByEmail(
+  { sql }: Database,
+  teamId: string,
+  email: string,
+): Promise<Member | undefined> {
   const [row] = await sql<Member[]>`
     select ${memberColumns(sql)} from team_members m join users u on u.id = m.user_id
     where m.team_id = ${teamId} and u.email = ${email}`;
@@ -108,13 +117,22 @@ export async function findMemberByEmail({ sql }: Database, teamId: string, email
 }
 
 /** Joining again keeps the role that is there. */
-export async function insertMember({ sql }: Database, teamId: string, member: { userId: string; role: Role; joinedAt: Date }): Promise<void> {
+export async function insertMember(
+  { sql }: Database,
+  teamId: string,
+  member: { userId: string; role: Role; joinedAt: Date },
+): Promise<void> {
   await sql`
     insert into team_members (team_id, user_id, role, joined_at)
     values (${teamId}, ${member.userId}, ${member.role}, ${member.joinedAt}) on conflict do nothing`;
 }
 
-export async function setMemberRole({ sql }: Database, teamId: string, userId: string, role: Role): Promise<void> {
+export async function setMemberRole(
+  { sql }: Database,
+  teamId: string,
+  userId: string,
+  role: Role,
+): Promise<void> {
   await sql`update team_members set role = ${role} where team_id = ${teamId} and user_id = ${userId}`;
 }
 

@@ -34,7 +34,10 @@ import type { Team } from './store.ts';
 /** What dispatch does for teams; server/work implements it. Both run in the transaction of the change. */
 export interface TeamWork {
   /** Queued work of the team follows its region's operator; offered and running work stays. */
-  reroute(db: Database, team: { readonly id: string; readonly operator: 'service' | 'customer' }): Promise<void>;
+  reroute(
+    db: Database,
+    team: { readonly id: string; readonly operator: 'service' | 'customer' },
+  ): Promise<void>;
   /** Before a team goes: its runners are revoked and its open work is cancelled. */
   close(db: Database, teamId: string): Promise<void>;
 }
@@ -52,9 +55,11 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       return { teams: teams.map((team) => presentTeam(team, ctx.teams.role(team.id))) };
     },
     get: async ({ teamId }, ctx: Ctx) => presentTeam(await teamOf(ctx.db, teamId), ctx.teams.role(teamId)),
-    create: async (request, ctx: Ctx) => presentTeam(await ctx.db.transact(async (db) => await create(deps, db, ctx.caller, request)), 'owner'),
+    create: async (request, ctx: Ctx) =>
+      presentTeam(await ctx.db.transact(async (db) => await create(deps, db, ctx.caller, request)), 'owner'),
     update: async ({ teamId, name, description, avatarUrl, kind }, ctx: Ctx) => {
-      const changed = kind === undefined ? undefined : kind === TeamKind.PERSONAL ? 'personal' : 'organization';
+      const changed =
+        kind === undefined ? undefined : kind === TeamKind.PERSONAL ? 'personal' : 'organization';
       await updateTeam(ctx.db, teamId, { name, description, avatarUrl, kind: changed });
       return presentTeam(await teamOf(ctx.db, teamId), ctx.teams.role(teamId));
     },
@@ -62,7 +67,9 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       await ctx.db.transact(async (db) => await remove(deps, db, teamId));
       return {};
     },
-    listMembers: async ({ teamId }, ctx: Ctx) => ({ members: (await listMembers(ctx.db, teamId)).map(presentMember) }),
+    listMembers: async ({ teamId }, ctx: Ctx) => ({
+      members: (await listMembers(ctx.db, teamId)).map(presentMember),
+    }),
     updateMemberRole: async ({ teamId, userId, role }, ctx: Ctx) =>
       await ctx.db.transact(async (db) => {
         const member = await changeRole(db, teamId, ctx.caller.userId, userId, roleName(role));
@@ -76,13 +83,18 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       });
       return {};
     },
-    listInvites: async ({ teamId }, ctx: Ctx) => ({ invites: (await listInvites(ctx.db, teamId, clock.now())).map(presentInvite) }),
+    listInvites: async ({ teamId }, ctx: Ctx) => ({
+      invites: (await listInvites(ctx.db, teamId, clock.now())).map(presentInvite),
+    }),
     inviteMember: async ({ teamId, email, role }, ctx: Ctx) => {
       const given = role === undefined ? 'developer' : roleName(role);
       assertMayGive(actorOf(ctx, teamId), given);
       const address = email.trim().toLowerCase();
       if ((await findMemberByEmail(ctx.db, teamId, address)) !== undefined) {
-        throw apiError('already_member', 'the person is a member of the team already; change the role instead');
+        throw apiError(
+          'already_member',
+          'the person is a member of the team already; change the role instead',
+        );
       }
       const created = await createInvite({ db: ctx.db, clock }, { teamId, email: address, role: given });
       return { invite: presentInvite(created.invite), token: created.token };
@@ -112,21 +124,42 @@ async function teamOf(db: Database, teamId: string): Promise<Team> {
 
 async function create(deps: TeamsDeps, db: Database, caller: Caller, request: CreateRequest): Promise<Team> {
   if (caller.onlyTeamId !== undefined) {
-    throw apiError('scope_missing', 'the API key is narrowed to one team and cannot create another; use one that is not');
+    throw apiError(
+      'scope_missing',
+      'the API key is narrowed to one team and cannot create another; use one that is not',
+    );
   }
   const owned = await countOwnedTeams(db, caller.userId);
   if (owned >= deps.limits.teamsMax) {
-    throw apiError('limit_reached', `the account owns ${owned} teams, at most ${deps.limits.teamsMax} are allowed`, {
-      details: { limit: deps.limits.teamsMax, current: owned },
-    });
+    throw apiError(
+      'limit_reached',
+      `the account owns ${owned} teams, at most ${deps.limits.teamsMax} are allowed`,
+      {
+        details: { limit: deps.limits.teamsMax, current: owned },
+      },
+    );
   }
   const now = deps.clock.now();
   const region = await defaultRegion(db);
   const id = newId('team', now.getTime());
-  await insertTeam(db, { id, name: request.name, kind: 'organization', regionId: region.id, servicePool: false, createdAt: now });
+  await insertTeam(db, {
+    id,
+    name: request.name,
+    kind: 'organization',
+    regionId: region.id,
+    servicePool: false,
+    createdAt: now,
+  });
   await insertMember(db, id, { userId: caller.userId, role: 'owner', joinedAt: now });
   for (const { email, role } of request.members) {
-    await createInvite({ db, clock: deps.clock }, { teamId: id, email: email.trim().toLowerCase(), role: role === undefined ? 'developer' : roleName(role) });
+    await createInvite(
+      { db, clock: deps.clock },
+      {
+        teamId: id,
+        email: email.trim().toLowerCase(),
+        role: role === undefined ? 'developer' : roleName(role),
+      },
+    );
   }
   await deps.changes.announce(db, { userId: caller.userId });
   return await teamOf(db, id);
@@ -135,7 +168,11 @@ async function create(deps: TeamsDeps, db: Database, caller: Caller, request: Cr
 async function remove(deps: TeamsDeps, db: Database, teamId: string): Promise<void> {
   if (!(await lockTeam(db, teamId))) throw notFound('team');
   const team = await teamOf(db, teamId);
-  if (team.servicePool) throw apiError('team_protected', 'this team holds the runners of the service itself and cannot be deleted');
+  if (team.servicePool)
+    throw apiError(
+      'team_protected',
+      'this team holds the runners of the service itself and cannot be deleted',
+    );
   await deps.work.close(db, teamId);
   await deps.changes.announce(db, { teamId });
   await deleteTeam(db, teamId);

@@ -24,20 +24,35 @@ describe.skipIf(!postgresHere)('teams', () => {
     expect(made.status, made.text).toBe(201);
     return String(made.body['id']);
   }
-  const members = async (teamId: string) => (await server.call(`GET /teams/${teamId}/members`, { as: owner })).body['members'] as Array<{ userId: string; role: string }>;
+  const members = async (teamId: string) =>
+    (await server.call(`GET /teams/${teamId}/members`, { as: owner })).body['members'] as Array<{
+      userId: string;
+      role: string;
+    }>;
   const setRole = async (teamId: string, as: string, userId: string, role: string) =>
     await server.call(`PATCH /teams/${teamId}/members/${userId}`, { as, body: { role } });
-  const remove = async (teamId: string, as: string, userId: string) => await server.call(`DELETE /teams/${teamId}/members/${userId}`, { as });
+  const remove = async (teamId: string, as: string, userId: string) =>
+    await server.call(`DELETE /teams/${teamId}/members/${userId}`, { as });
 
   it('are founded service-operated, owned by the founder, with the named people invited', async () => {
     const made = await server.call('POST /teams', {
       as: owner,
-      body: { name: 'founders', members: [{ email: 'Ann@Example.com' }, { email: 'bo@example.com', role: 'admin' }] },
+      body: {
+        name: 'founders',
+        members: [{ email: 'Ann@Example.com' }, { email: 'bo@example.com', role: 'admin' }],
+      },
     });
-    expect(made.body).toMatchObject({ name: 'founders', operator: 'service', role: 'owner', kind: 'organization' });
+    expect(made.body).toMatchObject({
+      name: 'founders',
+      operator: 'service',
+      role: 'owner',
+      kind: 'organization',
+    });
     const { body } = await server.call(`GET /teams/${String(made.body['id'])}/invites`, { as: owner });
     // Made in the same millisecond: their order says nothing.
-    const invites = (body['invites'] as Array<{ email: string; role: string }>).toSorted((a, b) => (a.email < b.email ? -1 : 1));
+    const invites = (body['invites'] as Array<{ email: string; role: string }>).toSorted((a, b) =>
+      a.email < b.email ? -1 : 1,
+    );
     expect(invites).toMatchObject([
       { email: 'ann@example.com', role: 'developer' },
       { email: 'bo@example.com', role: 'admin' },
@@ -46,14 +61,22 @@ describe.skipIf(!postgresHere)('teams', () => {
 
   it('change only what is named', async () => {
     const teamId = await newTeam();
-    await server.call(`PATCH /teams/${teamId}`, { as: owner, body: { description: 'we build', kind: 'personal' } });
+    await server.call(`PATCH /teams/${teamId}`, {
+      as: owner,
+      body: { description: 'we build', kind: 'personal' },
+    });
     const after = await server.call(`PATCH /teams/${teamId}`, { as: owner, body: { name: 'crew 2' } });
     expect(after.body).toMatchObject({ name: 'crew 2', description: 'we build', kind: 'personal' });
   });
 
   it('are limited for each account', async () => {
     const person = await stranger(server);
-    const results = await Promise.all(Array.from({ length: 25 }, async () => (await server.call('POST /teams', { as: person.token, body: { name: 'n' } })).status));
+    const results = await Promise.all(
+      Array.from(
+        { length: 25 },
+        async () => (await server.call('POST /teams', { as: person.token, body: { name: 'n' } })).status,
+      ),
+    );
     expect(results.filter((status) => status === 201)).toHaveLength(19); // one was there before
     const full = await server.call('POST /teams', { as: person.token, body: { name: 'one more' } });
     expect([full.status, full.code]).toEqual([409, 'limit_reached']);
@@ -62,7 +85,8 @@ describe.skipIf(!postgresHere)('teams', () => {
   describe('an invitation', () => {
     const invite = async (teamId: string, email: string, role?: string, as = owner) =>
       await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, ...(role && { role }) } });
-    const accept = async (body: Record<string, unknown>, as?: string) => await server.call('POST /invites/accept', { as, body });
+    const accept = async (body: Record<string, unknown>, as?: string) =>
+      await server.call('POST /invites/accept', { as, body });
 
     it('makes an account, once', async () => {
       const teamId = await newTeam();
@@ -81,7 +105,9 @@ describe.skipIf(!postgresHere)('teams', () => {
       const other = await stranger(server);
       const { body } = await invite(teamId, person.email, 'viewer');
       expect((await accept({ token: body['token'] }, other.token)).code).toBe('invite_other_account');
-      expect((await accept({ token: body['token'], username: 'x1', password: PASSWORD })).code).toBe('credentials_missing');
+      expect((await accept({ token: body['token'], username: 'x1', password: PASSWORD })).code).toBe(
+        'credentials_missing',
+      );
       const accepted = await accept({ token: body['token'] }, person.token);
       expect(accepted.body['team']).toMatchObject({ id: teamId, role: 'viewer' });
       expect((await server.call(`GET /teams/${teamId}`, { as: person.token })).status).toBe(200);
@@ -100,12 +126,20 @@ describe.skipIf(!postgresHere)('teams', () => {
       const teamId = await newTeam();
       const late = await invite(teamId, 'late@example.com');
       clock.advance(7 * 86_400_000 + 1);
-      expect((await accept({ token: late.body['token'], username: 'late-one', password: PASSWORD })).code).toBe('invite_invalid');
+      expect(
+        (await accept({ token: late.body['token'], username: 'late-one', password: PASSWORD })).code,
+      ).toBe('invite_invalid');
       const back = await invite(teamId, 'back@example.com');
       const inviteId = (back.body['invite'] as { id: string }).id;
-      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(204);
-      expect((await accept({ token: back.body['token'], username: 'back-one', password: PASSWORD })).code).toBe('invite_invalid');
-      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(404);
+      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
+        204,
+      );
+      expect(
+        (await accept({ token: back.body['token'], username: 'back-one', password: PASSWORD })).code,
+      ).toBe('invite_invalid');
+      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
+        404,
+      );
     });
 
     it('is not for members, and not for roles above the own one', async () => {
@@ -126,12 +160,17 @@ describe.skipIf(!postgresHere)('teams', () => {
       expect((await setRole(teamId, admin.token, admin.userId, 'owner')).code).toBe('role_insufficient');
       expect((await setRole(teamId, admin.token, developer.userId, 'admin')).status).toBe(200);
       expect((await setRole(teamId, admin.token, developer.userId, 'viewer')).code).toBe('role_insufficient'); // an admin now: owners only
-      expect((await setRole(teamId, owner, developer.userId, 'viewer')).body).toMatchObject({ role: 'viewer' });
+      expect((await setRole(teamId, owner, developer.userId, 'viewer')).body).toMatchObject({
+        role: 'viewer',
+      });
     });
 
     it('may leave, whatever the role, and not remove others', async () => {
       const teamId = await newTeam();
-      const [viewer, other] = [await join(server, owner, teamId, 'viewer'), await join(server, owner, teamId, 'viewer')];
+      const [viewer, other] = [
+        await join(server, owner, teamId, 'viewer'),
+        await join(server, owner, teamId, 'viewer'),
+      ];
       expect((await remove(teamId, viewer.token, other.userId)).code).toBe('role_insufficient');
       expect((await remove(teamId, viewer.token, viewer.userId)).status).toBe(204);
       expect((await server.call(`GET /teams/${teamId}`, { as: viewer.token })).status).toBe(404);
@@ -170,28 +209,42 @@ describe.skipIf(!postgresHere)('teams', () => {
     it('takes everything of the team, revokes its runners and cancels its work first', async () => {
       const teamId = await newTeam('going');
       await server.call('POST /projects', { as: owner, body: { name: 'gone', teamId } });
-      const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, { as: owner, body: { purpose: 'agent_task', command: ['true'] } });
+      const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+        as: owner,
+        body: { purpose: 'agent_task', command: ['true'] },
+      });
       expect(run.status, run.text).toBe(201);
       const admin = await join(server, owner, teamId, 'admin');
-      expect((await server.call(`DELETE /teams/${teamId}`, { as: admin.token })).code).toBe('role_insufficient');
+      expect((await server.call(`DELETE /teams/${teamId}`, { as: admin.token })).code).toBe(
+        'role_insufficient',
+      );
       expect((await server.call(`DELETE /teams/${teamId}`, { as: owner })).status).toBe(204);
       expect((await server.call(`GET /teams/${teamId}`, { as: owner })).status).toBe(404);
-      expect((await server.call(`GET /sandbox-runs/${String(run.body['id'])}`, { as: owner })).status).toBe(404);
+      expect((await server.call(`GET /sandbox-runs/${String(run.body['id'])}`, { as: owner })).status).toBe(
+        404,
+      );
       expect(await server.db.sql`select 1 from projects where team_id = ${teamId}`).toHaveLength(0);
     });
 
     it('spares the team of the service’s own runners', async () => {
       const { body } = await server.call('GET /teams', { as: owner });
-      const pool = (body['teams'] as Array<{ id: string; name: string }>).find((team) => team.name === 'service pool');
+      const pool = (body['teams'] as Array<{ id: string; name: string }>).find(
+        (team) => team.name === 'service pool',
+      );
       expect((await server.call(`DELETE /teams/${pool?.id}`, { as: owner })).code).toBe('team_protected');
     });
   });
 
   it('move their queued work when staff assign a region', async () => {
     const teamId = await newTeam('moving');
-    const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, { as: owner, body: { purpose: 'agent_task', command: ['true'] } });
+    const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+      as: owner,
+      body: { purpose: 'agent_task', command: ['true'] },
+    });
     const poolOfRun = async () => {
-      const [row] = await server.db.sql<Array<{ pool_id: string }>>`select pool_id from work_items where id = ${String(run.body['id'])}`;
+      const [row] = await server.db.sql<
+        Array<{ pool_id: string }>
+      >`select pool_id from work_items where id = ${String(run.body['id'])}`;
       return row?.pool_id;
     };
     expect(await poolOfRun()).not.toBe(teamId);

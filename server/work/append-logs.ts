@@ -52,25 +52,44 @@ export const APPEND_BYTES_MAX = 262_144;
 /** Offsets travel as 32 bits without sign. */
 const OFFSET_MAX = 4_294_967_295;
 
-export async function appendLogs(sql: SqlTag, settings: WorkSettings, input: AppendInput): Promise<AppendOutcome> {
+export async function appendLogs(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: AppendInput,
+): Promise<AppendOutcome> {
   const bytes = input.pieces.reduce((sum, piece) => sum + piece.data.length, 0);
   if (bytes > APPEND_BYTES_MAX) {
-    throw apiError('validation_failed', `chunks hold ${bytes} bytes, at most ${APPEND_BYTES_MAX} fit into one call`);
+    throw apiError(
+      'validation_failed',
+      `chunks hold ${bytes} bytes, at most ${APPEND_BYTES_MAX} fit into one call`,
+    );
   }
   if (input.offset + bytes > OFFSET_MAX) {
-    throw apiError('validation_failed', `output of ${input.id} would reach ${input.offset + bytes} bytes, at most ${OFFSET_MAX} can be counted`);
+    throw apiError(
+      'validation_failed',
+      `output of ${input.id} would reach ${input.offset + bytes} bytes, at most ${OFFSET_MAX} can be counted`,
+    );
   }
   const row = await store(sql, settings, input, bytes);
   if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');
   if (!row.appended || row.next_offset === null) throw gap(input.id, input.offset, row.log_offset);
-  const complete = input.end === undefined ? false : await checkEnd(sql, input, input.end, row.next_offset, row.truncated);
-  return { nextOffset: row.next_offset, complete, word: row.live ? (row.cancel ? 'cancelled' : 'ok') : 'superseded' };
+  const complete =
+    input.end === undefined ? false : await checkEnd(sql, input, input.end, row.next_offset, row.truncated);
+  return {
+    nextOffset: row.next_offset,
+    complete,
+    word: row.live ? (row.cancel ? 'cancelled' : 'ok') : 'superseded',
+  };
 }
 
 function gap(id: string, offset: number, nextOffset: number): Error {
-  return apiError('log_gap', `output of ${id} is stored up to ${nextOffset}, this call begins at ${offset}: send from ${nextOffset}`, {
-    details: { nextOffset },
-  });
+  return apiError(
+    'log_gap',
+    `output of ${id} is stored up to ${nextOffset}, this call begins at ${offset}: send from ${nextOffset}`,
+    {
+      details: { nextOffset },
+    },
+  );
 }
 
 /** Neighbours of one stream as one: a row costs more than its bytes. */
@@ -84,7 +103,12 @@ function merge(pieces: readonly LogPiece[]): Array<{ stream: LogStreamWord; leng
   return merged;
 }
 
-async function store(sql: SqlTag, settings: WorkSettings, input: AppendInput, bytes: number): Promise<Row | undefined> {
+async function store(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: AppendInput,
+  bytes: number,
+): Promise<Row | undefined> {
   const { id, epoch, runnerId, kind, offset, pieces } = input;
   const merged = merge(pieces);
   const data = Buffer.concat(pieces.map((piece) => piece.data));
@@ -158,7 +182,7 @@ async function checkEnd(
 
 async function digestOf(sql: SqlTag, id: string, epoch: number): Promise<string> {
   const hash = createHash('sha256');
-  for (let from = 0; ; ) {
+  for (let from = 0; ;) {
     const page = await sql<Array<{ offset: number; data: Uint8Array }>>`
       select "offset", data from work_logs
       where work_id = ${id} and epoch = ${epoch}::bigint and "offset" >= ${from} order by "offset" limit ${DIGEST_PAGE}::int`;

@@ -37,9 +37,16 @@ export async function speaking<T extends CallingRunner>(
     row = await statement();
   }
   if (row === undefined) throw apiError('key_unknown', `runner ${runner.runnerId} is not enrolled`);
-  if (row.revoked) throw apiError('runner_revoked', `runner ${runner.runnerId} was revoked by its team; enroll it again to go on`);
+  if (row.revoked)
+    throw apiError(
+      'runner_revoked',
+      `runner ${runner.runnerId} was revoked by its team; enroll it again to go on`,
+    );
   if (!row.speaks) {
-    throw apiError('boot_superseded', `a newer process of runner ${runner.runnerId} has taken over; stop this one`);
+    throw apiError(
+      'boot_superseded',
+      `a newer process of runner ${runner.runnerId} has taken over; stop this one`,
+    );
   }
   return row;
 }

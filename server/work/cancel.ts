@@ -14,7 +14,11 @@ export interface Cancelled {
 }
 
 /** Undefined: no such item in these teams. */
-export async function cancel(sql: SqlTag, teamIds: readonly string[], id: string): Promise<Cancelled | undefined> {
+export async function cancel(
+  sql: SqlTag,
+  teamIds: readonly string[],
+  id: string,
+): Promise<Cancelled | undefined> {
   const [row] = await sql<Cancelled[]>`
     with item as (
       select w.id, w.state, w.runner_id, w.cancel_requested_at from work_items w

@@ -85,7 +85,14 @@ function claimable(sql: SqlTag, kind: WorkKind): Fragment {
 const toGrant = (row: GrantRow | undefined): Grant | undefined =>
   row === undefined || row.work_id === null
     ? undefined
-    : { workId: row.work_id, kind: row.kind, leaseId: row.lease_id, epoch: row.epoch, attempt: row.attempt + 1, spec: row.spec };
+    : {
+        workId: row.work_id,
+        kind: row.kind,
+        leaseId: row.lease_id,
+        epoch: row.epoch,
+        attempt: row.attempt + 1,
+        spec: row.spec,
+      };
 
 /** Two requests with one poll id at once: the loser reads what the winner got. */
 async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
@@ -115,7 +122,11 @@ function noteSeen(sql: SqlTag, settings: WorkSettings, { runnerId, notReady }: P
  * Notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
  * already is used up.
  */
-export async function beginPoll(sql: SqlTag, settings: WorkSettings, input: PollInput): Promise<PollOutcome | undefined> {
+export async function beginPoll(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: PollInput,
+): Promise<PollOutcome | undefined> {
   type Row = CallingRunner & GrantRow & { readonly team_id: string };
   const { runnerId, pollId, kind, wantsWork } = input;
   const statement = async (): Promise<Row | undefined> => {
@@ -157,7 +168,11 @@ export interface ClaimInput extends RunnerRef {
  * Grants the hinted item, or the next one. Undefined: somebody else was faster, none waits, or the runner may not receive work. A hint is used up by
  * this: when its item still waits, because this runner may not have it, it is hinted again.
  */
-export async function claim(sql: SqlTag, settings: WorkSettings, input: ClaimInput): Promise<Grant | undefined> {
+export async function claim(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: ClaimInput,
+): Promise<Grant | undefined> {
   const { kind, pollId, workId } = input;
   const which = workId === undefined ? sql`` : sql`and w.id = ${workId}`;
   const statement = async (): Promise<GrantRow | undefined> => {

@@ -31,7 +31,10 @@ function randomFrom(seed: number): () => number {
 describe.skipIf(!there)('many runners at once', () => {
   let world: World;
   beforeAll(async () => {
-    world = await createWorld({ offerMs: 60, leaseMs: 100, graceMs: 1, sweepEveryMs: 15, heartbeatMs: 20 }, 12);
+    world = await createWorld(
+      { offerMs: 60, leaseMs: 100, graceMs: 1, sweepEveryMs: 15, heartbeatMs: 20 },
+      12,
+    );
   });
   afterAll(async () => await world.drop());
 
@@ -46,11 +49,18 @@ describe.skipIf(!there)('many runners at once', () => {
     const errors: unknown[] = [];
     const endMs = performance.now() + RUN_MS;
     const sweepers = [0, 1].map(() =>
-      startSweeper({ sql, settings: world.settings, onSwept: () => undefined, onError: (error) => errors.push(error) }),
+      startSweeper({
+        sql,
+        settings: world.settings,
+        onSwept: () => undefined,
+        onError: (error) => errors.push(error),
+      }),
     );
 
     const reportOnce = async (runner: string, grant: Grant, reportId: string): Promise<void> => {
-      const outcome = await world.report(runner, grant.workId, grant.epoch, { reportId }).catch((error: { code?: string }) => error.code ?? error);
+      const outcome = await world
+        .report(runner, grant.workId, grant.epoch, { reportId })
+        .catch((error: { code?: string }) => error.code ?? error);
       if (typeof outcome === 'object' && outcome !== null && 'repeated' in outcome) {
         if (!outcome.repeated) accepted.set(grant.workId, (accepted.get(grant.workId) ?? 0) + 1);
       } else if (outcome !== 'stale_epoch') errors.push(outcome);
@@ -88,7 +98,9 @@ describe.skipIf(!there)('many runners at once', () => {
     expect(errors).toEqual([]);
     expect(await violations(sql)).toEqual(NO_VIOLATIONS);
     expect([...accepted.values()].every((count) => count === 1)).toBe(true);
-    const [counts] = await sql<Array<{ reports: number; leases: number; items: number; ended: number; events: number }>>`
+    const [counts] = await sql<
+      Array<{ reports: number; leases: number; items: number; ended: number; events: number }>
+    >`
       select (select count(*)::int from work_reports) as reports, (select count(*)::int from work_leases) as leases,
         (select count(*)::int from work_items) as items, (select count(*)::int from work_items where finished_at is not null) as ended,
         (select count(*)::int from outbox) as events`;

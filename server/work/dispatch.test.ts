@@ -58,24 +58,45 @@ describe.skipIf(!there)('dispatch', () => {
 
   const caller = (bootId = '') => ({ runnerId: runner, teamId: team, bootId });
   const beginPoll = async (more: object = {}) =>
-    await dispatch.beginPoll({ caller: caller(), kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1, ...more });
+    await dispatch.beginPoll({
+      caller: caller(),
+      kind: WorkKind.RUN,
+      pollId: randomKey('poll'),
+      slots: 1,
+      ...more,
+    });
   const beat = async (more: object = {}, bootId = '') =>
-    await dispatch.heartbeat({ caller: caller(bootId), heartbeat: { runnerId: runner, leases: [], ...more } });
+    await dispatch.heartbeat({
+      caller: caller(bootId),
+      heartbeat: { runnerId: runner, leases: [], ...more },
+    });
   const submitted = async (): Promise<string> => {
     const id = newId('run');
     const limits = { timeoutSeconds: 60, memoryMb: 64, cpus: 0.5, pids: 16, outputBytes: 4_096 };
-    await submit(world.db.sql, { settings: world.settings, room: createQueueRoom(() => performance.now()) }, {
-      id,
-      kind: 'run',
-      teamId: team,
-      createdBy: world.userId,
-      createdAt: new Date(),
-      spec: { purpose: 'agent_task', command: ['true'], envNames: [], workdir: '/workspace', network: 'none', isolation: 'any', limits },
-      labels: {},
-      needsContainer: false,
-      timeoutMs: 60_000,
-      logLimit: 8_192,
-    });
+    await submit(
+      world.db.sql,
+      { settings: world.settings, room: createQueueRoom(() => performance.now()) },
+      {
+        id,
+        kind: 'run',
+        teamId: team,
+        createdBy: world.userId,
+        createdAt: new Date(),
+        spec: {
+          purpose: 'agent_task',
+          command: ['true'],
+          envNames: [],
+          workdir: '/workspace',
+          network: 'none',
+          isolation: 'any',
+          limits,
+        },
+        labels: {},
+        needsContainer: false,
+        timeoutMs: 60_000,
+        logLimit: 8_192,
+      },
+    );
     return id;
   };
 
@@ -84,16 +105,51 @@ describe.skipIf(!there)('dispatch', () => {
     const poll = await beginPoll();
     expect(poll).toMatchObject({ mayReceive: true, hold: true, poolId: team });
     const offer = poll.offer?.work;
-    expect(offer).toMatchObject({ case: 'run', value: { id, epoch: 1, attempt: 1, leaseMs: 15_000, limits: { cpus: 0.5 } } });
-    expect((await beat({ leases: [{ id, epoch: 1 }, { id: 'run_unknown', epoch: 1 }] })).leases).toMatchObject([
+    expect(offer).toMatchObject({
+      case: 'run',
+      value: { id, epoch: 1, attempt: 1, leaseMs: 15_000, limits: { cpus: 0.5 } },
+    });
+    expect(
+      (
+        await beat({
+          leases: [
+            { id, epoch: 1 },
+            { id: 'run_unknown', epoch: 1 },
+          ],
+        })
+      ).leases,
+    ).toMatchObject([
       { id, epoch: 1, state: LeaseState.OK, leaseMs: 60_000 },
       { id: 'run_unknown', state: LeaseState.SUPERSEDED, leaseMs: 0 },
     ]);
-    const logs = { runnerId: runner, id, epoch: 1, offset: 0, chunks: [{ stream: LogStream.STDOUT, data: Buffer.from('hi') }] };
-    expect(await dispatch.appendLogs({ caller: caller(), kind: WorkKind.RUN, logs })).toMatchObject({ nextOffset: 2, state: LeaseState.OK });
-    const report = { runnerId: runner, id, epoch: 1, reportId: 'report-1', reason: EndReason.EXIT, exitCode: 0, durationMs: 5 };
-    expect(await dispatch.report({ caller: caller(), kind: WorkKind.RUN, report })).toMatchObject({ accepted: true, repeated: false });
-    expect(await dispatch.report({ caller: caller(), kind: WorkKind.RUN, report })).toMatchObject({ accepted: true, repeated: true });
+    const logs = {
+      runnerId: runner,
+      id,
+      epoch: 1,
+      offset: 0,
+      chunks: [{ stream: LogStream.STDOUT, data: Buffer.from('hi') }],
+    };
+    expect(await dispatch.appendLogs({ caller: caller(), kind: WorkKind.RUN, logs })).toMatchObject({
+      nextOffset: 2,
+      state: LeaseState.OK,
+    });
+    const report = {
+      runnerId: runner,
+      id,
+      epoch: 1,
+      reportId: 'report-1',
+      reason: EndReason.EXIT,
+      exitCode: 0,
+      durationMs: 5,
+    };
+    expect(await dispatch.report({ caller: caller(), kind: WorkKind.RUN, report })).toMatchObject({
+      accepted: true,
+      repeated: false,
+    });
+    expect(await dispatch.report({ caller: caller(), kind: WorkKind.RUN, report })).toMatchObject({
+      accepted: true,
+      repeated: true,
+    });
     expect((await world.item(id))['state']).toBe('succeeded');
   });
 
@@ -114,7 +170,8 @@ describe.skipIf(!there)('dispatch', () => {
     await world.db.sql`update work_items set hint_due_at = now() + interval '60 s' where id = ${id}`;
     const claim = { caller: caller(), kind: WorkKind.RUN, workId: id, poolId: team, pollId: 'poll-1' };
     expect((await dispatch.claim(claim)).offer).toBeUndefined();
-    const [row] = await world.db.sql`select hint_due_at < now() + interval '3 s' as soon from work_items where id = ${id}`;
+    const [row] = await world.db
+      .sql`select hint_due_at < now() + interval '3 s' as soon from work_items where id = ${id}`;
     expect(row?.['soon']).toBe(true);
   });
 
@@ -146,7 +203,9 @@ describe.skipIf(!there)('dispatch', () => {
       await beat({ draining: true }, 'boot-1');
       await beat({}, 'boot-2');
       await expect(beat({}, 'boot-1')).rejects.toMatchObject({ code: 'boot_superseded', status: 409 });
-      await expect(beginPoll({ caller: caller('boot-1') })).rejects.toMatchObject({ code: 'boot_superseded' });
+      await expect(beginPoll({ caller: caller('boot-1') })).rejects.toMatchObject({
+        code: 'boot_superseded',
+      });
       expect(await beginPoll({ caller: caller('boot-2') })).toMatchObject({ mayReceive: true });
       await beat();
       await beat({}, 'boot-2');
@@ -158,7 +217,9 @@ describe.skipIf(!there)('dispatch', () => {
       expect(poll.offer).toBeDefined();
       await beat({ leases: [{ id, epoch: 1 }] }, 'boot-1');
       expect((await beat({ leases: [{ id, epoch: 1 }] }, 'boot-2')).leases[0]?.state).toBe(LeaseState.OK);
-      await expect(beat({ leases: [{ id, epoch: 1 }] }, 'boot-1')).rejects.toMatchObject({ code: 'boot_superseded' });
+      await expect(beat({ leases: [{ id, epoch: 1 }] }, 'boot-1')).rejects.toMatchObject({
+        code: 'boot_superseded',
+      });
     });
 
     it('accepts 20 first calls of a new process at once', async () => {
@@ -175,23 +236,39 @@ describe.skipIf(!there)('dispatch', () => {
   });
 
   it('stores facts and labels of a heartbeat and keeps them when the next one is silent about them', async () => {
-    const facts = { version: '0.10.0', os: 'linux', arch: 'x64', isolation: 'namespaces', executor: 'namespaces' };
+    const facts = {
+      version: '0.10.0',
+      os: 'linux',
+      arch: 'x64',
+      isolation: 'namespaces',
+      executor: 'namespaces',
+    };
     await beat({ facts, labels: { zone: 'a' } });
     await beat();
-    const [row] = await world.db.sql`select version, os, arch, isolation, executor, labels from runners where id = ${runner}`;
+    const [row] = await world.db
+      .sql`select version, os, arch, isolation, executor, labels from runners where id = ${runner}`;
     expect(row).toEqual({ ...facts, labels: { zone: 'a' } });
   });
 
   it('asks for self-diagnostics until they come', async () => {
     await world.db.sql`update runners set diagnostics_requested_at = now() where id = ${runner}`;
     expect((await beat()).directives).toMatchObject({ sendDiagnostics: true });
-    expect((await beat({ diagnostics: { containerCliVersion: 'podman 4.3.1', workspaceFreeMb: 5 } })).directives).toMatchObject({ sendDiagnostics: false });
+    expect(
+      (await beat({ diagnostics: { containerCliVersion: 'podman 4.3.1', workspaceFreeMb: 5 } })).directives,
+    ).toMatchObject({ sendDiagnostics: false });
     expect((await beat()).directives).toMatchObject({ sendDiagnostics: false });
   });
 
   it('knows keys by their thumbprint', async () => {
-    const [row] = await world.db.sql<Array<{ key_id: string }>>`select key_id from runners where id = ${runner}`;
-    expect(await dispatch.resolveKey({ keyId: row!.key_id })).toMatchObject({ known: true, runnerId: runner, teamId: team, revoked: false });
+    const [row] = await world.db.sql<
+      Array<{ key_id: string }>
+    >`select key_id from runners where id = ${runner}`;
+    expect(await dispatch.resolveKey({ keyId: row!.key_id })).toMatchObject({
+      known: true,
+      runnerId: runner,
+      teamId: team,
+      revoked: false,
+    });
     expect(await dispatch.resolveKey({ keyId: 'other' })).toMatchObject({ known: false });
   });
 

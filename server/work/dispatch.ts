@@ -7,7 +7,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { Caller } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { LeaseState } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type { EnrollRequest, EnrollResponseSchema, IntervalsSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type {
+  EnrollRequest,
+  EnrollResponseSchema,
+  IntervalsSchema,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -64,7 +68,8 @@ export function intervals(settings: WorkSettings): MessageInitShape<typeof Inter
 }
 
 function runnerOf(caller: Caller | undefined): RunnerRef {
-  if (caller === undefined || caller.runnerId === '') throw apiError('validation_failed', 'caller is missing: a gateway names the runner it speaks for');
+  if (caller === undefined || caller.runnerId === '')
+    throw apiError('validation_failed', 'caller is missing: a gateway names the runner it speaks for');
   return { runnerId: caller.runnerId, bootId: caller.bootId };
 }
 
@@ -75,7 +80,10 @@ function required<T>(message: T | undefined, field: string): T {
 }
 
 /** Of a heartbeat as the wire has it. */
-function heartbeatInput(runner: RunnerRef, said: Parameters<Service['heartbeat']>[0]['heartbeat']): HeartbeatInput {
+function heartbeatInput(
+  runner: RunnerRef,
+  said: Parameters<Service['heartbeat']>[0]['heartbeat'],
+): HeartbeatInput {
   const { leases, draining, diagnostics, facts, labels } = required(said, 'heartbeat');
   return {
     ...runner,
@@ -106,10 +114,18 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
   const sql = prepared(db.sql);
   return {
     resolveKey: async ({ keyId }) => {
-      const [row] = await sql<Array<{ id: string; team_id: string; public_key: Uint8Array; revoked: boolean }>>`
+      const [row] = await sql<
+        Array<{ id: string; team_id: string; public_key: Uint8Array; revoked: boolean }>
+      >`
         select id, team_id, public_key, revoked_at is not null as revoked from runners where key_id = ${keyId}`;
       if (row === undefined) return { known: false };
-      return { known: true, runnerId: row.id, teamId: row.team_id, publicKey: new Uint8Array(row.public_key), revoked: row.revoked };
+      return {
+        known: true,
+        runnerId: row.id,
+        teamId: row.team_id,
+        publicKey: new Uint8Array(row.public_key),
+        revoked: row.revoked,
+      };
     },
     useNonce: async ({ keyId, nonce, created }) => ({
       fresh: await nonces.use({ keyId, nonce, created: timestampDate(required(created, 'created')) }),
@@ -127,7 +143,14 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
       const runner = runnerOf(request.caller);
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
       const notes = mustNote(runner.runnerId, request.notReady);
-      const poll = { ...runner, kind: kindWord(request.kind), pollId: request.pollId, notReady: request.notReady, wantsWork, notes };
+      const poll = {
+        ...runner,
+        kind: kindWord(request.kind),
+        pollId: request.pollId,
+        notReady: request.notReady,
+        wantsWork,
+        notes,
+      };
       const row = await speaking(sql, runner, async () => await beginPoll(sql, settings, poll));
       return {
         mayReceive: row.may_receive && wantsWork,
@@ -139,7 +162,12 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
     },
     claim: async (request) => {
       const workId = request.workId === '' ? undefined : request.workId;
-      const grant = await claim(sql, settings, { ...runnerOf(request.caller), kind: kindWord(request.kind), pollId: request.pollId, workId });
+      const grant = await claim(sql, settings, {
+        ...runnerOf(request.caller),
+        kind: kindWord(request.kind),
+        pollId: request.pollId,
+        workId,
+      });
       return grant === undefined ? {} : { offer: toOffer(grant, settings.offerMs, deps.secrets) };
     },
     returnHint: async ({ workId }) => {
@@ -191,7 +219,10 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
     },
     report: async ({ caller, kind, report: said }) => {
       const { runnerId } = runnerOf(caller);
-      const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs } = required(said, 'report');
+      const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs } = required(
+        said,
+        'report',
+      );
       const done = await report(sql, settings, {
         runnerId,
         kind: kindWord(kind),
@@ -205,7 +236,8 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
         waitedMs: waitedMs ?? 0,
       });
       wake.notify(id);
-      if (done.strikes !== undefined && done.strikes >= settings.strikesMax) tell({ type: 'runner_changed', runnerId });
+      if (done.strikes !== undefined && done.strikes >= settings.strikesMax)
+        tell({ type: 'runner_changed', runnerId });
       return { accepted: true, repeated: done.repeated };
     },
   };

@@ -45,7 +45,8 @@ export function serveHealth(server: Server, services: readonly string[]): Health
 
   const check = (call: ServerUnaryCall<Ask, number>, done: sendUnaryData<number>): void => {
     const value = statusOf(call.request.service);
-    if (value === SERVICE_UNKNOWN) done({ code: status.NOT_FOUND, details: `no service ${call.request.service} here` });
+    if (value === SERVICE_UNKNOWN)
+      done({ code: status.NOT_FOUND, details: `no service ${call.request.service} here` });
     else done(null, value);
   };
   const watch = (call: ServerWritableStream<Ask, number>): void => {

@@ -53,7 +53,12 @@ function writeAnswer({ host, bytes }: Ask, field: number, body: Uint8Array): Buf
 }
 
 function writeError(ask: Ask, code: number, message: string): Buffer {
-  const body = new BinaryWriter().uint32(varint(1)).int32(code).uint32(lengthDelimited(2)).string(message).finish();
+  const body = new BinaryWriter()
+    .uint32(varint(1))
+    .int32(code)
+    .uint32(lengthDelimited(2))
+    .string(message)
+    .finish();
   return writeAnswer(ask, 7, body);
 }
 
@@ -84,7 +89,9 @@ export function serveReflection(
 ): void {
   const files = roots.flatMap((root) => withImports(root));
   const byName = new Map(files.map((file) => [file.proto.name, file]));
-  const bySymbol = new Map(files.flatMap((file) => [...symbolsOf(file)].map((symbol) => [symbol, file] as const)));
+  const bySymbol = new Map(
+    files.flatMap((file) => [...symbolsOf(file)].map((symbol) => [symbol, file] as const)),
+  );
 
   const fileAnswer = (ask: Ask, file: DescFile | undefined): Buffer => {
     if (file === undefined) return writeError(ask, NOT_FOUND, `${ask.text} is not known here`);
@@ -98,10 +105,13 @@ export function serveReflection(
   const answer = (ask: Ask): Buffer => {
     if (ask.field === FILE_BY_NAME) return fileAnswer(ask, byName.get(ask.text));
     if (ask.field === FILE_OF_SYMBOL) return fileAnswer(ask, bySymbol.get(ask.text));
-    if (ask.field !== LIST_SERVICES) return writeError(ask, UNIMPLEMENTED, 'extensions are not looked up here');
+    if (ask.field !== LIST_SERVICES)
+      return writeError(ask, UNIMPLEMENTED, 'extensions are not looked up here');
     const body = new BinaryWriter();
     for (const name of services) {
-      body.uint32(lengthDelimited(1)).bytes(new BinaryWriter().uint32(lengthDelimited(1)).string(name).finish());
+      body
+        .uint32(lengthDelimited(1))
+        .bytes(new BinaryWriter().uint32(lengthDelimited(1)).string(name).finish());
     }
     return writeAnswer(ask, 6, body.finish());
   };
@@ -114,6 +124,12 @@ export function serveReflection(
     call.on('end', () => call.end());
   };
   for (const version of ['v1', 'v1alpha']) {
-    server.register(`/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`, handle, (bytes: Buffer) => bytes, readAsk, 'bidi');
+    server.register(
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+      handle,
+      (bytes: Buffer) => bytes,
+      readAsk,
+      'bidi',
+    );
   }
 }

@@ -48,7 +48,9 @@ const OPTIONS = {
 
 export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<DispatchGrpc> {
   if (Buffer.byteLength(options.token) < TOKEN_BYTES_MIN) {
-    throw new RangeError(`INTERNAL_TOKEN has ${Buffer.byteLength(options.token)} bytes, at least ${TOKEN_BYTES_MIN} are needed`);
+    throw new RangeError(
+      `INTERNAL_TOKEN has ${Buffer.byteLength(options.token)} bytes, at least ${TOKEN_BYTES_MIN} are needed`,
+    );
   }
   const server = new Server(OPTIONS);
   const isAllowed = tokenCheck(options.token);
@@ -73,7 +75,10 @@ async function bind(server: Server, address: string): Promise<number> {
   return await new Promise((resolve, reject) => {
     server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
       if (error === null) resolve(port);
-      else reject(new Error(`the internal port ${address} cannot be opened: ${error.message}`, { cause: error }));
+      else
+        reject(
+          new Error(`the internal port ${address} cannot be opened: ${error.message}`, { cause: error }),
+        );
     });
   });
 }
@@ -109,7 +114,8 @@ function serveUnary(
   onError: (error: unknown) => void,
 ): void {
   const answer = async (call: ServerUnaryCall<Message, Message>): Promise<Message> => {
-    if (!isAllowed(call.metadata)) throw apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
+    if (!isAllowed(call.metadata))
+      throw apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
     const aborted = new AbortController();
     call.on('cancelled', () => aborted.abort(apiError('client_closed', 'the gateway gave the call up')));
     return (await handler(call.request, { signal: aborted.signal })) as Message;
@@ -133,9 +139,19 @@ function serveUnary(
   );
 }
 
-function failure({ code, message, retryable, details, retryAfterMs, connect }: ApiError): Partial<ServiceError> {
+function failure({
+  code,
+  message,
+  retryable,
+  details,
+  retryAfterMs,
+  connect,
+}: ApiError): Partial<ServiceError> {
   const metadata = new Metadata();
-  metadata.set(ERROR_TRAILER, Buffer.from(JSON.stringify({ code, message, retryable, details, retryAfterMs })));
+  metadata.set(
+    ERROR_TRAILER,
+    Buffer.from(JSON.stringify({ code, message, retryable, details, retryAfterMs })),
+  );
   // gRPC's codes are Connect's; what a peer without our client sees.
-  return { code: (connect as number) as status, details: message, metadata };
+  return { code: connect as number as status, details: message, metadata };
 }

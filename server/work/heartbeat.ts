@@ -19,7 +19,11 @@ export type LeaseWord = 'ok' | 'cancelled' | 'superseded';
 export interface HeartbeatInput extends RunnerRef {
   readonly leases: readonly Held[];
   readonly draining: boolean;
-  readonly diagnostics?: { readonly containerCliVersion: string; readonly deployCliVersion: string; readonly workspaceFreeMb: number };
+  readonly diagnostics?: {
+    readonly containerCliVersion: string;
+    readonly deployCliVersion: string;
+    readonly workspaceFreeMb: number;
+  };
   readonly facts?: {
     readonly version: string;
     readonly os: string;
@@ -42,7 +46,11 @@ interface Row extends CallingRunner {
 }
 
 /** Undefined: there is no such runner. When `speaks` is false nothing was changed. */
-export async function heartbeat(sql: SqlTag, settings: WorkSettings, input: HeartbeatInput): Promise<HeartbeatOutcome | undefined> {
+export async function heartbeat(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: HeartbeatInput,
+): Promise<HeartbeatOutcome | undefined> {
   const { runnerId, leases } = input;
   const facts = input.facts ?? null;
   const diagnostics = input.diagnostics ?? null;

@@ -11,12 +11,16 @@ const NEVER = new AbortController().signal;
 
 export function inProcessDispatch(handlers: Handlers<DispatchCtx>): Client<typeof DispatchService> {
   const methods: Record<string, (request: Message, options?: ClientCallOptions) => Promise<Message>> = {};
-  for (const method of DispatchService.methods.filter((each): each is DescMethodUnary => each.methodKind === 'unary')) {
+  for (const method of DispatchService.methods.filter(
+    (each): each is DescMethodUnary => each.methodKind === 'unary',
+  )) {
     const handler = handlers.methods.get(`${DispatchService.typeName}/${method.name}`);
     if (handler === undefined) throw new Error(`${DispatchService.typeName}/${method.name} has no handler`);
     methods[method.localName] = async (request, options) => {
       try {
-        return (await handler(create(method.input, request), { signal: options?.signal ?? NEVER })) as Message;
+        return (await handler(create(method.input, request), {
+          signal: options?.signal ?? NEVER,
+        })) as Message;
       } catch (error) {
         throw toApiError(mapDatabaseError(error));
       }

@@ -28,4 +28,12 @@ export { startSweeper, sweep } from './sweeper.ts';
 export type { SweeperDeps, Swept } from './sweeper.ts';
 export { createWake } from './wake.ts';
 export type { Wake } from './wake.ts';
-export { END_REASONS, ISOLATIONS, LOG_STREAMS, NETWORKS, RUN_STATES, isolationWord, stateWord } from './words.ts';
+export {
+  END_REASONS,
+  ISOLATIONS,
+  LOG_STREAMS,
+  NETWORKS,
+  RUN_STATES,
+  isolationWord,
+  stateWord,
+} from './words.ts';

@@ -13,7 +13,10 @@ import type { World } from './testing/world.ts';
 
 const there = await has('postgres');
 
-async function counts(world: World, id: string): Promise<{ leases: number; open: number; reports: number; events: number }> {
+async function counts(
+  world: World,
+  id: string,
+): Promise<{ leases: number; open: number; reports: number; events: number }> {
   const [row] = await world.db.sql<Array<{ leases: number; open: number; reports: number; events: number }>>`
     select (select count(*)::int from work_leases where work_id = ${id}) as leases,
       (select count(*)::int from work_leases where work_id = ${id} and ended_at is null) as open,
@@ -50,7 +53,12 @@ describe.skipIf(!there)('a work item', () => {
     expect(await world.beat(runner, id, 1)).toBe('ok');
     expect(await world.item(id)).toMatchObject({ state: 'running', attempt: 1 });
     expect(await world.report(runner, id, 1)).toEqual({ repeated: false });
-    expect(await world.item(id)).toMatchObject({ state: 'succeeded', reason: 'exit', exit_code: 0, lease_id: null });
+    expect(await world.item(id)).toMatchObject({
+      state: 'succeeded',
+      reason: 'exit',
+      exit_code: 0,
+      lease_id: null,
+    });
     expect((await world.item(id))['metered_ms']).toBeGreaterThanOrEqual(0);
     expect(await counts(world, id)).toEqual({ leases: 1, open: 0, reports: 1, events: 1 });
   });
@@ -66,7 +74,9 @@ describe.skipIf(!there)('a work item', () => {
 
   it('is granted once when the same poll comes twice at the same time', async () => {
     const ids = [await world.submit(team), await world.submit(team)];
-    const grants = await Promise.all(Array.from({ length: 8 }, async () => await world.poll(runner, 'poll-parallel')));
+    const grants = await Promise.all(
+      Array.from({ length: 8 }, async () => await world.poll(runner, 'poll-parallel')),
+    );
     const granted = new Set(grants.filter((g) => g !== undefined).map((g) => `${g.workId} ${g.epoch}`));
     expect(granted.size).toBe(1);
     const states = await Promise.all(ids.map(async (id) => String((await world.item(id))['state'])));
@@ -88,7 +98,14 @@ describe.skipIf(!there)('a work item', () => {
     expect(await world.beat(runner, id, wrong)).toBe('superseded');
     await expect(world.report(runner, id, wrong)).rejects.toMatchObject({ code: 'stale_epoch' });
     await expect(
-      appendLogs(world.db.sql, world.settings, { runnerId: runner, kind: 'run', id, epoch: wrong, offset: 0, pieces: [] }),
+      appendLogs(world.db.sql, world.settings, {
+        runnerId: runner,
+        kind: 'run',
+        id,
+        epoch: wrong,
+        offset: 0,
+        pieces: [],
+      }),
     ).rejects.toMatchObject({ code: 'stale_epoch' });
     expect(await world.item(id)).toEqual(before);
     await world.report(runner, id, epoch);
@@ -100,7 +117,9 @@ describe.skipIf(!there)('a work item', () => {
     const before = await world.item(id);
     expect(await world.beat(other, id, epoch)).toBe('superseded');
     await expect(world.report(other, id, epoch)).rejects.toMatchObject({ code: 'stale_epoch' });
-    await expect(world.report(runner, id, epoch, { kind: 'build' })).rejects.toMatchObject({ code: 'stale_epoch' });
+    await expect(world.report(runner, id, epoch, { kind: 'build' })).rejects.toMatchObject({
+      code: 'stale_epoch',
+    });
     expect(await world.item(id)).toEqual(before);
     await world.report(runner, id, epoch);
   });
@@ -110,8 +129,12 @@ describe.skipIf(!there)('a work item', () => {
     const same = { reportId: 'report-aa', reason: 'exit', exitCode: 3, durationMs: 10 } as const;
     expect(await world.report(runner, id, epoch, same)).toEqual({ repeated: false });
     expect(await world.report(runner, id, epoch, { ...same, waitedMs: 9_000 })).toEqual({ repeated: true });
-    await expect(world.report(runner, id, epoch, { ...same, exitCode: 4 })).rejects.toMatchObject({ code: 'stale_epoch' });
-    await expect(world.report(runner, id, epoch, { ...same, reportId: 'report-bb' })).rejects.toMatchObject({ code: 'stale_epoch' });
+    await expect(world.report(runner, id, epoch, { ...same, exitCode: 4 })).rejects.toMatchObject({
+      code: 'stale_epoch',
+    });
+    await expect(world.report(runner, id, epoch, { ...same, reportId: 'report-bb' })).rejects.toMatchObject({
+      code: 'stale_epoch',
+    });
     expect(await world.item(id)).toMatchObject({ state: 'failed', exit_code: 3 });
     expect(await counts(world, id)).toMatchObject({ reports: 1, events: 1 });
   });
@@ -119,11 +142,19 @@ describe.skipIf(!there)('a work item', () => {
   it('accepts one of 100 parallel reports and answers the identical ones as repeated', async () => {
     const { id, epoch } = await running();
     const calls = await Promise.allSettled(
-      Array.from({ length: 100 }, async (_, i) => await world.report(runner, id, epoch, { reportId: i % 2 === 0 ? 'report-even' : `report-${i}x` })),
+      Array.from(
+        { length: 100 },
+        async (_, i) =>
+          await world.report(runner, id, epoch, { reportId: i % 2 === 0 ? 'report-even' : `report-${i}x` }),
+      ),
     );
-    const answers = calls.map((c) => (c.status === 'fulfilled' ? (c.value.repeated ? 'repeated' : 'accepted') : String(c.reason.code)));
+    const answers = calls.map((c) =>
+      c.status === 'fulfilled' ? (c.value.repeated ? 'repeated' : 'accepted') : String(c.reason.code),
+    );
     expect(answers.filter((a) => a === 'accepted')).toHaveLength(1);
-    expect(answers.filter((a) => a === 'repeated').length + answers.filter((a) => a === 'stale_epoch').length).toBe(99);
+    expect(
+      answers.filter((a) => a === 'repeated').length + answers.filter((a) => a === 'stale_epoch').length,
+    ).toBe(99);
     expect(await counts(world, id)).toEqual({ leases: 1, open: 0, reports: 1, events: 1 });
   });
 
@@ -140,7 +171,13 @@ describe.skipIf(!there)('a work item', () => {
     await world.expire(id);
     expect(await world.beat(runner, id, grant!.epoch)).toBe('superseded');
     expect(await sweep(world.db.sql, world.settings)).toEqual([{ id, state: 'queued', runnerId: runner }]);
-    expect(await world.item(id)).toMatchObject({ state: 'queued', attempt: 0, offers: 1, epoch: 1, lease_id: null });
+    expect(await world.item(id)).toMatchObject({
+      state: 'queued',
+      attempt: 0,
+      offers: 1,
+      epoch: 1,
+      lease_id: null,
+    });
     const again = await world.poll(runner);
     expect(again).toMatchObject({ workId: id, epoch: 2, attempt: 1 });
     await expect(world.report(runner, id, 1)).rejects.toMatchObject({ code: 'stale_epoch' });
@@ -179,7 +216,8 @@ describe.skipIf(!there)('a work item', () => {
       expect((await world.poll(runner))?.workId).toBe(id);
       await world.expire(id);
       await sweep(world.db.sql, world.settings);
-      const [row] = await world.db.sql`select round(extract(epoch from run_after - now()))::int as wait from work_items where id = ${id}`;
+      const [row] = await world.db
+        .sql`select round(extract(epoch from run_after - now()))::int as wait from work_items where id = ${id}`;
       waits.push(row?.['wait'] as number);
     }
     expect(waits.slice(0, 7)).toEqual([0, 1, 3, 7, 15, 31, 60]);
@@ -207,10 +245,16 @@ describe.skipIf(!there)('a work item', () => {
 
     it('tells its holder, whose report then ends it', async () => {
       const { id, epoch } = await running();
-      expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'running', runnerId: runner, tell: true });
+      expect(await cancel(world.db.sql, [team], id)).toMatchObject({
+        state: 'running',
+        runnerId: runner,
+        tell: true,
+      });
       expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'running', tell: false });
       expect(await world.beat(runner, id, epoch)).toBe('cancelled');
-      expect(await world.report(runner, id, epoch, { reason: 'cancelled', exitCode: undefined })).toEqual({ repeated: false });
+      expect(await world.report(runner, id, epoch, { reason: 'cancelled', exitCode: undefined })).toEqual({
+        repeated: false,
+      });
       expect(await world.item(id)).toMatchObject({ state: 'cancelled', reason: 'cancelled' });
     });
 
@@ -272,7 +316,14 @@ describe.skipIf(!there)('a work item', () => {
       expect(await world.item(id)).toMatchObject({ pool_id: world.poolTeamId });
       expect(await world.poll(own)).toBeUndefined();
       const off = { ...world.settings, feedServicePool: false };
-      const ask = { runnerId: service, bootId: '', kind: 'run', pollId: 'poll-y', notReady: [], wantsWork: true } as const;
+      const ask = {
+        runnerId: service,
+        bootId: '',
+        kind: 'run',
+        pollId: 'poll-y',
+        notReady: [],
+        wantsWork: true,
+      } as const;
       expect(await beginPoll(world.db.sql, off, ask)).toMatchObject({ may_receive: false, grant: undefined });
       expect((await world.poll(service))?.workId).toBe(id);
     });
@@ -297,7 +348,8 @@ describe.skipIf(!there)('a work item', () => {
       const own = await world.team();
       const id = await world.submit(own);
       const paused = await world.runner(own);
-      await world.db.sql`update runners set paused_at = now() - interval '1 h', paused_until = now() - interval '1 s' where id = ${paused}`;
+      await world.db
+        .sql`update runners set paused_at = now() - interval '1 h', paused_until = now() - interval '1 s' where id = ${paused}`;
       expect((await world.poll(paused))?.workId).toBe(id);
     });
 
@@ -324,11 +376,19 @@ describe.skipIf(!there)('a work item', () => {
       expect(revoked).toMatchObject({ runnerId: gone, now: true });
       expect(revoked?.lost.toSorted()).toEqual([a, b].toSorted());
       expect(await world.beat(gone, first!.workId, first!.epoch)).toBe('superseded');
-      await expect(world.report(gone, first!.workId, first!.epoch)).rejects.toMatchObject({ code: 'stale_epoch' });
-      expect(await revokeRunner(world.db.sql, world.settings, { teamId: own, runnerId: gone })).toMatchObject({ now: false, lost: [] });
-      expect(await revokeRunner(world.db.sql, world.settings, { teamId: team, runnerId: gone })).toBeUndefined();
+      await expect(world.report(gone, first!.workId, first!.epoch)).rejects.toMatchObject({
+        code: 'stale_epoch',
+      });
+      expect(await revokeRunner(world.db.sql, world.settings, { teamId: own, runnerId: gone })).toMatchObject(
+        { now: false, lost: [] },
+      );
+      expect(
+        await revokeRunner(world.db.sql, world.settings, { teamId: team, runnerId: gone }),
+      ).toBeUndefined();
       const next = await world.runner(own);
-      expect([String((await world.poll(next))?.workId), String((await world.poll(next))?.workId)].toSorted()).toEqual([a, b].toSorted());
+      expect(
+        [String((await world.poll(next))?.workId), String((await world.poll(next))?.workId)].toSorted(),
+      ).toEqual([a, b].toSorted());
       const events = await world.db.sql`select kind from runner_events where runner_id = ${gone}`;
       expect(events.map((e) => e['kind'])).toEqual(['runner.revoked']);
     });
@@ -336,8 +396,17 @@ describe.skipIf(!there)('a work item', () => {
 
   describe('output', () => {
     const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
-    const piece = (text: string, stream: 'stdout' | 'stderr' = 'stdout') => ({ stream, data: new TextEncoder().encode(text) });
-    const append = async (id: string, epoch: number, offset: number, texts: string[], end?: { bytes: number; sha256: string }) =>
+    const piece = (text: string, stream: 'stdout' | 'stderr' = 'stdout') => ({
+      stream,
+      data: new TextEncoder().encode(text),
+    });
+    const append = async (
+      id: string,
+      epoch: number,
+      offset: number,
+      texts: string[],
+      end?: { bytes: number; sha256: string },
+    ) =>
       await appendLogs(world.db.sql, world.settings, {
         runnerId: runner,
         kind: 'run',
@@ -348,18 +417,29 @@ describe.skipIf(!there)('a work item', () => {
         ...(end === undefined ? {} : { end }),
       });
     const stored = async (id: string): Promise<string> => {
-      const rows = await world.db.sql<Array<{ data: Uint8Array }>>`select data from work_logs where work_id = ${id} order by epoch, "offset"`;
+      const rows = await world.db.sql<
+        Array<{ data: Uint8Array }>
+      >`select data from work_logs where work_id = ${id} order by epoch, "offset"`;
       return Buffer.concat(rows.map((r) => r.data)).toString();
     };
 
     it('is stored in order, overlaps are skipped, gaps are refused with where to go on', async () => {
       const { id, epoch } = await running();
-      expect(await append(id, epoch, 0, ['hello ', 'world'])).toEqual({ nextOffset: 11, complete: false, word: 'ok' });
+      expect(await append(id, epoch, 0, ['hello ', 'world'])).toEqual({
+        nextOffset: 11,
+        complete: false,
+        word: 'ok',
+      });
       expect(await append(id, epoch, 0, ['hello ', 'world'])).toMatchObject({ nextOffset: 11 });
       expect(await append(id, epoch, 6, ['world', '!'])).toMatchObject({ nextOffset: 12 });
-      await expect(append(id, epoch, 20, ['lost'])).rejects.toMatchObject({ code: 'log_gap', details: { nextOffset: 12 } });
+      await expect(append(id, epoch, 20, ['lost'])).rejects.toMatchObject({
+        code: 'log_gap',
+        details: { nextOffset: 12 },
+      });
       expect(await stored(id)).toBe('hello world!');
-      expect(await append(id, epoch, 12, [], { bytes: 12, sha256: sha('hello world!') })).toMatchObject({ complete: true });
+      expect(await append(id, epoch, 12, [], { bytes: 12, sha256: sha('hello world!') })).toMatchObject({
+        complete: true,
+      });
       await world.report(runner, id, epoch);
     });
 
@@ -370,9 +450,13 @@ describe.skipIf(!there)('a work item', () => {
         code: 'log_digest_mismatch',
         details: { nextOffset: 0 },
       });
-      expect(await append(id, epoch, 0, ['right'], { bytes: 5, sha256: sha('right') })).toMatchObject({ complete: true });
+      expect(await append(id, epoch, 0, ['right'], { bytes: 5, sha256: sha('right') })).toMatchObject({
+        complete: true,
+      });
       expect(await stored(id)).toBe('right');
-      await expect(append(id, epoch, 5, [], { bytes: 9, sha256: sha('right') })).rejects.toMatchObject({ code: 'log_gap' });
+      await expect(append(id, epoch, 5, [], { bytes: 9, sha256: sha('right') })).rejects.toMatchObject({
+        code: 'log_gap',
+      });
       await world.report(runner, id, epoch);
     });
 
@@ -381,9 +465,18 @@ describe.skipIf(!there)('a work item', () => {
       const grant = await world.poll(runner);
       expect(await append(id, grant!.epoch, 0, ['0123456'])).toMatchObject({ nextOffset: 7, word: 'ok' });
       expect(await append(id, grant!.epoch, 7, ['789abc'])).toMatchObject({ nextOffset: 13 });
-      expect(await append(id, grant!.epoch, 13, ['def'], { bytes: 16, sha256: sha('x') })).toMatchObject({ nextOffset: 16, complete: true });
+      expect(await append(id, grant!.epoch, 13, ['def'], { bytes: 16, sha256: sha('x') })).toMatchObject({
+        nextOffset: 16,
+        complete: true,
+      });
       expect(await stored(id)).toBe('0123456789\n[output was cut off after 10 bytes]\n');
-      expect(await world.item(id)).toMatchObject({ log_bytes: 10, log_offset: 16, log_truncated: true, state: 'running', attempt: 1 });
+      expect(await world.item(id)).toMatchObject({
+        log_bytes: 10,
+        log_offset: 16,
+        log_truncated: true,
+        state: 'running',
+        attempt: 1,
+      });
       await world.report(runner, id, grant!.epoch);
     });
 
@@ -418,13 +511,16 @@ describe.skipIf(!there)('a work item', () => {
 
     it('over 262,144 bytes in one call is refused', async () => {
       const { id, epoch } = await running();
-      await expect(append(id, epoch, 0, ['x'.repeat(262_145)])).rejects.toMatchObject({ code: 'validation_failed' });
+      await expect(append(id, epoch, 0, ['x'.repeat(262_145)])).rejects.toMatchObject({
+        code: 'validation_failed',
+      });
       await world.report(runner, id, epoch);
     });
   });
 
   describe('durations', () => {
-    const strikes = async (id: string): Promise<number> => (await world.db.sql`select strikes from runners where id = ${id}`)[0]?.['strikes'] as number;
+    const strikes = async (id: string): Promise<number> =>
+      (await world.db.sql`select strikes from runners where id = ${id}`)[0]?.['strikes'] as number;
 
     it.each([
       ['agree', 100_000, {}, 0],
@@ -442,7 +538,8 @@ describe.skipIf(!there)('a work item', () => {
       await world.db.sql`update work_items set claimed_at = now() - interval '100 s' where id = ${id}`;
       await world.report(measured, id, grant!.epoch, { durationMs, ...more });
       expect(await strikes(measured)).toBe(expected);
-      const events = await world.db.sql`select detail from runner_events where runner_id = ${measured} and kind = 'runner.duration_divergence'`;
+      const events = await world.db
+        .sql`select detail from runner_events where runner_id = ${measured} and kind = 'runner.duration_divergence'`;
       expect(events).toHaveLength(expected);
     });
 
@@ -452,7 +549,8 @@ describe.skipIf(!there)('a work item', () => {
       const id = await world.submit(own);
       const grant = await world.poll(measured);
       await world.beat(measured, id, grant!.epoch);
-      await world.db.sql`update work_leases set last_contact_at = now() - interval '31 s' where work_id = ${id}`;
+      await world.db
+        .sql`update work_leases set last_contact_at = now() - interval '31 s' where work_id = ${id}`;
       await world.report(measured, id, grant!.epoch, { durationMs: 500_000 });
       expect(await strikes(measured)).toBe(0);
     });
@@ -465,7 +563,14 @@ describe.skipIf(!there)('a work item', () => {
     const grants = [];
     for (let i = 0; i < 256; i += 1) grants.push(await world.poll(many, randomKey('poll')));
     const leases = grants.map((g, i) => ({ id: g!.workId, epoch: i % 4 === 0 ? 99 : g!.epoch }));
-    const answer = await heartbeat(world.db.sql, world.settings, { runnerId: many, bootId: '', leases, draining: false });
-    expect(answer?.leases.map((l) => l.word)).toEqual(leases.map((_, i) => (i % 4 === 0 ? 'superseded' : 'ok')));
+    const answer = await heartbeat(world.db.sql, world.settings, {
+      runnerId: many,
+      bootId: '',
+      leases,
+      draining: false,
+    });
+    expect(answer?.leases.map((l) => l.word)).toEqual(
+      leases.map((_, i) => (i % 4 === 0 ? 'superseded' : 'ok')),
+    );
   });
 });

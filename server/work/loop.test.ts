@@ -13,9 +13,17 @@ describe('a background job', () => {
       },
       onError: () => undefined,
     });
-    await until('three runs', () => runs, (n) => n === 3);
+    await until(
+      'three runs',
+      () => runs,
+      (n) => n === 3,
+    );
     loop.wake();
-    await until('the fourth run', () => runs, (n) => n === 4);
+    await until(
+      'the fourth run',
+      () => runs,
+      (n) => n === 4,
+    );
     await loop.stop();
     expect(runs).toBe(4);
   });
@@ -32,7 +40,11 @@ describe('a background job', () => {
       },
       onError: (error) => errors.push(error),
     });
-    await until('a second run', () => runs, (n) => n >= 2);
+    await until(
+      'a second run',
+      () => runs,
+      (n) => n >= 2,
+    );
     await loop.stop();
     expect(errors).toEqual([new Error('once')]);
   });

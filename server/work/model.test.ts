@@ -47,7 +47,8 @@ type Command = fc.AsyncCommand<Model, Real>;
 const isHeld = (item: Item): boolean => item.state === 'offered' || item.state === 'running';
 
 function move(item: Item, to: WorkState): void {
-  if (item.state !== to && !TRANSITIONS[item.state].includes(to)) throw new Error(`the model moved from ${item.state} to ${to}`);
+  if (item.state !== to && !TRANSITIONS[item.state].includes(to))
+    throw new Error(`the model moved from ${item.state} to ${to}`);
   item.state = to;
 }
 
@@ -62,7 +63,9 @@ async function agree(model: Model, { world, ids }: Real): Promise<void> {
   const rows = await world.db.sql<Array<{ id: string; state: WorkState; epoch: number; attempt: number }>>`
     select id, state, epoch, attempt from work_items where id = any(${ids}::text[])`;
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const real = ids.map((id) => byId.get(id)).map((row) => ({ state: row?.state, epoch: row?.epoch, attempt: row?.attempt }));
+  const real = ids
+    .map((id) => byId.get(id))
+    .map((row) => ({ state: row?.state, epoch: row?.epoch, attempt: row?.attempt }));
   expect(real).toEqual(model.items.map(({ state, epoch, attempt }) => ({ state, epoch, attempt })));
 }
 
@@ -81,18 +84,33 @@ const submitCommand = (): Command =>
     const id = await world.submit(team);
     await world.db.sql`update work_items set max_attempts = ${MAX_ATTEMPTS} where id = ${id}`;
     ids.push(id);
-    model.items.push({ state: 'queued', epoch: 0, attempt: 0, runner: -1, poll: -1, expired: false, cancelAsked: false, report: undefined });
+    model.items.push({
+      state: 'queued',
+      epoch: 0,
+      attempt: 0,
+      runner: -1,
+      poll: -1,
+      expired: false,
+      cancelAsked: false,
+      report: undefined,
+    });
   });
 
 const pollCommand = (runner: number, poll: number): Command =>
   command(`poll(${runner}, ${poll})`, async (model, { world, runners, ids }) => {
-    const got = await world.poll(runners[runner]!, `poll-${poll}`).catch((error: { code?: string }) => error.code);
+    const got = await world
+      .poll(runners[runner]!, `poll-${poll}`)
+      .catch((error: { code?: string }) => error.code);
     if (model.revoked.has(runner)) return expect(got).toBeUndefined();
-    const standing = model.items.findIndex((item) => isHeld(item) && item.runner === runner && item.poll === poll);
+    const standing = model.items.findIndex(
+      (item) => isHeld(item) && item.runner === runner && item.poll === poll,
+    );
     const held = model.items[standing];
     if (held !== undefined) {
       const isOffered = held.state === 'offered' && !held.expired;
-      return expect(got).toEqual(isOffered ? expect.objectContaining({ workId: ids[standing], epoch: held.epoch }) : undefined);
+      return expect(got).toEqual(
+        isOffered ? expect.objectContaining({ workId: ids[standing], epoch: held.epoch }) : undefined,
+      );
     }
     // Ids of one millisecond have no order: any queued item may come first.
     const taken = typeof got === 'object' ? ids.indexOf(got.workId) : -1;
@@ -109,7 +127,8 @@ const beatCommand = (runner: number, which: number, off: number): Command =>
     const item = model.items[which];
     if (item === undefined) return;
     const word = await world.beat(runners[runner]!, ids[which]!, item.epoch + off);
-    const isOurs = isHeld(item) && item.runner === runner && off === 0 && !item.expired && !model.revoked.has(runner);
+    const isOurs =
+      isHeld(item) && item.runner === runner && off === 0 && !item.expired && !model.revoked.has(runner);
     if (!isOurs) return expect(word).toBe('superseded');
     if (item.cancelAsked) return expect(word).toBe('cancelled');
     expect(word).toBe('ok');
@@ -123,14 +142,17 @@ const reportCommand = (runner: number, which: number, off: number, exitCode: num
     if (item === undefined) return;
     const epoch = item.epoch + off;
     const key = `report-of-${runner}`;
-    const got = await world.report(runners[runner]!, ids[which]!, epoch, { reportId: key, exitCode }).catch((error: { code?: string }) => error.code);
+    const got = await world
+      .report(runners[runner]!, ids[which]!, epoch, { reportId: key, exitCode })
+      .catch((error: { code?: string }) => error.code);
     if (isHeld(item) && item.runner === runner && off === 0) {
       expect(got).toEqual({ repeated: false });
       if (item.state === 'offered') item.attempt += 1;
       item.report = { epoch, key: `${key} ${exitCode}` };
       return move(item, exitCode === 0 ? 'succeeded' : 'failed');
     }
-    const isSame = item.report !== undefined && item.report.epoch === epoch && item.report.key === `${key} ${exitCode}`;
+    const isSame =
+      item.report !== undefined && item.report.epoch === epoch && item.report.key === `${key} ${exitCode}`;
     expect(got).toEqual(isSame ? { repeated: true } : 'stale_epoch');
   });
 
@@ -175,7 +197,9 @@ const commands = [
   fc.constant(submitCommand()),
   fc.tuple(anyRunner, fc.nat({ max: 2 })).map(([runner, poll]) => pollCommand(runner, poll)),
   fc.tuple(anyRunner, anyItem, anyOffset).map(([runner, which, off]) => beatCommand(runner, which, off)),
-  fc.tuple(anyRunner, anyItem, anyOffset, fc.nat({ max: 1 })).map(([runner, which, off, code]) => reportCommand(runner, which, off, code)),
+  fc
+    .tuple(anyRunner, anyItem, anyOffset, fc.nat({ max: 1 }))
+    .map(([runner, which, off, code]) => reportCommand(runner, which, off, code)),
   anyItem.map(cancelCommand),
   anyItem.map(expireCommand),
   fc.constant(sweepCommand()),
@@ -191,15 +215,18 @@ describe.skipIf(!there)('the state machine', () => {
   afterAll(async () => await world.drop());
 
   it('agrees with its model on every answer and every state', { timeout: 600_000 }, async () => {
-    const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: 'max' }), async (sequence) => {
-      const setup = async (): Promise<{ model: Model; real: Real }> => {
-        const team = await world.team();
-        const runners = [await world.runner(team), await world.runner(team), await world.runner(team)];
-        return { model: { items: [], revoked: new Set() }, real: { world, team, runners, ids: [] } };
-      };
-      const made = await setup();
-      await fc.asyncModelRun(() => made, sequence);
-    });
+    const property = fc.asyncProperty(
+      fc.commands(commands, { maxCommands: 40, size: 'max' }),
+      async (sequence) => {
+        const setup = async (): Promise<{ model: Model; real: Real }> => {
+          const team = await world.team();
+          const runners = [await world.runner(team), await world.runner(team), await world.runner(team)];
+          return { model: { items: [], revoked: new Set() }, real: { world, team, runners, ids: [] } };
+        };
+        const made = await setup();
+        await fc.asyncModelRun(() => made, sequence);
+      },
+    );
     const details = await fc.check(property, { numRuns: RUNS });
     console.log(`model: ${details.numRuns} runs, seed ${details.seed}`);
     if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details));

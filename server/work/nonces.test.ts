@@ -15,7 +15,12 @@ import type { Nonce, NonceStore } from './nonces.ts';
 const there = await has('postgres');
 
 const agoS = (seconds: number): Date => new Date((Math.floor(Date.now() / 1_000) - seconds) * 1_000);
-const fresh = (more: Partial<Nonce> = {}): Nonce => ({ keyId: 'key-a', nonce: randomBytes(16).toString('base64url'), created: agoS(0), ...more });
+const fresh = (more: Partial<Nonce> = {}): Nonce => ({
+  keyId: 'key-a',
+  nonce: randomBytes(16).toString('base64url'),
+  created: agoS(0),
+  ...more,
+});
 
 describe.skipIf(!there)('a nonce', () => {
   let test: TestDatabase;
@@ -39,7 +44,10 @@ describe.skipIf(!there)('a nonce', () => {
   it('is fresh for one of 1,000 calls at two servers at once', async () => {
     const nonces = Array.from({ length: 100 }, () => fresh());
     const answers = await Promise.all(
-      Array.from({ length: 1_000 }, async (_, i) => await (i % 2 === 0 ? store : elsewhere).use(nonces[(i * 7) % 100]!)),
+      Array.from(
+        { length: 1_000 },
+        async (_, i) => await (i % 2 === 0 ? store : elsewhere).use(nonces[(i * 7) % 100]!),
+      ),
     );
     expect(answers.filter(Boolean)).toHaveLength(100);
   });
@@ -61,13 +69,16 @@ describe.skipIf(!there)('a nonce', () => {
   });
 
   it('leaves no row behind: the buckets ahead are emptied and no other', async () => {
-    await test.db.sql`insert into nonces (bucket, id) select b, gen_random_uuid() from generate_series(0, 7) b`;
+    await test.db
+      .sql`insert into nonces (bucket, id) select b, gen_random_uuid() from generate_series(0, 7) b`;
     await test.db.sql`select nonces_rotate()`;
     const [row] = await test.db.sql<Array<{ minute: number; filled: number[] }>>`
       select (floor(extract(epoch from clock_timestamp()) / 60)::bigint % 8)::int as minute,
         (select array_agg(distinct bucket::int) from nonces) as filled`;
     const emptied = [2, 3, 4].map((ahead) => (row!.minute + ahead) % 8);
-    expect(row!.filled.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].filter((bucket) => !emptied.includes(bucket)));
+    expect(row!.filled.toSorted((a, b) => a - b)).toEqual(
+      [0, 1, 2, 3, 4, 5, 6, 7].filter((bucket) => !emptied.includes(bucket)),
+    );
   });
 
   it('is refused when the store cannot be asked', async () => {
@@ -94,14 +105,18 @@ describe('after a crash of the database', () => {
       process.kill(backend!.pid, 'SIGKILL');
       const outcomes: string[] = [];
       for (let i = 0; i < 500 && outcomes.at(-1) !== 'true'; i += 1) {
-        const outcome = await store.use(fresh()).then(String, (error: { code?: string }) => error.code ?? 'error');
+        const outcome = await store
+          .use(fresh())
+          .then(String, (error: { code?: string }) => error.code ?? 'error');
         expect(await store.use(used).catch(() => false)).toBe(false);
         if (outcomes.at(-1) !== outcome) outcomes.push(outcome);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       expect(outcomes.at(-1)).toBe('true');
       expect(await store.use(used)).toBe(false);
-      const [left] = await db.sql<Array<{ crashed: boolean }>>`select since > '-infinity' as crashed from nonce_store`;
+      const [left] = await db.sql<
+        Array<{ crashed: boolean }>
+      >`select since > '-infinity' as crashed from nonce_store`;
       expect(left).toEqual({ crashed: true });
     } finally {
       await db.close(1_000);

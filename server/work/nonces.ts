@@ -61,7 +61,11 @@ async function insertFresh(sql: SqlTag, waiters: readonly Waiter[]): Promise<Rea
   if (row?.known !== true) {
     // Emptied by a crash: from now on it knows every nonce again, and nothing from before.
     await sql`insert into nonce_store (since) values (clock_timestamp()) on conflict do nothing`;
-    throw apiError('unavailable', 'the store of used nonces was lost in a crash and begins anew; sign again', { retryAfterMs: 1_000 });
+    throw apiError(
+      'unavailable',
+      'the store of used nonces was lost in a crash and begins anew; sign again',
+      { retryAfterMs: 1_000 },
+    );
   }
   return new Set(row.fresh);
 }
@@ -92,10 +96,19 @@ export function createNonceStore(root: SqlTag): NonceStore {
   return {
     use: async (nonce) => {
       if (waiting.length >= WAITING_MAX) {
-        throw apiError('unavailable', `${WAITING_MAX} signed requests wait for the store of used nonces already`, { retryAfterMs: 1_000 });
+        throw apiError(
+          'unavailable',
+          `${WAITING_MAX} signed requests wait for the store of used nonces already`,
+          { retryAfterMs: 1_000 },
+        );
       }
       return await new Promise<boolean>((settle, fail) => {
-        waiting.push({ id: rowId(nonce), createdS: Math.floor(nonce.created.getTime() / 1_000), settle, fail });
+        waiting.push({
+          id: rowId(nonce),
+          createdS: Math.floor(nonce.created.getTime() / 1_000),
+          settle,
+          fail,
+        });
         if (running < PARALLEL_MAX) void flush();
       });
     },

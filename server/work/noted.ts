@@ -6,7 +6,10 @@ import type { Clock } from '../platform/clock.ts';
 const RUNNERS_MAX = 50_000;
 
 /** Answers whether a poll must note its runner: after half of `everyMs`, or when what it says against work has changed. */
-export function createNoted(everyMs: number, clock: Pick<Clock, 'monotonicMs'>): (runnerId: string, notReady: readonly string[]) => boolean {
+export function createNoted(
+  everyMs: number,
+  clock: Pick<Clock, 'monotonicMs'>,
+): (runnerId: string, notReady: readonly string[]) => boolean {
   const known = new Map<string, { readonly atMs: number; readonly notReady: string }>();
   return (runnerId, notReady) => {
     const nowMs = clock.monotonicMs();

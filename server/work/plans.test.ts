@@ -32,16 +32,34 @@ describe.skipIf(!there).each([
   afterAll(async () => await world.drop());
 
   const nodesOf = async (text: string): Promise<PlanNode[]> => {
-    const [row] = await world.db.sql.unsafe<Array<{ 'QUERY PLAN': Array<{ Plan: PlanNode }> }>>(`explain (format json) ${text}`);
+    const [row] = await world.db.sql.unsafe<Array<{ 'QUERY PLAN': Array<{ Plan: PlanNode }> }>>(
+      `explain (format json) ${text}`,
+    );
     const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
     return all(row!['QUERY PLAN'][0]!.Plan);
   };
 
   it.each([
-    ['the next item of a pool', 'work_items_queue', "pool_id = '$team' and kind = 'run' and state = 'queued' and run_after <= clock_timestamp() order by priority desc nulls last, id limit 1 for update skip locked"],
-    ['the newest runs of a team', 'work_items_newest', "team_id = '$team' and kind = 'run' order by created_at desc nulls last, id desc nulls last limit 51"],
-    ['a later page of them', 'work_items_newest', "team_id = '$team' and kind = 'run' and (created_at, id) < (now() - interval '1 h', 'run_x') order by created_at desc nulls last, id desc nulls last limit 51"],
-    ['expired leases', 'work_items_expiry', "state in ('offered', 'running') and lease_expires_at < now() - interval '2 s' order by lease_expires_at limit 200 for update skip locked"],
+    [
+      'the next item of a pool',
+      'work_items_queue',
+      "pool_id = '$team' and kind = 'run' and state = 'queued' and run_after <= clock_timestamp() order by priority desc nulls last, id limit 1 for update skip locked",
+    ],
+    [
+      'the newest runs of a team',
+      'work_items_newest',
+      "team_id = '$team' and kind = 'run' order by created_at desc nulls last, id desc nulls last limit 51",
+    ],
+    [
+      'a later page of them',
+      'work_items_newest',
+      "team_id = '$team' and kind = 'run' and (created_at, id) < (now() - interval '1 h', 'run_x') order by created_at desc nulls last, id desc nulls last limit 51",
+    ],
+    [
+      'expired leases',
+      'work_items_expiry',
+      "state in ('offered', 'running') and lease_expires_at < now() - interval '2 s' order by lease_expires_at limit 200 for update skip locked",
+    ],
     ['what a runner holds', 'work_items_poll', "runner_id = 'rnr_x' and lease_id is not null"],
   ])('%s is found by its index and in its order', async (_name, index, where) => {
     const nodes = await nodesOf(`select id from work_items w where ${where.replaceAll('$team', team)}`);

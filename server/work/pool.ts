@@ -18,7 +18,11 @@ export async function poolOf(sql: SqlTag, teamId: string): Promise<string | unde
 }
 
 /** Moves the waiting work of a team whose region has changed; what is being executed stays where it is, and moves when it comes back. */
-export async function rerouteTeam(db: { readonly sql: SqlTag }, teamId: string, poolId: string): Promise<number> {
+export async function rerouteTeam(
+  db: { readonly sql: SqlTag },
+  teamId: string,
+  poolId: string,
+): Promise<number> {
   const rows = await db.sql`
     update work_items set pool_id = ${poolId}, hint_due_at = now(), hint_count = 0
     where team_id = ${teamId} and state in ('queued', 'offered', 'running') and pool_id <> ${poolId}`;

@@ -22,10 +22,13 @@ describe.skipIf(!there)('a statement with a remembered text', () => {
     await drop();
   });
 
-  const between = (low: number, high: number, not = sql``) => sql`n between ${low}::int and ${high}::int ${not}`;
+  const between = (low: number, high: number, not = sql``) =>
+    sql`n between ${low}::int and ${high}::int ${not}`;
   const rows = async (low: number, high: number, without?: number): Promise<number[]> => {
     const not = without === undefined ? sql`` : sql`and n <> ${without}::int`;
-    const found = await sql<Array<{ n: number }>>`select n from generate_series(1, ${100}::int) n where ${between(low, high, not)} order by n`;
+    const found = await sql<
+      Array<{ n: number }>
+    >`select n from generate_series(1, ${100}::int) n where ${between(low, high, not)} order by n`;
     return found.map((row) => row.n);
   };
 
@@ -36,9 +39,13 @@ describe.skipIf(!there)('a statement with a remembered text', () => {
   });
 
   it('is prepared once for each way of nesting', async () => {
-    const [before] = await db.sql<Array<{ n: number }>>`select count(*)::int as n from pg_prepared_statements where statement like 'select n from generate_series%'`;
+    const [before] = await db.sql<
+      Array<{ n: number }>
+    >`select count(*)::int as n from pg_prepared_statements where statement like 'select n from generate_series%'`;
     for (let i = 0; i < 20; i += 1) await rows(i, i + 1, i % 2 === 0 ? i : undefined);
-    const [after] = await db.sql<Array<{ n: number }>>`select count(*)::int as n from pg_prepared_statements where statement like 'select n from generate_series%'`;
+    const [after] = await db.sql<
+      Array<{ n: number }>
+    >`select count(*)::int as n from pg_prepared_statements where statement like 'select n from generate_series%'`;
     expect([before?.n, after?.n]).toEqual([2, 2]);
   });
 

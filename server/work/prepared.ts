@@ -14,7 +14,11 @@ interface Branch {
   text: string | undefined;
 }
 
-type Unsafe = (text: string, values: readonly unknown[], options: { prepare: boolean; simple: boolean }) => Promise<unknown>;
+type Unsafe = (
+  text: string,
+  values: readonly unknown[],
+  options: { prepare: boolean; simple: boolean },
+) => Promise<unknown>;
 
 const root: Branch = { next: new Map(), text: undefined };
 
@@ -82,7 +86,9 @@ export function prepared(sql: SqlTag): SqlTag {
   if (known !== undefined) return known;
   const unsafe = sql.unsafe as unknown as Unsafe;
   const tag = (strings: readonly string[] | string, ...values: readonly unknown[]): Piece =>
-    typeof strings === 'string' ? new Piece(identifier(strings), [], unsafe) : new Piece(strings, values, unsafe);
+    typeof strings === 'string'
+      ? new Piece(identifier(strings), [], unsafe)
+      : new Piece(strings, values, unsafe);
   // The part of the driver's interface that statements here use.
   const made = Object.assign(tag, { json: sql.json, unsafe: sql.unsafe }) as unknown as SqlTag;
   remembered.set(sql, made);

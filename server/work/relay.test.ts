@@ -57,14 +57,20 @@ describe.skipIf(!there)('the relay', () => {
     await world.db.sql`update work_items set state = 'cancelled', finished_at = now() where state = 'queued'`;
   });
   const dueInS = async (id: string): Promise<number> =>
-    (await world.db.sql<Array<{ s: number }>>`select round(extract(epoch from hint_due_at - now()))::int as s from work_items where id = ${id}`)[0]!.s;
+    (
+      await world.db.sql<
+        Array<{ s: number }>
+      >`select round(extract(epoch from hint_due_at - now()))::int as s from work_items where id = ${id}`
+    )[0]!.s;
 
   it('hints an item when it is due, then after 60 s, 2, 4, 8 and 10 minutes', async () => {
     const id = await world.submit(team);
     const pauses: number[] = [];
     for (let i = 0; i < 6; i += 1) {
       await world.db.sql`update work_items set hint_due_at = now() where id = ${id}`;
-      expect(await takeDueHints(world.db.sql, world.settings)).toEqual([{ workId: id, poolId: team, kind: 'run' }]);
+      expect(await takeDueHints(world.db.sql, world.settings)).toEqual([
+        { workId: id, poolId: team, kind: 'run' },
+      ]);
       pauses.push(await dueInS(id));
     }
     expect(pauses).toEqual([60, 120, 240, 480, 600, 600]);
@@ -91,8 +97,13 @@ describe.skipIf(!there)('the relay', () => {
     const one = fakeQueue();
     const other = fakeQueue();
     const settings = { ...world.settings, batch: 20 };
-    for (const { queue } of [one, other]) loops.push(startRelay({ sql: world.db.sql, queue, settings, onError }));
-    await until('300 hints', () => one.hints.length + other.hints.length, (n) => n >= 300);
+    for (const { queue } of [one, other])
+      loops.push(startRelay({ sql: world.db.sql, queue, settings, onError }));
+    await until(
+      '300 hints',
+      () => one.hints.length + other.hints.length,
+      (n) => n >= 300,
+    );
     const hinted = [...one.hints, ...other.hints].map((hint) => hint.workId);
     expect(hinted.toSorted()).toEqual(ids.toSorted());
     expect(errors).toEqual([]);
@@ -117,10 +128,18 @@ describe.skipIf(!there)('the relay', () => {
     await takeDueHints(world.db.sql, world.settings);
     const fake = fakeQueue();
     loops.push(startRelay({ sql: world.db.sql, queue: fake.queue, settings: world.settings, onError }));
-    await until('the hint of the start', () => fake.hints.length, (n) => n === 1);
+    await until(
+      'the hint of the start',
+      () => fake.hints.length,
+      (n) => n === 1,
+    );
     fake.setUp(false);
     fake.setUp(true);
-    await until('the hint of the return', () => fake.hints.length, (n) => n === 2);
+    await until(
+      'the hint of the return',
+      () => fake.hints.length,
+      (n) => n === 2,
+    );
     expect(fake.hints.map((hint) => hint.workId)).toEqual([id, id]);
   });
 
@@ -154,13 +173,25 @@ describe.skipIf(!there)('the relay', () => {
       ids.push(await world.submit(team));
       await world.poll(runner);
     }
-    await world.db.sql`update work_items set lease_expires_at = now() - interval '1 h' where team_id = ${team}`;
+    await world.db
+      .sql`update work_items set lease_expires_at = now() - interval '1 h' where team_id = ${team}`;
     const swept: string[] = [];
     const settings = { ...world.settings, batch: 7 };
     for (let i = 0; i < 2; i += 1) {
-      loops.push(startSweeper({ sql: world.db.sql, settings, onSwept: (items) => swept.push(...items.map((item) => item.id)), onError }));
+      loops.push(
+        startSweeper({
+          sql: world.db.sql,
+          settings,
+          onSwept: (items) => swept.push(...items.map((item) => item.id)),
+          onError,
+        }),
+      );
     }
-    await until('60 swept', () => swept.length, (n) => n >= 60);
+    await until(
+      '60 swept',
+      () => swept.length,
+      (n) => n >= 60,
+    );
     expect(swept.toSorted()).toEqual(ids.toSorted());
     expect(errors).toEqual([]);
   });

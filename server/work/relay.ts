@@ -32,7 +32,8 @@ export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise
 
 /** Makes one item due at once, for a hint that met no waiting poll. False: it does not wait any more. */
 export async function returnHint(sql: SqlTag, workId: string): Promise<boolean> {
-  const { count } = await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
+  const { count } =
+    await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
   return count === 1;
 }
 
@@ -74,7 +75,9 @@ export async function relayOnce({ sql, queue, settings, onError }: RelayDeps): P
   if (failed.length > 0) {
     await postponeFailed(sql, failed);
     const first = outcomes.find((outcome) => outcome.status === 'rejected');
-    onError(new Error(`${failed.length} of ${hints.length} hints could not be published`, { cause: first?.reason }));
+    onError(
+      new Error(`${failed.length} of ${hints.length} hints could not be published`, { cause: first?.reason }),
+    );
     return false;
   }
   return hints.length === settings.batch;

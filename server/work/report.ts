@@ -37,7 +37,9 @@ export function outcomeOf({ reason, exitCode }: Pick<ReportInput, 'reason' | 'ex
 /** SHA-256 over what must be equal in a repetition. */
 function digestOf(input: ReportInput): Uint8Array {
   const { reason, exitCode = null, message = null, durationMs = null } = input;
-  return createHash('sha256').update(JSON.stringify([reason, exitCode, message, durationMs])).digest();
+  return createHash('sha256')
+    .update(JSON.stringify([reason, exitCode, message, durationMs]))
+    .digest();
 }
 
 export interface Reported {
@@ -57,18 +59,47 @@ export async function report(sql: SqlTag, settings: WorkSettings, input: ReportI
     select p.epoch, p.report_id, p.digest = ${digest} as same
     from work_reports p join work_items w on w.id = p.work_id
     where p.work_id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = ${input.kind}`;
-  if (known !== undefined && known.epoch === input.epoch && known.report_id === input.reportId && known.same) {
+  if (
+    known !== undefined &&
+    known.epoch === input.epoch &&
+    known.report_id === input.reportId &&
+    known.same
+  ) {
     return { repeated: true };
   }
-  throw staleEpoch(input, known === undefined ? 'it is not held by this runner under that epoch' : 'another report of it was accepted');
+  throw staleEpoch(
+    input,
+    known === undefined
+      ? 'it is not held by this runner under that epoch'
+      : 'another report of it was accepted',
+  );
 }
 
 export function staleEpoch(input: { readonly id: string; readonly epoch: number }, why: string): Error {
-  return apiError('stale_epoch', `nothing was changed on ${input.id} with epoch ${input.epoch}: ${why}; stop it and report nothing`);
+  return apiError(
+    'stale_epoch',
+    `nothing was changed on ${input.id} with epoch ${input.epoch}: ${why}; stop it and report nothing`,
+  );
 }
 
-async function accept(sql: SqlTag, settings: WorkSettings, input: ReportInput, digest: Uint8Array): Promise<{ strikes: number } | { strikes: null } | undefined> {
-  const { id, epoch, runnerId, kind, reportId, reason, exitCode = null, message = null, durationMs = null, waitedMs } = input;
+async function accept(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: ReportInput,
+  digest: Uint8Array,
+): Promise<{ strikes: number } | { strikes: null } | undefined> {
+  const {
+    id,
+    epoch,
+    runnerId,
+    kind,
+    reportId,
+    reason,
+    exitCode = null,
+    message = null,
+    durationMs = null,
+    waitedMs,
+  } = input;
   const outcome = outcomeOf(input);
   const [row] = await sql<Array<{ strikes: number } | { strikes: null }>>`
     with at as materialized (

@@ -35,7 +35,11 @@ export interface RunInput {
 /** Binds what is encrypted to its row. */
 const sealedAt = (workId: string): string => `work_items.spec:${workId}`;
 
-export function sealInput(secrets: Pick<Secrets, 'seal'>, workId: string, input: RunInput): string | undefined {
+export function sealInput(
+  secrets: Pick<Secrets, 'seal'>,
+  workId: string,
+  input: RunInput,
+): string | undefined {
   if (Object.keys(input.env).length === 0 && input.stdin === undefined) return undefined;
   return secrets.seal(sealedAt(workId), Buffer.from(JSON.stringify(input)));
 }
@@ -45,7 +49,11 @@ function openInput(secrets: Pick<Secrets, 'open'>, workId: string, sealed: strin
   return JSON.parse(Buffer.from(secrets.open(sealedAt(workId), sealed)).toString('utf8')) as RunInput;
 }
 
-export function toOffer(grant: Grant, offerMs: number, secrets: Pick<Secrets, 'open'>): MessageInitShape<typeof OfferSchema> {
+export function toOffer(
+  grant: Grant,
+  offerMs: number,
+  secrets: Pick<Secrets, 'open'>,
+): MessageInitShape<typeof OfferSchema> {
   const { workId: id, leaseId, epoch, attempt } = grant;
   const common = { id, leaseId, epoch, leaseMs: offerMs };
   if (grant.kind === 'build') return { work: { case: 'build', value: common } };

@@ -95,10 +95,16 @@ export const workItems = pgTable(
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
-    index('work_items_hint').on(t.hintDueAt).where(sql`${t.state} = 'queued'`),
-    index('work_items_expiry').on(t.leaseExpiresAt).where(sql`${t.state} in ('offered', 'running')`),
+    index('work_items_hint')
+      .on(t.hintDueAt)
+      .where(sql`${t.state} = 'queued'`),
+    index('work_items_expiry')
+      .on(t.leaseExpiresAt)
+      .where(sql`${t.state} in ('offered', 'running')`),
     // One poll holds one offer: the same poll id asks again and gets the same.
-    uniqueIndex('work_items_poll').on(t.runnerId, t.pollId).where(sql`${t.leaseId} is not null`),
+    uniqueIndex('work_items_poll')
+      .on(t.runnerId, t.pollId)
+      .where(sql`${t.leaseId} is not null`),
   ],
 );
 
@@ -123,7 +129,9 @@ export const workLeases = pgTable(
   (t) => [
     primaryKey({ columns: [t.workId, t.epoch] }),
     // The database itself forbids two open leases of one item.
-    uniqueIndex('work_leases_one_open').on(t.workId).where(sql`${t.endedAt} is null`),
+    uniqueIndex('work_leases_one_open')
+      .on(t.workId)
+      .where(sql`${t.endedAt} is null`),
     foreignKey({
       columns: [t.teamId, t.workId],
       foreignColumns: [workItems.teamId, workItems.id],
@@ -190,6 +198,8 @@ export const outbox = pgTable(
   },
   (t) => [
     uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey),
-    index('outbox_due').on(t.createdAt).where(sql`${t.publishedAt} is null`),
+    index('outbox_due')
+      .on(t.createdAt)
+      .where(sql`${t.publishedAt} is null`),
   ],
 );

@@ -70,10 +70,13 @@ export const defaultWorkSettings: WorkSettings = {
 export function checkWorkSettings(settings: WorkSettings): WorkSettings {
   const { heartbeatMs, leaseMs, offerMs, sweepEveryMs, graceMs } = settings;
   if (leaseMs < 3 * heartbeatMs) {
-    throw new RangeError(`lease of ${leaseMs} ms is shorter than three heartbeats of ${heartbeatMs} ms: one lost call would end it`);
+    throw new RangeError(
+      `lease of ${leaseMs} ms is shorter than three heartbeats of ${heartbeatMs} ms: one lost call would end it`,
+    );
   }
   for (const [name, ms] of Object.entries({ offerMs, sweepEveryMs, graceMs, heartbeatMs })) {
-    if (!Number.isSafeInteger(ms) || ms < 1) throw new RangeError(`${name} is ${ms}, expected a whole number of milliseconds from 1`);
+    if (!Number.isSafeInteger(ms) || ms < 1)
+      throw new RangeError(`${name} is ${ms}, expected a whole number of milliseconds from 1`);
   }
   return settings;
 }

@@ -31,7 +31,12 @@ export interface CallingRunner {
  * The calling runner, read in the same statement as what it does. `speaks` is the one rule for being listened to: not revoked, and of the
  * current process. `may_receive` is the one rule for being given work. With a lock the row is as it stands after the wait for it.
  */
-export function callingRunner(sql: SqlTag, settings: WorkSettings, { runnerId, bootId }: RunnerRef, lock = sql``): Fragment {
+export function callingRunner(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { runnerId, bootId }: RunnerRef,
+  lock = sql``,
+): Fragment {
   return sql`
     select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining) as may_receive
     from (
@@ -104,8 +109,14 @@ export interface Release {
 }
 
 /** CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end. */
-export function release(sql: SqlTag, settings: WorkSettings, { lost, endReason, backoff }: Release): Fragment {
-  const wait = backoff ? sql`(least(60, power(2, least(w.offers - 1, 6)) - 1) * interval '1 second')` : sql`interval '0'`;
+export function release(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { lost, endReason, backoff }: Release,
+): Fragment {
+  const wait = backoff
+    ? sql`(least(60, power(2, least(w.offers - 1, 6)) - 1) * interval '1 second')`
+    : sql`interval '0'`;
   return sql`
     lost as (
       select w.id, w.state as was,

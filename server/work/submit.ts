@@ -55,7 +55,12 @@ export interface SubmitDeps {
   readonly room: QueueRoom;
 }
 
-export async function submit(sql: SqlTag, { settings, room }: SubmitDeps, work: NewWork, keyed?: KeyedAnswer): Promise<Submitted> {
+export async function submit(
+  sql: SqlTag,
+  { settings, room }: SubmitDeps,
+  work: NewWork,
+  keyed?: KeyedAnswer,
+): Promise<Submitted> {
   const queue = `${work.kind} ${work.teamId}`;
   const counts = room.mustCount(queue, settings.queuedMax);
   const [row] = await sql<Row[]>`
@@ -89,17 +94,28 @@ export async function submit(sql: SqlTag, { settings, room }: SubmitDeps, work: 
   const earlier = keyed === undefined ? undefined : await storedAnswer(sql, keyed);
   if (earlier !== undefined) return { earlier };
   if (row !== undefined && row.queued >= settings.queuedMax) {
-    throw apiError('limit_reached', `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`, {
-      details: { limit: settings.queuedMax },
-      retryable: true,
-      retryAfterMs: 5_000,
-    });
+    throw apiError(
+      'limit_reached',
+      `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`,
+      {
+        details: { limit: settings.queuedMax },
+        retryable: true,
+        retryAfterMs: 5_000,
+      },
+    );
   }
   if (row === undefined || row.pool === null) {
-    throw apiError('unavailable', `team ${work.teamId} has no pool of runners: the service's own pool is not set up`);
+    throw apiError(
+      'unavailable',
+      `team ${work.teamId} has no pool of runners: the service's own pool is not set up`,
+    );
   }
   // The key was taken by a call that then rolled back: doing it again is what the caller would do.
-  throw apiError('idempotency_in_progress', 'another call with the same Idempotency-Key has not finished; try again', { retryAfterMs: 1_000 });
+  throw apiError(
+    'idempotency_in_progress',
+    'another call with the same Idempotency-Key has not finished; try again',
+    { retryAfterMs: 1_000 },
+  );
 }
 
 /** CTE `taken`: one row when the key is ours. A parallel call with the same key waits here for the first one's outcome. */
@@ -116,7 +132,10 @@ function takeKey(sql: SqlTag, { principal, rpc, key, fingerprint, status, respon
     ),`;
 }
 
-async function storedAnswer(sql: SqlTag, { principal, rpc, key }: KeyedAnswer): Promise<StoredAnswer | undefined> {
+async function storedAnswer(
+  sql: SqlTag,
+  { principal, rpc, key }: KeyedAnswer,
+): Promise<StoredAnswer | undefined> {
   const [row] = await sql<StoredAnswer[]>`
     select fingerprint, status, response from idempotency_keys
     where principal = ${principal} and rpc = ${rpc} and key = ${key} and created_at > now() - ${ms(sql, KEY_LIFE_MS)}`;

@@ -1,5 +1,11 @@
 /** The words that the database stores, and the numbers that the wire carries. */
-import { EndReason, Isolation, LogStream, Network, RunState } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  EndReason,
+  Isolation,
+  LogStream,
+  Network,
+  RunState,
+} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
@@ -32,7 +38,10 @@ export const LOG_STREAMS: Readonly<Record<LogStreamWord, LogStream>> = {
 };
 
 export type IsolationWord = 'any' | 'container';
-export const ISOLATIONS: Readonly<Record<IsolationWord, Isolation>> = { any: Isolation.ANY, container: Isolation.CONTAINER };
+export const ISOLATIONS: Readonly<Record<IsolationWord, Isolation>> = {
+  any: Isolation.ANY,
+  container: Isolation.CONTAINER,
+};
 export const NETWORKS = { none: Network.NONE } as const;
 
 const KINDS: Readonly<Record<WorkKind, WireKind>> = { run: WireKind.RUN, build: WireKind.BUILD };
@@ -40,7 +49,10 @@ const KINDS: Readonly<Record<WorkKind, WireKind>> = { run: WireKind.RUN, build: 
 /** The word of a number; refuses 0 and numbers that this version does not know. */
 function wordOf<W extends string>(table: Readonly<Record<W, number>>, value: number, field: string): W {
   for (const word in table) if (table[word] === value) return word;
-  throw apiError('validation_failed', `${field} is ${value}, expected one of ${Object.values(table).join(', ')}`);
+  throw apiError(
+    'validation_failed',
+    `${field} is ${value}, expected one of ${Object.values(table).join(', ')}`,
+  );
 }
 
 export const kindWord = (value: WireKind): WorkKind => wordOf(KINDS, value, 'kind');

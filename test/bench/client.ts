@@ -21,12 +21,28 @@ export function createJsonClient(baseUrl: string, connections: number): JsonClie
       const payload = JSON.stringify(body);
       return new Promise((resolve, reject) => {
         const request = httpRequest(
-          { agent, hostname, port, path, method: 'POST', headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload), ...headers } },
+          {
+            agent,
+            hostname,
+            port,
+            path,
+            method: 'POST',
+            headers: {
+              'content-type': 'application/json',
+              'content-length': Buffer.byteLength(payload),
+              ...headers,
+            },
+          },
           (response) => {
             let text = '';
             response.setEncoding('utf8');
             response.on('data', (data: string) => (text += data));
-            response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) }));
+            response.on('end', () =>
+              resolve({
+                status: response.statusCode ?? 0,
+                body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+              }),
+            );
           },
         );
         request.on('error', reject);
@@ -43,7 +59,12 @@ export interface BenchRunner {
 }
 
 /** A runner that signs with the product's own library: what a daemon costs, without a sandbox. */
-export async function enrollBenchRunner(client: JsonClient, baseUrl: string, token: string, name: string): Promise<BenchRunner> {
+export async function enrollBenchRunner(
+  client: JsonClient,
+  baseUrl: string,
+  token: string,
+  name: string,
+): Promise<BenchRunner> {
   const key: SigningKey = generateSigningKey();
   const { status, body } = await client.post('/runners/enroll', { token, name, publicKey: key.publicKey });
   const id = body['runnerId'];
@@ -54,7 +75,13 @@ export async function enrollBenchRunner(client: JsonClient, baseUrl: string, tok
     call(action, message) {
       const path = `/runners/${id}/${action}`;
       const signature = signRequest(
-        { method: 'POST', authority, path, contentType: 'application/json', body: Buffer.from(JSON.stringify(message)) },
+        {
+          method: 'POST',
+          authority,
+          path,
+          contentType: 'application/json',
+          body: Buffer.from(JSON.stringify(message)),
+        },
         { key, created: Math.floor(Date.now() / 1000), nonce: createNonce() },
       );
       return client.post(path, message, { ...signature });

@@ -16,7 +16,12 @@ interface Sample {
   readonly latencyMs: number;
 }
 
-async function oneRun(client: JsonClient, platform: Platform, runner: BenchRunner, teamId: string): Promise<Sample> {
+async function oneRun(
+  client: JsonClient,
+  platform: Platform,
+  runner: BenchRunner,
+  teamId: string,
+): Promise<Sample> {
   const polled = runner.call('poll', { waitMs: 30_000 });
   // The poll is parked when this comes back: what is measured is the hint's way, not the poll's own first look.
   await runner.call('heartbeat', {});
@@ -29,9 +34,18 @@ async function oneRun(client: JsonClient, platform: Platform, runner: BenchRunne
   const { body } = await polled;
   const latencyMs = performance.now() - startedAt;
   const offer = body['run'] as { id: string; epoch: number } | undefined;
-  if (offer === undefined) throw new Error(`the poll came back without an offer: ${JSON.stringify(body)}; submit: ${JSON.stringify(await submitted)}`);
+  if (offer === undefined)
+    throw new Error(
+      `the poll came back without an offer: ${JSON.stringify(body)}; submit: ${JSON.stringify(await submitted)}`,
+    );
   await submitted;
-  await runner.call('report', { id: offer.id, epoch: offer.epoch, reportId: `bench-${offer.id}`, reason: 'exit', exitCode: 0 });
+  await runner.call('report', {
+    id: offer.id,
+    epoch: offer.epoch,
+    reportId: `bench-${offer.id}`,
+    reason: 'exit',
+    exitCode: 0,
+  });
   return { latencyMs };
 }
 
@@ -65,10 +79,12 @@ export async function run(): Promise<Figure[]> {
   await using database = await freshDatabase();
   const rabbit = await measure({ DATABASE_URL: database.url, AMQP_URL });
   const figures = (where: string, samples: readonly number[]) =>
-    ([
-      ['p50', 0.5, 5],
-      ['p99', 0.99, 25],
-    ] as const).map(([label, share, limitMs]) =>
+    (
+      [
+        ['p50', 0.5, 5],
+        ['p99', 0.99, 25],
+      ] as const
+    ).map(([label, share, limitMs]) =>
       figure({
         name: `submit → offer, ${where}, ${label}`,
         value: percentile(samples, share),

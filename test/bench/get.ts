@@ -28,7 +28,8 @@ export async function run(): Promise<Figure[]> {
         await applyLoad({ ...load, url: `${platform.url}/sandbox-runs/${id}`, headers }),
       ];
       for (const { statuses } of results)
-        if (statuses.size !== 1 || !statuses.has(200)) throw new Error(`not every answer is 200: ${JSON.stringify([...statuses])}`);
+        if (statuses.size !== 1 || !statuses.has(200))
+          throw new Error(`not every answer is 200: ${JSON.stringify([...statuses])}`);
       theirs.push(results[0]?.perSecond ?? 0);
       ours.push(results[1]?.perSecond ?? 0);
     }

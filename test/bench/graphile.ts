@@ -3,7 +3,12 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /** Milliseconds of each sample (`latency`), or one figure in jobs a second (`throughput`). */
-export async function graphile(url: string, mode: 'latency' | 'throughput', count: number, atOnce = 1): Promise<number[]> {
+export async function graphile(
+  url: string,
+  mode: 'latency' | 'throughput',
+  count: number,
+  atOnce = 1,
+): Promise<number[]> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--import',
     'tsx',

@@ -1,7 +1,13 @@
 /** The compiled JSON codec beside protobuf-es and JSON.stringify/parse, on the message that clients read most. */
 import { create, fromJson, toJson } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Isolation, Network, Purpose, RunState, SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  Isolation,
+  Network,
+  Purpose,
+  RunState,
+  SandboxRunSchema,
+} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { decodeText, encoder } from '@svc/proto/http/json.ts';
 import { figure, median, type Figure } from './figure.ts';
 
@@ -52,7 +58,15 @@ export async function run(): Promise<Figure[]> {
   const decodeRate = rate(() => decodeText(SandboxRunSchema, text));
   const oracleDecodeRate = rate(() => fromJson(SandboxRunSchema, JSON.parse(oracleText)));
   const compared = (name: string, value: number, referenceValue: number, reference: string) =>
-    figure({ name, value, unit: 'ops/s', reference, referenceValue, target: '≥ 1 ×', pass: (_, ratio) => ratio >= 1 });
+    figure({
+      name,
+      value,
+      unit: 'ops/s',
+      reference,
+      referenceValue,
+      target: '≥ 1 ×',
+      pass: (_, ratio) => ratio >= 1,
+    });
   return [
     compared('JSON encode of a run', encodeRate, oracleEncodeRate, 'protobuf-es toJson + JSON.stringify'),
     compared('JSON decode of a run', decodeRate, oracleDecodeRate, 'JSON.parse + protobuf-es fromJson'),

@@ -41,7 +41,9 @@ export async function applyLoad({ url, headers = {}, connections, durationMs }: 
   const one = () =>
     new Promise<void>((resolve, reject) => {
       let buffered = '';
-      const socket = connect({ host: hostname, port: Number(port), noDelay: true }, () => socket.write(request));
+      const socket = connect({ host: hostname, port: Number(port), noDelay: true }, () =>
+        socket.write(request),
+      );
       socket.on('error', reject);
       socket.on('data', (data) => {
         const { statuses: seen, rest } = takeResponses(buffered + data.toString('latin1'));

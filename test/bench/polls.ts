@@ -41,7 +41,9 @@ async function open(port: number, requests: readonly string[]): Promise<Socket[]
           new Promise<void>((resolve, reject) => {
             const socket = connect({ host: '127.0.0.1', port }, () => socket.write(request, () => resolve()));
             socket.on('error', reject);
-            socket.on('data', (data) => reject(new Error(`a poll was answered at once: ${data.toString().slice(0, 500)}`)));
+            socket.on('data', (data) =>
+              reject(new Error(`a poll was answered at once: ${data.toString().slice(0, 500)}`)),
+            );
             sockets.push(socket);
           }),
       ),
@@ -51,11 +53,23 @@ async function open(port: number, requests: readonly string[]): Promise<Socket[]
 }
 
 function requestText(port: number, path: string, headers: Record<string, string>, body: string): string {
-  const all = { host: `127.0.0.1:${port}`, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
-  return `POST ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+  const all = {
+    host: `127.0.0.1:${port}`,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  };
+  return `POST ${path} HTTP/1.1\r\n${Object.entries(all)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n${body}`;
 }
 
-async function bytesPerPoll(program: Program, port: number, requests: readonly string[], parked: () => Promise<boolean>): Promise<number> {
+async function bytesPerPoll(
+  program: Program,
+  port: number,
+  requests: readonly string[],
+  parked: () => Promise<boolean>,
+): Promise<number> {
   const before = residentBytes(program);
   const sockets = await open(port, requests);
   await waitFor('all requests to be parked', async () => ((await parked()) ? true : undefined), 60_000);
@@ -86,7 +100,13 @@ function signedPoll(port: number, { id, key }: PollingRunner): string {
   const path = `/runners/${id}/poll`;
   const body = '{"waitMs":50000}';
   const signature = signRequest(
-    { method: 'POST', authority: `127.0.0.1:${port}`, path, contentType: 'application/json', body: Buffer.from(body) },
+    {
+      method: 'POST',
+      authority: `127.0.0.1:${port}`,
+      path,
+      contentType: 'application/json',
+      body: Buffer.from(body),
+    },
     { key, created: Math.floor(Date.now() / 1000), nonce: createNonce() },
   );
   return requestText(port, path, { ...signature }, body);
@@ -95,7 +115,11 @@ function signedPoll(port: number, { id, key }: PollingRunner): string {
 async function gateway(): Promise<number> {
   await using database = await freshDatabase();
   const [port, internalPort] = [await freePort(), await freePort()];
-  const shared = { AMQP_URL, INTERNAL_TOKEN: 'bench-internal-token-0123456789', PUBLIC_URLS: `http://127.0.0.1:${port}` };
+  const shared = {
+    AMQP_URL,
+    INTERNAL_TOKEN: 'bench-internal-token-0123456789',
+    PUBLIC_URLS: `http://127.0.0.1:${port}`,
+  };
   const platform = await startPlatform({
     ...shared,
     DATABASE_URL: database.url,
@@ -117,14 +141,22 @@ async function gateway(): Promise<number> {
     for (let index = 0; index < POLLS / POLLS_PER_RUNNER; index += 1) {
       const { token } = await platform.sdk.runners.createEnrollToken(teamId);
       const key = generateSigningKey();
-      const { status, body } = await client.post('/runners/enroll', { token, name: `bench-${index}`, publicKey: key.publicKey });
+      const { status, body } = await client.post('/runners/enroll', {
+        token,
+        name: `bench-${index}`,
+        publicKey: key.publicKey,
+      });
       if (status !== 201) throw new Error(`enroll answered ${status}: ${JSON.stringify(body)}`);
       runners.push({ id: String(body['runnerId']), key });
     }
-    const requests = runners.flatMap((runner) => Array.from({ length: POLLS_PER_RUNNER }, () => signedPoll(port, runner)));
+    const requests = runners.flatMap((runner) =>
+      Array.from({ length: POLLS_PER_RUNNER }, () => signedPoll(port, runner)),
+    );
     const parked = async () => {
       const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      const counts = [...metrics.matchAll(/^svc_gateway_polls_parked(?:\{[^}]*\})? (\d+)$/gm)].map((match) => Number(match[1]));
+      const counts = [...metrics.matchAll(/^svc_gateway_polls_parked(?:\{[^}]*\})? (\d+)$/gm)].map((match) =>
+        Number(match[1]),
+      );
       return counts.reduce((sum, count) => sum + count, 0) >= POLLS;
     };
     return await bytesPerPoll(program, port, requests, parked);

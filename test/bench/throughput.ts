@@ -35,14 +35,24 @@ async function bareCommits(url: string): Promise<number> {
   return perSecond;
 }
 
-async function pump(client: JsonClient, platform: Platform, teamId: string, runners: readonly BenchRunner[], items: number): Promise<number> {
+async function pump(
+  client: JsonClient,
+  platform: Platform,
+  teamId: string,
+  runners: readonly BenchRunner[],
+  items: number,
+): Promise<number> {
   const headers = { authorization: `Bearer ${platform.bootstrap.apiKey}` };
   let submitted = 0;
   let reported = 0;
   const submitter = async () => {
     while (submitted < items) {
       submitted += 1;
-      const { status, body } = await client.post(`/teams/${teamId}/sandbox-runs`, { command: ['true'] }, headers);
+      const { status, body } = await client.post(
+        `/teams/${teamId}/sandbox-runs`,
+        { command: ['true'] },
+        headers,
+      );
       if (status !== 201) throw new Error(`submit answered ${status}: ${JSON.stringify(body)}`);
     }
   };
@@ -52,15 +62,24 @@ async function pump(client: JsonClient, platform: Platform, teamId: string, runn
       if (status !== 200) throw new Error(`poll answered ${status}: ${JSON.stringify(body)}`);
       const offer = body['run'] as { id: string; epoch: number } | undefined;
       if (offer === undefined) continue;
-      const done = await runner.call('report', { id: offer.id, epoch: offer.epoch, reportId: `bench-${offer.id}`, reason: 'exit', exitCode: 0 });
-      if (done.status !== 200) throw new Error(`report answered ${done.status}: ${JSON.stringify(done.body)}`);
+      const done = await runner.call('report', {
+        id: offer.id,
+        epoch: offer.epoch,
+        reportId: `bench-${offer.id}`,
+        reason: 'exit',
+        exitCode: 0,
+      });
+      if (done.status !== 200)
+        throw new Error(`report answered ${done.status}: ${JSON.stringify(done.body)}`);
       reported += 1;
       if (reported === items) endedAt = performance.now();
     }
   };
   let endedAt = 0;
   const startedAt = performance.now();
-  const slots = Array.from({ length: AT_ONCE }, (_, index) => slot(runners[index % runners.length] ?? failNoRunner()));
+  const slots = Array.from({ length: AT_ONCE }, (_, index) =>
+    slot(runners[index % runners.length] ?? failNoRunner()),
+  );
   await Promise.all([...Array.from({ length: AT_ONCE }, submitter), ...slots]);
   return (items / (endedAt - startedAt)) * 1000;
 }
@@ -102,7 +121,19 @@ export async function run(): Promise<Figure[]> {
   const ours = await product(third.url);
   const shared = { name: 'submit + claim + report, 50 at once', value: ours, unit: 'items/s' };
   return [
-    figure({ ...shared, reference: 'graphile-worker', referenceValue: graphileRate, target: '≥ 1 ×', pass: (_, ratio) => ratio >= 1 }),
-    figure({ ...shared, reference: 'three bare commits', referenceValue: commits, target: '≥ 0.8 ×', pass: (_, ratio) => ratio >= 0.8 }),
+    figure({
+      ...shared,
+      reference: 'graphile-worker',
+      referenceValue: graphileRate,
+      target: '≥ 1 ×',
+      pass: (_, ratio) => ratio >= 1,
+    }),
+    figure({
+      ...shared,
+      reference: 'three bare commits',
+      referenceValue: commits,
+      target: '≥ 0.8 ×',
+      pass: (_, ratio) => ratio >= 0.8,
+    }),
   ];
 }

@@ -19,7 +19,11 @@ const partsThere = (await has('postgres')) && (await has('rabbitmq'));
 const BODIES: Readonly<Record<string, unknown>> = Object.fromEntries(
   ['logs', 'build-logs', 'report', 'build-report'].map((action) => [
     action,
-    { id: 'run_00000000000000000000000000', epoch: 1, ...(action.endsWith('report') ? { reportId: 'report-0001', reason: 'exit' } : {}) },
+    {
+      id: 'run_00000000000000000000000000',
+      epoch: 1,
+      ...(action.endsWith('report') ? { reportId: 'report-0001', reason: 'exit' } : {}),
+    },
   ]),
 );
 
@@ -32,7 +36,11 @@ let otherId: string;
 let teamId: string;
 
 const post = async (path: string, headers: Record<string, string> = {}) => {
-  const response = await fetch(`${platform.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' });
+  const response = await fetch(`${platform.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: '{}',
+  });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 };
 
@@ -60,13 +68,19 @@ describe('signed RPCs', () => {
       const path = `/runners/${runnerId}/${action}`;
       expect(await post(path)).toMatchObject({ status: 401, body: { error: { code: 'signature_missing' } } });
       const bearer = { authorization: `Bearer ${platform.bootstrap.apiKey}` };
-      expect(await post(path, bearer)).toMatchObject({ status: 401, body: { error: { code: 'signature_missing' } } });
+      expect(await post(path, bearer)).toMatchObject({
+        status: 401,
+        body: { error: { code: 'signature_missing' } },
+      });
     });
 
     it(`${id} refuses a key that nobody enrolled`, async () => {
       const stranger = createIndependentRunner(platform.url);
       stranger.actAs(runnerId);
-      expect(await stranger.call(action, {})).toMatchObject({ status: 401, body: { error: { code: 'key_unknown' } } });
+      expect(await stranger.call(action, {})).toMatchObject({
+        status: 401,
+        body: { error: { code: 'key_unknown' } },
+      });
     });
 
     it(`${id} gives another runner's name the answer of a missing one`, async () => {
@@ -74,7 +88,11 @@ describe('signed RPCs', () => {
       const missing = await runner.callAs('rnr_00000000000000000000000000', action, BODIES[action] ?? {});
       expect(mine.status).toBe(404);
       expect(missing.status).toBe(404);
-      const text = (body: unknown) => JSON.stringify(body).replaceAll(otherId, '').replaceAll('rnr_00000000000000000000000000', '').replace(/"requestId":"[^"]*"/, '');
+      const text = (body: unknown) =>
+        JSON.stringify(body)
+          .replaceAll(otherId, '')
+          .replaceAll('rnr_00000000000000000000000000', '')
+          .replace(/"requestId":"[^"]*"/, '');
       expect(text(mine.body)).toBe(text(missing.body));
     });
   }
@@ -93,7 +111,11 @@ describe('signed RPCs', () => {
       const answer = await runner.call(actionOf(routes[0]?.template ?? ''), {});
       expect(answer, id).toMatchObject({ status: 401, body: { error: { code: 'runner_revoked' } } });
     }
-    const forged = await runner.call('heartbeat', {}, (headers) => (headers['signature'] = `sig1=:${Buffer.alloc(64, 1).toString('base64')}:`));
+    const forged = await runner.call(
+      'heartbeat',
+      {},
+      (headers) => (headers['signature'] = `sig1=:${Buffer.alloc(64, 1).toString('base64')}:`),
+    );
     expect(forged).toMatchObject({ status: 401, body: { error: { code: 'signature_invalid' } } });
   });
 });
@@ -109,7 +131,13 @@ describe.runIf(partsThere)('internal RPCs', () => {
     ({ port } = probe.address() as AddressInfo);
     await new Promise((resolve) => probe.close(resolve));
     database = await freshDatabase();
-    split = await startPlatform({ DATABASE_URL: database.url, AMQP_URL, SVC_MODE: 'split', INTERNAL_PORT: String(port), INTERNAL_TOKEN: 'matrix-internal-token-01' });
+    split = await startPlatform({
+      DATABASE_URL: database.url,
+      AMQP_URL,
+      SVC_MODE: 'split',
+      INTERNAL_PORT: String(port),
+      INTERNAL_TOKEN: 'matrix-internal-token-01',
+    });
   }, 120_000);
 
   afterAll(async () => {
@@ -138,7 +166,11 @@ describe.runIf(partsThere)('internal RPCs', () => {
     });
 
     it(`${id} is not on the public port`, async () => {
-      const response = await fetch(`${split.url}/${id}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+      const response = await fetch(`${split.url}/${id}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
       expect(response.status).toBe(404);
     });
   }

@@ -27,7 +27,10 @@ interface Reply {
 }
 
 /** Path, query and body of the primary route, as every client makes them from the contract. */
-function httpRequest(rpc: RpcInfo, fields: Record<string, unknown>): { url: string; method: string; body: string | undefined } {
+function httpRequest(
+  rpc: RpcInfo,
+  fields: Record<string, unknown>,
+): { url: string; method: string; body: string | undefined } {
   const route: RestRoute | undefined = rpc.routes[0];
   if (route === undefined) throw new Error(`${rpc.id} has no route`);
   const rest = { ...fields };
@@ -37,7 +40,12 @@ function httpRequest(rpc: RpcInfo, fields: Record<string, unknown>): { url: stri
     delete rest[segment.field];
     return encodeURIComponent(String(value));
   });
-  const query = route.body === '' ? new URLSearchParams(Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, String(value)]))).toString() : '';
+  const query =
+    route.body === ''
+      ? new URLSearchParams(
+          Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, String(value)])),
+        ).toString()
+      : '';
   return {
     url: `${platform.url}/${path.join('/')}${query === '' ? '' : `?${query}`}`,
     method: route.verb,
@@ -45,7 +53,11 @@ function httpRequest(rpc: RpcInfo, fields: Record<string, unknown>): { url: stri
   };
 }
 
-async function call(rpc: RpcInfo, fields: Record<string, unknown>, credential: string | undefined): Promise<Reply> {
+async function call(
+  rpc: RpcInfo,
+  fields: Record<string, unknown>,
+  credential: string | undefined,
+): Promise<Reply> {
   const { url, method, body } = httpRequest(rpc, fields);
   const response = await fetch(url, {
     method,
@@ -80,17 +92,27 @@ const requestOf = (rpc: RpcInfo) => {
 
 /** What a refused caller must be told. */
 function expectRefused(rpc: RpcInfo, reply: Reply, allowed: readonly (readonly [number, string])[]): void {
-  expect(allowed.map(([status, code]) => `${status} ${code}`), `${rpc.id} answered ${reply.text}`).toContain(`${reply.status} ${reply.code}`);
+  expect(
+    allowed.map(([status, code]) => `${status} ${code}`),
+    `${rpc.id} answered ${reply.text}`,
+  ).toContain(`${reply.status} ${reply.code}`);
 }
 
 const needsCredential = (rpc: RpcInfo) => rpc.auth !== 'none' && rpc.auth !== 'optional';
 const idFields = (rpc: RpcInfo) =>
-  rpc.desc.input.fields.filter((field: DescField) => /_id$|^id_or_slug$/.test(field.name)).map((field: DescField) => field.jsonName);
+  rpc.desc.input.fields
+    .filter((field: DescField) => /_id$|^id_or_slug$/.test(field.name))
+    .map((field: DescField) => field.jsonName);
 
 describe.runIf(postgresThere)('the contract matrix', () => {
   beforeAll(async () => {
     database = await freshDatabase();
-    platform = await startPlatform({ DATABASE_URL: database.url, LIMIT_LOGINS_PER_MINUTE: '10000', LIMIT_REQUESTS_PER_MINUTE: '1000000', LIMIT_ANONYMOUS_PER_MINUTE: '1000000' });
+    platform = await startPlatform({
+      DATABASE_URL: database.url,
+      LIMIT_LOGINS_PER_MINUTE: '10000',
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_ANONYMOUS_PER_MINUTE: '1000000',
+    });
     world = await makeWorld(platform, database.url);
   }, 120_000);
 
@@ -120,27 +142,42 @@ describe.runIf(postgresThere)('the contract matrix', () => {
           const poor = await call(rpc, fields, world.poorKey);
           expectRefused(rpc, poor, [[403, 'scope_missing']]);
         }
-        if (rpc.auth === 'session') expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'session_required']]);
-        if (rpc.auth === 'staff') expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'scope_missing']]);
+        if (rpc.auth === 'session')
+          expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'session_required']]);
+        if (rpc.auth === 'staff')
+          expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'scope_missing']]);
         expect(await rowCounts()).toEqual(before);
       });
     }
   });
 
   describe('gives a member of another team the answer of a missing resource', () => {
-    const withIds = publicRpcs.filter((rpc) => idFields(rpc).length > 0 && needsCredential(rpc) && rpc.auth !== 'staff' && rpc.scope !== undefined);
+    const withIds = publicRpcs.filter(
+      (rpc) =>
+        idFields(rpc).length > 0 && needsCredential(rpc) && rpc.auth !== 'staff' && rpc.scope !== undefined,
+    );
     for (const rpc of withIds) {
       it(rpc.id, async () => {
         const fields = requestOf(rpc).fields(world);
         if (!idFields(rpc).some((name) => name in fields)) return;
-        const missing = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, idFields(rpc).includes(name) ? String(value).replace(/_.*/, '_00000000000000000000000000') : value]));
+        const missing = Object.fromEntries(
+          Object.entries(fields).map(([name, value]) => [
+            name,
+            idFields(rpc).includes(name)
+              ? String(value).replace(/_.*/, '_00000000000000000000000000')
+              : value,
+          ]),
+        );
         const before = await rowCounts();
         const theirs = await call(rpc, fields, world.strangerKey);
         const none = await call(rpc, missing, world.strangerKey);
         expect(theirs.status, theirs.text).toBe(404);
         const comparable = ({ text }: Reply) =>
           Object.values({ ...fields, ...missing })
-            .reduce<string>((seen, value) => (typeof value === 'string' ? seen.replaceAll(value, '<value>') : seen), text)
+            .reduce<string>(
+              (seen, value) => (typeof value === 'string' ? seen.replaceAll(value, '<value>') : seen),
+              text,
+            )
             .replaceAll(/_0{26}/g, '')
             .replace(/"requestId":"[^"]*"/, '');
         expect(comparable(theirs)).toBe(comparable(none));
@@ -150,12 +187,21 @@ describe.runIf(postgresThere)('the contract matrix', () => {
   });
 
   describe('lets the right caller through', () => {
-    const order = [...publicRpcs.filter(({ id }) => !LAST.includes(id)), ...LAST.flatMap((id) => publicRpcs.filter((rpc) => rpc.id === id))];
+    const order = [
+      ...publicRpcs.filter(({ id }) => !LAST.includes(id)),
+      ...LAST.flatMap((id) => publicRpcs.filter((rpc) => rpc.id === id)),
+    ];
     for (const rpc of order) {
       it(rpc.id, async () => {
         const { fields, status = rpc.successStatus, as } = requestOf(rpc);
         const credential =
-          as === 'nobody' ? undefined : rpc.auth === 'staff' ? world.staffKey : as === 'session' || rpc.auth === 'session' ? world.session : world.key;
+          as === 'nobody'
+            ? undefined
+            : rpc.auth === 'staff'
+              ? world.staffKey
+              : as === 'session' || rpc.auth === 'session'
+                ? world.session
+                : world.key;
         const reply = await call(rpc, fields(world), credential);
         expect(reply.status, reply.text).toBe(status);
       });

@@ -27,17 +27,29 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.account.v1.AccountService/TotpStatus': { fields: nothing },
   'svc.account.v1.AccountService/UpdateUsername': { fields: () => ({ username: 'owner-renamed' }) },
   'svc.account.v1.AccountService/Whoami': { fields: nothing },
-  'svc.apikeys.v1.ApiKeysService/Create': { fields: () => ({ name: 'made by the matrix', scopes: ['ci:read'] }) },
+  'svc.apikeys.v1.ApiKeysService/Create': {
+    fields: () => ({ name: 'made by the matrix', scopes: ['ci:read'] }),
+  },
   'svc.apikeys.v1.ApiKeysService/List': { fields: nothing },
   'svc.apikeys.v1.ApiKeysService/Revoke': { fields: () => ({ apiKeyId: 'key_missing' }), status: 404 },
-  'svc.auth.v1.AuthService/Login': { fields: () => ({ email: 'owner@example.com', password: 'wrong' }), status: 401, as: 'nobody' },
+  'svc.auth.v1.AuthService/Login': {
+    fields: () => ({ email: 'owner@example.com', password: 'wrong' }),
+    status: 401,
+    as: 'nobody',
+  },
   'svc.auth.v1.AuthService/Logout': { fields: nothing },
-  'svc.environments.v1.EnvironmentsService/Create': { fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }) },
+  'svc.environments.v1.EnvironmentsService/Create': {
+    fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }),
+  },
   'svc.environments.v1.EnvironmentsService/Delete': { fields: environment },
   'svc.environments.v1.EnvironmentsService/Get': { fields: environment },
   'svc.environments.v1.EnvironmentsService/List': { fields: ({ projectId }) => ({ projectId }) },
-  'svc.environments.v1.EnvironmentsService/Update': { fields: (world) => ({ ...environment(world), branch: 'next' }) },
-  'svc.projects.v1.ProjectsService/Create': { fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }) },
+  'svc.environments.v1.EnvironmentsService/Update': {
+    fields: (world) => ({ ...environment(world), branch: 'next' }),
+  },
+  'svc.projects.v1.ProjectsService/Create': {
+    fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }),
+  },
   'svc.projects.v1.ProjectsService/Delete': { fields: ({ projectId }) => ({ projectId }) },
   'svc.projects.v1.ProjectsService/Get': { fields: ({ projectId }) => ({ idOrSlug: projectId }) },
   'svc.projects.v1.ProjectsService/List': { fields: nothing },
@@ -57,18 +69,30 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.sandboxruns.v1.SandboxRunsService/List': { fields: team },
   'svc.sandboxruns.v1.SandboxRunsService/StreamLogs': { fields: ({ runId }) => ({ runId, follow: false }) },
   'svc.teams.v1.AdminTeamsService/SetRegion': { fields: ({ teamId, regionId }) => ({ teamId, regionId }) },
-  'svc.teams.v1.TeamsService/AcceptInvite': { fields: () => ({ token: 'inv_unknown' }), status: 404, as: 'session' },
+  'svc.teams.v1.TeamsService/AcceptInvite': {
+    fields: () => ({ token: 'inv_unknown' }),
+    status: 404,
+    as: 'session',
+  },
   'svc.teams.v1.TeamsService/Create': { fields: () => ({ name: 'made by the matrix' }) },
   'svc.teams.v1.TeamsService/Delete': { fields: team },
   'svc.teams.v1.TeamsService/Get': { fields: team },
-  'svc.teams.v1.TeamsService/InviteMember': { fields: ({ teamId }) => ({ teamId, email: 'guest@example.com' }) },
+  'svc.teams.v1.TeamsService/InviteMember': {
+    fields: ({ teamId }) => ({ teamId, email: 'guest@example.com' }),
+  },
   'svc.teams.v1.TeamsService/List': { fields: nothing },
   'svc.teams.v1.TeamsService/ListInvites': { fields: team },
   'svc.teams.v1.TeamsService/ListMembers': { fields: team },
-  'svc.teams.v1.TeamsService/RemoveMember': { fields: ({ teamId, memberId }) => ({ teamId, userId: memberId }) },
+  'svc.teams.v1.TeamsService/RemoveMember': {
+    fields: ({ teamId, memberId }) => ({ teamId, userId: memberId }),
+  },
   'svc.teams.v1.TeamsService/RevokeInvite': { fields: ({ teamId, inviteId }) => ({ teamId, inviteId }) },
-  'svc.teams.v1.TeamsService/Update': { fields: (world) => ({ ...team(world), description: 'seen by the matrix' }) },
-  'svc.teams.v1.TeamsService/UpdateMemberRole': { fields: ({ teamId, memberId }) => ({ teamId, userId: memberId, role: 'developer' }) },
+  'svc.teams.v1.TeamsService/Update': {
+    fields: (world) => ({ ...team(world), description: 'seen by the matrix' }),
+  },
+  'svc.teams.v1.TeamsService/UpdateMemberRole': {
+    fields: ({ teamId, memberId }) => ({ teamId, userId: memberId, role: 'developer' }),
+  },
 };
 
 /** The order in which the right callers act: what deletes comes last, deepest first. */

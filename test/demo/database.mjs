@@ -18,7 +18,8 @@ export async function chooseDatabase(url, temporaryDataDir) {
     // The keys that seal what is in the database stay here, so that the next demo can read it.
     const dataDir = join(root, '.svc', `demo-${createHash('sha256').update(url).digest('hex').slice(0, 12)}`);
     const [{ taken }] = await sql`select to_regclass('public.settings') is not null as taken`;
-    if (!taken || existsSync(join(dataDir, 'bootstrap.json'))) return { url, dataDir, words: 'the one of DATABASE_URL', drop: nothing };
+    if (!taken || existsSync(join(dataDir, 'bootstrap.json')))
+      return { url, dataDir, words: 'the one of DATABASE_URL', drop: nothing };
     const name = `svc_demo_${randomBytes(4).toString('hex')}`;
     await sql.unsafe(`create database ${name}`);
     const beside = new URL(url);

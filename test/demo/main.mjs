@@ -27,7 +27,8 @@ async function until(what, ask, pleases, withinMs = 60_000) {
   for (;;) {
     const seen = await ask();
     if (pleases(seen)) return seen;
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}; last seen: ${JSON.stringify(seen)}`);
+    if (performance.now() > deadline)
+      throw new Error(`waited ${withinMs} ms for ${what}; last seen: ${JSON.stringify(seen)}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -45,7 +46,9 @@ async function startPlatform() {
   const [, url] = await server.says(/listening on (http:\/\/\S+)/);
   const bootstrap = JSON.parse(await readFile(join(database.dataDir, 'bootstrap.json'), 'utf8'));
   say.line(`PostgreSQL  ${database.words}`);
-  say.line(`queue       ${process.env.AMQP_URL ? 'RabbitMQ, the one of AMQP_URL' : 'in process, rebuilt from PostgreSQL'}`);
+  say.line(
+    `queue       ${process.env.AMQP_URL ? 'RabbitMQ, the one of AMQP_URL' : 'in process, rebuilt from PostgreSQL'}`,
+  );
   say.line(`listening   ${url}`);
   return { url, bootstrap };
 }
@@ -56,7 +59,9 @@ async function makeCustomerTeam(staff, sdk) {
   const regions = await staff.regions.list();
   const region = regions.find(({ operator }) => operator === 'customer');
   const team = await staff.adminTeams.setRegion(id, region.id);
-  say.line(`team ${team.name} → region ${region.name}, operator ${team.operator}: its work goes to its own runners alone`);
+  say.line(
+    `team ${team.name} → region ${region.name}, operator ${team.operator}: its work goes to its own runners alone`,
+  );
   return id;
 }
 
@@ -64,9 +69,14 @@ async function startRunner(sdk, url, teamId, name) {
   const { token, expiresAt } = await sdk.runners.createEnrollToken(teamId);
   say.line(`one-shot token ${token.slice(0, 8)}…, good until ${expiresAt.slice(11, 19)}`);
   const dataDir = join(folder, name);
-  const enroll = start(name, 'runner/bin/svc-runner.mjs', ['enroll', '--url', url, '--name', name, '--data-dir', dataDir], {
-    SVC_ENROLL_TOKEN: token,
-  });
+  const enroll = start(
+    name,
+    'runner/bin/svc-runner.mjs',
+    ['enroll', '--url', url, '--name', name, '--data-dir', dataDir],
+    {
+      SVC_ENROLL_TOKEN: token,
+    },
+  );
   const code = await enroll.exited;
   if (code !== 0) throw new Error(`enrollment of ${name} ended with ${code}:\n${enroll.output()}`);
   const daemon = start(name, 'runner/bin/svc-runner.mjs', ['run', '--data-dir', dataDir], {});
@@ -76,7 +86,9 @@ async function startRunner(sdk, url, teamId, name) {
     ([r]) => (r?.health === 'live' && r.isolation !== '') || daemon.ended(),
   );
   if (runner?.health !== 'live') throw new Error(`runner ${name} ended:\n${daemon.output()}`);
-  say.line(`runner ${runner.name} (${runner.id}) is live; it executes with ${runner.executor} (isolation: ${runner.isolation})`);
+  say.line(
+    `runner ${runner.name} (${runner.id}) is live; it executes with ${runner.executor} (isolation: ${runner.isolation})`,
+  );
   return { daemon, runner };
 }
 
@@ -85,7 +97,11 @@ async function showRun(sdk, teamId, title, request) {
   say.line(`$ ${request.command.join(' ')}`);
   const { id } = await sdk.sandboxRuns.create(teamId, request);
   for await (const event of sdk.sandboxRuns.streamLogs(id)) say.output(event.text);
-  const run = await until(`run ${id} to end`, () => sdk.sandboxRuns.get(id), (r) => r.finishedAt !== undefined);
+  const run = await until(
+    `run ${id} to end`,
+    () => sdk.sandboxRuns.get(id),
+    (r) => r.finishedAt !== undefined,
+  );
   const exit = run.exitCode === undefined ? '' : `, exit code ${run.exitCode}`;
   say.line(`${run.state}: ${run.reason}${exit}, on ${run.runnerName}`);
   say.line(
@@ -95,7 +111,8 @@ async function showRun(sdk, teamId, title, request) {
 }
 
 function expect(what, actual, wanted) {
-  if (actual !== wanted) throw new Error(`${what} is ${JSON.stringify(actual)}, not ${JSON.stringify(wanted)}`);
+  if (actual !== wanted)
+    throw new Error(`${what} is ${JSON.stringify(actual)}, not ${JSON.stringify(wanted)}`);
 }
 
 async function revokeInMidRun(sdk, url, teamId, first) {
@@ -112,12 +129,20 @@ async function revokeInMidRun(sdk, url, teamId, first) {
     // The first output is here: the run is in full swing. What follows comes from wherever it is executed then.
     position = event.position;
     const running = await sdk.sandboxRuns.get(id);
-    say.line(`it runs on ${running.runnerName}, attempt ${running.attempt}: revoke ${first.runner.name}, resume machine-b`);
+    say.line(
+      `it runs on ${running.runnerName}, attempt ${running.attempt}: revoke ${first.runner.name}, resume machine-b`,
+    );
     await sdk.runners.resume(teamId, second.runner.id);
     await sdk.runners.revoke(teamId, first.runner.id);
   }
-  const run = await until('the run to end', () => sdk.sandboxRuns.get(id), (r) => r.finishedAt !== undefined);
-  say.line(`${run.state} on ${run.runnerName}, attempt ${run.attempt}; metered ${run.meteredMs} ms of that lease alone`);
+  const run = await until(
+    'the run to end',
+    () => sdk.sandboxRuns.get(id),
+    (r) => r.finishedAt !== undefined,
+  );
+  say.line(
+    `${run.state} on ${run.runnerName}, attempt ${run.attempt}; metered ${run.meteredMs} ms of that lease alone`,
+  );
   const code = await first.daemon.exited;
   say.line(`the revoked daemon stopped by itself with exit code ${code}: its key is refused`);
   expect('the state of the moved run', run.state, 'succeeded');
@@ -138,7 +163,9 @@ async function main() {
     command: ['sh', '-c', 'echo "hello from the sandbox"; id -u; echo "to standard error" >&2'],
   });
   expect('the state of the first run', printed.state, 'succeeded');
-  const failed = await showRun(sdk, teamId, 'A run that fails', { command: ['sh', '-c', 'echo "giving up"; exit 3'] });
+  const failed = await showRun(sdk, teamId, 'A run that fails', {
+    command: ['sh', '-c', 'echo "giving up"; exit 3'],
+  });
   expect('the exit code of the second run', failed.exitCode, 3);
   const killed = await showRun(sdk, teamId, 'A run that takes more memory than its 64 MB', {
     command: ['sh', '-c', 'echo "eating"; x=xxxxxxxx; while :; do x=$x$x; done'],

@@ -8,7 +8,11 @@ import { promisify } from 'node:util';
 import { create, fromBinary, toBinary, type DescMethod } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { ListRequestSchema, ListResponseSchema, RegionsService } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
+import {
+  ListRequestSchema,
+  ListResponseSchema,
+  RegionsService,
+} from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from './independent-runner.ts';
@@ -43,7 +47,10 @@ function curl(method: string, path: string, body?: unknown, key = platform.boots
   ]).toString();
   const cut = output.lastIndexOf('\n');
   const text = output.slice(0, cut);
-  return { status: Number(output.slice(cut + 1)), body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
+  return {
+    status: Number(output.slice(cut + 1)),
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+  };
 }
 
 function unary(method: DescMethod, request: Uint8Array): Promise<Uint8Array> {
@@ -70,14 +77,27 @@ function unary(method: DescMethod, request: Uint8Array): Promise<Uint8Array> {
 describe('curl', () => {
   it('submits, reads, cancels and lists a run at the documented paths', async () => {
     const teamId = await platform.customerTeam('curl');
-    const created = curl('POST', `/teams/${teamId}/sandbox-runs`, { purpose: 'agent_task', command: ['echo', 'hi'] });
+    const created = curl('POST', `/teams/${teamId}/sandbox-runs`, {
+      purpose: 'agent_task',
+      command: ['echo', 'hi'],
+    });
     expect(created.status).toBe(201);
-    expect(created.body).toMatchObject({ state: 'queued', purpose: 'agent_task', command: ['echo', 'hi'], network: 'none' });
+    expect(created.body).toMatchObject({
+      state: 'queued',
+      purpose: 'agent_task',
+      command: ['echo', 'hi'],
+      network: 'none',
+    });
     const id = String(created.body['id']);
     expect(id).toMatch(/^run_[0-9a-hjkmnp-tv-z]{26}$/i);
     expect(curl('GET', `/sandbox-runs/${id}`)).toMatchObject({ status: 200, body: { id, state: 'queued' } });
-    expect(curl('POST', `/sandbox-runs/${id}/cancel`, {})).toMatchObject({ status: 200, body: { state: 'cancelled' } });
-    expect(curl('GET', `/teams/${teamId}/sandbox-runs?limit=1&state=cancelled`).body).toMatchObject({ sandboxRuns: [{ id }] });
+    expect(curl('POST', `/sandbox-runs/${id}/cancel`, {})).toMatchObject({
+      status: 200,
+      body: { state: 'cancelled' },
+    });
+    expect(curl('GET', `/teams/${teamId}/sandbox-runs?limit=1&state=cancelled`).body).toMatchObject({
+      sandboxRuns: [{ id }],
+    });
   });
 
   it('names an unknown field and an unknown query key', async () => {
@@ -94,13 +114,19 @@ describe('curl', () => {
     const response = await fetch(`${platform.url}/regions`, { method: 'DELETE' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toContain('GET');
-    expect(curl('GET', '/no-such-thing')).toMatchObject({ status: 404, body: { error: { code: 'not_found', retryable: false } } });
+    expect(curl('GET', '/no-such-thing')).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found', retryable: false } },
+    });
   });
 });
 
 describe('gRPC', () => {
   it('answers a grpc-js client', async () => {
-    const bytes = await unary(RegionsService.method.list, toBinary(ListRequestSchema, create(ListRequestSchema)));
+    const bytes = await unary(
+      RegionsService.method.list,
+      toBinary(ListRequestSchema, create(ListRequestSchema)),
+    );
     const { regions } = fromBinary(ListResponseSchema, bytes);
     expect(regions.length).toBeGreaterThanOrEqual(2);
   });
@@ -181,7 +207,9 @@ describe('a runner written from the description of the protocol', () => {
     expect(offer).toMatchObject({ id: run.id, command: ['echo', 'hi'], leaseMs: 15_000 });
 
     const lease = { id: offer.id, epoch: offer.epoch };
-    expect((await runner.call('heartbeat', { leases: [lease] })).body).toMatchObject({ leases: [{ ...lease, state: 'ok' }] });
+    expect((await runner.call('heartbeat', { leases: [lease] })).body).toMatchObject({
+      leases: [{ ...lease, state: 'ok' }],
+    });
     const data = Buffer.from('hi\n').toString('base64');
     const logs = await runner.call('logs', { ...lease, offset: 0, chunks: [{ stream: 'stdout', data }] });
     expect(logs).toMatchObject({ status: 200, body: { nextOffset: 3 } });
@@ -218,7 +246,10 @@ describe('a runner written from the description of the protocol', () => {
     });
     await platform.sdk.runners.revoke(teamId, runnerId);
     expect(await held).toMatchObject({ status: 401, body: { error: { code: 'runner_revoked' } } });
-    expect(await runner.call('heartbeat', {})).toMatchObject({ status: 401, body: { error: { code: 'runner_revoked' } } });
+    expect(await runner.call('heartbeat', {})).toMatchObject({
+      status: 401,
+      body: { error: { code: 'runner_revoked' } },
+    });
   });
 });
 
@@ -226,13 +257,22 @@ describe('SDK, CLI and a real daemon', () => {
   it('runs a command, streams its output and shows its metered lease', async () => {
     const teamId = await platform.customerTeam('daemon');
     await platform.startRunner(teamId, 'machine');
-    const run = await platform.sdk.sandboxRuns.create(teamId, { command: ['sh', '-c', 'echo out; echo err >&2; exit 3'] });
+    const run = await platform.sdk.sandboxRuns.create(teamId, {
+      command: ['sh', '-c', 'echo out; echo err >&2; exit 3'],
+    });
     let text = '';
-    for await (const event of platform.sdk.sandboxRuns.streamLogs(run.id)) text += `${event.stream}:${event.text}`;
+    for await (const event of platform.sdk.sandboxRuns.streamLogs(run.id))
+      text += `${event.stream}:${event.text}`;
     expect(text).toContain('stdout:out\n');
     expect(text).toContain('stderr:err\n');
     const done = await platform.sdk.sandboxRuns.get(run.id);
-    expect(done).toMatchObject({ state: 'failed', reason: 'exit', exitCode: 3, runnerName: 'machine', attempt: 1 });
+    expect(done).toMatchObject({
+      state: 'failed',
+      reason: 'exit',
+      exitCode: 3,
+      runnerName: 'machine',
+      attempt: 1,
+    });
     expect(done.meteredMs).toBe(Date.parse(done.finishedAt ?? '') - Date.parse(done.claimedAt ?? ''));
 
     expect(platform.svc('runners', 'list', '--team', teamId).stdout).toContain('machine');

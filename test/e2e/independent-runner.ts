@@ -61,7 +61,12 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
     };
   }
 
-  async function post(id: string, action: string, body: unknown, tamper?: (headers: Record<string, string>) => void): Promise<Answer> {
+  async function post(
+    id: string,
+    action: string,
+    body: unknown,
+    tamper?: (headers: Record<string, string>) => void,
+  ): Promise<Answer> {
     const url = new URL(`/runners/${id}/${action}`, baseUrl);
     const text = JSON.stringify(body);
     const headers = signedHeaders(url, text);
@@ -78,7 +83,8 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
         body: JSON.stringify({ token, name, publicKey: x }),
       });
       const { status, body } = await answerOf(response);
-      if (typeof body['runnerId'] !== 'string') throw new Error(`enroll answered ${status}: ${JSON.stringify(body)}`);
+      if (typeof body['runnerId'] !== 'string')
+        throw new Error(`enroll answered ${status}: ${JSON.stringify(body)}`);
       runnerId = body['runnerId'];
       return runnerId;
     },

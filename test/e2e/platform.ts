@@ -30,7 +30,11 @@ export interface Platform {
   /** Makes a team of the bootstrap account whose work goes to its own runners. */
   customerTeam(name: string): Promise<string>;
   /** Enrols and starts a real daemon; resolves when it is live. */
-  startRunner(teamId: string, name: string, args?: readonly string[]): Promise<Program & { readonly runnerId: string; readonly dataDir: string }>;
+  startRunner(
+    teamId: string,
+    name: string,
+    args?: readonly string[],
+  ): Promise<Program & { readonly runnerId: string; readonly dataDir: string }>;
   svc(...args: string[]): { readonly stdout: string; readonly status: number; readonly stderr: string };
   stop(): Promise<void>;
 }
@@ -44,7 +48,9 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
     ...env,
   });
   const url = (await server.says(/listening on (http:\/\/\S+)/, 60_000))[1] ?? '';
-  const bootstrap = JSON.parse(await readFile(join(folder, 'platform', 'bootstrap.json'), 'utf8')) as Bootstrap;
+  const bootstrap = JSON.parse(
+    await readFile(join(folder, 'platform', 'bootstrap.json'), 'utf8'),
+  ) as Bootstrap;
   const sdk = createSvcSDK({ baseUrl: url, apiKey: bootstrap.apiKey });
   const staff = createSvcSDK({ baseUrl: url, apiKey: bootstrap.staffApiKey });
   const runners: Program[] = [];
@@ -90,7 +96,13 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
       try {
         const stdout = execFileSync(process.execPath, ['cli/bin/svc.mjs', ...args], {
           cwd: root,
-          env: { ...process.env, SVC_API_KEY: bootstrap.apiKey, SVC_BASE_URL: url, XDG_CONFIG_HOME: folder, NO_COLOR: '1' },
+          env: {
+            ...process.env,
+            SVC_API_KEY: bootstrap.apiKey,
+            SVC_BASE_URL: url,
+            XDG_CONFIG_HOME: folder,
+            NO_COLOR: '1',
+          },
           stdio: ['ignore', 'pipe', 'pipe'],
         }).toString();
         return { stdout, status: 0, stderr: '' };

@@ -18,13 +18,22 @@ export interface Program {
 /** Environment of a program under test: this one's, less what would make it read another installation's settings. */
 function cleanEnvironment(extra: Record<string, string>): Record<string, string> {
   const kept = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !/^(DATABASE_URL|AMQP_URL|PORT|SVC_|VITEST|NODE_OPTIONS)/.test(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !/^(DATABASE_URL|AMQP_URL|PORT|SVC_|VITEST|NODE_OPTIONS)/.test(entry[0]),
   );
   return { ...Object.fromEntries(kept), ...extra };
 }
 
-export function startProgram(script: string, args: readonly string[], env: Record<string, string> = {}): Program {
-  const child = spawn(process.execPath, [script, ...args], { cwd: root, env: cleanEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+export function startProgram(
+  script: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Program {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: root,
+    env: cleanEnvironment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
   const listeners = new Set<() => void>();
   const hear = (data: Buffer) => {
@@ -48,10 +57,16 @@ export function startProgram(script: string, args: readonly string[], env: Recor
       const look = () => {
         const match = pattern.exec(printed);
         if (match !== null) finish(() => resolve(match));
-        else if (child.exitCode !== null) finish(() => reject(new Error(`${script} ended with ${child.exitCode} before saying ${pattern}:\n${printed}`)));
+        else if (child.exitCode !== null)
+          finish(() =>
+            reject(new Error(`${script} ended with ${child.exitCode} before saying ${pattern}:\n${printed}`)),
+          );
       };
       const timer = setTimeout(
-        () => finish(() => reject(new Error(`${script} did not say ${pattern} within ${withinMs} ms:\n${printed}`))),
+        () =>
+          finish(() =>
+            reject(new Error(`${script} did not say ${pattern} within ${withinMs} ms:\n${printed}`)),
+          ),
         withinMs,
       );
       listeners.add(look);
@@ -71,7 +86,11 @@ export function startProgram(script: string, args: readonly string[], env: Recor
 }
 
 /** Polls until `condition` yields something other than undefined; the failure shows what was last seen. */
-export async function waitFor<T>(what: string, condition: () => Promise<T | undefined> | T | undefined, withinMs = 30_000): Promise<T> {
+export async function waitFor<T>(
+  what: string,
+  condition: () => Promise<T | undefined> | T | undefined,
+  withinMs = 30_000,
+): Promise<T> {
   const deadline = performance.now() + withinMs;
   let lastError: unknown;
   for (;;) {
@@ -81,7 +100,8 @@ export async function waitFor<T>(what: string, condition: () => Promise<T | unde
     } catch (error) {
       lastError = error;
     }
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`, { cause: lastError });
+    if (performance.now() > deadline)
+      throw new Error(`waited ${withinMs} ms for ${what}`, { cause: lastError });
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

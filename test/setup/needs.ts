@@ -25,7 +25,10 @@ async function answers(url: string): Promise<boolean> {
       socket.destroy();
       resolve(ok);
     };
-    socket.once('connect', () => done(true)).once('error', () => done(false)).once('timeout', () => done(false));
+    socket
+      .once('connect', () => done(true))
+      .once('error', () => done(false))
+      .once('timeout', () => done(false));
   });
 }
 
@@ -47,7 +50,8 @@ export async function has(part: Part): Promise<boolean> {
         ? await answers(AMQP_URL)
         : part === 'podman'
           ? runs('podman', '--version') && runs('busybox', 'true')
-          : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') || runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+          : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+            runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);

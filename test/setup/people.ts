@@ -14,7 +14,11 @@ export interface Person {
 export const PASSWORD = 'correct horse battery';
 
 /** Signs in with e-mail and password. */
-export async function signIn(server: TestServer, email: string, password: string = PASSWORD): Promise<{ token: string; userId: string }> {
+export async function signIn(
+  server: TestServer,
+  email: string,
+  password: string = PASSWORD,
+): Promise<{ token: string; userId: string }> {
   const { status, text, body } = await server.call('POST /auth/login', { body: { email, password } });
   if (status !== 200) throw new Error(`sign-in of ${email} answered ${status}: ${text}`);
   return body as { token: string; userId: string };
@@ -26,7 +30,9 @@ export async function join(server: TestServer, as: string, teamId: string, role:
   const email = `${username}@example.com`;
   const invited = await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, role } });
   if (invited.status !== 201) throw new Error(`invitation answered ${invited.status}: ${invited.text}`);
-  const accepted = await server.call('POST /invites/accept', { body: { token: invited.body['token'], username, password: PASSWORD } });
+  const accepted = await server.call('POST /invites/accept', {
+    body: { token: invited.body['token'], username, password: PASSWORD },
+  });
   if (accepted.status !== 200) throw new Error(`acceptance answered ${accepted.status}: ${accepted.text}`);
   return { email, username, password: PASSWORD, ...(await signIn(server, email)) };
 }
@@ -35,14 +41,24 @@ export async function join(server: TestServer, as: string, teamId: string, role:
 export async function stranger(server: TestServer): Promise<Person & { readonly teamId: string }> {
   const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
   const team = await server.call('POST /teams', { as: person.token, body: { name: 'other team' } });
-  const left = await server.call(`DELETE /teams/${server.first.teamId}/members/${person.userId}`, { as: person.token });
-  if (team.status !== 201 || left.status !== 204) throw new Error(`team answered ${team.text}, leaving ${left.text}`);
+  const left = await server.call(`DELETE /teams/${server.first.teamId}/members/${person.userId}`, {
+    as: person.token,
+  });
+  if (team.status !== 201 || left.status !== 204)
+    throw new Error(`team answered ${team.text}, leaving ${left.text}`);
   return { ...person, teamId: String(team.body['id']) };
 }
 
 /** An API key of the person. */
-export async function newKey(server: TestServer, as: string, request: Readonly<Record<string, unknown>> = {}): Promise<{ id: string; secret: string }> {
-  const { status, text, body } = await server.call('POST /api-keys', { as, body: { name: 'test', ...request } });
+export async function newKey(
+  server: TestServer,
+  as: string,
+  request: Readonly<Record<string, unknown>> = {},
+): Promise<{ id: string; secret: string }> {
+  const { status, text, body } = await server.call('POST /api-keys', {
+    as,
+    body: { name: 'test', ...request },
+  });
   if (status !== 201) throw new Error(`key creation answered ${status}: ${text}`);
   return { id: String((body['apiKey'] as { id: string }).id), secret: String(body['secret']) };
 }

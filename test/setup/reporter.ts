@@ -23,8 +23,12 @@ export class ClosingSummary implements Reporter {
     }
     // A file that cannot be loaded and an error outside of a test are failures as well.
     counts.failed += errors.length + modules.filter((module) => module.errors().length > 0).length;
-    for (const [file, count] of skippedByFile) console.log(`skipped: ${count} in ${file} (the reason is in its output above)`);
-    if (counts.skipped > 0) console.log('skipped tests need podman, runc, busybox-static, RabbitMQ or PostgreSQL: .ci/run installs them');
+    for (const [file, count] of skippedByFile)
+      console.log(`skipped: ${count} in ${file} (the reason is in its output above)`);
+    if (counts.skipped > 0)
+      console.log(
+        'skipped tests need podman, runc, busybox-static, RabbitMQ or PostgreSQL: .ci/run installs them',
+      );
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   }
 }

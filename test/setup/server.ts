@@ -58,13 +58,23 @@ export async function startAllInOne(
   { log = silentLog, clock }: { readonly log?: Logger; readonly clock?: Clock } = {},
 ): Promise<RunningServer> {
   const config = readConfig({ PORT: '0', HOST: '127.0.0.1', STOP_GRACE_MS: '2000', ...env });
-  return await startSystem(config, { log, startGateway, passwordCost: TEST_PASSWORD_COST, ...(clock && { clock }) });
+  return await startSystem(config, {
+    log,
+    startGateway,
+    passwordCost: TEST_PASSWORD_COST,
+    ...(clock && { clock }),
+  });
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const own = options.databaseUrl === undefined ? await createEmptyDatabase() : undefined;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'svc-test-'));
-  const env = { DATA_DIR: dataDir, DATABASE_URL: options.databaseUrl ?? own?.url, LIMIT_LOGINS_PER_MINUTE: '1000000', ...options.env };
+  const env = {
+    DATA_DIR: dataDir,
+    DATABASE_URL: options.databaseUrl ?? own?.url,
+    LIMIT_LOGINS_PER_MINUTE: '1000000',
+    ...options.env,
+  };
   const server = await startAllInOne(env, options);
   const first = server.firstStart ?? readFirst(options.databaseUrl);
   return {
@@ -87,7 +97,11 @@ function readFirst(databaseUrl: string | undefined): Bootstrap {
   return { baseUrl: '', staffEmail: '', staffPassword: '', staffApiKey: '', teamId: '', apiKey: '' };
 }
 
-export async function request(baseUrl: string, route: string, { as, body, headers }: CallOptions): Promise<TestResponse> {
+export async function request(
+  baseUrl: string,
+  route: string,
+  { as, body, headers }: CallOptions,
+): Promise<TestResponse> {
   const [method = 'GET', path = '/'] = route.split(' ');
   const response = await fetch(`${baseUrl}${path}`, {
     method,

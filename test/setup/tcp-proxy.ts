@@ -31,12 +31,17 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     const far = connect(Number(port), hostname);
     const pair = [near, far] as const;
     pairs.add(pair);
-    for (const [from, to] of [[near, far], [far, near]] as const) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       from.on('data', (chunk) => to.write(chunk));
-      from.on('error', () => to.destroy()).on('close', () => {
-        to.destroy();
-        pairs.delete(pair);
-      });
+      from
+        .on('error', () => to.destroy())
+        .on('close', () => {
+          to.destroy();
+          pairs.delete(pair);
+        });
       if (state === 'frozen') from.pause();
     }
   });

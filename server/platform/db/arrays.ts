@@ -6,13 +6,16 @@
 
 export function encodeArray(items: readonly unknown[], textOf: (item: unknown) => string): string {
   const parts = items.map((item) =>
-    item === null || item === undefined ? 'NULL' : `"${textOf(item).replace(/[\\"]/g, (char) => `\\${char}`)}"`,
+    item === null || item === undefined
+      ? 'NULL'
+      : `"${textOf(item).replace(/[\\"]/g, (char) => `\\${char}`)}"`,
   );
   return `{${parts.join(',')}}`;
 }
 
 export function decodeArray<T>(text: string, parse: (item: string) => T): Array<T | null> {
-  if (!text.startsWith('{') || text.startsWith('{{')) throw new Error(`only one-dimensional arrays are read, got ${text.slice(0, 40)}`);
+  if (!text.startsWith('{') || text.startsWith('{{'))
+    throw new Error(`only one-dimensional arrays are read, got ${text.slice(0, 40)}`);
   const items: Array<T | null> = [];
   for (let at = 1; at < text.length && text[at] !== '}'; at += 1) {
     const quoted = text[at] === '"';
@@ -42,11 +45,16 @@ interface ArrayType {
 }
 
 /** A string is an array literal already: drizzle makes those. */
-function arrayType(oid: number, textOf: (item: unknown) => string, parse: (item: string) => unknown): ArrayType {
+function arrayType(
+  oid: number,
+  textOf: (item: unknown) => string,
+  parse: (item: string) => unknown,
+): ArrayType {
   return {
     to: oid,
     from: [oid],
-    serialize: (value) => (typeof value === 'string' ? value : encodeArray(value as readonly unknown[], textOf)),
+    serialize: (value) =>
+      typeof value === 'string' ? value : encodeArray(value as readonly unknown[], textOf),
     parse: (text) => decodeArray(text, parse),
   };
 }
@@ -56,7 +64,11 @@ const bytesText = (item: unknown): string => `\\x${Buffer.from(item as Uint8Arra
 
 /** By the oid of the array type, which is fixed for built-in types. */
 export const ARRAY_TYPES = {
-  boolArray: arrayType(1000, (item) => (item === true ? 't' : 'f'), (item) => item === 't'),
+  boolArray: arrayType(
+    1000,
+    (item) => (item === true ? 't' : 'f'),
+    (item) => item === 't',
+  ),
   byteaArray: arrayType(1001, bytesText, (item) => Buffer.from(item.slice(2), 'hex')),
   int2Array: arrayType(1005, String, Number),
   int4Array: arrayType(1007, String, Number),

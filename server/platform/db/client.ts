@@ -99,7 +99,10 @@ export function createClient(options: ClientOptions): Client {
     end: async (graceMs) => {
       ended = true;
       const last = use();
-      const all = [...retired, last.sql.end({ timeout: graceMs / 1_000 }).finally(() => last.pending.refuseAll())];
+      const all = [
+        ...retired,
+        last.sql.end({ timeout: graceMs / 1_000 }).finally(() => last.pending.refuseAll()),
+      ];
       await Promise.all(all.map(async (each) => await withinMs(each, graceMs + 1_000)));
     },
   };
@@ -128,7 +131,11 @@ function createPending(): Pending {
   let closed = false;
   const refuse = (query: Query): void => {
     query.cancelled = true; // should the driver still come to it, it leaves it out
-    query.reject(Object.assign(new Error('the connection was lost before the statement was sent'), { code: 'CONNECTION_CLOSED' }));
+    query.reject(
+      Object.assign(new Error('the connection was lost before the statement was sent'), {
+        code: 'CONNECTION_CLOSED',
+      }),
+    );
   };
   const watch = (query: Query): void => {
     const { handler, resolve, reject } = query;

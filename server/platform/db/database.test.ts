@@ -20,10 +20,15 @@ const things = pgTable('things', {
 });
 
 const at = new Date('2026-05-01T10:20:30.456Z');
-const thing = (id: string) => ({ id, at, data: Buffer.from([0, 255, 10]), spec: { a: [1, 'x', null], 'quo"te': true } });
+const thing = (id: string) => ({
+  id,
+  at,
+  data: Buffer.from([0, 255, 10]),
+  spec: { a: [1, 'x', null], 'quo"te': true },
+});
 
 async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const endMs = performance.now() + 10_000; !holds(); ) {
+  for (const endMs = performance.now() + 10_000; !holds();) {
     if (performance.now() > endMs) throw new Error(`${what} did not come true within 10 s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -34,7 +39,8 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
 
   beforeAll(async () => {
     test = await createTestDatabase({ max: 3, poolWaitMs: 300 });
-    await test.db.sql`create table things (id text primary key, at timestamptz not null, data bytea not null, spec jsonb not null)`;
+    await test.db
+      .sql`create table things (id text primary key, at timestamptz not null, data bytea not null, spec jsonb not null)`;
   });
   afterAll(async () => await test.drop());
 
@@ -47,11 +53,14 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     expect(viaOrm).toEqual([thing('orm'), thing('sql')]);
     const viaSql = await sql`select * from things order by id`;
     expect([...viaSql]).toEqual([thing('orm'), thing('sql')]);
-    expect(await orm.execute(fragment`select count(*)::int as n from things where spec->>'quo"te' = 'true'`)).toMatchObject([{ n: 2 }]);
+    expect(
+      await orm.execute(fragment`select count(*)::int as n from things where spec->>'quo"te' = 'true'`),
+    ).toMatchObject([{ n: 2 }]);
   });
 
   it('reads bigint as number while that is exact', async () => {
-    const [row] = await test.db.sql`select 9007199254740991::bigint as safe, 9007199254740993::bigint as beyond`;
+    const [row] = await test.db
+      .sql`select 9007199254740991::bigint as safe, 9007199254740993::bigint as beyond`;
     expect(row).toEqual({ safe: 9007199254740991, beyond: 9007199254740993n });
   });
 
@@ -77,11 +86,13 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       await db.sql`select 1`;
       seen.push('in');
     });
-    await test.db.transact(async (db) => {
-      db.afterCommit(() => seen.push('never'));
-      await db.sql`select 1`;
-      throw new Error('no');
-    }).catch(() => seen.push('rolled back'));
+    await test.db
+      .transact(async (db) => {
+        db.afterCommit(() => seen.push('never'));
+        await db.sql`select 1`;
+        throw new Error('no');
+      })
+      .catch(() => seen.push('rolled back'));
     test.db.afterCommit(() => seen.push('at once'));
     expect(seen).toEqual(['in', 'after', 'rolled back', 'at once']);
   });
@@ -102,16 +113,27 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
 
   it('tells a unique violation by its constraint, through the mapper too', async () => {
     await test.db.orm.insert(things).values(thing('twice'));
-    const error = await test.db.orm.insert(things).values(thing('twice')).then(() => undefined, (caught: unknown) => caught);
+    const error = await test.db.orm
+      .insert(things)
+      .values(thing('twice'))
+      .then(
+        () => undefined,
+        (caught: unknown) => caught,
+      );
     expect(isUniqueViolation(error)).toBe(true);
     expect(isUniqueViolation(error, 'things_pkey')).toBe(true);
     expect(isUniqueViolation(error, 'other')).toBe(false);
-    const nul = await test.db.sql`select ${'a\u0000b'}::text`.then(() => undefined, (caught: unknown) => caught);
+    const nul = await test.db.sql`select ${'a\u0000b'}::text`.then(
+      () => undefined,
+      (caught: unknown) => caught,
+    );
     expect(mapDatabaseError(nul)).toMatchObject({ code: 'validation_failed', status: 400 });
-    const slow = await test.db.transact(async ({ sql }) => {
-      await sql`set local statement_timeout = 20`;
-      await sql`select pg_sleep(1)`;
-    }).catch((caught: unknown) => caught);
+    const slow = await test.db
+      .transact(async ({ sql }) => {
+        await sql`set local statement_timeout = 20`;
+        await sql`select pg_sleep(1)`;
+      })
+      .catch((caught: unknown) => caught);
     expect(mapDatabaseError(slow)).toMatchObject({ code: 'unavailable', status: 503 });
   });
 
@@ -128,14 +150,21 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       expect(await db.sql`select 1 as one`).toMatchObject([{ one: 1 }]);
       proxy.cut();
       const began = performance.now();
-      const error = await db.sql`select 1`.then(() => undefined, (caught: unknown) => caught);
-      const transaction = await db.transact(async ({ sql }) => await sql`select 1`).catch((caught: unknown) => caught);
+      const error = await db.sql`select 1`.then(
+        () => undefined,
+        (caught: unknown) => caught,
+      );
+      const transaction = await db
+        .transact(async ({ sql }) => await sql`select 1`)
+        .catch((caught: unknown) => caught);
       expect(performance.now() - began).toBeLessThan(3_000);
       expect(mapDatabaseError(error)).toMatchObject({ code: 'unavailable' });
       expect(mapDatabaseError(transaction)).toMatchObject({ code: 'unavailable' });
       proxy.restore();
       const back = performance.now();
-      expect(await db.sql`select 1 as one`.catch(async () => await db.sql`select 1 as one`)).toMatchObject([{ one: 1 }]);
+      expect(await db.sql`select 1 as one`.catch(async () => await db.sql`select 1 as one`)).toMatchObject([
+        { one: 1 },
+      ]);
       expect(await db.transact(async ({ sql }) => await sql`select 2 as two`)).toMatchObject([{ two: 2 }]);
       expect(performance.now() - back).toBeLessThan(3_000);
       await db.close(500);
@@ -147,7 +176,11 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       const db = openDatabase({ url: proxy.urlOf(test.url), max: 2 });
       const heard: string[] = [];
       let ready = 0;
-      const listener = await db.listen('news', (payload) => heard.push(payload), () => (ready += 1));
+      const listener = await db.listen(
+        'news',
+        (payload) => heard.push(payload),
+        () => (ready += 1),
+      );
       await test.db.sql`select pg_notify('news', 'one')`;
       await until('the first notice', () => heard.length === 1);
       proxy.cut();

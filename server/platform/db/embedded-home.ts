@@ -19,14 +19,19 @@ export function runAs(): Identity {
   if (process.getuid?.() !== 0) return { uid: undefined, gid: undefined };
   const found = lookUp('postgres') ?? (createAccount() ? lookUp('postgres') : undefined) ?? lookUp('nobody');
   if (found === undefined) {
-    throw new Error('PostgreSQL does not run as root, and there is no account "postgres" or "nobody": set DATABASE_URL, or start the server as another user');
+    throw new Error(
+      'PostgreSQL does not run as root, and there is no account "postgres" or "nobody": set DATABASE_URL, or start the server as another user',
+    );
   }
   return found;
 }
 
 function lookUp(name: string): Identity | undefined {
   try {
-    const id = (flag: string): number => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim());
+    const id = (flag: string): number =>
+      Number(
+        execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim(),
+      );
     return { uid: id('-u'), gid: id('-g') };
   } catch {
     return undefined; // no such account
@@ -35,7 +40,11 @@ function lookUp(name: string): Identity | undefined {
 
 function createAccount(): boolean {
   try {
-    execFileSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres'], { stdio: 'ignore' });
+    execFileSync(
+      'useradd',
+      ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres'],
+      { stdio: 'ignore' },
+    );
     return true;
   } catch {
     return false; // no useradd, or a read-only /etc
@@ -49,7 +58,12 @@ export interface Home {
 }
 
 /** `copy`: node's cpSync; a parameter so that the caller decides how to write. */
-export function clusterHome(dataDir: string, binaries: Binaries, identity: Identity, copy: (from: string, to: string, options: { recursive: true; verbatimSymlinks: true }) => void): Home {
+export function clusterHome(
+  dataDir: string,
+  binaries: Binaries,
+  identity: Identity,
+  copy: (from: string, to: string, options: { recursive: true; verbatimSymlinks: true }) => void,
+): Home {
   const { uid, gid } = identity;
   const inside = join(resolve(dataDir), 'postgres');
   if (uid === undefined || gid === undefined) {
@@ -68,13 +82,17 @@ export function clusterHome(dataDir: string, binaries: Binaries, identity: Ident
     copy(binaries.root, root, { recursive: true, verbatimSymlinks: true });
     mkdirSync(join(root, 'complete'));
   }
-  return { home, programs: { root, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') } };
+  return {
+    home,
+    programs: { root, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') },
+  };
 }
 
 /** Named at random and written down in the data folder, so that a data folder made anew never meets an old cluster. */
 function outsideHome(dataDir: string): string {
   const note = join(dataDir, 'postgres.home');
-  if (!existsSync(note)) writeFileSync(note, join('/var/lib', `svc-postgres-${randomBytes(6).toString('hex')}`), { mode: 0o600 });
+  if (!existsSync(note))
+    writeFileSync(note, join('/var/lib', `svc-postgres-${randomBytes(6).toString('hex')}`), { mode: 0o600 });
   return readFileSync(note, 'utf8').trim();
 }
 
@@ -82,7 +100,8 @@ function outsideHome(dataDir: string): string {
 function reachable(path: string, uid: number): boolean {
   for (let at = path; ; at = dirname(at)) {
     const stat = statSync(at, { throwIfNoEntry: false });
-    if (stat !== undefined && (stat.mode & 0o001) === 0 && !(stat.uid === uid && (stat.mode & 0o100) !== 0)) return false;
+    if (stat !== undefined && (stat.mode & 0o001) === 0 && !(stat.uid === uid && (stat.mode & 0o100) !== 0))
+      return false;
     if (at === dirname(at)) return true;
   }
 }

@@ -13,7 +13,9 @@ export function takeOwner(path: string): void {
     const owner = read(path);
     const pid = Number(owner.split(' ')[0]);
     if (pid !== process.pid && isAlive(pid) && nameOf(pid) === owner) {
-      throw new Error(`the data folder is used by process ${pid} (${path}): stop it, or set DATA_DIR or DATABASE_URL`);
+      throw new Error(
+        `the data folder is used by process ${pid} (${path}): stop it, or set DATA_DIR or DATABASE_URL`,
+      );
     }
     rmSync(path, { force: true }); // left behind by a process that was killed
   }

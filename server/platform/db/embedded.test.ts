@@ -24,7 +24,7 @@ function postmasterPid(): number {
 }
 
 async function gone(pid: number): Promise<void> {
-  for (const endMs = performance.now() + 10_000; performance.now() < endMs; ) {
+  for (const endMs = performance.now() + 10_000; performance.now() < endMs;) {
     // A child of ours stays as a zombie until it is reaped: its command line is empty then.
     if (!existsSync(`/proc/${pid}`) || readFileSync(`/proc/${pid}/cmdline`, 'utf8') === '') return;
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -54,7 +54,9 @@ describe('startEmbeddedPostgres()', () => {
     const running = await startEmbeddedPostgres(folder);
     const url = new URL(running.url);
     url.password = 'wrong';
-    await expect(query(url.href, async (sql) => await sql`select 1`)).rejects.toThrow('password authentication failed');
+    await expect(query(url.href, async (sql) => await sql`select 1`)).rejects.toThrow(
+      'password authentication failed',
+    );
     await running.stop();
   });
 
@@ -69,7 +71,9 @@ describe('startEmbeddedPostgres()', () => {
     writeFileSync(stale, readFileSync(stale, 'utf8').replace(/^\d+/, '1'));
 
     const second = await startEmbeddedPostgres(folder);
-    expect(await query(second.url, async (sql) => await sql`select count(*)::int as n from kept`)).toMatchObject([{ n: 2 }]);
+    expect(
+      await query(second.url, async (sql) => await sql`select count(*)::int as n from kept`),
+    ).toMatchObject([{ n: 2 }]);
     await second.stop();
   });
 

@@ -10,7 +10,18 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, cpSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -68,7 +79,13 @@ function urlOf(cluster: Cluster, port: number, database: string): string {
 function prepare(dataDir: string): Cluster {
   const identity = runAs();
   const { home, programs } = clusterHome(dataDir, findBinaries(), identity, cpSync);
-  return { binaries: programs, data: join(home, 'data'), identity, password: readPassword(dataDir), logFile: join(home, 'postgres.log') };
+  return {
+    binaries: programs,
+    data: join(home, 'data'),
+    identity,
+    password: readPassword(dataDir),
+    logFile: join(home, 'postgres.log'),
+  };
 }
 
 /** Made once; only loopback is listened on, and still a local user must not get in without it. */
@@ -105,13 +122,23 @@ function own(path: string, { uid, gid }: Identity): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-function spawnAs(cluster: Cluster, program: string, args: readonly string[], output: 'pipe' | number): ChildProcess {
+function spawnAs(
+  cluster: Cluster,
+  program: string,
+  args: readonly string[],
+  output: 'pipe' | number,
+): ChildProcess {
   const { uid, gid } = cluster.identity;
   return spawn(program, args, {
     cwd: join(cluster.data, '..'),
     detached: true,
     stdio: ['ignore', output, output],
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib') },
+    env: {
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      LC_ALL: 'C',
+      TZ: 'UTC',
+      LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib'),
+    },
     ...(uid !== undefined && gid !== undefined && { uid, gid }),
   });
 }
@@ -121,8 +148,11 @@ async function run(cluster: Cluster, program: string, args: readonly string[]): 
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
-  if (code !== 0) throw new Error(`${program} ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
+  const code = await new Promise<number | null>((resolve, reject) =>
+    child.once('error', reject).once('close', resolve),
+  );
+  if (code !== 0)
+    throw new Error(`${program} ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
 }
 
 /** Port of a cluster that runs already, from the fourth line of its pid file. Removes the file when it is stale. */
@@ -136,7 +166,10 @@ async function runningPort(cluster: Cluster): Promise<{ readonly port: number } 
   if (runs() && Number.isInteger(port) && port > 0) {
     // It may just be starting, stopping or recovering: it gets the time to answer or to go.
     if (await answers(cluster, port, runs)) return { port };
-    if (runs()) throw new Error(`process ${pid} holds ${cluster.data} and does not answer at port ${port}: stop it first`);
+    if (runs())
+      throw new Error(
+        `process ${pid} holds ${cluster.data} and does not answer at port ${port}: stop it first`,
+      );
   }
   rmSync(pidFile, { force: true });
   return undefined;
@@ -166,16 +199,28 @@ async function start(cluster: Cluster): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     if (await startAt(cluster, port)) return port;
-    if (tries === START_TRIES) throw new Error(`embedded PostgreSQL did not start: ${lastLines(cluster.logFile)}`);
+    if (tries === START_TRIES)
+      throw new Error(`embedded PostgreSQL did not start: ${lastLines(cluster.logFile)}`);
     await pause(500);
   }
 }
 
 async function startAt(cluster: Cluster, port: number): Promise<boolean> {
   const log = openSync(cluster.logFile, 'a', 0o600);
-  const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '100', shared_buffers: '128MB', log_timezone: 'UTC' };
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '100',
+    shared_buffers: '128MB',
+    log_timezone: 'UTC',
+  };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawnAs(cluster, cluster.binaries.postgres, ['-D', cluster.data, '-p', String(port), ...flags], log);
+  const child = spawnAs(
+    cluster,
+    cluster.binaries.postgres,
+    ['-D', cluster.data, '-p', String(port), ...flags],
+    log,
+  );
   closeSync(log);
   let exited = false;
   child.once('error', () => (exited = true)).once('exit', () => (exited = true));
@@ -184,14 +229,20 @@ async function startAt(cluster: Cluster, port: number): Promise<boolean> {
 }
 
 function lastLines(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(-6).join(' | ').trim() : 'it wrote no log';
+  return existsSync(path)
+    ? readFileSync(path, 'utf8').split('\n').slice(-6).join(' | ').trim()
+    : 'it wrote no log';
 }
 
 /** Waits until it accepts connections with our password; false when `hope` is gone or the time is over. */
 async function answers(cluster: Cluster, port: number, hope: () => boolean): Promise<boolean> {
   const endMs = performance.now() + START_TIMEOUT_MS;
   while (hope() && performance.now() < endMs) {
-    const sql = postgres(urlOf(cluster, port, 'postgres'), { max: 1, connect_timeout: 2, onnotice: () => undefined });
+    const sql = postgres(urlOf(cluster, port, 'postgres'), {
+      max: 1,
+      connect_timeout: 2,
+      onnotice: () => undefined,
+    });
     try {
       await sql`select 1`;
       return true;
@@ -221,7 +272,8 @@ async function stopCluster(cluster: Cluster): Promise<void> {
   const endMs = performance.now() + STOP_TIMEOUT_MS;
   if (isAlive(pid)) process.kill(pid, 'SIGINT'); // fast shutdown
   while (isAlive(pid) && existsSync(pidFile)) {
-    if (performance.now() > endMs) throw new Error(`embedded PostgreSQL (process ${pid}) did not stop within ${STOP_TIMEOUT_MS} ms`);
+    if (performance.now() > endMs)
+      throw new Error(`embedded PostgreSQL (process ${pid}) did not stop within ${STOP_TIMEOUT_MS} ms`);
     await pause(20);
   }
 }
@@ -238,4 +290,3 @@ async function freePort(): Promise<number> {
 async function pause(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
 }
-

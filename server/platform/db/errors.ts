@@ -68,13 +68,21 @@ export function mapDatabaseError(error: unknown): unknown {
   const code = driverError(error)?.code;
   if (typeof code !== 'string') return error;
   if (CONNECTION_CODES.has(code)) {
-    return apiError('unavailable', 'the database cannot be reached; try again', { retryAfterMs: 1_000, cause: error });
+    return apiError('unavailable', 'the database cannot be reached; try again', {
+      retryAfterMs: 1_000,
+      cause: error,
+    });
   }
   if (RETRY_CODES.has(code)) {
-    return apiError('unavailable', 'the database did not finish in time; try again', { retryAfterMs: 1_000, cause: error });
+    return apiError('unavailable', 'the database did not finish in time; try again', {
+      retryAfterMs: 1_000,
+      cause: error,
+    });
   }
   if (TEXT_CODES.has(code)) {
-    return apiError('validation_failed', 'a text holds a character that cannot be stored (U+0000)', { cause: error });
+    return apiError('validation_failed', 'a text holds a character that cannot be stored (U+0000)', {
+      cause: error,
+    });
   }
   return error;
 }

@@ -22,7 +22,9 @@ const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 5_000;
 
 /** Internal options of the driver, which its types leave out. */
-type Options = postgres.Options<Record<string, postgres.PostgresType>> & { onnotify: (channel: string, payload: string) => void };
+type Options = postgres.Options<Record<string, postgres.PostgresType>> & {
+  onnotify: (channel: string, payload: string) => void;
+};
 
 /** Rejects when the first connection fails; later ones are tried until `stop`. */
 export async function startListener(options: ListenOptions): Promise<Listener> {

@@ -32,22 +32,33 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
   });
 
   async function driverAsItComes(scenario: 'terminate' | 'burst'): Promise<number> {
-    const { stdout } = await promisify(execFile)(process.execPath, [BARE, scenario, database.url], { timeout: 100_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [BARE, scenario, database.url], {
+      timeout: 100_000,
+    });
     return (JSON.parse(stdout) as { wrong: number }).wrong;
   }
 
   async function count(table: 'stray' | 'burst', label: string): Promise<number> {
-    const [row] = await observer<Array<{ n: number }>>`select count(*)::int as n from ${observer(table)} where label = ${label}`;
+    const [row] = await observer<
+      Array<{ n: number }>
+    >`select count(*)::int as n from ${observer(table)} where label = ${label}`;
     return row?.n ?? -1;
   }
 
   const ways: ReadonlyArray<{ name: string; write: (label: string) => (sql: SqlTag) => Promise<unknown> }> = [
     { name: 'tagged', write: (label) => async (sql) => await sql`insert into stray values (${label}, 2)` },
-    { name: 'unsafe', write: (label) => async (sql) => await sql.unsafe('insert into stray values ($1, 2)', [label]) },
+    {
+      name: 'unsafe',
+      write: (label) => async (sql) => await sql.unsafe('insert into stray values ($1, 2)', [label]),
+    },
   ];
 
   /** Ends the backend inside of a transaction, brings the connection back, lets the callback go on. */
-  async function killInsideTransaction(db: Database, label: string, second: (sql: SqlTag) => Promise<unknown>): Promise<void> {
+  async function killInsideTransaction(
+    db: Database,
+    label: string,
+    second: (sql: SqlTag) => Promise<unknown>,
+  ): Promise<void> {
     let finished: Promise<unknown> = Promise.resolve();
     const outcome = db.transact(({ sql }) => {
       finished = (async () => {
@@ -139,9 +150,13 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
         await db.sql`insert into burst values (${label}, ${n})`.execute(); // at once, so that it is ahead of BEGIN
         acknowledged += 1;
       };
-      for (let warm = 0; warm < 5; warm += 1) await Promise.all(Array.from({ length: 200 }, (_, n) => plain(n)));
+      for (let warm = 0; warm < 5; warm += 1)
+        await Promise.all(Array.from({ length: 200 }, (_, n) => plain(n)));
       const first = Array.from({ length: 990 + round }, (_, n) => plain(n));
-      const transactions = Array.from({ length: 10 }, async () => await db.transact(async ({ sql }) => await sql`select 1`));
+      const transactions = Array.from(
+        { length: 10 },
+        async () => await db.transact(async ({ sql }) => await sql`select 1`),
+      );
       for (let turn = 0; turn < 30; turn += 1) await Promise.resolve(); // BEGIN is on its way before what follows, and nothing has answered yet
       const second = Array.from({ length: 200 }, (_, n) => plain(n));
       await Promise.all([...first, ...transactions, ...second]);

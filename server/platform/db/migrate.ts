@@ -24,7 +24,9 @@ export async function migrate(db: Database, folder: string = migrationsFolder())
     await sql.unsafe("set local statement_timeout = '10min'; set local lock_timeout = '2min'");
     await sql`select pg_advisory_xact_lock(${LOCK_KEY})`;
     await sql`create table if not exists schema_migrations (at bigint primary key, hash text not null, applied_at timestamptz not null default now())`;
-    const applied = new Set((await sql<Array<{ at: number }>>`select at from schema_migrations`).map((row) => row.at));
+    const applied = new Set(
+      (await sql<Array<{ at: number }>>`select at from schema_migrations`).map((row) => row.at),
+    );
     const due = migrations.filter((migration) => !applied.has(migration.folderMillis));
     for (const migration of due) {
       for (const statement of migration.sql) await sql.unsafe(statement);

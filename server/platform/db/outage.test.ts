@@ -17,68 +17,76 @@ const SETTLES_WITHIN_MS = 4_000;
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
-it.skipIf(!(await has('postgres')))('statements settle soon and truthfully while connections are cut', async () => {
-  const test = await createTestDatabase();
-  await test.db.sql`create table pairs (n int not null, half text not null)`;
-  const proxy = await startTcpProxy(test.url);
-  const db = openDatabase({ url: proxy.urlOf(test.url), max: 5 });
-  const seen = { ok: 0, slowestMs: 0, wrong: [] as string[], codes: new Set<string>() };
-  const acknowledged = new Set<number>();
-  let stopping = false;
-  let next = 0;
+it.skipIf(!(await has('postgres')))(
+  'statements settle soon and truthfully while connections are cut',
+  async () => {
+    const test = await createTestDatabase();
+    await test.db.sql`create table pairs (n int not null, half text not null)`;
+    const proxy = await startTcpProxy(test.url);
+    const db = openDatabase({ url: proxy.urlOf(test.url), max: 5 });
+    const seen = { ok: 0, slowestMs: 0, wrong: [] as string[], codes: new Set<string>() };
+    const acknowledged = new Set<number>();
+    let stopping = false;
+    let next = 0;
 
-  const plain = async (n: number): Promise<void> => {
-    const [row] = await db.sql<Array<{ n: number; tags: string[] }>>`select ${n}::int as n, ${[`t${n}`, 'x']}::text[] as tags`;
-    if (row?.n !== n || row.tags[0] !== `t${n}`) seen.wrong.push(`${n} answered ${JSON.stringify(row)}`);
-  };
-  const pair = async (n: number): Promise<void> => {
-    await db.transact(async ({ sql }) => {
-      await sql`insert into pairs values (${n}, 'first')`;
-      await sql`select pg_sleep(0.001)`;
-      await sql`insert into pairs values (${n}, 'second')`;
-    });
-    acknowledged.add(n);
-  };
-  const worker = async (which: number): Promise<void> => {
-    while (!stopping) {
-      const n = (next += 1);
-      const began = performance.now();
-      const failed = await (which % 2 === 0 ? plain(n) : pair(n)).then(
-        () => undefined,
-        (error: unknown) => (mapDatabaseError(error) as { code?: string }).code ?? String(error),
-      );
-      seen.slowestMs = Math.max(seen.slowestMs, performance.now() - began);
-      // A failure is followed by the next try in the same turn: while one connection's loss is handled, the next one, lost too
-      // and not known yet, takes a statement. That is what leaves stale bytes behind.
-      if (failed !== undefined) seen.codes.add(failed);
-      else {
-        seen.ok += 1;
-        await pause(0);
+    const plain = async (n: number): Promise<void> => {
+      const [row] = await db.sql<
+        Array<{ n: number; tags: string[] }>
+      >`select ${n}::int as n, ${[`t${n}`, 'x']}::text[] as tags`;
+      if (row?.n !== n || row.tags[0] !== `t${n}`) seen.wrong.push(`${n} answered ${JSON.stringify(row)}`);
+    };
+    const pair = async (n: number): Promise<void> => {
+      await db.transact(async ({ sql }) => {
+        await sql`insert into pairs values (${n}, 'first')`;
+        await sql`select pg_sleep(0.001)`;
+        await sql`insert into pairs values (${n}, 'second')`;
+      });
+      acknowledged.add(n);
+    };
+    const worker = async (which: number): Promise<void> => {
+      while (!stopping) {
+        const n = (next += 1);
+        const began = performance.now();
+        const failed = await (which % 2 === 0 ? plain(n) : pair(n)).then(
+          () => undefined,
+          (error: unknown) => (mapDatabaseError(error) as { code?: string }).code ?? String(error),
+        );
+        seen.slowestMs = Math.max(seen.slowestMs, performance.now() - began);
+        // A failure is followed by the next try in the same turn: while one connection's loss is handled, the next one, lost too
+        // and not known yet, takes a statement. That is what leaves stale bytes behind.
+        if (failed !== undefined) seen.codes.add(failed);
+        else {
+          seen.ok += 1;
+          await pause(0);
+        }
       }
+    };
+    const workers = Array.from({ length: WORKERS }, async (_, which) => await worker(which));
+    for (let cut = 0; cut < CUTS; cut += 1) {
+      await pause(40);
+      proxy.cut();
+      await pause(cut % 4 === 0 ? 60 : 0);
+      proxy.restore();
     }
-  };
-  const workers = Array.from({ length: WORKERS }, async (_, which) => await worker(which));
-  for (let cut = 0; cut < CUTS; cut += 1) {
-    await pause(40);
-    proxy.cut();
-    await pause(cut % 4 === 0 ? 60 : 0);
-    proxy.restore();
-  }
-  const before = seen.ok;
-  const back = performance.now();
-  while (seen.ok < before + WORKERS && performance.now() - back < 5_000) await pause(10);
-  expect(performance.now() - back, 'time until work goes on').toBeLessThan(SETTLES_WITHIN_MS);
-  stopping = true;
-  await Promise.all(workers);
+    const before = seen.ok;
+    const back = performance.now();
+    while (seen.ok < before + WORKERS && performance.now() - back < 5_000) await pause(10);
+    expect(performance.now() - back, 'time until work goes on').toBeLessThan(SETTLES_WITHIN_MS);
+    stopping = true;
+    await Promise.all(workers);
 
-  expect(seen.wrong).toEqual([]);
-  expect([...seen.codes]).toEqual(['unavailable']);
-  expect(seen.slowestMs).toBeLessThan(SETTLES_WITHIN_MS);
-  await db.close(500);
-  const rows = await test.db.sql<Array<{ n: number; halves: number }>>`select n, count(*)::int as halves from pairs group by n`;
-  expect(rows.filter((row) => row.halves !== 2)).toEqual([]);
-  const there = new Set(rows.map((row) => row.n));
-  expect([...acknowledged].filter((n) => !there.has(n))).toEqual([]);
-  await proxy.close();
-  await test.drop();
-}, 120_000);
+    expect(seen.wrong).toEqual([]);
+    expect([...seen.codes]).toEqual(['unavailable']);
+    expect(seen.slowestMs).toBeLessThan(SETTLES_WITHIN_MS);
+    await db.close(500);
+    const rows = await test.db.sql<
+      Array<{ n: number; halves: number }>
+    >`select n, count(*)::int as halves from pairs group by n`;
+    expect(rows.filter((row) => row.halves !== 2)).toEqual([]);
+    const there = new Set(rows.map((row) => row.n));
+    expect([...acknowledged].filter((n) => !there.has(n))).toEqual([]);
+    await proxy.close();
+    await test.drop();
+  },
+  120_000,
+);

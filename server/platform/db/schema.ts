@@ -3,7 +3,10 @@ import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, instant } from './columns.ts';
 
 /** What the installation must remember about itself: the key-encryption check, the pepper's check value, first start. */
-export const settings = pgTable('settings', { key: text('key').primaryKey(), value: text('value').notNull() });
+export const settings = pgTable('settings', {
+  key: text('key').primaryKey(),
+  value: text('value').notNull(),
+});
 
 /** Answers of keyed calls, kept 24 hours. The row is written in the transaction (or statement) of the effect. */
 export const idempotencyKeys = pgTable(
@@ -21,5 +24,8 @@ export const idempotencyKeys = pgTable(
     response: bytes('response').notNull(),
     createdAt: instant('created_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.principal, t.rpc, t.key] }), index('idempotency_keys_created').on(t.createdAt)],
+  (t) => [
+    primaryKey({ columns: [t.principal, t.rpc, t.key] }),
+    index('idempotency_keys_created').on(t.createdAt),
+  ],
 );

@@ -9,7 +9,11 @@ export interface Slots {
   take(): Promise<() => void>;
 }
 
-export function createSlots(limits: { readonly count: number; readonly waitMs: number; readonly waitersMax: number }): Slots {
+export function createSlots(limits: {
+  readonly count: number;
+  readonly waitMs: number;
+  readonly waitersMax: number;
+}): Slots {
   let free = limits.count;
   const waiters: Array<() => void> = [];
 
@@ -26,7 +30,8 @@ export function createSlots(limits: { readonly count: number; readonly waitMs: n
       give();
     };
   };
-  const refuse = (why: string): Error => apiError('unavailable', `the database is busy: ${why}; try again`, { retryAfterMs: 1_000 });
+  const refuse = (why: string): Error =>
+    apiError('unavailable', `the database is busy: ${why}; try again`, { retryAfterMs: 1_000 });
 
   return {
     take: async () => {

@@ -18,7 +18,10 @@ export interface TestCall {
   readonly responseHeaders?: Map<string, string>;
 }
 
-export function testCtx(rpcId: string, { db, userId, teamIds, idempotency, signal, responseHeaders }: TestCall): Ctx {
+export function testCtx(
+  rpcId: string,
+  { db, userId, teamIds, idempotency, signal, responseHeaders }: TestCall,
+): Ctx {
   const rpc = rpcs.find((each) => each.id === rpcId);
   if (rpc === undefined) throw new Error(`no RPC ${rpcId}`);
   const call = {
@@ -32,7 +35,14 @@ export function testCtx(rpcId: string, { db, userId, teamIds, idempotency, signa
   } as unknown as CallContext; // Implementations never look at the raw request.
   return {
     call,
-    caller: { kind: 'api_key', userId, credentialId: 'key_test', staff: false, scopes: new Set(), memberships: new Map() },
+    caller: {
+      kind: 'api_key',
+      userId,
+      credentialId: 'key_test',
+      staff: false,
+      scopes: new Set(),
+      memberships: new Map(),
+    },
     teams: {
       teamIds,
       require: (teamId) => {

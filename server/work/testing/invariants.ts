@@ -16,7 +16,14 @@ export interface Violations {
   readonly limits: number;
 }
 
-export const NO_VIOLATIONS: Violations = { overlapping: 0, epochGaps: 0, openLeases: 0, events: 0, reports: 0, limits: 0 };
+export const NO_VIOLATIONS: Violations = {
+  overlapping: 0,
+  epochGaps: 0,
+  openLeases: 0,
+  events: 0,
+  reports: 0,
+  limits: 0,
+};
 
 export async function violations(sql: SqlTag): Promise<Violations> {
   const [row] = await sql<Violations[]>`

@@ -23,10 +23,18 @@ export interface World {
   readonly userId: string;
   team(operator?: 'customer' | 'service'): Promise<string>;
   runner(teamId: string, columns?: { isolation?: string; name?: string }): Promise<string>;
-  submit(teamId: string, options?: { needsContainer?: boolean; timeoutMs?: number; logLimit?: number }): Promise<string>;
+  submit(
+    teamId: string,
+    options?: { needsContainer?: boolean; timeoutMs?: number; logLimit?: number },
+  ): Promise<string>;
   poll(runnerId: string, pollId?: string): Promise<Grant | undefined>;
   beat(runnerId: string, id: string, epoch: number): Promise<LeaseWord | undefined>;
-  report(runnerId: string, id: string, epoch: number, more?: Partial<ReportInput>): Promise<{ repeated: boolean }>;
+  report(
+    runnerId: string,
+    id: string,
+    epoch: number,
+    more?: Partial<ReportInput>,
+  ): Promise<{ repeated: boolean }>;
   /** Ends the lease of an item as far as the clock is concerned. */
   expire(id: string): Promise<void>;
   item(id: string): Promise<Record<string, unknown>>;
@@ -65,24 +73,38 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
     },
     submit: async (teamId, { needsContainer = false, timeoutMs = 600_000, logLimit = 1_000_000 } = {}) => {
       const id = newId('run');
-      await submit(sql, { settings, room }, {
-        id,
-        kind: 'run',
-        teamId,
-        createdBy: userId,
-        createdAt: new Date(),
-        spec: { command: ['true'] },
-        labels: {},
-        needsContainer,
-        timeoutMs,
-        logLimit,
-      });
+      await submit(
+        sql,
+        { settings, room },
+        {
+          id,
+          kind: 'run',
+          teamId,
+          createdBy: userId,
+          createdAt: new Date(),
+          spec: { command: ['true'] },
+          labels: {},
+          needsContainer,
+          timeoutMs,
+          logLimit,
+        },
+      );
       return id;
     },
     poll: async (runnerId, pollId = randomKey('poll')) =>
-      (await beginPoll(sql, settings, { runnerId, bootId: '', kind: 'run', pollId, notReady: [], wantsWork: true }))?.grant,
+      (
+        await beginPoll(sql, settings, {
+          runnerId,
+          bootId: '',
+          kind: 'run',
+          pollId,
+          notReady: [],
+          wantsWork: true,
+        })
+      )?.grant,
     beat: async (runnerId, id, epoch) =>
-      (await heartbeat(sql, settings, { runnerId, bootId: '', leases: [{ id, epoch }], draining: false }))?.leases[0]?.word,
+      (await heartbeat(sql, settings, { runnerId, bootId: '', leases: [{ id, epoch }], draining: false }))
+        ?.leases[0]?.word,
     report: async (runnerId, id, epoch, more = {}) =>
       await report(sql, settings, {
         runnerId,

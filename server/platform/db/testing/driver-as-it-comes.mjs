@@ -6,7 +6,11 @@ import postgres from 'postgres';
 
 const [, , scenario, url] = process.argv;
 const observer = postgres(url, { max: 1, onnotice: () => undefined });
-const settle = (promise) => promise.then(() => true, () => false);
+const settle = (promise) =>
+  promise.then(
+    () => true,
+    () => false,
+  );
 
 /** The backend dies inside of a transaction; another query brings the connection back; the callback goes on. */
 async function terminate() {
@@ -40,11 +44,15 @@ async function burst() {
       await sql`insert into burst values (${label}, ${n})`.execute(); // at once, so that it is ahead of BEGIN
       acknowledged += 1;
     };
-    for (let warm = 0; warm < 5; warm += 1) await Promise.all(Array.from({ length: 200 }, (_, n) => plain(n)));
+    for (let warm = 0; warm < 5; warm += 1)
+      await Promise.all(Array.from({ length: 200 }, (_, n) => plain(n)));
     const first = Array.from({ length: 990 + round }, (_, n) => settle(plain(n)));
     const begun = Array.from({ length: 10 }, () => settle(sql.begin((tx) => tx`select 1`)));
     const second = Array.from({ length: 200 }, (_, n) => settle(plain(n)));
-    await Promise.race([Promise.all([...first, ...begun, ...second]), new Promise((done) => setTimeout(done, 1_000))]);
+    await Promise.race([
+      Promise.all([...first, ...begun, ...second]),
+      new Promise((done) => setTimeout(done, 1_000)),
+    ]);
     await sql.end({ timeout: 0 });
     const [{ n }] = await observer`select count(*)::int as n from burst where label = ${label}`;
     if (acknowledged > n) return acknowledged - n;
