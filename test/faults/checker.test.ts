@@ -414,6 +414,15 @@ describe('check()', () => {
     change(forged.leases, { work: 'run_2' }, { endReason: 'expired', endedAt: WALL + 3_200 });
     forged.reports = forged.reports.filter(({ work }) => work !== 'run_2');
     change(forged.events, { work: 'run_2' }, { state: 'dead' });
+    // Its last holder brings the output when it is over.
+    forged.outputs.push({
+      work: 'run_2',
+      epoch: 1,
+      offsets: [0],
+      lengths: [3],
+      sha256: 'x',
+      lastAt: WALL + 4_000,
+    });
     change(forged.b, { event: 'report-answer', work: 'run_2' }, { answer: 'stale_epoch' } as Partial<
       RunnerEntry & Stamp
     >);

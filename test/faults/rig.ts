@@ -71,6 +71,8 @@ export interface Unfinished {
   readonly items: number;
   /** Reports that no simulator has an answer to yet. */
   readonly reports: number;
+  /** Work that waits by the clock before it is offered again, after it lost runners. */
+  readonly waiting: number;
   /** Changes with every grant, renewal and end: as long as it does, something is going on. */
   readonly sign: string;
 }
@@ -502,8 +504,9 @@ class Parts {
   }
 
   async unfinished(): Promise<Unfinished> {
-    const [row] = await this.#sql<Array<{ items: number; sign: string }>>`
+    const [row] = await this.#sql<Array<{ items: number; waiting: number; sign: string }>>`
       select count(*) filter (where finished_at is null)::int as items,
+        count(*) filter (where state = 'queued' and run_after > now() and run_after < 'infinity')::int as waiting,
         concat(sum(epoch), ' ', count(finished_at), ' ', max(lease_expires_at), ' ', max(finished_at)) as sign
       from work_items`;
     const { folder } = this.#options;
@@ -511,7 +514,7 @@ class Parts {
     const reports = outboxes
       .flatMap((name) => readdirSync(join(folder, name)))
       .filter((name) => name.endsWith('.json')).length;
-    return { items: row?.items ?? 0, reports, sign: row?.sign ?? '' };
+    return { items: row?.items ?? 0, waiting: row?.waiting ?? 0, reports, sign: row?.sign ?? '' };
   }
 
   async stopRunners(): Promise<void> {

@@ -121,7 +121,7 @@ async function stress(
   await Promise.all(healing);
 }
 
-/** Without any change for so long, nothing will come: longer than an offer, a lease, a sweep, and the first pauses before lost work is offered again. */
+/** Without any change for so long, nothing will come: longer than an offer, a lease, and a sweep. */
 const STUCK_MS = RIG_TIMES.leaseMs + RIG_TIMES.offerMs + 2_000;
 
 async function comeToRest(rig: Rig, withinMs: number): Promise<Rest> {
@@ -129,9 +129,9 @@ async function comeToRest(rig: Rig, withinMs: number): Promise<Rest> {
   let changedAt = startedAt;
   let last = '';
   for (;;) {
-    const { items, reports, sign } = await rig.unfinished();
+    const { items, reports, waiting, sign } = await rig.unfinished();
     const atMs = performance.now();
-    if (sign !== last) changedAt = atMs;
+    if (sign !== last || waiting > 0) changedAt = atMs;
     last = sign;
     const ms = atMs - startedAt;
     if (items === 0 && reports === 0) return { how: 'done', ms };
