@@ -125,7 +125,10 @@ export interface AccountWhoamiResponse {
   readonly staff: boolean;
   /** How the call was authenticated. */
   readonly credential: CredentialKind;
-  /** Scopes of the API key, or every scope for a session. What counts on a team is the part that the person's role also grants. */
+  /**
+   * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What counts on a team is the part that the
+   * person's role also grants.
+   */
   readonly scopes: readonly string[];
   /** Teams of the account with the role in each. */
   readonly teams: readonly Membership[];

@@ -78,7 +78,8 @@ export type WhoamiResponse = Message<"svc.account.v1.WhoamiResponse"> & {
   credential: CredentialKind;
 
   /**
-   * Scopes of the API key, or every scope for a session. What counts on a team is the part that the person's role also grants.
+   * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What counts on a team is the part that the
+   * person's role also grants.
    *
    * @generated from field: repeated string scopes = 6;
    */
