@@ -6,7 +6,7 @@ import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
-import { cancel, createQueueRoom, stateWord } from '../work/index.ts';
+import { cancel, createQueueRoom, prepared, stateWord } from '../work/index.ts';
 import type { Wake } from '../work/index.ts';
 import { createRun } from './create.ts';
 import type { CreateDeps } from './create.ts';
@@ -20,7 +20,7 @@ export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
 }
 
 async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
-  const row = await findRun(db.sql, teams.teamIds, runId);
+  const row = await findRun(prepared(db.sql), teams.teamIds, runId);
   if (row === undefined) throw notFound('sandbox run');
   teams.require(row.team_id);
   return row;
