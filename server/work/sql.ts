@@ -108,7 +108,10 @@ export interface Release {
   readonly backoff: boolean;
 }
 
-/** CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end. */
+/**
+ * CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end. The end of a lease is cut to the millisecond
+ * as its beginning is: the next grant, a moment later, must not seem to begin before it.
+ */
 export function release(
   sql: SqlTag,
   settings: WorkSettings,
@@ -144,7 +147,7 @@ export function release(
       returning ${endedColumns(sql)}, l.was
     ),
     closed as (
-      update work_leases x set ended_at = clock_timestamp(), end_reason = ${endReason}
+      update work_leases x set ended_at = date_trunc('milliseconds', clock_timestamp()), end_reason = ${endReason}
       from released e where x.work_id = e.id and x.epoch = e.epoch and x.ended_at is null
     ),
     ${announce(sql, 'released')}`;
