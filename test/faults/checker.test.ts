@@ -1,4 +1,5 @@
 /** A judge must be judged: a sound history passes, and each way of breaking a promise is found under its name. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { check, describeViolations, type Invariant } from './checker.ts';
 import type { RigEntry, RunnerEntry, SubmitEntry } from './entries.ts';
@@ -440,4 +441,14 @@ describe('check()', () => {
       ).toContain(invariant);
     });
   }
+});
+
+describe('the judge', () => {
+  it('imports nothing of the product', () => {
+    for (const file of ['checker.ts', 'executions.ts', 'history.ts', 'journal.ts', 'entries.ts']) {
+      const source = readFileSync(new URL(file, import.meta.url), 'utf8');
+      const imported = [...source.matchAll(/from '([^']+)'/g)].map((match) => match[1] ?? '');
+      expect(imported.filter((name) => name.startsWith('@svc/') || name.startsWith('../'))).toEqual([]);
+    }
+  });
 });
