@@ -35,7 +35,7 @@ export interface BootstrapDeps {
   readonly baseUrl: string;
 }
 
-const LOCK_KEY = 7_205_759_404;
+const LOCK_KEY = 7_205_759_405;
 const DONE = 'bootstrap.done_at';
 const KEY_ID = 'secrets.key_id';
 const STAFF_EMAIL = 'staff@svc.local';
