@@ -33,7 +33,12 @@ export function findBinaries(): Binaries {
   const root = join(dirname(packageJson), 'native');
   const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string };
   hydrateLinks(root);
-  const binaries = { root, version, initdb: join(root, 'bin', 'initdb'), postgres: join(root, 'bin', 'postgres') };
+  const binaries = {
+    root,
+    version,
+    initdb: join(root, 'bin', 'initdb'),
+    postgres: join(root, 'bin', 'postgres'),
+  };
   for (const path of [binaries.initdb, binaries.postgres]) makeExecutable(path);
   return binaries;
 }

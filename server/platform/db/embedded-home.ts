@@ -78,7 +78,12 @@ function copied({ root, version }: Binaries): Binaries {
       if (!existsSync(copy)) throw error; // else another server was faster
     }
   }
-  return { root: copy, version, initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') };
+  return {
+    root: copy,
+    version,
+    initdb: join(copy, 'bin', 'initdb'),
+    postgres: join(copy, 'bin', 'postgres'),
+  };
 }
 
 /** Where PostgreSQL finds the folder that it is started in. Other systems than Linux have no such name: there the path must be reachable. */

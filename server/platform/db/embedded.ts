@@ -126,13 +126,23 @@ function own(path: string, { uid, gid }: Identity): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-function spawnAs(cluster: Cluster, program: string, args: readonly string[], where: { readonly cwd: string; readonly output: 'pipe' | number }): ChildProcess {
+function spawnAs(
+  cluster: Cluster,
+  program: string,
+  args: readonly string[],
+  where: { readonly cwd: string; readonly output: 'pipe' | number },
+): ChildProcess {
   const { uid, gid } = cluster.identity;
   return spawn(program, args, {
     cwd: where.cwd,
     detached: true,
     stdio: ['ignore', where.output, where.output],
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib') },
+    env: {
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      LC_ALL: 'C',
+      TZ: 'UTC',
+      LD_LIBRARY_PATH: join(cluster.binaries.root, 'lib'),
+    },
     ...(uid !== undefined && gid !== undefined && { uid, gid }),
   });
 }
@@ -145,8 +155,7 @@ async function run(cluster: Cluster, cwd: string, args: readonly string[]): Prom
   const code = await new Promise<number | null>((resolve, reject) =>
     child.once('error', reject).once('close', resolve),
   );
-  if (code !== 0)
-    throw new Error(`initdb ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
+  if (code !== 0) throw new Error(`initdb ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
 }
 
 /** Port of a cluster that runs already, from the fourth line of its pid file. Removes the file when it is stale. */
