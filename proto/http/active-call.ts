@@ -11,9 +11,10 @@ import type { Exchange } from './exchange.ts';
 import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
-/** For logs and metrics, once per request. `rpc` is absent when no RPC was reached. */
+/** For logs and metrics, once per request: all fields always there, because spreading optional ones was 3 % of a small GET. */
 export interface CallRecord {
-  readonly rpc?: RpcInfo;
+  /** Absent when no RPC was reached. */
+  readonly rpc: RpcInfo | undefined;
   readonly protocol: Protocol;
   readonly requestId: string;
   readonly remoteAddress: string;
@@ -21,7 +22,7 @@ export interface CallRecord {
   /** HTTP status; for gRPC the one that REST would have had. 499: the client left. */
   readonly status: number;
   /** Error code, absent on success. */
-  readonly code?: string;
+  readonly code: string | undefined;
   readonly ms: number;
 }
 

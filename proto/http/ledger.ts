@@ -39,13 +39,13 @@ export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void
       );
     }
     onCall?.({
-      ...(rpc !== undefined && { rpc }),
+      rpc,
       protocol,
       requestId: exchange.requestId,
       remoteAddress: exchange.remoteAddress,
       method: exchange.request.method ?? '',
       status,
-      ...(error !== undefined && { code: error.code }),
+      code: error?.code,
       ms: performance.now() - exchange.startedMs,
     });
   };
