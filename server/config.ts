@@ -68,6 +68,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly jobRunnerEnabled: boolean;
   readonly runnersEnabled: boolean;
+  /** Base URL of the companion service, whose features staff see beside ours. */
+  readonly companionUrl: string | undefined;
   readonly strikesMax: number;
   /** Key-encryption key, 32 bytes; undefined: made once and kept in the data folder. */
   readonly secretsKey: Uint8Array | undefined;
@@ -104,6 +106,7 @@ export function readConfig(env: Environment): Config {
     ),
     jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
     runnersEnabled: read.flag('RUNNERS_ENABLED', true),
+    companionUrl: read.url('COMPANION_URL', ['http:', 'https:']),
     strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
       fallback: 3,
       min: 1,

@@ -4,8 +4,10 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { createAccountService, createAuthService, createTries } from './accounts/index.ts';
 import type { Passwords } from './accounts/index.ts';
 import { createApiKeysService } from './apikeys/index.ts';
+import { createAudit } from './audit/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
+import type { PlatformFeatures } from './platform-features/index.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Ctx } from './platform/context.ts';
 import type { CredentialChanges } from './platform/credential-changes.ts';
@@ -28,6 +30,7 @@ export interface ServicesDeps {
   readonly queue: WorkQueue;
   readonly settings: WorkSettings;
   readonly wake: Wake;
+  readonly features: PlatformFeatures;
   /** Names of variables that matter to runners, for diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
   wakeRelay(): void;
@@ -51,5 +54,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createEnvironments({ clock, limits }),
     createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
+    deps.features.handlers,
+    ...createAudit(),
   ];
 }

@@ -22,6 +22,7 @@ import type { Bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { createMetrics, createPages } from './pages.ts';
 import type { Metrics } from './pages.ts';
+import { startPlatformFeatures } from './platform-features/index.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
@@ -29,7 +30,6 @@ import { startEmbeddedPostgres } from './platform/db/embedded.ts';
 import { migrate, openDatabase } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import { every } from './platform/every.ts';
-import { staticFeatureGate } from './platform/feature-gate.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
@@ -158,28 +158,26 @@ async function assemble(
     await authenticator.flush();
   });
 
-  const gate = staticFeatureGate(config);
+  const features = await startPlatformFeatures({
+    db,
+    clock,
+    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
+    worker: config.roles.worker,
+    companionUrl: config.companionUrl,
+    onError,
+  });
+  stops.push(features.stop);
   const handlers = createServices({
     ...work,
     config,
     passwords,
     changes,
+    features,
     configured: configuredNames(config),
   });
-  const app = createApp({ db, clock, authenticator, gate, limits: config.limits, handlers });
+  const app = createApp({ db, clock, authenticator, gate: features.gate, limits: config.limits, handlers });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
-  let internalPort: number | undefined;
-  if (config.roles.api && config.internalToken !== undefined) {
-    const grpc = await startDispatchGrpc({
-      port: config.internalPort,
-      host: config.internalHost,
-      handlers: dispatch,
-      token: config.internalToken,
-      onError,
-    });
-    internalPort = grpc.port;
-    stops.push(async () => await grpc.stop(config.stopGraceMs));
-  }
+  const internalPort = await openInternal(config, dispatch, onError, stops);
   if (config.roles.api && config.mode === 'all-in-one') {
     const gateway = options.startGateway({
       dispatch: inProcessDispatch(dispatch),
@@ -202,6 +200,25 @@ async function assemble(
     db,
     firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) },
   };
+}
+
+/** The internal gRPC port for gateways, when it is served. */
+async function openInternal(
+  config: Config,
+  dispatch: ReturnType<typeof createDispatch>,
+  onError: (error: unknown) => void,
+  stops: Stops,
+): Promise<number | undefined> {
+  if (!config.roles.api || config.internalToken === undefined) return undefined;
+  const grpc = await startDispatchGrpc({
+    port: config.internalPort,
+    host: config.internalHost,
+    handlers: dispatch,
+    token: config.internalToken,
+    onError,
+  });
+  stops.push(async () => await grpc.stop(config.stopGraceMs));
+  return grpc.port;
 }
 
 async function openStore(config: Config, onError: (error: unknown) => void, stops: Stops): Promise<Database> {

@@ -18,12 +18,32 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./account.ts')).commands,
   },
   {
+    group: 'admin-audit',
+    summary: 'The installation\'s own ledger, for staff',
+    commands: [
+      { words: ['export'], summary: 'Every entry of the chain `platform`, oldest first' },
+      { words: ['list'], summary: 'Entries of the chain `platform`, newest first' },
+      { words: ['verify'], summary: 'Recomputes every chain of the installation and compares each with its signed checkpoints' },
+    ],
+    load: async () => (await import('./admin-audit.ts')).commands,
+  },
+  {
     group: 'admin-teams',
     summary: 'Staff: teams of the platform',
     commands: [
       { words: ['set-region'], summary: 'Assigns a team\'s region' },
     ],
     load: async () => (await import('./admin-teams.ts')).commands,
+  },
+  {
+    group: 'audit',
+    summary: 'The ledger of what was changed, by whom',
+    commands: [
+      { words: ['export'], summary: 'Every entry of a team, oldest first, one JSON line each with `Accept' },
+      { words: ['list'], summary: 'Entries of a team, newest first' },
+      { words: ['verify'], summary: 'Recomputes the whole chain of a team and compares it with the signed checkpoints' },
+    ],
+    load: async () => (await import('./audit.ts')).commands,
   },
   {
     group: 'environments',
@@ -36,6 +56,20 @@ export const groups: readonly GroupSpec[] = [
       { words: ['update'], summary: 'Changes the named fields and leaves the others' },
     ],
     load: async () => (await import('./environments.ts')).commands,
+  },
+  {
+    group: 'features',
+    summary: 'Platform features: what is switched on, and why not',
+    commands: [
+      { words: ['companion'], summary: 'Features of the companion service, as it answered last' },
+      { words: ['get'], summary: 'One feature' },
+      { words: ['history'], summary: 'Changes of one feature\'s switch, newest first' },
+      { words: ['list'], summary: 'Every feature with its own switch, its effective state and its last change, in the order of the manifest' },
+      { words: ['resolved'], summary: 'What is switched on' },
+      { words: ['set'], summary: 'Switches a feature on or off' },
+      { words: ['watch'], summary: 'Tells of each new revision of the features as it comes, and first of the present one' },
+    ],
+    load: async () => (await import('./features.ts')).commands,
   },
   {
     group: 'keys',

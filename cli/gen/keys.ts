@@ -13,7 +13,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'expiresInDays', flag: 'expires-in-days', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'expires-in-days', description: 'Lifetime in days, 1 to 365. Default: 90.' },
-      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'What it may do. Default: everything the caller may do, without `staff`.' },
+      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'What it may do. Default: everything the caller may do, without `staff`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Narrows the key to one team.' },
     ],
     destructive: false,

@@ -7,6 +7,7 @@ import {
   ResolveKeyResponseSchema,
   ReturnHintResponseSchema,
   UseNonceResponseSchema,
+  WatchFeaturesResponseSchema,
   WorkKind,
   type DispatchService,
   type Offer,
@@ -85,6 +86,10 @@ export class FakeDispatch {
       const fresh = !this.#nonces.has(`${request.keyId} ${request.nonce}`);
       this.#nonces.add(`${request.keyId} ${request.nonce}`);
       return create(UseNonceResponseSchema, { fresh });
+    },
+    watchFeatures: async (request) => {
+      await this.#enter('watchFeatures', request);
+      return create(WatchFeaturesResponseSchema, { revision: '0' });
     },
     enroll: async (request) => {
       await this.#enter('enroll', request);

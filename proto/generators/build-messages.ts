@@ -75,10 +75,13 @@ export function createMessageBuilder(
       package: desc.file.proto.package,
       comment: commentOf(desc),
       fields,
+      ...(options.shape(desc).bare !== undefined && { bare: true as const }),
     };
     // Known before its fields are built, because messages may hold themselves.
     messages.set(desc.typeName, model);
     fields.push(...desc.fields.map(field));
+    const { bare } = options.shape(desc);
+    if (bare !== undefined) checkBare(model, bare, problems);
     return model;
   };
 
@@ -105,6 +108,14 @@ export function createMessageBuilder(
     enum: enumOf,
     all: () => ({ messages: sorted(messages), enums: sorted(enums) }),
   };
+}
+
+function checkBare(model: MessageModel, bare: string, problems: Problems): void {
+  const field = model.fields.find((candidate) => candidate.name === bare);
+  if (field?.type.kind !== 'boolean' || field.repeated || field.optional)
+    problems.add(model.typeName, `shape.bare "${bare}" is no singular bool field of it`);
+  const input = model.fields.find((candidate) => !candidate.outputOnly);
+  if (input) problems.add(model.typeName, `has shape.bare, but "${input.name}" is not OUTPUT_ONLY`);
 }
 
 function buildEnum(desc: DescEnum, options: OptionReader, problems: Problems): EnumModel {
@@ -168,6 +179,7 @@ function buildField(
       hidden: option.hidden ?? false,
       rest: option.rest ?? false,
     },
+    inQuery: option.query ?? false,
   };
 }
 

@@ -14,6 +14,7 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { Audience, Auth, Idempotency, RateLimit, Role } from '../http/rpc.ts';
 import { type MessageBuilder, createMessageBuilder } from './build-messages.ts';
 import { buildRoutes } from './build-routes.ts';
+import { MANIFEST } from '../features/manifest.ts';
 import { checkModel } from './checks.ts';
 import { buildCliCommand } from './cli-model.ts';
 import { commentOf } from './comments.ts';
@@ -81,7 +82,11 @@ export function buildModel(registry: FileRegistry): Model {
   }
   services.sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
   const model: Model = { services, ...messages.all() };
-  checkModel(model, problems);
+  checkModel(
+    model,
+    MANIFEST.map(({ key }) => key),
+    problems,
+  );
   if (found.length > 0) throw new ContractError(found.sort());
   return model;
 }

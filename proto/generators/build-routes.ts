@@ -72,7 +72,7 @@ function buildRoute(
     jsonPath: `/${jsonSegments.join('/')}${customVerb}`,
     shape: template.shape,
     pathFields,
-    queryFields: body.all ? [] : rest.filter((field) => field !== body.field),
+    queryFields: rest.filter((field) => (body.all ? field.inQuery : field !== body.field)),
     bodyFields: body.all ? rest : [],
     ...(body.field && { bodyField: body.field }),
     ...(responseField && { responseField }),

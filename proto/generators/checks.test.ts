@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MANIFEST } from '../features/manifest.ts';
 import { buildModel } from './build-model.ts';
 import { ContractError } from './contract-error.ts';
 import { loadImage } from './image.ts';
@@ -441,7 +442,7 @@ const CASES: readonly Case[] = [
   {
     name: 'StrangeFeature',
     op: `${OK} feature: "Runners"`,
-    problem: 'feature "Runners" is no feature key, such as "host.runners"; "-" means none',
+    problem: `feature "Runners" is not in the manifest; allowed are ${MANIFEST.map(({ key }) => key).join(', ')}, and "-" for none`,
   },
   {
     name: 'EndlessTimeout',

@@ -22,14 +22,17 @@ const RESERVED_ARGS: readonly string[] =
   finally for function if implements import in instanceof interface let new null options package params private protected
   public return static super switch this throw true try typeof var void while with yield`.split(/\s+/);
 
-const FEATURE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
 const LOWER_CAMEL = /^[a-z][A-Za-z0-9]*$/;
 const TIMEOUT_MS_MAX = 7 * 86_400_000;
 
-export function checkModel(model: Model, problems: Problems): void {
+/** `features`: the keys of the manifest. */
+export function checkModel(model: Model, features: readonly string[], problems: Problems): void {
   for (const service of model.services) {
     checkService(service, problems);
-    for (const rpc of service.rpcs) checkRpc(rpc, problems);
+    for (const rpc of service.rpcs) {
+      checkRpc(rpc, problems);
+      checkFeature(rpc, features, problems);
+    }
   }
   checkUnique(model, problems);
   checkMessages(model, problems);
@@ -61,14 +64,16 @@ function checkRpc(rpc: RpcModel, problems: Problems): void {
   checkSdk(rpc, problems);
   checkColumns(rpc, problems);
   checkExamples(rpc, problems);
-  if (rpc.feature !== undefined && !FEATURE.test(rpc.feature)) {
-    problems.add(
-      rpc.id,
-      `feature "${rpc.feature}" is no feature key, such as "host.runners"; "-" means none`,
-    );
-  }
   if (rpc.timeoutMs > TIMEOUT_MS_MAX)
     problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
+}
+
+function checkFeature({ id, feature }: RpcModel, features: readonly string[], problems: Problems): void {
+  if (feature === undefined || features.includes(feature)) return;
+  problems.add(
+    id,
+    `feature "${feature}" is not in the manifest; allowed are ${features.join(', ')}, and "-" for none`,
+  );
 }
 
 function checkAudience(rpc: RpcModel, problems: Problems): void {

@@ -90,7 +90,7 @@ export interface RouteModel {
   readonly shape: string;
   /** Request fields bound by the path, in path order. */
   readonly pathFields: readonly FieldModel[];
-  /** Request fields of the query string. */
+  /** Request fields of the query string; beside a body `*`, those that may be given there too. */
   readonly queryFields: readonly FieldModel[];
   /** Request fields inside the JSON body object; with `bodyField` set, that field's own message is the body. */
   readonly bodyFields: readonly FieldModel[];
@@ -155,6 +155,8 @@ export interface MessageModel {
   readonly package: string;
   readonly comment: string;
   readonly fields: readonly FieldModel[];
+  /** JSON is `true` or `false` alone while only the bool field of `shape.bare` is set. */
+  readonly bare?: true;
 }
 
 export interface FieldModel {
@@ -188,6 +190,8 @@ export interface FieldModel {
     readonly format?: string;
     readonly rest: boolean;
   };
+  /** May be given in the query of a request whose body is the whole message. */
+  readonly inQuery: boolean;
 }
 
 export type FieldType =

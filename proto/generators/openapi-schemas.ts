@@ -109,11 +109,10 @@ function componentOf(type: TypePlan['types'][number], objectSchema: Schemas['obj
   }
   const fields = type.message.fields.filter((field) => type.direction === 'output' || !field.outputOnly);
   const { type: kind, ...rest } = objectSchema(fields, type.direction);
-  return {
-    type: kind ?? 'object',
-    ...(type.message.comment !== '' && { description: type.message.comment }),
-    ...rest,
-  };
+  const description = type.message.comment === '' ? {} : { description: type.message.comment };
+  if (type.message.bare === true)
+    return { ...description, oneOf: [{ type: 'boolean' }, { type: 'object', ...rest }] };
+  return { type: kind ?? 'object', ...description, ...rest };
 }
 
 function ruleSchema(rules: FieldRules): JsonObject {

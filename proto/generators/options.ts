@@ -5,6 +5,7 @@
 import {
   type DescEnumValue,
   type DescField,
+  type DescMessage,
   type DescMethod,
   type DescService,
   type FileRegistry,
@@ -58,6 +59,12 @@ export interface FieldOption {
   readonly placeholder?: string;
   readonly cliFormat?: string;
   readonly rest?: boolean;
+  readonly query?: boolean;
+}
+
+/** svc.options.v1.Shape in proto JSON. */
+export interface ShapeOption {
+  readonly bare?: string;
 }
 
 /** svc.options.v1.Value in proto JSON. */
@@ -84,10 +91,14 @@ export interface OptionReader {
   http(desc: DescMethod): HttpRule | undefined;
   field(desc: DescField): FieldOption;
   value(desc: DescEnumValue): ValueOption;
+  shape(desc: DescMessage): ShapeOption;
 }
 
 export function createOptionReader(registry: FileRegistry): OptionReader {
-  const read = (desc: DescService | DescMethod | DescField | DescEnumValue, typeName: string): unknown => {
+  const read = (
+    desc: DescService | DescMethod | DescMessage | DescField | DescEnumValue,
+    typeName: string,
+  ): unknown => {
     const extension = registry.getExtension(typeName);
     if (!extension?.message || !hasOption(desc, extension)) return undefined;
     const value: unknown = getOption(desc, extension);
@@ -101,5 +112,6 @@ export function createOptionReader(registry: FileRegistry): OptionReader {
     http: (desc) => read(desc, 'google.api.http') as HttpRule | undefined,
     field: (desc) => (read(desc, 'svc.options.v1.field') ?? {}) as FieldOption,
     value: (desc) => (read(desc, 'svc.options.v1.value') ?? {}) as ValueOption,
+    shape: (desc) => (read(desc, 'svc.options.v1.shape') ?? {}) as ShapeOption,
   };
 }

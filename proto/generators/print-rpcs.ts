@@ -1,4 +1,5 @@
 /** proto/gen/rpcs.ts: one value per RPC for the route table, the pipeline and the contract tests. */
+import type { FeatureKey } from '../features/manifest.ts';
 import type { RpcInfo } from '../http/rpc.ts';
 import { lowerFirst } from './build-model.ts';
 import type { Model, RpcModel } from './model.ts';
@@ -34,7 +35,8 @@ function printRpc(rpc: RpcModel): string {
     auth: rpc.auth,
     ...(rpc.scope !== undefined && { scope: rpc.scope }),
     ...(rpc.role && { role: rpc.role }),
-    ...(rpc.feature !== undefined && { feature: rpc.feature }),
+    // checks.ts has refused every key that is not in the manifest.
+    ...(rpc.feature !== undefined && { feature: rpc.feature as FeatureKey }),
     ...(rpc.idempotency && { idempotency: rpc.idempotency }),
     successStatus: rpc.successStatus,
     timeoutMs: rpc.timeoutMs,

@@ -208,9 +208,10 @@ function printType(context: FileContext, type: ShownType): string[] {
   const { message, direction } = type;
   const fields = message.fields.filter((field) => direction === 'output' || !field.outputOnly);
   const modifier = direction === 'output' ? 'readonly ' : '';
+  const bare = message.bare === true;
   return [
     ...docComment('', message.comment),
-    `export interface ${type.name} {`,
+    bare ? `export type ${type.name} = boolean | {` : `export interface ${type.name} {`,
     ...fields.flatMap((field) =>
       printProperty(
         context,
@@ -220,7 +221,7 @@ function printType(context: FileContext, type: ShownType): string[] {
         modifier,
       ),
     ),
-    '}',
+    bare ? '};' : '}',
   ];
 }
 

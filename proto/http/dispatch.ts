@@ -89,7 +89,8 @@ function featureDisabled(rpc: RpcInfo): ApiError {
 }
 
 function nobody(method: string, path: string, allow: readonly string[]): ApiError {
-  if (allow.length === 0) return apiError('not_found', `there is nothing at ${method} ${path.slice(0, 200)}`);
+  // Names neither verb nor path, so that any two unknown routes answer alike, and hidden ones with them.
+  if (allow.length === 0) return apiError('not_found', 'there is nothing here');
   return wrongVerb(method, path, allow[0] === 'GET' ? ['GET', 'HEAD', ...allow.slice(1)] : allow);
 }
 

@@ -4,8 +4,18 @@
  * always written, so that a client may rely on them; unset `optional`, message and oneof fields are left out, and so is an
  * enum that says "not stated".
  */
-import { ScalarType, toJson, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
+import {
+  getOption,
+  hasOption,
+  isFieldSet,
+  ScalarType,
+  toJson,
+  type DescField,
+  type DescMessage,
+  type Message,
+} from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { shape } from '../gen/svc/options/v1/options_pb.ts';
 import { enumNames } from './enum-names.ts';
 
 type Fields = Record<string, unknown>;
@@ -24,8 +34,13 @@ export function encoder(desc: DescMessage): (message: Message) => string {
   // The other well-known types are rare enough to go through the library.
   if (desc.typeName.startsWith('google.protobuf.'))
     return remember(desc, (message) => JSON.stringify(toJson(desc, message)));
+  const bare = hasOption(desc, shape) ? getOption(desc, shape).bare : '';
+  return remember(desc, bare === '' ? objectWriter(desc) : bareWriter(desc, bare));
+}
+
+function objectWriter(desc: DescMessage): (message: Message) => string {
   let writers: readonly FieldWriter[] | undefined;
-  return remember(desc, (message) => {
+  return (message) => {
     // Compiled late, because message types may refer to each other in a circle.
     writers ??= desc.fields.map(fieldWriter);
     const fields = message as unknown as Fields;
@@ -35,7 +50,18 @@ export function encoder(desc: DescMessage): (message: Message) => string {
       if (piece !== '') text += text.length === 1 ? piece : `,${piece}`;
     }
     return `${text}}`;
-  });
+  };
+}
+
+/** The bare value of one bool field while nothing else is set, an object otherwise. */
+function bareWriter(desc: DescMessage, bare: string): (message: Message) => string {
+  const whole = objectWriter(desc);
+  const others = desc.fields.filter((field) => field.name !== bare);
+  const name = desc.fields.find((field) => field.name === bare)?.localName ?? bare;
+  return (message) =>
+    others.some((field) => isFieldSet(message, field))
+      ? whole(message)
+      : String((message as unknown as Fields)[name]);
 }
 
 function remember(desc: DescMessage, encode: (message: Message) => string): (message: Message) => string {

@@ -3,6 +3,7 @@
  * this instead of walking descriptors at run time. `proto/gen/rpcs.ts` holds one value per RPC.
  */
 import type { DescMethod } from '@bufbuild/protobuf';
+import type { FeatureKey } from '../features/manifest.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Audience = 'public' | 'runner' | 'internal';
@@ -47,8 +48,7 @@ export interface RpcInfo {
   /** Scope in its JSON spelling, `runner:read`. */
   readonly scope?: string;
   readonly role?: Role;
-  /** Platform feature key. */
-  readonly feature?: string;
+  readonly feature?: FeatureKey;
   readonly idempotency?: Idempotency;
   readonly successStatus: number;
   readonly timeoutMs: number;

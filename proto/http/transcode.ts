@@ -3,7 +3,15 @@
  * so that serving cannot fail on it. Order of request parts: body, then path (which wins), then query (which must not repeat
  * the path).
  */
-import { create, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
+import {
+  create,
+  getOption,
+  hasOption,
+  type DescField,
+  type DescMessage,
+  type Message,
+} from '@bufbuild/protobuf';
+import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
 import { decoder, fieldSetter } from './json-decode.ts';
 import { encoder, fieldEncoder } from './json-encode.ts';
 import { parseJson, problem } from './json-text.ts';
@@ -65,18 +73,26 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
       const message = body.decode(bytes, contentType);
       path.forEach((step, index) => writeField(message, step.target, step.read(captures[index] ?? '')));
       if (query !== '') {
-        if (route.body === '*')
+        const pairs = parseQuery(query);
+        const stranger = route.body === '*' ? pairs.find(([key]) => !mayBeInQuery(input, key)) : undefined;
+        if (stranger !== undefined)
           throw problem(
-            parseQuery(query)[0]?.[0] ?? '',
+            stranger[0],
             'query_with_body',
-            'this operation takes no query parameters; send it in the body',
+            `this operation takes no query parameter "${stranger[0]}"; send it in the body`,
           );
-        writeQuery(message, input, parseQuery(query), taken);
+        writeQuery(message, input, pairs, taken);
       }
       return message;
     },
     encode: compileResponse(output, route),
   };
+}
+
+/** Of a request whose body is the whole message, only what the contract says travels in the query too. */
+function mayBeInQuery(input: DescMessage, key: string): boolean {
+  const field = findField(input, key)?.field;
+  return field !== undefined && hasOption(field, fieldOption) && getOption(field, fieldOption).query;
 }
 
 interface PathStep {

@@ -25,6 +25,7 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `ci:write`: Report CI runs and jobs.
  * - `ci:manage`: Create, change and delete CI connections.
  * - `staff`: Everything a staff account may do on the platform. Only staff accounts can hold it.
+ * - `audit:read`: Read and verify a team's audit ledger.
  */
 export type Scope =
   | 'team:read'
@@ -38,4 +39,5 @@ export type Scope =
   | 'ci:read'
   | 'ci:write'
   | 'ci:manage'
-  | 'staff';
+  | 'staff'
+  | 'audit:read';

@@ -1,10 +1,8 @@
-/** What the pipeline asks about a platform feature before anything else. The resolver of platform features implements it. */
+/** What the pipeline asks about a platform feature before anything else; the resolver of platform features implements it. */
+import type { FeatureKey } from '@svc/proto/features/manifest.ts';
+import type { Gate } from '@svc/proto/http/call.ts';
+
 export interface FeatureGate {
   /** `disabled`: public feature that is off (403); `hidden`: internal feature that is off (404 of an unknown route). */
-  state(key: string): 'open' | 'disabled' | 'hidden';
-}
-
-/** Without the resolver: runners follow RUNNERS_ENABLED, everything else is open. */
-export function staticFeatureGate(settings: { readonly runnersEnabled: boolean }): FeatureGate {
-  return { state: (key) => (key === 'host.runners' && !settings.runnersEnabled ? 'hidden' : 'open') };
+  state(key: FeatureKey): Gate;
 }

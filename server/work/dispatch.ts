@@ -107,7 +107,12 @@ function heartbeatInput(
 type Service = Implementation<typeof DispatchService, DispatchCtx>;
 
 export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
-  return implement(DispatchService, { ...keyCalls(deps), ...pollCalls(deps), ...leaseCalls(deps) });
+  return implement(DispatchService, {
+    ...keyCalls(deps),
+    ...pollCalls(deps),
+    ...leaseCalls(deps),
+    watchFeatures: async () => ({ revision: '0', disabled: [], hidden: [] }),
+  });
 }
 
 function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveKey' | 'useNonce' | 'enroll'> {

@@ -7,7 +7,7 @@
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { EnumValueOptions, FieldOptions, MethodOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
+import type { EnumValueOptions, FieldOptions, MessageOptions, MethodOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/options/v1/options.proto.
  */
 export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSJyCghSZXNvdXJjZRILCgNzZGsYASABKAkSCwoDY2xpGAIgASgJEg8KB3N1bW1hcnkYAyABKAkSDwoHZmVhdHVyZRgEIAEoCRIqCghhdWRpZW5jZRgFIAEoDjIYLnN2Yy5vcHRpb25zLnYxLkF1ZGllbmNlIs0ECglPcGVyYXRpb24SCwoDc2RrGAEgASgJEgwKBGFyZ3MYAiADKAkSFQoNb3B0aW9uYWxfYXJncxgDIAMoCRIPCgdjb21tYW5kGAQgASgJEhQKDGNvbW1hbmRfYXJncxgFIAMoCRIiCgRhdXRoGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXV0aBIkCgVzY29wZRgHIAEoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEiIKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEg8KB2ZlYXR1cmUYCSABKAkSMAoLaWRlbXBvdGVuY3kYCiABKA4yGy5zdmMub3B0aW9ucy52MS5JZGVtcG90ZW5jeRIWCg5zdWNjZXNzX3N0YXR1cxgLIAEoDRIiCgRwYWdlGAwgASgLMhQuc3ZjLm9wdGlvbnMudjEuUGFnZRImCgZzdHJlYW0YDSABKAsyFi5zdmMub3B0aW9ucy52MS5TdHJlYW0SEwoLZGVzdHJ1Y3RpdmUYDiABKAgSEgoKdGltZW91dF9tcxgPIAEoDRIWCg5ib2R5X2J5dGVzX21heBgQIAEoDRISCgpyYXRlX2xpbWl0GBEgASgJEiwKCXN0YWJpbGl0eRgSIAEoDjIZLnN2Yy5vcHRpb25zLnYxLlN0YWJpbGl0eRIpCghleGFtcGxlcxgTIAMoCzIXLnN2Yy5vcHRpb25zLnYxLkV4YW1wbGUSEwoLc2RrX3JldHVybnMYFCABKAkSDwoHY29sdW1ucxgVIAMoCSI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIn4KBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgiFQoFVmFsdWUSDAoEbmFtZRgBIAEoCSplCghBdWRpZW5jZRIYChRBVURJRU5DRV9VTlNQRUNJRklFRBAAEhMKD0FVRElFTkNFX1BVQkxJQxABEhMKD0FVRElFTkNFX1JVTk5FUhACEhUKEUFVRElFTkNFX0lOVEVSTkFMEAMqsgEKBEF1dGgSFAoQQVVUSF9VTlNQRUNJRklFRBAAEg0KCUFVVEhfTk9ORRABEhEKDUFVVEhfT1BUSU9OQUwQAhIRCg1BVVRIX1JFUVVJUkVEEAMSEAoMQVVUSF9TRVNTSU9OEAQSDgoKQVVUSF9TVEFGRhAFEhkKFUFVVEhfRU5ST0xMTUVOVF9UT0tFThAGEg8KC0FVVEhfUlVOTkVSEAcSEQoNQVVUSF9JTlRFUk5BTBAIKvQDCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEiQKD1NDT1BFX1RFQU1fUkVBRBABGg+KtRgLCgl0ZWFtOnJlYWQSKAoRU0NPUEVfVEVBTV9NQU5BR0UQAhoRirUYDQoLdGVhbTptYW5hZ2USKgoSU0NPUEVfUFJPSkVDVF9SRUFEEAMaEoq1GA4KDHByb2plY3Q6cmVhZBIsChNTQ09QRV9QUk9KRUNUX1dSSVRFEAQaE4q1GA8KDXByb2plY3Q6d3JpdGUSIgoOU0NPUEVfUlVOX1JFQUQQBRoOirUYCgoIcnVuOnJlYWQSJAoPU0NPUEVfUlVOX1dSSVRFEAYaD4q1GAsKCXJ1bjp3cml0ZRIoChFTQ09QRV9SVU5ORVJfUkVBRBAHGhGKtRgNCgtydW5uZXI6cmVhZBIsChNTQ09QRV9SVU5ORVJfTUFOQUdFEAgaE4q1GA8KDXJ1bm5lcjptYW5hZ2USIAoNU0NPUEVfQ0lfUkVBRBAJGg2KtRgJCgdjaTpyZWFkEiIKDlNDT1BFX0NJX1dSSVRFEAoaDoq1GAoKCGNpOndyaXRlEiQKD1NDT1BFX0NJX01BTkFHRRALGg+KtRgLCgljaTptYW5hZ2USHAoLU0NPUEVfU1RBRkYQDBoLirUYBwoFc3RhZmYqYQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9WSUVXRVIQARISCg5ST0xFX0RFVkVMT1BFUhACEg4KClJPTEVfQURNSU4QAxIOCgpST0xFX09XTkVSEAQqiwEKC0lkZW1wb3RlbmN5EhsKF0lERU1QT1RFTkNZX1VOU1BFQ0lGSUVEEAASFQoRSURFTVBPVEVOQ1lfS0VZRUQQARIZChVJREVNUE9URU5DWV9TVEFURU1FTlQQAhIXChNJREVNUE9URU5DWV9OQVRVUkFMEAMSFAoQSURFTVBPVEVOQ1lfTk9ORRAEKm8KCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESFQoRU1RBQklMSVRZX1BSRVZJRVcQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAM6VwoIcmVzb3VyY2USHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY0YYDIAEoCzIYLnN2Yy5vcHRpb25zLnYxLlJlc291cmNlUghyZXNvdXJjZTpLCgJvcBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyGS5zdmMub3B0aW9ucy52MS5PcGVyYXRpb25SAm9wOkwKBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuRmllbGRSBWZpZWxkOlAKBXZhbHVlEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlZhbHVlUgV2YWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSJyCghSZXNvdXJjZRILCgNzZGsYASABKAkSCwoDY2xpGAIgASgJEg8KB3N1bW1hcnkYAyABKAkSDwoHZmVhdHVyZRgEIAEoCRIqCghhdWRpZW5jZRgFIAEoDjIYLnN2Yy5vcHRpb25zLnYxLkF1ZGllbmNlIs0ECglPcGVyYXRpb24SCwoDc2RrGAEgASgJEgwKBGFyZ3MYAiADKAkSFQoNb3B0aW9uYWxfYXJncxgDIAMoCRIPCgdjb21tYW5kGAQgASgJEhQKDGNvbW1hbmRfYXJncxgFIAMoCRIiCgRhdXRoGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXV0aBIkCgVzY29wZRgHIAEoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEiIKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEg8KB2ZlYXR1cmUYCSABKAkSMAoLaWRlbXBvdGVuY3kYCiABKA4yGy5zdmMub3B0aW9ucy52MS5JZGVtcG90ZW5jeRIWCg5zdWNjZXNzX3N0YXR1cxgLIAEoDRIiCgRwYWdlGAwgASgLMhQuc3ZjLm9wdGlvbnMudjEuUGFnZRImCgZzdHJlYW0YDSABKAsyFi5zdmMub3B0aW9ucy52MS5TdHJlYW0SEwoLZGVzdHJ1Y3RpdmUYDiABKAgSEgoKdGltZW91dF9tcxgPIAEoDRIWCg5ib2R5X2J5dGVzX21heBgQIAEoDRISCgpyYXRlX2xpbWl0GBEgASgJEiwKCXN0YWJpbGl0eRgSIAEoDjIZLnN2Yy5vcHRpb25zLnYxLlN0YWJpbGl0eRIpCghleGFtcGxlcxgTIAMoCzIXLnN2Yy5vcHRpb25zLnYxLkV4YW1wbGUSEwoLc2RrX3JldHVybnMYFCABKAkSDwoHY29sdW1ucxgVIAMoCSI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAkijQEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgiFQoFVmFsdWUSDAoEbmFtZRgBIAEoCSplCghBdWRpZW5jZRIYChRBVURJRU5DRV9VTlNQRUNJRklFRBAAEhMKD0FVRElFTkNFX1BVQkxJQxABEhMKD0FVRElFTkNFX1JVTk5FUhACEhUKEUFVRElFTkNFX0lOVEVSTkFMEAMqsgEKBEF1dGgSFAoQQVVUSF9VTlNQRUNJRklFRBAAEg0KCUFVVEhfTk9ORRABEhEKDUFVVEhfT1BUSU9OQUwQAhIRCg1BVVRIX1JFUVVJUkVEEAMSEAoMQVVUSF9TRVNTSU9OEAQSDgoKQVVUSF9TVEFGRhAFEhkKFUFVVEhfRU5ST0xMTUVOVF9UT0tFThAGEg8KC0FVVEhfUlVOTkVSEAcSEQoNQVVUSF9JTlRFUk5BTBAIKpwECgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEiQKD1NDT1BFX1RFQU1fUkVBRBABGg+KtRgLCgl0ZWFtOnJlYWQSKAoRU0NPUEVfVEVBTV9NQU5BR0UQAhoRirUYDQoLdGVhbTptYW5hZ2USKgoSU0NPUEVfUFJPSkVDVF9SRUFEEAMaEoq1GA4KDHByb2plY3Q6cmVhZBIsChNTQ09QRV9QUk9KRUNUX1dSSVRFEAQaE4q1GA8KDXByb2plY3Q6d3JpdGUSIgoOU0NPUEVfUlVOX1JFQUQQBRoOirUYCgoIcnVuOnJlYWQSJAoPU0NPUEVfUlVOX1dSSVRFEAYaD4q1GAsKCXJ1bjp3cml0ZRIoChFTQ09QRV9SVU5ORVJfUkVBRBAHGhGKtRgNCgtydW5uZXI6cmVhZBIsChNTQ09QRV9SVU5ORVJfTUFOQUdFEAgaE4q1GA8KDXJ1bm5lcjptYW5hZ2USIAoNU0NPUEVfQ0lfUkVBRBAJGg2KtRgJCgdjaTpyZWFkEiIKDlNDT1BFX0NJX1dSSVRFEAoaDoq1GAoKCGNpOndyaXRlEiQKD1NDT1BFX0NJX01BTkFHRRALGg+KtRgLCgljaTptYW5hZ2USHAoLU0NPUEVfU1RBRkYQDBoLirUYBwoFc3RhZmYSJgoQU0NPUEVfQVVESVRfUkVBRBANGhCKtRgMCgphdWRpdDpyZWFkKmEKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX0FETUlOEAMSDgoKUk9MRV9PV05FUhAEKosBCgtJZGVtcG90ZW5jeRIbChdJREVNUE9URU5DWV9VTlNQRUNJRklFRBAAEhUKEUlERU1QT1RFTkNZX0tFWUVEEAESGQoVSURFTVBPVEVOQ1lfU1RBVEVNRU5UEAISFwoTSURFTVBPVEVOQ1lfTkFUVVJBTBADEhQKEElERU1QT1RFTkNZX05PTkUQBCpvCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhUKEVNUQUJJTElUWV9QUkVWSUVXEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADOlcKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGNGGAyABKAsyGC5zdmMub3B0aW9ucy52MS5SZXNvdXJjZVIIcmVzb3VyY2U6SwoCb3ASHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhkuc3ZjLm9wdGlvbnMudjEuT3BlcmF0aW9uUgJvcDpOCgVzaGFwZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuU2hhcGVSBXNoYXBlOkwKBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuRmllbGRSBWZpZWxkOlAKBXZhbHVlEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlZhbHVlUgV2YWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Names of a service outside of the protos.
@@ -328,6 +328,28 @@ export const ExampleSchema: GenMessage<Example> = /*@__PURE__*/
   messageDesc(file_svc_options_v1_options, 4);
 
 /**
+ * One message.
+ *
+ * @generated from message svc.options.v1.Shape
+ */
+export type Shape = Message<"svc.options.v1.Shape"> & {
+  /**
+   * Name of a bool field: JSON is that field's bare value, `true` or `false`, while no other field of the message is set, and an
+   * object otherwise. For answers alone.
+   *
+   * @generated from field: string bare = 1;
+   */
+  bare: string;
+};
+
+/**
+ * Describes the message svc.options.v1.Shape.
+ * Use `create(ShapeSchema)` to create a new message.
+ */
+export const ShapeSchema: GenMessage<Shape> = /*@__PURE__*/
+  messageDesc(file_svc_options_v1_options, 5);
+
+/**
  * One field.
  *
  * @generated from message svc.options.v1.Field
@@ -381,6 +403,13 @@ export type Field = Message<"svc.options.v1.Field"> & {
    * @generated from field: bool rest = 7;
    */
   rest: boolean;
+
+  /**
+   * REST: may also be given in the query of a request whose body is the whole message.
+   *
+   * @generated from field: bool query = 8;
+   */
+  query: boolean;
 };
 
 /**
@@ -388,7 +417,7 @@ export type Field = Message<"svc.options.v1.Field"> & {
  * Use `create(FieldSchema)` to create a new message.
  */
 export const FieldSchema: GenMessage<Field> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 5);
+  messageDesc(file_svc_options_v1_options, 6);
 
 /**
  * One enum value.
@@ -409,7 +438,7 @@ export type Value = Message<"svc.options.v1.Value"> & {
  * Use `create(ValueSchema)` to create a new message.
  */
 export const ValueSchema: GenMessage<Value> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 6);
+  messageDesc(file_svc_options_v1_options, 7);
 
 /**
  * Who calls a service, and so which process serves it and where it is published.
@@ -624,6 +653,13 @@ export enum Scope {
    * @generated from enum value: SCOPE_STAFF = 12;
    */
   STAFF = 12,
+
+  /**
+   * Read and verify a team's audit ledger.
+   *
+   * @generated from enum value: SCOPE_AUDIT_READ = 13;
+   */
+  AUDIT_READ = 13,
 }
 
 /**
@@ -786,12 +822,20 @@ export const op: GenExtension<MethodOptions, Operation> = /*@__PURE__*/
   extDesc(file_svc_options_v1_options, 1);
 
 /**
+ * How one message is written as JSON, where an object is not all.
+ *
+ * @generated from extension: svc.options.v1.Shape shape = 50001;
+ */
+export const shape: GenExtension<MessageOptions, Shape> = /*@__PURE__*/
+  extDesc(file_svc_options_v1_options, 2);
+
+/**
  * How one field shows up in the SDK, the CLI and the logs.
  *
  * @generated from extension: svc.options.v1.Field field = 50001;
  */
 export const field: GenExtension<FieldOptions, Field> = /*@__PURE__*/
-  extDesc(file_svc_options_v1_options, 2);
+  extDesc(file_svc_options_v1_options, 3);
 
 /**
  * How one enum value is spelled in JSON.
@@ -799,5 +843,5 @@ export const field: GenExtension<FieldOptions, Field> = /*@__PURE__*/
  * @generated from extension: svc.options.v1.Value value = 50001;
  */
 export const value: GenExtension<EnumValueOptions, Value> = /*@__PURE__*/
-  extDesc(file_svc_options_v1_options, 3);
+  extDesc(file_svc_options_v1_options, 4);
 
