@@ -1,0 +1,177 @@
+/**
+ * Effective state of every feature. Total: whatever the manifest and the switches say, there is an answer, and a mistake in one
+ * corner of the manifest reaches only the features that depend on it. Each feature is looked at once, so that diamonds cost nothing.
+ *
+ * The first of these that holds is the reason:
+ * 1. `disabled`: the feature's own switch is off, whatever it depends on, even when it is a member of a cycle. Whoever reads the
+ *    answer is told the nearest thing they can move.
+ * 2. `cycle_detected`: its dependencies lead back to itself. A property of the manifest alone: a member whose switch is off does not
+ *    open the cycle for the others.
+ * 3. `dependency_disabled`: something it depends on is not enabled, or not in the manifest.
+ * 4. `enabled`.
+ *
+ * Switches of keys that are not in the manifest are ignored, and so is the second definition of a key (`lintManifest` refuses it).
+ */
+import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
+import { isCycle, stronglyConnected } from './cycles.ts';
+import type { FeatureReason, Resolve, ResolvedFeature, Snapshot } from './snapshot.ts';
+
+const NONE: readonly string[] = Object.freeze([]);
+
+export const resolveFeatures: Resolve = (manifest, states) => {
+  const graph = graphOf(manifest);
+  const resolved: ResolvedFeature[] = [];
+  for (const group of stronglyConnected(graph.edges)) resolveGroup(group, graph, states, resolved);
+  return snapshotOf(resolved);
+};
+
+interface Graph {
+  /** One a key, in the order of the manifest. */
+  readonly definitions: readonly FeatureDefinition[];
+  readonly indexes: ReadonlyMap<string, number>;
+  /** Places of the known dependencies, ascending, each once. */
+  readonly edges: readonly (readonly number[])[];
+  /** Dependencies that the manifest does not have, by key, each once. */
+  readonly strangers: readonly (readonly string[])[];
+}
+
+function graphOf(manifest: readonly FeatureDefinition[]): Graph {
+  const indexes = new Map<string, number>();
+  const definitions = manifest.filter(({ key }) => {
+    if (indexes.has(key)) return false;
+    indexes.set(key, indexes.size);
+    return true;
+  });
+  const edges: number[][] = [];
+  const strangers: (readonly string[])[] = [];
+  for (const { dependsOn = NONE } of definitions) {
+    const known = new Set<number>();
+    const unknown = new Set<string>();
+    for (const key of dependsOn) {
+      const index = indexes.get(key);
+      if (index === undefined) unknown.add(key);
+      else known.add(index);
+    }
+    edges.push([...known].sort((a, b) => a - b));
+    strangers.push(unknown.size === 0 ? NONE : [...unknown].sort());
+  }
+  return { definitions, indexes, edges, strangers };
+}
+
+/** Everything that the group points at outside of itself is in `resolved` already. */
+function resolveGroup(
+  group: readonly number[],
+  graph: Graph,
+  states: ReadonlyMap<string, SwitchState>,
+  resolved: ResolvedFeature[],
+): void {
+  const cycle = isCycle(group, graph.edges);
+  const isOn = (index: number): boolean => {
+    const definition = graph.definitions[index]!;
+    return (states.get(definition.key) ?? definition.default) === 'enabled';
+  };
+  // No member of a cycle is enabled, so that `blockersOf` needs nothing of members that come later.
+  for (const index of group) {
+    if (!isOn(index)) resolved[index] = entry(graph.definitions[index]!, 'disabled', NONE, NONE);
+    else if (cycle) resolved[index] = entry(graph.definitions[index]!, 'cycle_detected', NONE, NONE);
+  }
+  for (const index of group) {
+    if (resolved[index]?.reason === 'disabled') continue;
+    const blockers = graph.edges[index]!.filter((other) => !resolved[other]!.enabled);
+    const strangers = graph.strangers[index]!;
+    const reason = cycle
+      ? 'cycle_detected'
+      : blockers.length + strangers.length > 0
+        ? 'dependency_disabled'
+        : 'enabled';
+    resolved[index] =
+      reason === 'enabled'
+        ? entry(graph.definitions[index]!, reason, NONE, NONE)
+        : entry(
+            graph.definitions[index]!,
+            reason,
+            Object.freeze([...blockers.map((other) => graph.definitions[other]!.key), ...strangers]),
+            rootCauses(blockers, strangers, graph, resolved),
+          );
+  }
+}
+
+function rootCauses(
+  blockers: readonly number[],
+  strangers: readonly string[],
+  graph: Graph,
+  resolved: readonly ResolvedFeature[],
+): readonly string[] {
+  const ends = blockers.map((index) => endsOf(resolved[index]!));
+  // Chains share one list; without that, a long one would hold a copy a link.
+  if (ends.length === 1 && strangers.length === 0) return ends[0]!;
+  const place = (key: string): number => graph.indexes.get(key) ?? Infinity;
+  const all = [...new Set([...ends.flat(), ...strangers])];
+  return Object.freeze(all.sort((a, b) => (place(a) === place(b) ? (a < b ? -1 : 1) : place(a) - place(b))));
+}
+
+function endsOf(feature: ResolvedFeature): readonly string[] {
+  return feature.reason === 'dependency_disabled' ? feature.rootCauses : Object.freeze([feature.key]);
+}
+
+function entry(
+  definition: FeatureDefinition,
+  reason: FeatureReason,
+  blockedBy: readonly string[],
+  causes: readonly string[],
+): ResolvedFeature {
+  const { key, lifecycle, visibility } = definition;
+  const enabled = reason === 'enabled';
+  return Object.freeze({ key, enabled, reason, blockedBy, rootCauses: causes, lifecycle, visibility });
+}
+
+function snapshotOf(resolved: ResolvedFeature[]): Snapshot {
+  const byKey = new Map(resolved.map((feature) => [feature.key, feature]));
+  return Object.freeze({
+    features: Object.freeze(resolved),
+    isEnabled: (key: string) => byKey.get(key)?.enabled === true,
+    get: (key: string) => byKey.get(key) ?? unknownFeature(key),
+  });
+}
+
+function unknownFeature(key: string): ResolvedFeature {
+  return Object.freeze({
+    key,
+    enabled: false,
+    reason: 'unknown_feature',
+    blockedBy: NONE,
+    rootCauses: NONE,
+  });
+}
+
+export interface AffectedFeature {
+  readonly key: string;
+  readonly enabledBefore: boolean;
+  readonly enabledAfter: boolean;
+  readonly reasonBefore: FeatureReason;
+  readonly reasonAfter: FeatureReason;
+  /** After. */
+  readonly blockedBy: readonly string[];
+}
+
+/**
+ * Features whose effective state differs: enabled or reason. In the order of `after`, then those that only `before` has. A feature
+ * that merely has other blockers than before is not affected: it stays as unusable as it was, for the same reason.
+ */
+export function affectedBy(before: Snapshot, after: Snapshot): AffectedFeature[] {
+  const gone = before.features.filter(({ key }) => after.get(key).reason === 'unknown_feature');
+  return [...after.features, ...gone]
+    .map(({ key }) => difference(before.get(key), after.get(key)))
+    .filter((change) => change.reasonBefore !== change.reasonAfter);
+}
+
+function difference(before: ResolvedFeature, after: ResolvedFeature): AffectedFeature {
+  return {
+    key: after.key,
+    enabledBefore: before.enabled,
+    enabledAfter: after.enabled,
+    reasonBefore: before.reason,
+    reasonAfter: after.reason,
+    blockedBy: after.blockedBy,
+  };
+}
