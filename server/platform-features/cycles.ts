@@ -56,3 +56,29 @@ export function isCycle(group: readonly number[], edges: Edges): boolean {
   const [first] = group;
   return group.length > 1 || (first !== undefined && edges[first]!.includes(first));
 }
+
+/** A shortest way from a node of a cycle back to itself, both ends named; within `group`, ignoring edges from a node to itself. */
+export function shortestCycle(group: readonly number[], edges: Edges): number[] {
+  const start = Math.min(...group);
+  const members = new Set(group);
+  const cameFrom = new Map<number, number>();
+  const queue = [start];
+  for (const node of queue) {
+    for (const next of edges[node]!) {
+      if (next === node || !members.has(next)) continue;
+      if (next === start) return wayTo(node, cameFrom, start);
+      if (cameFrom.has(next)) continue;
+      cameFrom.set(next, node);
+      queue.push(next);
+    }
+  }
+  return [start, start];
+}
+
+function wayTo(last: number, cameFrom: ReadonlyMap<number, number>, start: number): number[] {
+  const way = [start];
+  for (let node: number | undefined = last; node !== undefined && node !== start; node = cameFrom.get(node))
+    way.push(node);
+  way.push(start);
+  return way.reverse();
+}

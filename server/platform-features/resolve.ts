@@ -14,6 +14,7 @@
  */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
 import { isCycle, stronglyConnected } from './cycles.ts';
+import { graphOf, type Graph } from './graph.ts';
 import type { FeatureReason, Resolve, ResolvedFeature, Snapshot } from './snapshot.ts';
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -24,39 +25,6 @@ export const resolveFeatures: Resolve = (manifest, states) => {
   for (const group of stronglyConnected(graph.edges)) resolveGroup(group, graph, states, resolved);
   return snapshotOf(resolved);
 };
-
-interface Graph {
-  /** One a key, in the order of the manifest. */
-  readonly definitions: readonly FeatureDefinition[];
-  readonly indexes: ReadonlyMap<string, number>;
-  /** Places of the known dependencies, ascending, each once. */
-  readonly edges: readonly (readonly number[])[];
-  /** Dependencies that the manifest does not have, by key, each once. */
-  readonly strangers: readonly (readonly string[])[];
-}
-
-function graphOf(manifest: readonly FeatureDefinition[]): Graph {
-  const indexes = new Map<string, number>();
-  const definitions = manifest.filter(({ key }) => {
-    if (indexes.has(key)) return false;
-    indexes.set(key, indexes.size);
-    return true;
-  });
-  const edges: number[][] = [];
-  const strangers: (readonly string[])[] = [];
-  for (const { dependsOn = NONE } of definitions) {
-    const known = new Set<number>();
-    const unknown = new Set<string>();
-    for (const key of dependsOn) {
-      const index = indexes.get(key);
-      if (index === undefined) unknown.add(key);
-      else known.add(index);
-    }
-    edges.push([...known].sort((a, b) => a - b));
-    strangers.push(unknown.size === 0 ? NONE : [...unknown].sort());
-  }
-  return { definitions, indexes, edges, strangers };
-}
 
 /** Everything that the group points at outside of itself is in `resolved` already. */
 function resolveGroup(

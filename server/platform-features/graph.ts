@@ -1,0 +1,37 @@
+/** A manifest as a graph of numbered features: what both the resolver and the lint walk. */
+import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
+
+const NONE: readonly string[] = Object.freeze([]);
+
+export interface Graph {
+  /** One a key, in the order of the manifest: of two definitions of a key the first counts. */
+  readonly definitions: readonly FeatureDefinition[];
+  readonly indexes: ReadonlyMap<string, number>;
+  /** Places of the known dependencies, ascending, each once. */
+  readonly edges: readonly (readonly number[])[];
+  /** Dependencies that the manifest does not have, by key, each once. */
+  readonly strangers: readonly (readonly string[])[];
+}
+
+export function graphOf(manifest: readonly FeatureDefinition[]): Graph {
+  const indexes = new Map<string, number>();
+  const definitions = manifest.filter(({ key }) => {
+    if (indexes.has(key)) return false;
+    indexes.set(key, indexes.size);
+    return true;
+  });
+  const edges: number[][] = [];
+  const strangers: (readonly string[])[] = [];
+  for (const { dependsOn = NONE } of definitions) {
+    const known = new Set<number>();
+    const unknown = new Set<string>();
+    for (const key of dependsOn) {
+      const index = indexes.get(key);
+      if (index === undefined) unknown.add(key);
+      else known.add(index);
+    }
+    edges.push([...known].sort((a, b) => a - b));
+    strangers.push(unknown.size === 0 ? NONE : [...unknown].sort());
+  }
+  return { definitions, indexes, edges, strangers };
+}
