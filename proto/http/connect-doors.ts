@@ -176,9 +176,13 @@ async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimit
   const { request } = call;
   const sent = sentMessage(rpc, request, query);
   if (!handler.supportedContentType(sent.contentType)) {
-    throw apiError(
-      'unsupported_media_type',
-      `the content-type "${sent.contentType.slice(0, 80)}" is none of Connect, gRPC or gRPC-Web`,
+    // Of what is switched off nothing else is said, in whatever protocol the caller meant to speak.
+    throw (
+      refusal ??
+      apiError(
+        'unsupported_media_type',
+        `the content-type "${sent.contentType.slice(0, 80)}" is none of Connect, gRPC or gRPC-Web`,
+      )
     );
   }
   const passage: Passage = { call, app };
@@ -189,7 +193,11 @@ async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimit
     httpVersion: request.httpVersion,
     method: 'POST',
     url: `http://localhost/${rpc.id}`,
-    header: forwardedHeaders(request, sent),
+    // A refusal must not depend on what else is wrong with the head: an unknown compression, a version.
+    header:
+      refusal === undefined
+        ? forwardedHeaders(request, sent)
+        : new Headers({ 'content-type': sent.contentType }),
     body: admitted(),
     signal: call.signal,
     contextValues: createContextValues().set(PASSAGE, passage),

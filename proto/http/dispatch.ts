@@ -11,6 +11,7 @@ import { createRouter, type Match, type Router } from './router.ts';
 import type { RpcInfo } from './rpc.ts';
 import { assertPlainHead, parseTarget, type RequestTarget } from './target.ts';
 import { compileRoute } from './transcode.ts';
+import { UNKNOWN_ROUTE } from './unknown-route.ts';
 
 /** Throws an ApiError for a request that nobody answers. */
 export type Dispatch = (exchange: Exchange) => void;
@@ -89,8 +90,7 @@ function featureDisabled(rpc: RpcInfo): ApiError {
 }
 
 function nobody(method: string, path: string, allow: readonly string[]): ApiError {
-  // Names neither verb nor path, so that any two unknown routes answer alike, and hidden ones with them.
-  if (allow.length === 0) return apiError('not_found', 'there is nothing here');
+  if (allow.length === 0) return apiError('not_found', UNKNOWN_ROUTE);
   return wrongVerb(method, path, allow[0] === 'GET' ? ['GET', 'HEAD', ...allow.slice(1)] : allow);
 }
 
