@@ -79,6 +79,8 @@ export interface CommandSpec {
   readonly examples: readonly { readonly title: string; readonly cli: string }[];
   /** Platform feature that must be enabled. */
   readonly feature?: string;
+  /** Of that feature: who is shown it when it is enabled. `public`: everybody; `internal`: staff alone. */
+  readonly visibility?: 'public' | 'internal';
   readonly auth: 'none' | 'optional' | 'required' | 'session' | 'staff';
   readonly stability: 'stable' | 'preview' | 'experimental';
   readonly deprecated: boolean;

@@ -2,11 +2,12 @@
  * The configuration file: profiles with an address and a credential. It holds secrets, so it is made readable for its
  * owner alone, and replaced as a whole by a rename: a crash leaves the old one or the new one.
  */
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { CliError } from './errors.ts';
 import type { Io } from './io.ts';
 import { isRecord } from './paths.ts';
+import { writePrivateFile } from './private-file.ts';
 
 export interface Profile {
   readonly baseUrl: string;
@@ -24,8 +25,6 @@ export interface Config {
 }
 
 export const DEFAULT_PROFILE = 'default';
-const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
 
 export function configPath(io: Pick<Io, 'env' | 'homeFolder'>): string {
   const xdg = io.env['XDG_CONFIG_HOME'];
@@ -58,18 +57,9 @@ export async function storeProfile(
   const path = configPath(io);
   const others = Object.entries((await readConfig(io)).profiles).filter(([known]) => known !== name);
   const profiles = Object.fromEntries(profile === undefined ? others : [...others, [name, profile]]);
-  await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
-  const draft = `${path}.${process.pid}.tmp`;
   try {
-    // A left-over draft may have any mode, and `mode` counts for new files only.
-    await rm(draft, { force: true });
-    await writeFile(draft, `${JSON.stringify({ profiles }, undefined, 2)}\n`, {
-      mode: FILE_MODE,
-      flag: 'wx',
-    });
-    await rename(draft, path);
+    await writePrivateFile(path, `${JSON.stringify({ profiles }, undefined, 2)}\n`);
   } catch (error) {
-    await rm(draft, { force: true });
     throw new CliError('config_unwritable', `cannot write ${path}: ${(error as Error).message}`, {
       cause: error,
     });

@@ -59,7 +59,8 @@ export function clientFor(
   return new Client({
     baseUrl: connection.baseUrl,
     apiKey: connection.credential,
-    defaultHeaders: { 'user-agent': `svc-cli/${CLI_VERSION}` },
+    // The second one is for the server's records of changes; a user agent is for people.
+    defaultHeaders: { 'user-agent': `svc-cli/${CLI_VERSION}`, 'x-svc-client': 'cli' },
     timeoutMs: Math.min(options.timeoutMs ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS),
     maxRetries: options.maxRetries,
     debug: options.debug,

@@ -1,42 +1,113 @@
 /**
- * Tells early that a command's platform feature is off, instead of letting the server refuse it. The server's own gate is
- * what counts, so this one only ever saves a refusal: whatever goes wrong here, the command proceeds.
+ * Tells early that a command's platform feature is off, instead of letting the server refuse it. The server's own gate is what
+ * counts, so this one only ever saves a refusal: whatever goes wrong here, the command proceeds.
  *
- * One rule: the command is refused when `GET /platform-features/resolved` answers an object for the feature whose
- * `enabled` is false. An absent key proves nothing, because callers who are not staff are never shown internal features,
- * on or off; nor does a plain `true`, and a disabled public feature is left to the server's 403.
+ * The command is refused on proof alone, which is an answer 200 of `GET /platform-features/resolved` that is right as a whole, and
+ * - holds an object with `enabled: false` for the feature, as staff are shown it; or
+ * - does not hold the feature, and the feature is public: everybody is shown every public feature that is enabled. An internal one
+ *   that is absent proves nothing, because nobody but staff is ever shown it.
  */
-import type { Client } from '@svc/sdk';
+import { SvcApiError, type Client } from '@svc/sdk';
 import { commandLine, type Spec } from './command.ts';
+import type { Connection } from './connection.ts';
 import { CliError } from './errors.ts';
-import { isRecord } from './paths.ts';
+import {
+  cacheFeatures,
+  isFresh,
+  readCachedFeatures,
+  readFeatures,
+  type CachedFeatures,
+  type Features,
+  type FeatureState,
+} from './feature-cache.ts';
+import type { Io } from './io.ts';
+import { neutraliseLine } from './text.ts';
 
 /** Longer than this the answer is not worth the wait. */
 export const RESOLVER_LIMIT_MS = 400;
 
-/** `client` must not retry: the limit is for everything. */
-export async function checkFeature(spec: Spec, client: Client, signal: AbortSignal): Promise<void> {
-  const { feature } = spec;
+const RESOLVED = { method: 'GET', path: '/platform-features/resolved', returns: 'features' } as const;
+
+export interface GateOptions {
+  readonly io: Io;
+  readonly connection: Connection;
+  /** Must not retry: the limit is for everything. */
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  /** Say on standard error why the check could not be made. */
+  readonly verbose: boolean;
+}
+
+export async function checkFeature(spec: Spec, options: GateOptions): Promise<void> {
+  const { feature, visibility } = spec;
   if (feature === undefined) return;
-  if (!(await isKnownDisabled(feature, client, signal))) return;
+  const features = await resolve(feature, options);
+  if (features === undefined) return;
+  const state = Object.hasOwn(features, feature) ? features[feature] : undefined;
+  const isOff = state === undefined ? visibility === 'public' : state !== true && !state.enabled;
+  if (!isOff) return;
   const command = commandLine(spec).replace(/^svc /, '');
   throw new CliError(
     'feature_disabled',
-    `"${command}" is unavailable: the platform feature "${feature}" is disabled on this environment`,
+    `"${command}" is unavailable because the platform feature "${feature}" is disabled on this environment`,
+    { hints: typeof state === 'object' ? [staffHint(feature, state)] : [] },
   );
 }
 
-async function isKnownDisabled(feature: string, client: Client, signal: AbortSignal): Promise<boolean> {
+function staffHint(feature: string, { reason = 'disabled', blockedBy = [] }: FeatureState): string {
+  const by = blockedBy.length === 0 ? '' : ` by ${blockedBy.join(', ')}`;
+  return `reason: ${reason}${by}; see "svc features get ${feature}"`;
+}
+
+/** Undefined when nothing is known for certain. */
+async function resolve(feature: string, options: GateOptions): Promise<Features | undefined> {
+  const { io, connection, signal, verbose } = options;
+  const known = await readCachedFeatures(io, connection);
+  if (known !== undefined && isFresh(known, io.now())) return known.features;
   try {
-    const features = await client.call<unknown>(
-      { method: 'GET', path: '/platform-features/resolved', returns: 'features' },
-      {},
-      { timeoutMs: RESOLVER_LIMIT_MS, maxRetries: 0, signal },
-    );
-    const state = isRecord(features) ? features[feature] : undefined;
-    return isRecord(state) && state['enabled'] === false;
-  } catch {
-    // Unreachable, slow, not there, not allowed, not JSON: the server decides.
-    return false;
+    const answer = await ask(options, known);
+    await cacheFeatures(io, connection, answer);
+    return answer.features;
+  } catch (error) {
+    signal.throwIfAborted();
+    // Unreachable, slow, not there, not allowed, not JSON: the server decides. What was known is too old to refuse anything.
+    if (verbose)
+      await io.stderr.write(
+        `svc: note: the platform feature "${feature}" could not be checked, the server decides: ${neutraliseLine(messageOf(error))}\n`,
+      );
+    return undefined;
   }
+}
+
+async function ask(
+  { io, client, signal }: GateOptions,
+  known: CachedFeatures | undefined,
+): Promise<CachedFeatures> {
+  const etag = known?.etag;
+  try {
+    const { data, response } = await client
+      .call<unknown>(
+        RESOLVED,
+        {},
+        {
+          timeoutMs: RESOLVER_LIMIT_MS,
+          maxRetries: 0,
+          signal,
+          ...(etag === undefined ? {} : { headers: { 'if-none-match': etag } }),
+        },
+      )
+      .withResponse();
+    const features = readFeatures(data);
+    if (features === undefined || response.status !== 200)
+      throw new Error(`the resolver answered ${response.status} with something else than a map of features`);
+    const tag = response.headers.get('etag');
+    return { features, atMs: io.now(), ...(tag === null ? {} : { etag: tag }) };
+  } catch (error) {
+    if (known === undefined || !(error instanceof SvcApiError) || error.status !== 304) throw error;
+    return { ...known, atMs: io.now() };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

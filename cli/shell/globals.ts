@@ -58,6 +58,7 @@ export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
   { flag: 'yes', short: 'y', description: 'Do not ask before destructive commands.' },
   { flag: 'no-input', description: 'Never ask anything.' },
   { flag: 'color', description: 'Colours, or none with --no-color. NO_COLOR and FORCE_COLOR do the same.' },
+  { flag: 'verbose', description: 'Say on standard error also what went wrong without harm.' },
   { flag: 'debug', description: 'Show every request on standard error, without secrets.' },
   { flag: 'help', short: 'h', description: 'Show help.' },
   { flag: 'version', short: 'V', description: 'Show the version.' },
@@ -75,6 +76,7 @@ export interface Globals {
   readonly yes: boolean;
   readonly noInput: boolean;
   readonly color?: boolean;
+  readonly verbose: boolean;
   readonly debug: boolean;
   readonly help: boolean;
   readonly version: boolean;
@@ -201,6 +203,7 @@ function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
     yes: on('yes'),
     noInput: on('no-input'),
     ...(given.has('color') ? { color: on('color') } : {}),
+    verbose: on('verbose'),
     debug: on('debug'),
     help: on('help'),
     version: on('version'),

@@ -12,7 +12,7 @@ import { confirm } from './confirm.ts';
 import { readData, withData } from './data.ts';
 import { CliError, UsageError } from './errors.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
-import { checkFeature } from './feature-gate.ts';
+import { checkFeature, type GateOptions } from './feature-gate.ts';
 import { findCommand, findTopic, type Topic } from './find.ts';
 import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } from './globals.ts';
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
@@ -119,7 +119,7 @@ class Session {
     if (spec.deprecated) await io.stderr.write(`svc: warning: "${commandLine(spec)}" is deprecated\n`);
     const signal =
       command.waits === true ? io.interrupted : limited(io, globals.timeoutMs, commandLine(spec));
-    if (spec.feature !== undefined) await checkFeature(spec, await this.#client(0), signal);
+    if (spec.feature !== undefined) await checkFeature(spec, await this.#gate(signal));
     if (spec.destructive) await confirm(io, spec, globals, input);
     return {
       spec,
@@ -138,6 +138,17 @@ class Session {
     this.#connection ??= findConnection(this.#io, this.#globals ?? {});
     this.#known = await this.#connection;
     return this.#known;
+  }
+
+  async #gate(signal: AbortSignal): Promise<GateOptions> {
+    const { verbose, debug } = this.#globals ?? {};
+    return {
+      io: this.#io,
+      connection: await this.#connect(),
+      client: await this.#client(0),
+      signal,
+      verbose: verbose === true || debug === true,
+    };
   }
 
   async #client(maxRetries?: number): Promise<Client> {

@@ -37,7 +37,8 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   const stdout = memorySink(options.stdoutTerminal ?? terminal, options.columns ?? 80, options.closedAfter);
   const stderr = memorySink(terminal, options.columns ?? 80);
   return {
-    env: options.env ?? {},
+    // Nothing can be made below a device: without a folder of the test's own, commands remember nothing.
+    env: { XDG_CACHE_HOME: '/dev/null', ...options.env },
     homeFolder: options.homeFolder ?? '/nonexistent',
     stdout,
     stderr,

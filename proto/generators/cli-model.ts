@@ -25,6 +25,7 @@ export const GLOBAL_FLAGS: readonly string[] = [
   'output',
   'profile',
   'timeout',
+  'verbose',
   'version',
   'wait',
   'yes',

@@ -1,4 +1,6 @@
 /** cli/gen/: one command table a group, loaded when a command of the group runs, and an index that help can be made of. */
+import type { FeatureDefinition, Visibility } from '../features/definition.ts';
+import { MANIFEST } from '../features/manifest.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
 import { firstSentence, HEADER, literal, paragraphs } from './text.ts';
@@ -61,12 +63,19 @@ function printCommand({ rpc, cli }: Command): string {
     ['secrets', literal(secrets)],
     ['examples', literal(examples)],
     ['feature', rpc.feature === undefined ? undefined : literal(rpc.feature)],
+    ['visibility', rpc.feature === undefined ? undefined : literal(visibilityOf(rpc.feature))],
     ['auth', literal(rpc.auth)],
     ['stability', literal(rpc.stability)],
     ['deprecated', literal(rpc.deprecated)],
   ];
   const lines = properties.flatMap(([key, text]) => (text === undefined ? [] : [`    ${key}: ${text},`]));
   return ['  {', ...lines, '  },'].join('\n');
+}
+
+/** What the command line may conclude from a feature that it is not shown; of a key that nobody declared, nothing. */
+function visibilityOf(feature: string): Visibility {
+  const manifest: readonly FeatureDefinition[] = MANIFEST;
+  return manifest.find(({ key }) => key === feature)?.visibility ?? 'internal';
 }
 
 function printFields(fields: readonly CliFieldModel[]): string {
