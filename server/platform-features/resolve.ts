@@ -112,6 +112,11 @@ function unknownFeature(key: string): ResolvedFeature {
   });
 }
 
+/** What everybody may know: the features that are enabled and public, in the order of the manifest. */
+export function publicFeatures(snapshot: Snapshot): ResolvedFeature[] {
+  return snapshot.features.filter(({ enabled, visibility }) => enabled && visibility === 'public');
+}
+
 export interface AffectedFeature {
   readonly key: string;
   readonly enabledBefore: boolean;
