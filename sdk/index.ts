@@ -6,6 +6,7 @@
  */
 import { Client, type ClientOptions } from './core/client.ts';
 import { createResources, type Resources } from './gen/index.ts';
+import { createSpaceHandle, type SpaceHandle } from './space.ts';
 
 export { Client } from './core/client.ts';
 export type {
@@ -36,14 +37,19 @@ export type { Fetch } from './core/send.ts';
 export type { SseEvent } from './core/sse.ts';
 export { SDK_VERSION } from './core/version.ts';
 export * from './gen/index.ts';
+export type { SpaceHandle } from './space.ts';
 
 /** Options of `createSvcSDK`. */
 export type SvcSDKOptions = ClientOptions;
 
-/** What `createSvcSDK` makes: one property per resource. */
-export type SvcSDK = Resources;
+/** What `createSvcSDK` makes: one property per resource, and handles that are bound to one object. */
+export interface SvcSDK extends Resources {
+  /** The space of this id. */
+  space(spaceId: string): SpaceHandle;
+}
 
 /** All resources over one client. Reads no environment variable: every option is explicit. */
 export function createSvcSDK(options: SvcSDKOptions = {}): SvcSDK {
-  return createResources(new Client(options));
+  const resources = createResources(new Client(options));
+  return { ...resources, space: (spaceId) => createSpaceHandle(resources, spaceId) };
 }

@@ -17,6 +17,7 @@ import { createProjects } from './projects/index.ts';
 import { createRegions } from './regions/index.ts';
 import { createRunners } from './runners/index.ts';
 import { createSandboxRuns } from './sandboxruns/index.ts';
+import { createSpaceFilter, createSpaces } from './spaces/index.ts';
 import { createTeamWork } from './team-work.ts';
 import { createAdminTeams, createTeams } from './teams/index.ts';
 import type { Wake, WorkSettings } from './work/index.ts';
@@ -50,10 +51,11 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createTeams({ ...deps, limits, work }),
     createAdminTeams({ work }),
     createRegions(),
-    createProjects({ clock, cursors }),
+    createProjects({ clock, cursors, inSpace: createSpaceFilter(deps.features.gate) }),
     createEnvironments({ clock, limits }),
     createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
+    createSpaces({ clock }),
     deps.features.handlers,
     ...createAudit(),
   ];

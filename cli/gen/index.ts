@@ -130,6 +130,22 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./runs.ts')).commands,
   },
   {
+    group: 'spaces',
+    summary: 'Spaces: people and projects of one purpose',
+    feature: 'host.spaces',
+    commands: [
+      { words: ['ai'], summary: 'Asks an AI model about the space' },
+      { words: ['create'], summary: 'Creates a space that the caller owns, with further members' },
+      { words: ['list'], summary: 'Spaces that the caller is a member of, ordered by name, at most 500' },
+      { words: ['overview'], summary: 'Members of a space, and how much is in it of what the caller may see' },
+      { words: ['projects', 'add'], summary: 'Puts a project into a space' },
+      { words: ['projects', 'remove'], summary: 'Takes a project out of a space' },
+      { words: ['search'], summary: 'Finds projects and environments of the space by a part of their name, upper and lower case alike' },
+      { words: ['update'], summary: 'Changes the named fields and leaves the others' },
+    ],
+    load: async () => (await import('./spaces.ts')).commands,
+  },
+  {
     group: 'teams',
     summary: 'Teams, members and invitations',
     commands: [

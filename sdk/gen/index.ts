@@ -12,6 +12,7 @@ import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
 import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
+import { Spaces } from './spaces.ts';
 import { Teams } from './teams.ts';
 
 export { Account } from './account.ts';
@@ -26,6 +27,7 @@ export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
 export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
+export { Spaces } from './spaces.ts';
 export { Teams } from './teams.ts';
 export type { AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
@@ -40,6 +42,7 @@ export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsLis
 export type { Operator, Region } from './regions.ts';
 export type { Health, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
+export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
 
 /** Every resource of the API. */
@@ -68,6 +71,8 @@ export interface Resources {
   readonly runners: Runners;
   /** Sandbox runs. */
   readonly sandboxRuns: SandboxRuns;
+  /** Spaces: people and projects of one purpose. */
+  readonly spaces: Spaces;
   /** Teams, members and invitations. */
   readonly teams: Teams;
 }
@@ -87,6 +92,7 @@ export function createResources(client: Client): Resources {
     regions: new Regions(client),
     runners: new Runners(client),
     sandboxRuns: new SandboxRuns(client),
+    spaces: new Spaces(client),
     teams: new Teams(client),
   };
 }

@@ -10,7 +10,8 @@ export class Projects {
   }
 
   /**
-   * Projects of the caller's teams, newest first, 50 a page.
+   * Projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
+   * named while spaces are off).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -21,7 +22,8 @@ export class Projects {
   }
 
   /**
-   * Projects of the caller's teams, newest first, 50 a page.
+   * Projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
+   * named while spaces are off).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -63,6 +65,8 @@ export class Projects {
 export interface ProjectsListParams {
   /** Only projects of this team. */
   teamId?: string;
+  /** Only projects in this space. */
+  spaceId?: string;
 }
 
 /** Parameters of `projects.listPage`. */

@@ -6,18 +6,23 @@ import { randomBytes } from 'node:crypto';
 
 /** What each prefix names. A new kind of row adds its prefix here, so that no two kinds share one. */
 export type IdPrefix =
+  | 'att'
   | 'bld'
   | 'cic'
   | 'env'
   | 'evt'
+  | 'fch'
+  | 'inc'
   | 'inv'
   | 'key'
   | 'lse'
+  | 'mtk'
   | 'prj'
   | 'reg'
   | 'rnr'
   | 'run'
   | 'ses'
+  | 'spc'
   | 'team'
   | 'tok'
   | 'user';

@@ -20,19 +20,22 @@ export type { Project } from './store.ts';
 export interface ProjectsDeps {
   readonly clock: Clock;
   readonly cursors: Cursors;
+  /** Ids of the projects in a space that the caller may see; server/spaces implements it. */
+  readonly inSpace: (ctx: Ctx, spaceId: string) => Promise<readonly string[]>;
 }
 
-export function createProjects({ clock, cursors }: ProjectsDeps): Handlers<Ctx> {
+export function createProjects({ clock, cursors, inSpace }: ProjectsDeps): Handlers<Ctx> {
   return implement(ProjectsService, {
-    list: async ({ teamId, limit, cursor }, ctx: Ctx) => {
+    list: async ({ teamId, spaceId, limit, cursor }, ctx: Ctx) => {
       const teamIds = teamId === undefined ? ctx.teams.teamIds : [requireTeam(ctx.teams, teamId)];
-      const binding = `${ctx.caller.userId}|${teamId ?? ''}`;
+      const ids = spaceId === undefined ? undefined : await inSpace(ctx, spaceId);
+      const binding = `${ctx.caller.userId}|${teamId ?? ''}|${spaceId ?? ''}`;
       const page = openPage(ctx.call.rpc, cursors, binding, { limit, cursor });
       const after =
         page.after === undefined
           ? undefined
           : { createdAt: new Date(String(page.after[0])), id: String(page.after[1]) };
-      const rows = await listProjects(ctx.db, { teamIds, take: page.take, after });
+      const rows = await listProjects(ctx.db, { teamIds, ids, take: page.take, after });
       const result = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [
         row.createdAt.toISOString(),
         row.id,

@@ -15,6 +15,8 @@ const columns = (sql: SqlTag) => sql`id, team_id as "teamId", name, slug, create
 
 export interface ProjectsQuery {
   readonly teamIds: readonly string[];
+  /** Only these; absent: all. */
+  readonly ids?: readonly string[] | undefined;
   readonly take: number;
   /** The last project of the page before. */
   readonly after: { readonly createdAt: Date; readonly id: string } | undefined;
@@ -26,8 +28,9 @@ export async function listProjects({ sql }: Database, query: ProjectsQuery): Pro
     query.after === undefined
       ? sql``
       : sql`and (created_at, id) < (${query.after.createdAt}, ${query.after.id})`;
+  const only = query.ids === undefined ? sql`` : sql`and id = any(${[...query.ids]})`;
   return await sql<Project[]>`
-    select ${columns(sql)} from projects where team_id = any(${[...query.teamIds]}) ${after}
+    select ${columns(sql)} from projects where team_id = any(${[...query.teamIds]}) ${only} ${after}
     order by created_at desc, id desc limit ${query.take}`;
 }
 

@@ -13,6 +13,7 @@ export interface ValidRequest {
 const team = ({ teamId }: World) => ({ teamId });
 const runner = ({ teamId, runnerId }: World) => ({ teamId, runnerId });
 const environment = ({ environmentId }: World) => ({ environmentId });
+const space = ({ spaceId }: World) => ({ spaceId });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
@@ -68,6 +69,23 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.sandboxruns.v1.SandboxRunsService/Get': { fields: ({ runId }) => ({ runId }) },
   'svc.sandboxruns.v1.SandboxRunsService/List': { fields: team },
   'svc.sandboxruns.v1.SandboxRunsService/StreamLogs': { fields: ({ runId }) => ({ runId, follow: false }) },
+  'svc.spaces.v1.SpacesService/AddProject': {
+    fields: ({ spaceId, projectId }) => ({ spaceId, projectId }),
+  },
+  'svc.spaces.v1.SpacesService/Ai': {
+    fields: (world) => ({ ...space(world), messages: [{ role: 'user', content: 'What is here?' }] }),
+    status: 503,
+  },
+  'svc.spaces.v1.SpacesService/Create': { fields: () => ({ name: 'made by the matrix' }) },
+  'svc.spaces.v1.SpacesService/List': { fields: nothing },
+  'svc.spaces.v1.SpacesService/Overview': { fields: space },
+  'svc.spaces.v1.SpacesService/RemoveProject': {
+    fields: ({ spaceId, projectId }) => ({ spaceId, projectId }),
+  },
+  'svc.spaces.v1.SpacesService/Search': { fields: (world) => ({ ...space(world), query: 'matrix' }) },
+  'svc.spaces.v1.SpacesService/Update': {
+    fields: (world) => ({ ...space(world), description: 'seen by the matrix' }),
+  },
   'svc.teams.v1.AdminTeamsService/SetRegion': { fields: ({ teamId, regionId }) => ({ teamId, regionId }) },
   'svc.teams.v1.TeamsService/AcceptInvite': {
     fields: () => ({ token: 'inv_unknown' }),
@@ -98,6 +116,7 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
 /** The order in which the right callers act: what deletes comes last, deepest first. */
 export const LAST: readonly string[] = [
   'svc.runners.v1.RunnersService/Revoke',
+  'svc.spaces.v1.SpacesService/RemoveProject',
   'svc.environments.v1.EnvironmentsService/Delete',
   'svc.projects.v1.ProjectsService/Delete',
   'svc.teams.v1.TeamsService/RevokeInvite',

@@ -10,6 +10,7 @@ export interface World {
   readonly teamId: string;
   readonly projectId: string;
   readonly environmentId: string;
+  readonly spaceId: string;
   readonly runId: string;
   readonly runnerId: string;
   readonly inviteId: string;
@@ -67,6 +68,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
 
   const project = await sdk.projects.create({ name: 'matrix', teamId: team.id });
   const environment = await sdk.environments.create(project.id, { name: 'production' });
+  const space = await sdk.spaces.create('matrix');
   const run = await sdk.sandboxRuns.create(team.id, { command: ['true'] });
   const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
@@ -79,6 +81,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     teamId: team.id,
     projectId: project.id,
     environmentId: environment.id,
+    spaceId: space.id,
     runId: run.id,
     runnerId,
     inviteId: invite.id,

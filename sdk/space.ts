@@ -1,0 +1,45 @@
+/** A handle bound to one space, so that its id is said once. */
+import type { ApiPromise, CallOptions, PagePromise } from './core/client.ts';
+import type {
+  AiMessage,
+  Project,
+  Resources,
+  SearchKind,
+  SearchResult,
+  SpacesAiResponse,
+  SpacesOverviewResponse,
+} from './gen/index.ts';
+
+/** One space. Nothing is requested before a method is called: a space that does not exist shows at the first call. */
+export interface SpaceHandle {
+  /** Space id, `spc_…`. */
+  readonly id: string;
+  /** Projects in the space. */
+  readonly projects: {
+    /** Those that the caller may see, newest first, over all pages. */
+    list(options?: CallOptions): PagePromise<Project>;
+  };
+  /** Finds projects and environments of the space by a part of their name. */
+  search(
+    query: string,
+    kinds?: readonly SearchKind[],
+    options?: CallOptions,
+  ): ApiPromise<readonly SearchResult[]>;
+  /** Its members, and how much is in it. */
+  overview(options?: CallOptions): ApiPromise<SpacesOverviewResponse>;
+  /** Asks an AI model about the space. */
+  ai(messages: readonly AiMessage[], options?: CallOptions): ApiPromise<SpacesAiResponse>;
+}
+
+export function createSpaceHandle(
+  { projects, spaces }: Pick<Resources, 'projects' | 'spaces'>,
+  spaceId: string,
+): SpaceHandle {
+  return {
+    id: spaceId,
+    projects: { list: (options) => projects.list({ spaceId }, options) },
+    search: (query, kinds, options) => spaces.search(spaceId, query, kinds, options),
+    overview: (options) => spaces.overview(spaceId, options),
+    ai: (messages, options) => spaces.ai(spaceId, messages, options),
+  };
+}
