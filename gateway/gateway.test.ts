@@ -228,6 +228,51 @@ describe('gateway', () => {
     expect(world.dispatch.calls).toEqual([]);
   });
 
+  it('ends held polls in the moment its feature is switched off, with the answer that new calls get', async () => {
+    let state: 'open' | 'hidden' = 'open';
+    let changed = (): void => undefined;
+    const own = await world.gateway({
+      gate: () => state,
+      onGateChange: (listener) => {
+        changed = listener;
+        return () => (changed = () => undefined);
+      },
+    });
+    const held = ['poll', 'build-poll'].map((action) => send(own.port, poll({ waitMs: 50_000 }, action)));
+    await parked(2, own);
+    changed();
+    expect(own.gateway.parked()).toBe(2);
+    const begunMs = performance.now();
+    state = 'hidden';
+    changed();
+    const answers = await Promise.all(held);
+    expect(performance.now() - begunMs).toBeLessThan(1_000);
+    const unknown = await send(own.port, signed(key, '/runners/rnr_1/nothing'));
+    const plain = ({ status, text }: { status: number; text: string }) => [
+      status,
+      text.replace(/req_\w+/, ''),
+    ];
+    for (const answer of [...answers, await send(own.port, poll())])
+      expect(plain(answer)).toEqual(plain(unknown));
+    state = 'open';
+    changed();
+    const again = send(own.port, poll({ waitMs: 20_000 }));
+    await parked(1, own);
+    world.dispatch.addItem('run_1');
+    await own.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run' });
+    expect(json(await again)).toMatchObject({ run: { id: 'run_1' } });
+  });
+
+  it('holds no poll whose signature was still being verified when the feature went off', async () => {
+    let state: 'open' | 'hidden' = 'open';
+    const own = await world.gateway({ gate: () => state });
+    world.dispatch.before = (method) => {
+      if (method === 'useNonce') state = 'hidden';
+    };
+    expect((await send(own.port, poll({ waitMs: 50_000 }))).status).toBe(404);
+    expect(own.gateway.parked()).toBe(0);
+  });
+
   it('counts what it does', async () => {
     await send(gateway.port, poll({ waitMs: 0 }));
     await send(gateway.port, {

@@ -4,11 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
-import { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, ApiError } from '@svc/proto/http/errors.ts';
+import { featureDisabled } from '@svc/proto/http/feature-disabled.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { authoritySet } from '@svc/proto/signature/facts.ts';
 import type { Logger } from 'pino';
@@ -29,6 +32,7 @@ import {
   type GatewayCaller,
   type VerificationLimits,
 } from './verification.ts';
+import type { PollKind } from './waiter.ts';
 
 export type { GatewayCaller } from './verification.ts';
 
@@ -45,6 +49,8 @@ export interface GatewayOptions {
   readonly random?: () => number;
   /** Default: open. The door asks for every call. */
   readonly gate?: (rpc: RpcInfo) => Gate;
+  /** Runs its listener after `gate` has changed, so that held polls end at once. Default: it never changes. */
+  readonly onGateChange?: (listener: () => void) => () => void;
   /** Addresses and ranges of peers whose X-Forwarded-Host counts. Default: none. */
   readonly trustedProxies?: readonly string[];
   readonly limits?: Partial<VerificationLimits>;
@@ -90,17 +96,46 @@ export function startGateway(options: GatewayOptions): Gateway {
     isTrustedProxy: proxyCheck(options.trustedProxies ?? []),
     limits: { ...VERIFICATION_LIMITS, ...options.limits },
   });
+  const gate = options.gate ?? (() => 'open');
+  const closed = (kind: PollKind): ApiError | undefined => refusalOf(POLL_RPCS[kind], gate);
   const stopListening = listen(queue, keys, polls);
-  const service = createRunnerService({ dispatch, polls, clock, newPollId: () => randomUUID() });
+  const stopFollowing = options.onGateChange?.(() => {
+    for (const kind of ['run', 'build'] as const) {
+      const error = closed(kind);
+      if (error !== undefined) polls.endKind(kind, error);
+    }
+  });
+  const service = createRunnerService({ dispatch, polls, clock, newPollId: () => randomUUID(), closed });
   return {
-    app: createApp(verification, service.methods, options.gate ?? (() => 'open')),
+    app: createApp(verification, service.methods, gate),
     registry: metrics.registry,
     parked: () => polls.size,
     stop: (graceMs) => {
       stopListening();
+      stopFollowing?.();
       return polls.stop(graceMs);
     },
   };
+}
+
+function rpcOf({ name }: { readonly name: string }): RpcInfo {
+  const id = `${RunnerService.typeName}/${name}`;
+  const found = rpcs.find((rpc) => rpc.id === id);
+  if (found === undefined) throw new Error(`${id} is not in the contract`);
+  return found;
+}
+
+const POLL_RPCS: Readonly<Record<PollKind, RpcInfo>> = {
+  run: rpcOf(RunnerService.method.poll),
+  build: rpcOf(RunnerService.method.buildPoll),
+};
+
+/** What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a runner has one case to know. */
+function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => Gate): ApiError | undefined {
+  const state = gate(rpc);
+  if (state === 'open') return undefined;
+  if (state === 'hidden') return apiError('not_found', UNKNOWN_ROUTE);
+  return featureDisabled(rpc);
 }
 
 function once<T extends object>(make: () => T): () => T {

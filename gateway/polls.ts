@@ -72,6 +72,11 @@ export class Polls implements WaiterOwner, PoolOwner {
     for (const waiter of this.#byRunner.get(runnerId) ?? []) this.#finish(waiter, error);
   }
 
+  /** Ends every poll of a kind with an error: its platform feature was switched off. An offer under way stands for its poll id, as ever. */
+  endKind(kind: PollKind, error: ApiError): void {
+    for (const waiter of this.#byPoll.values()) if (waiter.ask.kind === kind) this.#finish(waiter, error);
+  }
+
   /** Whether the runner may receive work has changed: every poll of it asks again. */
   reconsider(runnerId: string): void {
     for (const waiter of this.#byRunner.get(runnerId) ?? []) void this.#reconsider(waiter);

@@ -90,6 +90,24 @@ describe.runIf(hasRabbit)('gateway process', () => {
     expect((await held).code).toBe('runner_revoked');
   });
 
+  it("follows the servers' platform features: ends held polls, hides its routes, and shows them again", async () => {
+    const { port } = await start();
+    const held = send(port, poll(port));
+    await waitFor(
+      () => dispatch.count('beginPoll') === 1,
+      () => dispatch.calls,
+    );
+    dispatch.gates = { revision: '1  host.runners', hidden: ['host.runners'] };
+    const answers = [await held, await send(port, poll(port))];
+    for (const { status, code } of answers) expect([status, code]).toEqual([404, 'not_found']);
+    // A gateway that starts now knows it before it takes its first call.
+    const late = await start();
+    expect((await send(late.port, poll(late.port))).status).toBe(404);
+    // The last word counts while no server answers.
+    await server.kill();
+    expect((await send(port, poll(port))).status).toBe(404);
+  });
+
   it('gives an item to one of two gateways, and the next one to the other', async () => {
     dispatch.before = (method, request) => {
       // What the server's relay does with a hint that nobody could use.

@@ -9,8 +9,12 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from './clock.ts';
 import { loopbackUrls, type Config } from './config.ts';
 import { connectDispatch, type DispatchClient } from './dispatch-client.ts';
+import { followFeatures } from './features.ts';
 import { startGateway, type Gateway } from './index.ts';
 import { VERIFICATION_LIMITS } from './verification.ts';
+
+/** How long a start waits to hear what is switched off, so that it does not show for a moment what it must hide. */
+const FIRST_WORD_MS = 3_000;
 
 export interface GatewayProcess {
   readonly port: number;
@@ -27,6 +31,12 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
     log,
   });
   const queue = connectRabbit({ url: config.amqpUrl, role: 'gateway', log });
+  const features = followFeatures({
+    dispatch: dispatch.client,
+    enabled: config.runnersEnabled,
+    clock: systemClock,
+    log,
+  });
   let gateway: Gateway | undefined;
   try {
     // With port 0 the names are known only once the door is open.
@@ -38,12 +48,20 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
       publicUrls,
       log,
       registry,
+      gate: features.gate,
+      onGateChange: features.onChange,
       ...options(config),
     });
     const { app } = gateway;
     let stopping = false;
     const pages = createPages(registry, dispatch, () => stopping);
-    const door = createDoor({ apps: [app], log, pages, trustedProxies: config.trustedProxies });
+    // By the same rule as a server's door: behind one proxy the two must not be told apart by a header.
+    const hsts =
+      config.publicUrls !== undefined &&
+      config.publicUrls.length > 0 &&
+      config.publicUrls.every((url) => url.startsWith('https:'));
+    const door = createDoor({ apps: [app], log, pages, trustedProxies: config.trustedProxies, hsts });
+    await features.first(FIRST_WORD_MS);
     const opened = await door.listen({ port: config.port, host: config.host });
     port = opened.port;
     const running = gateway;
@@ -51,22 +69,23 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
       stopping = true;
       await running.stop(config.stopGraceMs);
       await opened.close(config.stopGraceMs);
+      await features.stop();
       await queue.close();
       dispatch.close();
     };
     return { port, stop };
   } catch (error) {
     await gateway?.stop(0);
+    await features.stop();
     await queue.close();
     dispatch.close();
     throw error;
   }
 }
 
-function options({ runnersEnabled, trustedProxies, signatureFailuresBurst, callsPerSecond }: Config) {
+function options({ trustedProxies, signatureFailuresBurst, callsPerSecond }: Config) {
   return {
     trustedProxies,
-    gate: () => (runnersEnabled ? 'open' : 'hidden') as 'open' | 'hidden',
     limits: {
       failures: { ...VERIFICATION_LIMITS.failures, burst: signatureFailuresBurst },
       calls: { perSecond: callsPerSecond, burst: 5 * callsPerSecond },

@@ -8,7 +8,7 @@ import {
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { implement, type Client, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from './clock.ts';
 import { workKind } from './pool.ts';
@@ -32,6 +32,8 @@ export interface RunnerServiceDeps {
   readonly clock: Clock;
   /** A poll id for a poll that brought none. */
   readonly newPollId: () => string;
+  /** Why polls of a kind are not held now: its platform feature is off. */
+  readonly closed: (kind: PollKind) => ApiError | undefined;
 }
 
 export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx> {
@@ -59,13 +61,16 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
   });
 }
 
-function waitForWork(
+async function waitForWork(
   deps: RunnerServiceDeps,
   kind: PollKind,
   request: PollRequest,
   ctx: RunnerCtx,
 ): Promise<Offer | undefined> {
-  return deps.polls.poll({
+  // Switched off while the signature was being verified: nobody would end this poll before its time.
+  const closed = deps.closed(kind);
+  if (closed !== undefined) throw closed;
+  return await deps.polls.poll({
     caller: callerOf(ctx, request.runnerId, request.bootId),
     kind,
     pollId: request.pollId ?? deps.newPollId(),

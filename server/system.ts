@@ -68,6 +68,7 @@ export type StartGateway = (options: {
   readonly publicUrls: () => readonly string[];
   readonly log: Logger;
   readonly gate: (rpc: RpcInfo) => Gate;
+  readonly onGateChange: (listener: () => void) => () => void;
   readonly trustedProxies: readonly string[];
   readonly registry: Registry;
 }) => { readonly app: object; stop(graceMs: number): Promise<void> };
@@ -135,8 +136,18 @@ async function assemble(
     stops,
   );
   const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
+  const features = await startPlatformFeatures({
+    db,
+    clock,
+    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
+    worker: config.roles.worker,
+    secrets,
+    companionUrl: config.companionUrl,
+    onError,
+  });
+  stops.push(features.stop);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
-  const dispatch = createDispatch({ ...work, db, nonces: createNonceStore(db.sql), enroll });
+  const dispatch = createDispatch({ ...work, db, features, nonces: createNonceStore(db.sql), enroll });
 
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
@@ -158,15 +169,6 @@ async function assemble(
     await authenticator.flush();
   });
 
-  const features = await startPlatformFeatures({
-    db,
-    clock,
-    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
-    worker: config.roles.worker,
-    companionUrl: config.companionUrl,
-    onError,
-  });
-  stops.push(features.stop);
   const handlers = createServices({
     ...work,
     config,
@@ -185,6 +187,7 @@ async function assemble(
       publicUrls,
       log,
       gate: app.gate,
+      onGateChange: features.onChange,
       trustedProxies: config.trustedProxies,
       registry: metrics.registry,
     });

@@ -49,6 +49,8 @@ export class FakeDispatch {
   after: (method: Method) => void = () => undefined;
   /** Runners that may not take what is queued. */
   readonly unfit = new Set<string>();
+  /** Internal features that are off, with their revision. */
+  gates: { revision: string; hidden: string[] } = { revision: '0', hidden: [] };
   readonly #runners = new Map<string, FakeRunner>();
   readonly #nonces = new Set<string>();
 
@@ -89,7 +91,9 @@ export class FakeDispatch {
     },
     watchFeatures: async (request) => {
       await this.#enter('watchFeatures', request);
-      return create(WatchFeaturesResponseSchema, { revision: '0' });
+      // A real server holds the question for a second; tests wait for changes, not for seconds.
+      if (this.gates.revision === request.revision) await new Promise((resolve) => setTimeout(resolve, 20));
+      return create(WatchFeaturesResponseSchema, this.gates);
     },
     enroll: async (request) => {
       await this.#enter('enroll', request);

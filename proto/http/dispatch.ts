@@ -3,6 +3,7 @@ import type { App } from './call.ts';
 import { createRpcDoor, type RpcEntry } from './connect-doors.ts';
 import { apiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
+import { featureDisabled } from './feature-disabled.ts';
 import type { Ledger } from './ledger.ts';
 import type { DoorLimits } from './limits.ts';
 import { servePage, type Page } from './pages.ts';
@@ -80,13 +81,6 @@ function buildTables(apps: readonly App<unknown>[]): {
     }
   }
   return { router, appOf };
-}
-
-function featureDisabled(rpc: RpcInfo): ApiError {
-  const feature = rpc.feature ?? '';
-  return apiError('feature_disabled', `the platform feature ${feature} is disabled on this environment`, {
-    details: { feature },
-  });
 }
 
 function nobody(method: string, path: string, allow: readonly string[]): ApiError {

@@ -17,6 +17,7 @@ import { inProcessDispatch } from './in-process.ts';
 import { createNonceStore } from './nonces.ts';
 import { createQueueRoom } from './queue-room.ts';
 import { submit } from './submit.ts';
+import { fakeGates } from './testing/gates.ts';
 import { randomKey, createWorld } from './testing/world.ts';
 import type { World } from './testing/world.ts';
 import { createWake } from './wake.ts';
@@ -28,6 +29,7 @@ describe.skipIf(!there)('dispatch', () => {
   let dispatch: Client<typeof DispatchService>;
   let team: string;
   let runner: string;
+  const features = fakeGates();
   const events: ControlEvent[] = [];
   beforeAll(async () => {
     world = await createWorld();
@@ -41,6 +43,7 @@ describe.skipIf(!there)('dispatch', () => {
       secrets: createSecrets(randomBytes(32)),
       nonces: createNonceStore(world.db.sql),
       wake: createWake(),
+      features,
       enroll: async () => ({ runnerId: 'rnr_enrolled' }),
       wakeRelay: () => undefined,
       onError: (error) => {
@@ -187,6 +190,25 @@ describe.skipIf(!there)('dispatch', () => {
     const answer = await beginPoll(poll);
     expect(answer).toMatchObject(expected);
     expect(answer.offer).toBeUndefined();
+  });
+
+  it('grants nothing while runners are switched off, keeps what runs, and grants again', async () => {
+    const pollId = randomKey('poll');
+    const [first, second] = [await submitted(), await submitted()];
+    const { offer } = await beginPoll({ pollId });
+    const epoch = offer?.work.value?.epoch ?? 0;
+    features.runners('hidden');
+    expect(await beginPoll({ pollId })).toMatchObject({ mayReceive: false, hold: false });
+    expect((await beginPoll({ pollId })).offer).toBeUndefined();
+    const claim = { caller: caller(), kind: WorkKind.RUN, pollId: randomKey('poll'), poolId: team };
+    for (const workId of ['', second])
+      expect((await dispatch.claim({ ...claim, workId })).offer).toBeUndefined();
+    // A gateway that has not heard of it yet may still bring heartbeats of what was granted before.
+    const { leases } = await beat({ leases: [{ id: first, epoch }] });
+    expect(leases.map(({ state }) => state)).toEqual([LeaseState.OK]);
+    expect((await dispatch.watchFeatures({ revision: '' })).hidden).toEqual(['host.runners']);
+    features.runners('open');
+    expect((await dispatch.claim({ ...claim, workId: second })).offer?.work.value?.id).toBe(second);
   });
 
   it('tells a revoked runner so, and one that it never knew', async () => {

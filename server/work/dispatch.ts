@@ -25,6 +25,8 @@ import { beginPoll, claim } from './claim.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
 import type { NonceStore } from './nonces.ts';
+import { watchGates } from './features.ts';
+import type { FeatureGates } from './features.ts';
 import { createNoted } from './noted.ts';
 import { prepared } from './prepared.ts';
 import { returnHint } from './relay.ts';
@@ -42,6 +44,7 @@ export interface DispatchDeps {
   readonly settings: WorkSettings;
   readonly nonces: NonceStore;
   readonly wake: Wake;
+  readonly features: FeatureGates;
   /** Opens what a run's owner gave to its runner alone. */
   readonly secrets: Pick<Secrets, 'open'>;
   /** See runners/enroll.ts. */
@@ -111,7 +114,7 @@ export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
     ...keyCalls(deps),
     ...pollCalls(deps),
     ...leaseCalls(deps),
-    watchFeatures: async () => ({ revision: '0', disabled: [], hidden: [] }),
+    watchFeatures: async ({ revision }, { signal }) => await watchGates(deps.features, revision, signal),
   });
 }
 
@@ -143,9 +146,12 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
   const { db, settings, clock } = deps;
   const sql = prepared(db.sql);
   const mustNote = createNoted(settings.seenEveryMs, clock);
+  const closed = (): boolean => deps.features.gate.state('host.runners') !== 'open';
   return {
     beginPoll: async (request) => {
       const runner = runnerOf(request.caller);
+      // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
+      if (closed()) return { mayReceive: false, hold: false };
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
       const notes = mustNote(runner.runnerId, request.notReady);
       const poll = {
@@ -166,6 +172,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
       };
     },
     claim: async (request) => {
+      if (closed()) return {};
       const workId = request.workId === '' ? undefined : request.workId;
       const grant = await claim(sql, settings, {
         ...runnerOf(request.caller),

@@ -2,6 +2,7 @@ export { cancel } from './cancel.ts';
 export type { Cancelled } from './cancel.ts';
 export { createDispatch, intervals } from './dispatch.ts';
 export type { DispatchCtx, DispatchDeps } from './dispatch.ts';
+export type { FeatureGates } from './features.ts';
 export { startDispatchGrpc } from './grpc.ts';
 export type { DispatchGrpc, DispatchGrpcOptions } from './grpc.ts';
 export { inProcessDispatch } from './in-process.ts';

@@ -1,0 +1,137 @@
+/**
+ * How the gates of platform features stand, for a gateway that is a process of its own: it asks the servers (WatchFeatures) over and over and
+ * keeps the last answer as long as none answers.
+ *
+ * What must hold: the process's own RUNNERS_ENABLED closes the gates whatever servers say, and is all there is to go by before the first
+ * answer. A server that lags behind another one must not turn an answer back: of two answers the later revision counts, unless the older
+ * one is all that has been heard for a while (a restored database begins to count anew).
+ */
+import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Gate } from '@svc/proto/http/call.ts';
+import { toApiError } from '@svc/proto/http/errors.ts';
+import type { Client } from '@svc/proto/http/implement.ts';
+import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+
+/** A server answers within a second; what takes longer is tried at the next one. */
+const ASK_MS = 4_000;
+/** Between two questions, so that servers that disagree are not asked in a tight loop. */
+const PACE_MS = 100;
+/** After a failure, with jitter: the dispatch client passes over servers that are down for as long. */
+const RETRY_MS = 500;
+/** For how long after a later revision an earlier one is taken for a server that lags. Servers follow each other within a second. */
+const LAG_MS = 5_000;
+
+export interface FeatureFollower {
+  gate(rpc: RpcInfo): Gate;
+  /** Runs after each change. Returns the function that ends it. */
+  onChange(listener: () => void): () => void;
+  /** Resolves with the first answer, or after `ms` without one. */
+  first(ms: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface FollowerOptions {
+  readonly dispatch: Pick<Client<typeof DispatchService>, 'watchFeatures'>;
+  /** RUNNERS_ENABLED of this process. */
+  readonly enabled: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random?: () => number;
+}
+
+interface Answer {
+  readonly revision: string;
+  readonly disabled: ReadonlySet<string>;
+  readonly hidden: ReadonlySet<string>;
+}
+
+export function followFeatures(options: FollowerOptions): FeatureFollower {
+  const { dispatch, enabled, clock, log, random = Math.random } = options;
+  const stopping = new AbortController();
+  const listeners = new Set<() => void>();
+  let last: Answer | undefined;
+  let heardMs = 0;
+  let failing = false;
+  let onFirst = (): void => undefined;
+  const first = new Promise<void>((resolve) => (onFirst = resolve));
+
+  const take = (next: Answer): void => {
+    const nowMs = clock.monotonicMs();
+    const lags = last !== undefined && switchesOf(next) < switchesOf(last) && nowMs - heardMs < LAG_MS;
+    if (lags) return;
+    heardMs = nowMs;
+    const changed = last?.revision !== next.revision;
+    last = next;
+    onFirst();
+    if (!changed) return;
+    log.info({ disabled: [...next.disabled], hidden: [...next.hidden] }, 'platform features that are off');
+    for (const listener of listeners) listener();
+  };
+
+  const ask = async (): Promise<number> => {
+    try {
+      const { revision, disabled, hidden } = await dispatch.watchFeatures(
+        { revision: last?.revision ?? '' },
+        { timeoutMs: ASK_MS, signal: stopping.signal },
+      );
+      failing = false;
+      take({ revision, disabled: new Set(disabled), hidden: new Set(hidden) });
+      return PACE_MS;
+    } catch (error) {
+      if (!failing && !stopping.signal.aborted)
+        log.warn(
+          { code: toApiError(error).code },
+          'no server says how platform features stand; the last word counts',
+        );
+      failing = true;
+      return RETRY_MS * (0.5 + random());
+    }
+  };
+
+  const asking = (async () => {
+    while (!stopping.signal.aborted) await pause(await ask(), stopping.signal);
+  })();
+
+  return {
+    gate: ({ feature }) => {
+      if (!enabled) return 'hidden';
+      if (feature === undefined || last === undefined) return 'open';
+      if (last.hidden.has(feature)) return 'hidden';
+      return last.disabled.has(feature) ? 'disabled' : 'open';
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    first: async (ms) => {
+      const patience = new AbortController();
+      await Promise.race([first, pause(ms, patience.signal)]);
+      patience.abort();
+    },
+    stop: async () => {
+      stopping.abort();
+      await asking;
+    },
+  };
+}
+
+/** What a revision begins with: it grows with each change of a switch. */
+function switchesOf({ revision }: Answer): number {
+  return Number.parseInt(revision, 10) || 0;
+}
+
+/** Resolves after `ms` or when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
