@@ -15,6 +15,7 @@ import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
 import { decoder, fieldSetter } from './json-decode.ts';
 import { encoder, fieldEncoder } from './json-encode.ts';
 import { parseJson, problem } from './json-text.ts';
+import { preparedJson } from './prepared.ts';
 import {
   decodePathText,
   findField,
@@ -207,7 +208,10 @@ function compileResponse(output: DescMessage, route: RestRoute): RestCodec['enco
       );
     return json(fieldEncoder(field));
   }
-  if (output.typeName !== HTTP_BODY) return json(encoder(output));
+  if (output.typeName !== HTTP_BODY) {
+    const encode = encoder(output);
+    return json((message) => preparedJson(message) ?? encode(message));
+  }
   return (message, status) => {
     const { contentType, data } = message as HttpBody;
     return status === 204 || status === 304
