@@ -1,13 +1,19 @@
 /** Platform features: what is switched on, and why not. */
+import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
-import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { apiError } from '@svc/proto/http/errors.ts';
-import { PlatformFeaturesService } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
+import { createCursors } from '../platform/cursor.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { FeatureGate } from '../platform/feature-gate.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import { applyEnvironment } from './boot.ts';
+import { createCompanion } from './companion.ts';
+import { startFollowing } from './follow.ts';
+import { assertManifest } from './lint.ts';
+import { createPlatformFeaturesService } from './service.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export type { FeatureReason, ResolvedFeature, Snapshot } from './snapshot.ts';
@@ -15,11 +21,14 @@ export type { FeatureReason, ResolvedFeature, Snapshot } from './snapshot.ts';
 export interface PlatformFeaturesDeps {
   readonly db: Database;
   readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'mac'>;
   /** What this process's environment says, by the names of variables in the manifest; a variable that is not set has its default. */
   readonly variables: Readonly<Record<string, boolean>>;
   /** Whether this process has the role `worker`, whose environment decides `always` features. */
   readonly worker: boolean;
   readonly companionUrl: string | undefined;
+  /** Tests have their own. */
+  readonly manifest?: readonly FeatureDefinition[];
   onError(error: unknown): void;
 }
 
@@ -37,25 +46,25 @@ export interface PlatformFeatures {
 }
 
 export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise<PlatformFeatures> {
-  const off = deps.variables['RUNNERS_ENABLED'] === false;
-  const missing = (): never => {
-    throw apiError('unavailable', 'not built yet');
-  };
+  const { db, clock, variables, companionUrl, onError, manifest = MANIFEST } = deps;
+  assertManifest(manifest);
+  const rules = { manifest, variables };
+  if (deps.worker) await applyEnvironment(db, clock, rules);
+  const follower = await startFollowing({ db, rules, onError });
+  const handlers = createPlatformFeaturesService({
+    rules,
+    follower,
+    cursors: createCursors(deps.secrets),
+    companion: createCompanion({ url: companionUrl, clock }),
+  });
   return {
-    gate: { state: (key) => (key === 'host.runners' && off ? 'hidden' : 'open') },
-    handlers: implement(PlatformFeaturesService, {
-      resolved: missing,
-      list: missing,
-      get: missing,
-      history: missing,
-      setState: missing,
-      watch: missing,
-      companion: missing,
-    }),
-    snapshot: missing,
-    isEnabled: () => true,
-    revision: () => 0,
-    onChange: () => () => undefined,
-    stop: async () => undefined,
+    // A gate on a key that the manifest lacks does not compile; were there one, it would be shut.
+    gate: { state: (key) => follower.view().gates.get(key) ?? 'hidden' },
+    handlers,
+    snapshot: () => follower.view().snapshot,
+    isEnabled: (key) => follower.view().snapshot.isEnabled(key),
+    revision: () => follower.view().revision,
+    onChange: follower.onChange,
+    stop: follower.stop,
   };
 }
