@@ -47,6 +47,7 @@ it('turns JSON names into headings', () => {
   expect(heading('lastHeartbeatAt')).toBe('LAST HEARTBEAT');
   expect(heading('meteredMs')).toBe('METERED');
   expect(heading('limits.cpus')).toBe('CPUS');
+  expect(heading('actor.display')).toBe('ACTOR');
   expect(heading('at')).toBe('AT');
 });
 

@@ -54,9 +54,13 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 ? size : size.toFixed(1).replace(/\.0$/, '')} ${units[unit]}`;
 }
 
-/** `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. */
+/** `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. `actor.display` shows the `ACTOR`. */
 export function heading(path: string): string {
-  const name = path.split('.').at(-1) ?? path;
+  const name =
+    path
+      .replace(/\.display$/, '')
+      .split('.')
+      .at(-1) ?? path;
   return name
     .replace(/(At|Ms|Bytes)$/, (unit, _group, offset: number) => (offset === 0 ? unit : ''))
     .replace(/[A-Z]/g, (letter) => ` ${letter}`)

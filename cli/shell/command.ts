@@ -1,5 +1,5 @@
 /** What the shell runs: a generated command, or a hand-written one in the same form. */
-import type { Client, Operation } from '@svc/sdk';
+import type { Client, Operation, SvcApiError } from '@svc/sdk';
 import type { CommandSpec, FieldSpec } from '../command.ts';
 import type { Connection } from './connection.ts';
 import type { Globals } from './globals.ts';
@@ -35,6 +35,8 @@ export interface Command {
   readonly spec: Spec;
   /** `--timeout` is how long the command waits for an outcome, not how long the API may take; it minds it itself. */
   readonly waits?: boolean;
+  /** What to do about a refusal of the API, beside what its message says; one line each. */
+  readonly advice?: (error: SvcApiError) => readonly string[];
   /** Resolves with the exit code; nothing is 0. */
   readonly run: (context: Context) => Promise<number | void>;
 }

@@ -178,7 +178,7 @@ class Layout {
     const now = this.#io.now();
     const columns: Column[] = paths.map((path) => ({
       heading: heading(path),
-      whole: /(^|\.)id$|Id$/.test(path),
+      whole: /(^|\.)(id|key)$|Id$/.test(path),
     }));
     const rows = page.map((row) => paths.map((path) => cellForPeople(cellValue(row, path), path, now)));
     this.#widths ??= columnWidths(columns, rows, this.#io.stdout.columns ?? Number.POSITIVE_INFINITY);

@@ -12,6 +12,8 @@ export interface Reported {
   readonly credentialSource?: string | undefined;
   readonly withheld?: boolean | undefined;
   readonly baseUrl?: string | undefined;
+  /** Of the command that was refused; read for refusals of the API alone. */
+  readonly advice?: ((error: SvcApiError) => readonly string[]) | undefined;
   /** Text of a listing that a usage error asks for. */
   readonly listing?: string | undefined;
 }
@@ -82,7 +84,8 @@ function hintsFor(error: unknown, how: Reported): readonly string[] {
   if (error instanceof UsageError || error instanceof CliError) return error.hints;
   if (error instanceof SvcConnectionError && how.baseUrl !== undefined)
     return [`the address is ${how.baseUrl}; change it by --base-url, SVC_BASE_URL or "svc auth login"`];
-  if (!(error instanceof SvcApiError) || error.status !== 401) return [];
+  if (!(error instanceof SvcApiError)) return [];
+  if (error.status !== 401) return how.advice?.(error).map(neutraliseLine) ?? [];
   if (how.withheld === true)
     return [
       'the stored credential belongs to another address and was not sent; run "svc auth login --base-url …" for this one',

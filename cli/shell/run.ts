@@ -65,6 +65,7 @@ class Session {
   #globals: Globals | undefined;
   #connection: Promise<Connection> | undefined;
   #known: Connection | undefined;
+  #command: Command | undefined;
 
   constructor(words: readonly string[], io: Io) {
     this.#words = words;
@@ -85,6 +86,7 @@ class Session {
     }
     const found = findCommand(listGroups(), line.tokens);
     const command = await loadCommand(found.group.group, found.words);
+    this.#command = command;
     const context = await this.#prepare(command, line, found.tokens);
     return runLeaf(command, context);
   }
@@ -100,6 +102,7 @@ class Session {
       credentialSource: this.#known?.source,
       withheld: this.#known?.withheld,
       baseUrl: this.#known?.baseUrl,
+      advice: this.#command?.advice,
       listing,
     });
   }

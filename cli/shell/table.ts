@@ -8,7 +8,7 @@ const COLUMN_WIDTH_MIN = 8;
 
 export interface Column {
   readonly heading: string;
-  /** Never cut: an id is there to be copied. */
+  /** Never cut: an id or a key is there to be copied. */
   readonly whole: boolean;
 }
 

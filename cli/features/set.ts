@@ -1,0 +1,92 @@
+/**
+ * `svc features set`. Whether a reason is needed, and which, the server decides: the command line only passes on what was given, so
+ * that a missing one is its `reason_required` and not a second rule beside it.
+ */
+import type {
+  AffectedFeature,
+  PlatformFeature,
+  PlatformFeaturesSetStateResponse,
+  SvcApiError,
+} from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { forgetFeatures } from '../shell/feature-cache.ts';
+import { operationOf } from '../shell/operation.ts';
+import { getPath, isRecord } from '../shell/paths.ts';
+import { isTable } from './rows.ts';
+
+export function set(generated: GeneratedSpec): Command {
+  return {
+    spec: {
+      ...generated,
+      description: `${generated.description}\n\nPrints every feature whose effective state changes with it, before and after; --dry-run only tells which would.`,
+      examples: [
+        ...generated.examples,
+        { title: 'See first what it would switch off', cli: 'features set host.runners disabled --dry-run' },
+      ],
+    },
+    run: setState,
+    advice,
+  };
+}
+
+async function setState(context: Context): Promise<void> {
+  const { input, output, io, signal } = context;
+  const client = await context.client();
+  const answer = await client.call<PlatformFeaturesSetStateResponse>(operationOf(context), input, { signal });
+  const isDry = input['dryRun'] === true;
+  if (!isDry && answer.changed) await forgetFeatures(io);
+  if (!isTable(output)) return output.value(answer);
+  const summary = summaryOf(answer, isDry);
+  // On a terminal the sentence is half of the result, in a pipe the rows are all of it.
+  if (output.format === 'table') await output.note(summary);
+  else await output.progress(summary);
+  if (answer.affected.length > 0 || output.format === 'tsv')
+    await output.rows([answer.affected.map(row)], ['key', 'before', 'after', 'blockedBy']);
+}
+
+function row({ key, enabledBefore, enabledAfter, reasonBefore, reasonAfter, blockedBy }: AffectedFeature) {
+  return {
+    key,
+    before: stateOf(enabledBefore, reasonBefore),
+    after: stateOf(enabledAfter, reasonAfter),
+    blockedBy,
+  };
+}
+
+function stateOf(enabled: boolean, reason: string): string {
+  return enabled ? 'enabled' : reason;
+}
+
+function summaryOf({ feature, affected, changed }: PlatformFeaturesSetStateResponse, isDry: boolean): string {
+  const { key, state, revision } = feature;
+  if (!changed) return `${key} is ${state} already; nothing ${isDry ? 'would change' : 'was changed'}`;
+  const features = `${affected.length} ${affected.length === 1 ? 'feature' : 'features'}`;
+  const head = isDry
+    ? `dry run, nothing was written: with ${key} ${state}, ${features} would change`
+    : `${key} is ${state} now (revision ${revision}); ${features} changed`;
+  const stays = state === 'enabled' && !feature.enabled;
+  return stays ? `${head}; it cannot be used ${isDry ? '' : 'yet '}because of ${blockers(feature)}` : head;
+}
+
+function blockers({ reason, blockedBy }: PlatformFeature): string {
+  return blockedBy.length === 0 ? reason : `${blockedBy.join(', ')} (${reason})`;
+}
+
+/** What to do about a refusal; the message itself is the server's. */
+function advice(error: SvcApiError): readonly string[] {
+  if (error.code === 'reason_required')
+    return ['say why with --reason "...", or see what it would change with --dry-run'];
+  if (error.code !== 'precondition_failed') return [];
+  const current = isRecord(error.body) ? getPath(error.body, 'error.details.current') : undefined;
+  if (!isRecord(current)) return ['somebody else changed it in the meantime; look at "svc features get"'];
+  const text = (path: string): string => String(getPath(current, path) ?? '?');
+  const by =
+    getPath(current, 'lastChange') === undefined
+      ? ''
+      : `, by ${text('lastChange.actor.display')} at ${text('lastChange.at')}: ${text('lastChange.reason')}`;
+  return [
+    `somebody else changed it in the meantime: it is ${text('state')} at revision ${text('revision')}${by}`,
+    `if you still want your change, repeat it with --revision ${text('revision')}`,
+  ];
+}

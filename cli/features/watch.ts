@@ -1,0 +1,77 @@
+/**
+ * `svc features watch`. The stream says that something changed, not what, so the list is read again at each event and compared. As
+ * JSON the events come as the API sends them.
+ */
+import type { FeaturesChanged, PlatformFeature } from '@svc/sdk';
+import { PlatformFeatures, type Client } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { cellForPrograms } from '../shell/cells.ts';
+import { operationOf } from '../shell/operation.ts';
+import { neutraliseLine } from '../shell/text.ts';
+import { isTable } from './rows.ts';
+
+export function watch(generated: GeneratedSpec): Command {
+  return {
+    spec: {
+      ...generated,
+      description: `${generated.description}\n\nShows the changes themselves, one line a feature; with --json the events as they come.`,
+    },
+    run: follow,
+  };
+}
+
+async function follow(context: Context): Promise<void> {
+  const { input, output, signal } = context;
+  const client = await context.client();
+  const events = client.stream<FeaturesChanged>(operationOf(context), input, { signal });
+  if (!isTable(output)) {
+    for await (const event of events) await output.item(event);
+    return;
+  }
+  let known: ReadonlyMap<string, PlatformFeature> | undefined;
+  for await (const { revision } of events) {
+    const features = await readAll(client, signal);
+    if (known === undefined)
+      await output.progress(`at revision ${revision}, waiting for changes; Ctrl-C ends`);
+    else await printChanges(context, known, features);
+    known = features;
+  }
+}
+
+async function readAll(client: Client, signal: AbortSignal): Promise<ReadonlyMap<string, PlatformFeature>> {
+  const features = await new PlatformFeatures(client).list({ signal });
+  return new Map(features.map((feature) => [feature.key, feature]));
+}
+
+async function printChanges(
+  { output }: Context,
+  before: ReadonlyMap<string, PlatformFeature>,
+  now: ReadonlyMap<string, PlatformFeature>,
+): Promise<void> {
+  for (const feature of now.values()) {
+    const was = before.get(feature.key);
+    if (was !== undefined && stateOf(was) === stateOf(feature) && was.revision === feature.revision) continue;
+    await output.raw(`${lineOf(was, feature, output.format === 'tsv')}\n`);
+  }
+}
+
+/** The word that says both whether it can be used and why not. */
+function stateOf({ enabled, reason }: PlatformFeature): string {
+  return enabled ? 'enabled' : reason;
+}
+
+function lineOf(was: PlatformFeature | undefined, feature: PlatformFeature, forPrograms: boolean): string {
+  const { key, blockedBy, revision, lastChange } = feature;
+  const before = was === undefined ? 'unknown' : stateOf(was);
+  const after = stateOf(feature);
+  // Only the feature whose own switch was moved has a change to tell of; the others follow.
+  const moved = was?.revision === revision ? undefined : lastChange;
+  if (forPrograms)
+    return [key, before, after, blockedBy, moved?.actor.display, moved?.reason]
+      .map(cellForPrograms)
+      .join('\t');
+  const blocked = blockedBy.length === 0 ? '' : ` by ${blockedBy.join(', ')}`;
+  const why = moved === undefined ? '' : `  (${moved.actor.display}: ${moved.reason})`;
+  return neutraliseLine(`${key}  ${before} -> ${after}${blocked}${why}`);
+}
