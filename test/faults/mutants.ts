@@ -127,13 +127,26 @@ const scanThenUpdate: Mutant = {
   ],
 };
 
-/** Without the pipeline bound a connection that is full takes BEGIN without being reserved; without the guard a dead transaction lives on. */
+/**
+ * The driver's own pool instead of lanes. Without the pipeline bound a connection that is full takes BEGIN without being reserved; without the guard a
+ * dead transaction lives on.
+ */
 const defaultDriver: Mutant = {
   name: 'default-driver',
-  what: 'postgres.js runs with its default pipeline and without the guard',
+  what: 'postgres.js runs with its own pool, its default pipeline and without the guard',
   shows: ({ message }) => message.endsWith('was acknowledged and is not there'),
   replacements: [
-    { file: 'server/platform/db/client.ts', find: '    max_pipeline: 1e9,\n', replace: '' },
+    {
+      file: 'server/platform/db/lane.ts',
+      find: '    max: 1,\n    max_pipeline: 1e9,\n',
+      replace: "    max: Number(process.env['DATABASE_CONNECTIONS']),\n",
+    },
+    {
+      file: 'server/platform/db/client.ts',
+      find: 'Array.from({ length: max }, () => createLane(options))',
+      replace: '[createLane(options)]',
+    },
+    { file: 'server/platform/db/client.ts', find: '    if (lane.inTransaction) continue;\n', replace: '' },
     {
       file: 'server/platform/db/database.ts',
       find: 'const own = guardTransaction(handle);',
