@@ -4,9 +4,11 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { createAccountService, createAuthService, createTries } from './accounts/index.ts';
 import type { Passwords } from './accounts/index.ts';
 import { createApiKeysService } from './apikeys/index.ts';
-import { createAudit } from './audit/index.ts';
+import { createAudit, createSigner } from './audit/index.ts';
+import type { CheckpointFile } from './audit/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
+import { createGraph } from './graph/index.ts';
 import type { PlatformFeatures } from './platform-features/index.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Ctx } from './platform/context.ts';
@@ -32,6 +34,8 @@ export interface ServicesDeps {
   readonly settings: WorkSettings;
   readonly wake: Wake;
   readonly features: PlatformFeatures;
+  /** Signed ends of the ledger's chains. */
+  readonly checkpoints: CheckpointFile;
   /** Names of variables that matter to runners, for diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
   wakeRelay(): void;
@@ -56,7 +60,8 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
     createSpaces({ clock }),
+    createGraph(),
     deps.features.handlers,
-    ...createAudit(),
+    ...createAudit({ cursors, signer: createSigner(secrets), file: deps.checkpoints }),
   ];
 }

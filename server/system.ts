@@ -16,6 +16,8 @@ import type { Registry } from 'prom-client';
 import { createPasswords, purgeSessions } from './accounts/index.ts';
 import type { PasswordCost } from './accounts/index.ts';
 import { createApp } from './app.ts';
+import { createCheckpointFile, createSigner, startCheckpoints } from './audit/index.ts';
+import type { CheckpointFile } from './audit/index.ts';
 import { createAuthenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
@@ -33,6 +35,7 @@ import { every } from './platform/every.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
+import type { Secrets } from './platform/secrets.ts';
 import { createEnroll, purgeTokens } from './runners/index.ts';
 import { createServices } from './services.ts';
 import {
@@ -131,8 +134,9 @@ async function assemble(
   stops.push(async () => await queue.close());
   const settings = workSettings(config);
   const wake = createWake();
+  const checkpoints = createCheckpointFile(config.dataDir);
   const relay = startWorkers(
-    { config, db, queue, settings, clock, onError, notify: (id) => wake.notify(id) },
+    { config, db, queue, settings, clock, secrets, checkpoints, onError, notify: (id) => wake.notify(id) },
     stops,
   );
   const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
@@ -175,6 +179,7 @@ async function assemble(
     passwords,
     changes,
     features,
+    checkpoints,
     configured: configuredNames(config),
   });
   const app = createApp({ db, clock, authenticator, gate: features.gate, limits: config.limits, handlers });
@@ -243,13 +248,15 @@ interface WorkerDeps {
   readonly queue: WorkQueue;
   readonly settings: WorkSettings;
   readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly checkpoints: CheckpointFile;
   notify(workId: string): void;
   onError(error: unknown): void;
 }
 
 /** Relay, sweeper and housekeeping; any number of servers may run them. Returns how the relay is woken. */
 function startWorkers(
-  { config, db, queue, settings, clock, notify, onError }: WorkerDeps,
+  { config, db, queue, settings, clock, secrets, checkpoints, notify, onError }: WorkerDeps,
   stops: Stops,
 ): () => void {
   if (!config.roles.worker) return () => undefined; // another process's relay looks every second
@@ -269,6 +276,7 @@ function startWorkers(
     startNonceRotation(db.sql, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
     every(PURGE_EVERY_MS, purge, onError),
+    startCheckpoints({ sql: db.sql, clock, signer: createSigner(secrets), file: checkpoints }, onError),
   ];
   stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
   return () => relay.wake();

@@ -6,7 +6,7 @@ import type { Role as RoleNumber, Scope as ScopeNumber } from '@svc/proto/gen/sv
 
 const VIEWER = ['team:read', 'project:read', 'run:read', 'runner:read', 'ci:read'];
 const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write'];
-const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage'];
+const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage', 'audit:read'];
 
 /** Owners differ from admins by what RPCs ask a least role for, not by scopes. */
 const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {

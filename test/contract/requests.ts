@@ -14,6 +14,7 @@ const team = ({ teamId }: World) => ({ teamId });
 const runner = ({ teamId, runnerId }: World) => ({ teamId, runnerId });
 const environment = ({ environmentId }: World) => ({ environmentId });
 const space = ({ spaceId }: World) => ({ spaceId });
+const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environmentId}` });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
@@ -33,6 +34,12 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   },
   'svc.apikeys.v1.ApiKeysService/List': { fields: nothing },
   'svc.apikeys.v1.ApiKeysService/Revoke': { fields: () => ({ apiKeyId: 'key_missing' }), status: 404 },
+  'svc.audit.v1.AdminAuditService/Export': { fields: nothing },
+  'svc.audit.v1.AdminAuditService/List': { fields: nothing },
+  'svc.audit.v1.AdminAuditService/Verify': { fields: nothing },
+  'svc.audit.v1.AuditService/Export': { fields: team },
+  'svc.audit.v1.AuditService/List': { fields: team },
+  'svc.audit.v1.AuditService/Verify': { fields: team },
   'svc.auth.v1.AuthService/Login': {
     fields: () => ({ email: 'owner@example.com', password: 'wrong' }),
     status: 401,
@@ -48,6 +55,9 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.environments.v1.EnvironmentsService/Update': {
     fields: (world) => ({ ...environment(world), branch: 'next' }),
   },
+  'svc.graph.v1.GraphService/Commit': { fields: ({ commitSha }) => ({ sha: commitSha }) },
+  'svc.graph.v1.GraphService/Edges': { fields: (world) => ({ ...ref(world), depth: 3 }) },
+  'svc.graph.v1.GraphService/Node': { fields: ref },
   'svc.projects.v1.ProjectsService/Create': {
     fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }),
   },
