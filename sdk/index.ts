@@ -36,6 +36,7 @@ export type { Operation } from './core/operation.ts';
 export type { Fetch } from './core/send.ts';
 export type { SseEvent } from './core/sse.ts';
 export { SDK_VERSION } from './core/version.ts';
+export { isFeatureEnabled } from './features.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';
 

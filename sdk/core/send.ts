@@ -167,7 +167,9 @@ function errorOfAnswer(request: PreparedRequest, response: Response, bytes: Arra
 }
 
 function isRedirect(response: Response): boolean {
-  return response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400);
+  const { status, type } = response;
+  // 304 sends nobody anywhere: it is the answer to the caller's own `If-None-Match`.
+  return type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304);
 }
 
 /** Redirects are not followed: a POST would become a GET, or carry its credential to another host. */

@@ -295,7 +295,10 @@ export interface PlatformFeaturesSetStateResponse {
   readonly changed: boolean;
 }
 
-/** A feature as the resolver shows it. Callers who are not staff see the bare value `true`. */
+/**
+ * A feature as the resolver shows it. Callers who are not staff see the bare value `true` for what is enabled, and nothing else. Staff
+ * see an object, which says by `enabled` whether the feature can be used; that it is there says nothing.
+ */
 export type ResolvedFeature = boolean | {
   /** Whether it can be used. */
   readonly enabled: boolean;
