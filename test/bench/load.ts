@@ -13,18 +13,20 @@ export interface LoadResult {
   readonly statuses: ReadonlyMap<number, number>;
 }
 
-/** Complete responses at the start of `buffer`: their statuses and the bytes they take. Needs content-length on each. */
+/** Complete responses at the start of `buffer`: their statuses and the bytes they take. Needs content-length on each but 304. */
 function takeResponses(buffer: string): { statuses: number[]; rest: string } {
   const statuses: number[] = [];
   let rest = buffer;
   for (;;) {
     const headEnd = rest.indexOf('\r\n\r\n');
     if (headEnd < 0) return { statuses, rest };
-    const length = /content-length: *(\d+)/i.exec(rest.slice(0, headEnd))?.[1];
+    const status = Number(rest.slice(9, 12));
+    // A 304 has no body and says no length.
+    const length = status === 304 ? 0 : /content-length: *(\d+)/i.exec(rest.slice(0, headEnd))?.[1];
     if (length === undefined) throw new Error(`a response without content-length: ${rest.slice(0, 300)}`);
     const end = headEnd + 4 + Number(length);
     if (rest.length < end) return { statuses, rest };
-    statuses.push(Number(rest.slice(9, 12)));
+    statuses.push(status);
     rest = rest.slice(end);
   }
 }

@@ -9,6 +9,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   cli: () => import('./cli.ts'),
   sdk: () => import('./sdk.ts'),
   get: () => import('./get.ts'),
+  resolved: () => import('./resolved.ts'),
   dispatch: () => import('./dispatch.ts'),
   throughput: () => import('./throughput.ts'),
   polls: () => import('./polls.ts'),
