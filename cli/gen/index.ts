@@ -72,6 +72,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./features.ts')).commands,
   },
   {
+    group: 'graph',
+    summary: 'How teams, projects, environments, runs and commits hang together',
+    feature: 'host.graph',
+    commands: [
+      { words: ['commit'], summary: 'The runs of a commit, over all teams of the caller, and the environments that they hang on' },
+      { words: ['edges'], summary: 'A node with what is around it, in both directions of the edges' },
+      { words: ['node'], summary: 'One node' },
+    ],
+    load: async () => (await import('./graph.ts')).commands,
+  },
+  {
     group: 'keys',
     summary: 'API keys for programs',
     commands: [

@@ -8,6 +8,7 @@ import { AuditService } from './svc/audit/v1/audit_pb.ts';
 import { AuthService } from './svc/auth/v1/auth_pb.ts';
 import { DispatchService } from './svc/dispatch/v1/dispatch_pb.ts';
 import { EnvironmentsService } from './svc/environments/v1/environments_pb.ts';
+import { GraphService } from './svc/graph/v1/graph_pb.ts';
 import { PlatformFeaturesService } from './svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { ProjectsService } from './svc/projects/v1/projects_pb.ts';
 import { RegionsService } from './svc/regions/v1/regions_pb.ts';
@@ -459,6 +460,48 @@ export const rpcs: readonly RpcInfo[] = [
     bodyBytesMax: 1048576,
     rateLimit: 'default',
     routes: [{ verb: 'PATCH', template: '/environments/{environment_id}', segments: [{ literal: 'environments' }, { field: 'environmentId' }], body: '*' }],
+    teamInPath: false,
+  },
+  {
+    id: 'svc.graph.v1.GraphService/Commit',
+    desc: GraphService.method.commit,
+    audience: 'public',
+    auth: 'required',
+    scope: 'run:read',
+    feature: 'host.graph',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/graph/commits/{sha}', segments: [{ literal: 'graph' }, { literal: 'commits' }, { field: 'sha' }], body: '' }],
+    teamInPath: false,
+  },
+  {
+    id: 'svc.graph.v1.GraphService/Edges',
+    desc: GraphService.method.edges,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:read',
+    feature: 'host.graph',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/graph/nodes/{ref}/edges', segments: [{ literal: 'graph' }, { literal: 'nodes' }, { field: 'ref' }, { literal: 'edges' }], body: '' }],
+    teamInPath: false,
+  },
+  {
+    id: 'svc.graph.v1.GraphService/Node',
+    desc: GraphService.method.node,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:read',
+    feature: 'host.graph',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/graph/nodes/{ref}', segments: [{ literal: 'graph' }, { literal: 'nodes' }, { field: 'ref' }], body: '' }],
     teamInPath: false,
   },
   {

@@ -7,6 +7,7 @@ import { ApiKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
 import { Environments } from './environments.ts';
+import { Graph } from './graph.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
@@ -22,6 +23,7 @@ export { ApiKeys } from './api-keys.ts';
 export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
 export { Environments } from './environments.ts';
+export { Graph } from './graph.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
@@ -36,6 +38,7 @@ export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExpo
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
 export type { Role, Scope } from './common.ts';
 export type { BuildType, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams } from './environments.ts';
+export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { JsonValue } from './json.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
@@ -61,6 +64,8 @@ export interface Resources {
   readonly auth: Auth;
   /** Environments of a project. */
   readonly environments: Environments;
+  /** How teams, projects, environments, runs and commits hang together. */
+  readonly graph: Graph;
   /** Platform features: what is switched on, and why not. */
   readonly platformFeatures: PlatformFeatures;
   /** Projects. */
@@ -87,6 +92,7 @@ export function createResources(client: Client): Resources {
     audit: new Audit(client),
     auth: new Auth(client),
     environments: new Environments(client),
+    graph: new Graph(client),
     platformFeatures: new PlatformFeatures(client),
     projects: new Projects(client),
     regions: new Regions(client),

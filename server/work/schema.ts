@@ -101,6 +101,13 @@ export const workItems = pgTable(
     index('work_items_expiry')
       .on(t.leaseExpiresAt)
       .where(sql`${t.state} in ('offered', 'running')`),
+    // Labels that the graph follows; only runs that carry them are in here.
+    index('work_items_environment')
+      .on(t.teamId, sql`(${t.labels} ->> 'environment')`, t.createdAt.desc())
+      .where(sql`${t.labels} ? 'environment'`),
+    index('work_items_commit')
+      .on(t.teamId, sql`(${t.labels} ->> 'commit')`, t.createdAt.desc())
+      .where(sql`${t.labels} ? 'commit'`),
     // One poll holds one offer: the same poll id asks again and gets the same.
     uniqueIndex('work_items_poll')
       .on(t.runnerId, t.pollId)

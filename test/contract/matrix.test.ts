@@ -101,7 +101,7 @@ function expectRefused(rpc: RpcInfo, reply: Reply, allowed: readonly (readonly [
 const needsCredential = (rpc: RpcInfo) => rpc.auth !== 'none' && rpc.auth !== 'optional';
 const idFields = (rpc: RpcInfo) =>
   rpc.desc.input.fields
-    .filter((field: DescField) => /_id$|^id_or_slug$/.test(field.name))
+    .filter((field: DescField) => /_id$|^id_or_slug$|^ref$/.test(field.name))
     .map((field: DescField) => field.jsonName);
 
 describe.runIf(postgresThere)('the contract matrix', () => {

@@ -12,6 +12,8 @@ export interface World {
   readonly environmentId: string;
   readonly spaceId: string;
   readonly runId: string;
+  /** Of that run. */
+  readonly commitSha: string;
   readonly runnerId: string;
   readonly inviteId: string;
   readonly regionId: string;
@@ -69,7 +71,9 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const project = await sdk.projects.create({ name: 'matrix', teamId: team.id });
   const environment = await sdk.environments.create(project.id, { name: 'production' });
   const space = await sdk.spaces.create('matrix');
-  const run = await sdk.sandboxRuns.create(team.id, { command: ['true'] });
+  const commitSha = 'a'.repeat(40);
+  const labels = { environment: environment.id, commit: commitSha };
+  const run = await sdk.sandboxRuns.create(team.id, { command: ['true'], labels });
   const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
@@ -83,6 +87,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     environmentId: environment.id,
     spaceId: space.id,
     runId: run.id,
+    commitSha,
     runnerId,
     inviteId: invite.id,
     regionId: region.id,

@@ -1,0 +1,61 @@
+/** Nodes and edges, and their names: `graph:<kind>:<id>`. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { EdgeRelation, NodeKind as NodeKindNumber } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
+
+export type NodeKind = 'team' | 'project' | 'environment' | 'run';
+
+export interface Node {
+  readonly kind: NodeKind;
+  readonly id: string;
+  readonly teamId: string;
+  readonly name: string;
+  /** Of a run. */
+  readonly state: string | null;
+  readonly createdAt: Date;
+}
+
+export interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly relation: 'contains' | 'ran';
+}
+
+/** What a credential must hold to see a node of a kind: the same as for the resource that it stands for. */
+export const SCOPE_OF: Readonly<Record<NodeKind, string>> = {
+  team: 'team:read',
+  project: 'project:read',
+  environment: 'project:read',
+  run: 'run:read',
+};
+
+const NUMBERS: Readonly<Record<NodeKind, NodeKindNumber>> = {
+  team: NodeKindNumber.TEAM,
+  project: NodeKindNumber.PROJECT,
+  environment: NodeKindNumber.ENVIRONMENT,
+  run: NodeKindNumber.RUN,
+};
+
+export function refOf({ kind, id }: Pick<Node, 'kind' | 'id'>): string {
+  return `graph:${kind}:${id}`;
+}
+
+/** The contract's pattern has checked it: no id holds a colon. */
+export function parseRef(ref: string): { kind: NodeKind; id: string } {
+  const [, kind = '', id = ''] = ref.split(':');
+  return { kind: kind as NodeKind, id };
+}
+
+export function presentNode(node: Node) {
+  const { kind, state, createdAt, ...rest } = node;
+  return {
+    ...rest,
+    ref: refOf(node),
+    kind: NUMBERS[kind],
+    ...(state === null ? {} : { state }),
+    createdAt: timestampFromDate(createdAt),
+  };
+}
+
+export function presentEdge({ from, to, relation }: Edge) {
+  return { from, to, relation: relation === 'ran' ? EdgeRelation.RAN : EdgeRelation.CONTAINS };
+}
