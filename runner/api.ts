@@ -10,10 +10,11 @@ import {
   offsetFromServerTime,
   signingSeconds,
 } from '@svc/proto/signature/skew.ts';
-import { nextDelayMs } from './backoff.ts';
+import { nextDelayMs, unservedDelayMs } from './backoff.ts';
 import { pause, wallMs, type ClockOffset } from './clock.ts';
 import { type HttpClient, type HttpReply, TransportError } from './http-client.ts';
 import type { Log } from './log.ts';
+import type { Presence } from './presence.ts';
 import { CallError, judgeReply, judgeTransport, type Failure } from './retryable.ts';
 import type { CallName, Calls } from './wire.ts';
 
@@ -57,6 +58,8 @@ export interface Answer<T> {
 export interface RetryOptions extends CallOptions {
   /** Told of every failed attempt that will be repeated. */
   onFailure?: (failure: Failure, failures: number) => void;
+  /** Waits at most until the control plane serves runners again. */
+  presence?: Pick<Presence, 'pause'>;
 }
 
 export interface Api {
@@ -140,7 +143,9 @@ export function createApi(options: ApiOptions): Api {
         } catch (error) {
           if (!(error instanceof CallError) || error.failure.verdict !== 'retry') throw error;
           retry.onFailure?.(error.failure, failures);
-          await pause(nextDelayMs(failures, error.failure.retryAfterMs), retry.signal);
+          if (error.failure.unserved === true)
+            await (retry.presence?.pause ?? pause)(unservedDelayMs(failures), retry.signal);
+          else await pause(nextDelayMs(failures, error.failure.retryAfterMs), retry.signal);
           if (retry.signal?.aborted === true) throw abortedError(error);
         }
       }

@@ -8,6 +8,9 @@ export const BACKOFF_MAX_MS = 60_000;
 /** A server may ask for more patience than our own cap, within reason. */
 export const RETRY_AFTER_MAX_MS = 300_000;
 
+/** Between tries at a control plane that serves no runners: staff switch features by the minute, not by the second. */
+export const UNSERVED_MIN_MS = 5_000;
+
 export interface BackoffOptions {
   baseMs?: number;
   maxMs?: number;
@@ -27,4 +30,11 @@ export function nextDelayMs(failures: number, retryAfterMs?: number, options: Ba
     options.maxMs ?? BACKOFF_MAX_MS,
   );
   return random() * ceiling;
+}
+
+/** The same after answers of a control plane that serves no runners at present: full jitter between 5 s and a ceiling of 10 s, 20 s, 40 s, 60 s. */
+export function unservedDelayMs(failures: number, options: BackoffOptions = {}): number {
+  const random = options.random ?? Math.random;
+  const ceiling = Math.min(UNSERVED_MIN_MS * 2 ** Math.min(failures, 30), BACKOFF_MAX_MS);
+  return UNSERVED_MIN_MS + random() * (ceiling - UNSERVED_MIN_MS);
 }

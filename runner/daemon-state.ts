@@ -14,6 +14,7 @@ import type { Intervals } from './intervals.ts';
 import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
 import type { Outbox } from './outbox.ts';
+import type { Presence } from './presence.ts';
 import type { Readiness } from './readiness.ts';
 import type { WorkPhase } from './run-work.ts';
 import type { RunSettings } from './settings.ts';
@@ -61,6 +62,7 @@ export interface Parts {
   deliveries: Deliveries;
   heartbeat: Heartbeat;
   readiness: Readiness;
+  presence: Presence;
   machineBoot: string;
   server: ServerWord;
   offsetMs: () => number;
@@ -86,11 +88,12 @@ export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | unde
 
 export function hear(
   parts: Parts,
-  contact: { atMs: number; directives: WireDirectives; intervals: Intervals },
+  contact: { atMs: number; sentMonotonicMs: number; directives: WireDirectives; intervals: Intervals },
 ): void {
   const { server, options } = parts;
   const { paused = false, flagged = false } = contact.directives;
   const first = server.lastContactAtMs === undefined;
+  parts.presence.served(contact.sentMonotonicMs);
   server.lastContactAtMs = contact.atMs;
   server.intervals = contact.intervals;
   if (paused !== server.paused)
@@ -163,6 +166,7 @@ export async function noteState(parts: Parts): Promise<void> {
 
 export async function snapshot(parts: Parts): Promise<DaemonState> {
   const { server, runs, slots } = parts;
+  const { away } = parts.presence;
   return {
     version: VERSION,
     pid: process.pid,
@@ -175,6 +179,7 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     ...(server.lastContactAtMs === undefined
       ? {}
       : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
+    ...(away === undefined ? {} : { away }),
     clockOffsetMs: parts.offsetMs(),
     // Not the free ones of `slots`: the poller holds one while it asks.
     slots: { total: slots.total, free: slots.total - parts.works.size },

@@ -30,6 +30,7 @@ import { openJournal } from './journal.ts';
 import { acquireLock } from './lock.ts';
 import { openOutbox, readMachineBoot } from './outbox.ts';
 import { runPollLoop } from './poll-loop.ts';
+import { createPresence } from './presence.ts';
 import { createReadiness } from './readiness.ts';
 import { closeLeftovers, redeliver } from './recover.ts';
 import { runWork } from './run-work.ts';
@@ -148,6 +149,11 @@ async function openParts(
     isolation: executor.isolation,
     executor: executor.name,
   };
+  const presence = createPresence({
+    log,
+    onChange: () => void noteState(parts),
+    onBack: () => heartbeat.back(),
+  });
   const heartbeat = startHeartbeat(
     {
       baseUrl: config.baseUrl,
@@ -162,6 +168,7 @@ async function openParts(
     },
     log,
     {
+      onUnserved: (nextInMs) => presence.unserved('heartbeat', nextInMs),
       onContact: (contact) => hear(parts, contact),
       onFatal,
       onCrash(error) {
@@ -175,6 +182,7 @@ async function openParts(
   );
   const parts: Parts = {
     ...disk,
+    presence,
     options,
     paths,
     bootId,
@@ -189,6 +197,7 @@ async function openParts(
       journal,
       machineBoot,
       signal: shutdown.abandon,
+      presence,
       onFatal,
       log,
     }),
@@ -226,6 +235,7 @@ async function live(parts: Parts): Promise<void> {
     onOffer: async (offer) => await work(parts, offer),
     onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
     onNotReady: (reasons) => noteNotReady(parts, reasons),
+    presence: parts.presence,
     stop: shutdown.stopTaking,
     log: options.log,
   }).catch((error: unknown) => {

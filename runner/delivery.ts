@@ -15,6 +15,7 @@ import type { Log } from './log.ts';
 import type { LogsOutcome } from './log-sender.ts';
 import type { Spool } from './log-spool.ts';
 import { type Outbox, type OutboxEntry, waitedMs } from './outbox.ts';
+import type { Presence } from './presence.ts';
 import { CallError } from './retryable.ts';
 import { createSlots } from './slots.ts';
 
@@ -37,6 +38,8 @@ export interface DeliveryOptions {
   machineBoot: string;
   /** Aborted when the process has no more time: what is not delivered stays in the outbox. */
   signal: AbortSignal;
+  /** Waits at most until the control plane serves runners again. */
+  presence: Pick<Presence, 'pause'>;
   onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
   log: Log;
 }
@@ -111,6 +114,7 @@ async function report(
       () => ({ ...entry.report, ...told, waitedMs: waitedMs(entry, options.machineBoot) }),
       {
         signal: options.signal,
+        presence: options.presence,
         onFailure(failure, failures) {
           if (failures === 1)
             options.log.warn(

@@ -10,6 +10,8 @@ interface Call {
   request: HeartbeatRequest;
   answer(reply?: HeartbeatReply): void;
   fail(verdict: 'retry' | 'revoked' | 'boot_superseded' | 'refused'): void;
+  /** As a control plane answers that serves no runners. */
+  unserved(): void;
   aborted(): boolean;
 }
 
@@ -28,6 +30,8 @@ function start(): { loop: HeartbeatLoop; calls: Call[]; told: FromHeartbeat[]; w
           request,
           answer: (value = {}) => resolve({ value, sentMonotonicMs }),
           fail: failure,
+          unserved: () =>
+            reject(new CallError({ verdict: 'retry', code: 'not_found', message: 'no', unserved: true })),
           aborted: () => options.signal?.aborted === true,
         });
       });
@@ -150,6 +154,67 @@ describe('heartbeat loop', () => {
     calls[2]?.answer();
     await tick(15_000);
     expect(calls[3]?.request.diagnostics).toBeUndefined();
+  });
+
+  describe('while the control plane serves no runners', () => {
+    const nextIn = (told: FromHeartbeat[]) =>
+      told.flatMap((message) => (message.type === 'unserved' ? [message.nextInMs] : []));
+
+    it('asks more and more seldom, at random, says when, and complains of nothing else', async () => {
+      const { calls, told } = start();
+      await tick(0);
+      for (let at = 0; at < 12; at += 1) {
+        calls[at]?.unserved();
+        await tick(0);
+        const [ms = 0] = nextIn(told).slice(-1);
+        expect(ms).toBeGreaterThanOrEqual(5_000);
+        expect(ms).toBeLessThanOrEqual(Math.min(60_000, 10_000 * 2 ** at));
+        await tick(Math.floor(ms) - 2);
+        expect(calls).toHaveLength(at + 1);
+        await tick(4);
+        expect(calls).toHaveLength(at + 2);
+      }
+      expect(Math.max(...nextIn(told))).toBeGreaterThan(15_000);
+      calls.at(-1)?.answer();
+      await tick(15_000);
+      expect(calls).toHaveLength(14);
+      expect(told.filter(({ type }) => type === 'log')).toEqual([]);
+      expect(told.filter(({ type }) => type === 'contact')).toHaveLength(1);
+    });
+
+    it('keeps the beat as long as a lease may still be saved, and gives it up on time', async () => {
+      const { loop, calls, told, words } = start();
+      await tick(0);
+      calls[0]?.answer();
+      loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+      await tick(0);
+      calls[1]?.answer(ok);
+      await tick(0);
+      for (let at = 2; at < 5; at += 1) {
+        await tick(15_000);
+        expect(calls.length).toBeGreaterThan(at);
+        for (const call of calls.slice(2)) call.unserved();
+        await tick(0);
+      }
+      for (const ms of nextIn(told)) expect(ms).toBeLessThanOrEqual(15_000);
+      await tick(15_000);
+      expect(words()).toEqual(['run_1 ok', 'run_1 lost']);
+    });
+
+    it('beats at once when another call found it back, and only then', async () => {
+      const { loop, calls } = start();
+      await tick(0);
+      calls[0]?.unserved();
+      await tick(0);
+      loop.receive({ type: 'back' });
+      await tick(0);
+      expect(calls).toHaveLength(2);
+      calls[1]?.answer();
+      await tick(0);
+      loop.receive({ type: 'back' });
+      await tick(1_000);
+      expect(calls).toHaveLength(2);
+    });
   });
 
   for (const verdict of ['revoked', 'boot_superseded'] as const) {

@@ -6,7 +6,7 @@
  * even while a call hangs. Everything it learns goes out by `tell`; it never touches a task itself.
  */
 import type { Api } from './api.ts';
-import { nextDelayMs } from './backoff.ts';
+import { nextDelayMs, unservedDelayMs } from './backoff.ts';
 import { monotonicMs, wallMs } from './clock.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-protocol.ts';
 import { DEFAULT_INTERVALS, steer, type Intervals } from './intervals.ts';
@@ -41,6 +41,8 @@ interface State {
   dead: boolean;
   diagnostics: WireDiagnostics | undefined;
   failures: number;
+  /** Beats in a row that found no such route, and when the first of them did. */
+  unserved: { count: number; sinceMs: number } | undefined;
   /** The beat under way. */
   flight: { controller: AbortController; startedMs: number } | undefined;
   /** Beat again as soon as the one under way is over. */
@@ -57,6 +59,7 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
     dead: false,
     diagnostics: undefined,
     failures: 0,
+    unserved: undefined,
     flight: undefined,
     again: false,
   };
@@ -139,6 +142,8 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
     case 'draining':
       state.draining = true;
       return true;
+    case 'back':
+      return state.unserved !== undefined;
     case 'tick':
       return false;
   }
@@ -167,6 +172,7 @@ async function attempt(
     if (state.failures > 0)
       say(options, 'info', { failures: state.failures }, 'the control plane answers again');
     state.failures = 0;
+    state.unserved = undefined;
     hear(options, state, value, sentMonotonicMs);
     return state.intervals.heartbeatMs;
   } catch (error) {
@@ -193,6 +199,7 @@ function hear(
   options.tell({
     type: 'contact',
     atMs: wallMs(),
+    sentMonotonicMs,
     directives: reply.directives ?? {},
     intervals: state.intervals,
   });
@@ -209,11 +216,24 @@ function afterFailure(options: HeartbeatLoopOptions, state: State, error: unknow
   }
   // Cut short by ourselves: the next one is due at once.
   if (failure.verdict === 'aborted') return 0;
+  if ('unserved' in failure && failure.unserved === true) return afterUnserved(options, state);
+  state.unserved = undefined;
   state.failures += 1;
   if (state.failures === 1)
     say(options, 'warn', { problem: failure.message }, 'heartbeat failed, trying again');
   // Never slower than the beat itself: the leases hang on it.
   return Math.min(nextDelayMs(state.failures, failure.retryAfterMs), state.intervals.heartbeatMs);
+}
+
+/** A lease that may still be saved is worth a beat at its time; when none is, or the last one has run out over there, patience costs nothing. */
+function afterUnserved(options: HeartbeatLoopOptions, state: State): number {
+  const { count, sinceMs } = (state.unserved ??= { count: 0, sinceMs: monotonicMs() });
+  state.unserved.count = count + 1;
+  const atStake = state.book.refs().length > 0 && monotonicMs() - sinceMs < state.intervals.leaseMs;
+  const delayMs = unservedDelayMs(count + 1);
+  const nextInMs = atStake ? Math.min(delayMs, state.intervals.heartbeatMs) : delayMs;
+  options.tell({ type: 'unserved', nextInMs });
+  return nextInMs;
 }
 
 function say(

@@ -24,6 +24,8 @@ export type ToHeartbeat =
   | { type: 'release'; ref: WorkRef }
   | { type: 'diagnostics'; diagnostics: WireDiagnostics }
   | { type: 'draining' }
+  /** The control plane serves runners again, another call found. */
+  | { type: 'back' }
   /** The main thread lives. */
   | { type: 'tick' }
   | { type: 'stop' };
@@ -33,7 +35,15 @@ export type LeaseWord = WireLeaseState | 'lost';
 
 export type FromHeartbeat =
   | { type: 'word'; ref: WorkRef; word: LeaseWord }
-  | { type: 'contact'; atMs: number; directives: WireDirectives; intervals: Intervals }
+  /** The control plane serves no runners here; the next beat comes after so long. */
+  | { type: 'unserved'; nextInMs: number }
+  | {
+      type: 'contact';
+      atMs: number;
+      sentMonotonicMs: number;
+      directives: WireDirectives;
+      intervals: Intervals;
+    }
   | { type: 'log'; level: Exclude<LogLevel, 'silent'>; fields: Record<string, unknown>; message: string }
   | { type: 'fatal'; verdict: 'revoked' | 'boot_superseded'; message: string }
   | { type: 'stopped' };

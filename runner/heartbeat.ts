@@ -4,9 +4,8 @@
 import { Worker } from 'node:worker_threads';
 import type { FromHeartbeat, HeartbeatSetup, LeaseWord, ToHeartbeat } from './heartbeat-protocol.ts';
 import type { Log } from './log.ts';
-import type { WireDiagnostics, WireDirectives } from './wire.ts';
+import type { WireDiagnostics } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
-import type { Intervals } from './intervals.ts';
 
 const TICK_MS = 2_000;
 /** The last beat has its own time limit; this is the net under a thread that hangs. */
@@ -22,13 +21,17 @@ export interface Heartbeat {
   release(ref: WorkRef): void;
   held(): WorkRef[];
   drain(): void;
+  /** The control plane serves runners again: the next beat need not wait. */
+  back(): void;
   sendDiagnostics(diagnostics: WireDiagnostics): void;
   /** One last heartbeat with what is still held, then the end of the thread. */
   stop(): Promise<void>;
 }
 
 export interface HeartbeatCallbacks {
-  onContact: (contact: { atMs: number; directives: WireDirectives; intervals: Intervals }) => void;
+  /** The control plane knows no such route; the next beat comes after so long. */
+  onUnserved: (nextInMs: number) => void;
+  onContact: (contact: Extract<FromHeartbeat, { type: 'contact' }>) => void;
   onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
   /** The thread itself died: nothing renews the leases any more. */
   onCrash: (error: Error) => void;
@@ -47,6 +50,9 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
     switch (message.type) {
       case 'word':
         listeners.get(refKey(message.ref))?.onWord(message.word);
+        return;
+      case 'unserved':
+        callbacks.onUnserved(message.nextInMs);
         return;
       case 'contact':
         callbacks.onContact(message);
@@ -83,6 +89,7 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
     },
     held: () => [...listeners.values()].map(({ ref }) => ref),
     drain: () => tell({ type: 'draining' }),
+    back: () => tell({ type: 'back' }),
     sendDiagnostics: (diagnostics) => tell({ type: 'diagnostics', diagnostics }),
     async stop() {
       stopping = true;

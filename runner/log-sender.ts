@@ -6,11 +6,12 @@
  * at once. The last call carries length and digest of everything; until that is answered the output counts as not delivered.
  * The loop ends when it is delivered, when the control plane refuses it for good, or when it is stopped.
  */
-import { nextDelayMs } from './backoff.ts';
+import { nextDelayMs, unservedDelayMs } from './backoff.ts';
 import { monotonicMs, pause } from './clock.ts';
 import type { Api } from './api.ts';
 import type { Log } from './log.ts';
 import { BATCH_BYTES_MAX, type Spool, type SpoolBatch } from './log-spool.ts';
+import type { Presence } from './presence.ts';
 import { CallError, type Failure } from './retryable.ts';
 import type { LogsReply, WireLeaseState } from './wire.ts';
 
@@ -41,6 +42,8 @@ export interface LogSenderOptions {
   onState?: (state: WireLeaseState, sentMonotonicMs: number) => void;
   /** Whether heartbeats are answered, so that a failing append is not just a dead network. */
   inContact?: () => boolean;
+  /** Waits at most until the control plane serves runners again. */
+  presence?: Pick<Presence, 'pause'>;
 }
 
 export interface LogSender {
@@ -176,6 +179,12 @@ async function afterFailure(
       { id: options.spool.ref.id, problem: failure.message },
       'output cannot be delivered, trying again',
     );
+  if (failure.unserved === true) {
+    // Not refused: nobody is there. A long absence must not count as one at its end.
+    delete state.failingSinceMs;
+    await (options.presence?.pause ?? pause)(unservedDelayMs(state.failures), options.signal);
+    return undefined;
+  }
   const blocked = monotonicMs() - state.failingSinceMs > BLOCKED_MS_MAX && options.inContact?.() === true;
   if (blocked && options.spool.ended !== undefined) return gaveUp(options, failure.message);
   await pause(nextDelayMs(state.failures, failure.retryAfterMs), options.signal);

@@ -10,10 +10,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Api } from './api.ts';
-import { nextDelayMs } from './backoff.ts';
+import { nextDelayMs, unservedDelayMs } from './backoff.ts';
 import { monotonicMs, pause } from './clock.ts';
 import { LEASES_MAX } from './lease-book.ts';
 import type { Log } from './log.ts';
+import type { Presence } from './presence.ts';
 import { CallError, type Failure } from './retryable.ts';
 import type { Slots } from './slots.ts';
 import type { RunOffer } from './wire.ts';
@@ -40,6 +41,7 @@ export interface PollLoopOptions {
   onOffer: (offer: RunOffer) => Promise<void>;
   onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
   onNotReady: (reasons: string[]) => void;
+  presence: Pick<Presence, 'unserved' | 'served' | 'pause'>;
   stop: AbortSignal;
   log: Log;
   random?: () => number;
@@ -77,13 +79,14 @@ interface PollAnswer {
 
 async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal): Promise<PollAnswer | 'end'> {
   const pollId = randomUUID();
+  let unserved = 0;
   for (let failures = 1; !options.stop.aborted; failures += 1) {
     const waitMs = options.waitMs();
     const begunMs = monotonicMs();
     try {
       const notReady = await options.notReady();
       options.onNotReady(notReady);
-      const { value } = await options.api.call(
+      const { value, sentMonotonicMs } = await options.api.call(
         'poll',
         {
           pollId,
@@ -98,12 +101,20 @@ async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal):
         },
         { signal, timeoutMs: waitMs + HOLD_SLACK_MS },
       );
-      if (failures > 1) options.log.info({ failures: failures - 1 }, 'polling again');
+      options.presence.served(sentMonotonicMs);
+      if (failures - unserved > 1) options.log.info({ failures: failures - unserved - 1 }, 'polling again');
       const early = monotonicMs() - begunMs < waitMs / 2;
       return value.run === undefined || value.run === null ? { early } : { offer: value.run, early: false };
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      if (!(await afterFailure(options, error.failure, failures))) return 'end';
+      if (error.failure.unserved === true) {
+        unserved += 1;
+        const delayMs = unservedDelayMs(unserved, { random: options.random ?? Math.random });
+        options.presence.unserved('poll', delayMs);
+        await options.presence.pause(delayMs, options.stop);
+        continue;
+      }
+      if (!(await afterFailure(options, error.failure, failures - unserved))) return 'end';
     }
   }
   return 'end';

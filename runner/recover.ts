@@ -14,6 +14,7 @@ import type { Log } from './log.ts';
 import { startLogSender } from './log-sender.ts';
 import { listSpools, openSpool, spoolPath } from './log-spool.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
+import type { Presence } from './presence.ts';
 import { refKey } from './work-ref.ts';
 
 export interface RecoverOptions {
@@ -24,6 +25,7 @@ export interface RecoverOptions {
   deliveries: Deliveries;
   api: Pick<Api, 'call'>;
   abandon: AbortSignal;
+  presence: Pick<Presence, 'pause'>;
   inContact: () => boolean;
   onPhase: (ref: { id: string; epoch: number }, phase: 'reporting' | undefined) => void;
   log: Log;
@@ -75,6 +77,7 @@ async function redeliverOne(options: RecoverOptions, entry: OutboxEntry): Promis
     resume: true,
     onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
     inContact: options.inContact,
+    presence: options.presence,
   });
   void options.deliveries
     .deliver({ entry, spool, lease, logs: sender.done })

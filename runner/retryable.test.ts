@@ -74,6 +74,24 @@ describe('judging a reply', () => {
     expect(judge(403, error('feature_disabled'))).toMatchObject({ verdict: 'retry' });
   });
 
+  it('knows the answer of a control plane that serves no runners, and takes no other 404 for it', () => {
+    const unknown = (status: number, code: string, message: string) =>
+      judge(status, { error: { code, message, requestId: 'req_1', retryable: false } });
+    expect(unknown(404, 'not_found', 'there is nothing here')).toMatchObject({
+      verdict: 'retry',
+      unserved: true,
+    });
+    for (const other of [
+      unknown(404, 'not_found', 'runner "rnr_1" does not exist'),
+      unknown(404, 'feature_unknown', 'there is nothing here'),
+      unknown(403, 'feature_disabled', 'there is nothing here'),
+      unknown(503, 'not_found', 'there is nothing here'),
+      judge(404, 'there is nothing here'),
+      judge(404, { message: 'there is nothing here' }),
+    ])
+      expect(other).not.toHaveProperty('unserved');
+  });
+
   it('reads Retry-After in both forms', () => {
     expect(retryAfter('7')).toBe(7_000);
     expect(retryAfter('Thu, 01 Jan 1970 00:01:00 GMT', 30_000)).toBe(30_000);

@@ -4,6 +4,7 @@
  * has its own code, and the daemon stops for good on the latter alone.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import { errorCode, errorText } from './durable-file.ts';
 import { redact } from './log.ts';
 import { TransportError } from './http-client.ts';
@@ -24,6 +25,8 @@ export interface Failure {
   retryAfterMs?: number;
   requestId?: string;
   details?: Readonly<Record<string, unknown>>;
+  /** The control plane itself says that nobody serves this route: see presence.ts. Its other 404s are not this one. */
+  unserved?: true;
 }
 
 export class CallError extends Error {
@@ -110,6 +113,9 @@ export function judgeReply(reply: JudgedReply): { value: object } | { failure: F
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(error.requestId === undefined ? {} : { requestId: error.requestId }),
       ...(error.details === undefined ? {} : { details: error.details }),
+      ...(status === 404 && error.code === 'not_found' && error.message === UNKNOWN_ROUTE
+        ? { unserved: true as const }
+        : {}),
     },
   };
 }

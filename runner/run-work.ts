@@ -28,6 +28,7 @@ import { startLogSender, type LogSender } from './log-sender.ts';
 import { openSpool, type Spool } from './log-spool.ts';
 import { createMasker, type Masker } from './masking.ts';
 import { newReportId, type Outbox, type OutboxEntry } from './outbox.ts';
+import type { Presence } from './presence.ts';
 import { specOf } from './run-spec.ts';
 import type { ReportRequest, RunOffer } from './wire.ts';
 import { monotonicMs, wallMs } from './clock.ts';
@@ -57,6 +58,7 @@ export interface RunWorkOptions {
   cancel: AbortSignal;
   /** Aborted: no time to deliver anything more. */
   abandon: AbortSignal;
+  presence: Pick<Presence, 'pause'>;
   inContact: () => boolean;
   leaseMs: () => number;
   onPhase: (ref: WorkRef, phase: WorkPhase | undefined) => void;
@@ -107,6 +109,7 @@ async function accept(offer: RunOffer, lease: Lease, options: RunWorkOptions): P
     signal: AbortSignal.any([options.abandon, unwanted.signal]),
     onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
     inContact: options.inContact,
+    presence: options.presence,
   });
   const masker = createMasker([...Object.values(offer.env ?? {}), ...options.secrets]);
   const outcome = await execute(offer, lease, spool, masker, options);

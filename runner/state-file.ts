@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { pause } from './clock.ts';
 import { isMissing } from './durable-file.ts';
+import type { Away } from './presence.ts';
 import type { WorkPhase } from './run-work.ts';
 
 export interface DaemonState {
@@ -16,6 +17,8 @@ export interface DaemonState {
   writtenAt: string;
   /** Last answered heartbeat. */
   lastContactAt?: string;
+  /** Absent while the control plane serves runners. */
+  away?: Away;
   /** Added to this machine's clock when signing. */
   clockOffsetMs: number;
   slots: { total: number; free: number };

@@ -223,7 +223,10 @@ async function callUntilAnswered(
     if (monotonicMs() + delayMs > deadline) {
       throw new CallError({
         ...failure,
-        message: `no answer from ${baseUrl} after ${failures} tries: ${failure.message}; the same command can be repeated`,
+        message:
+          failure.unserved === true
+            ? `${baseUrl} serves no runners at present: the platform feature host.runners may be switched off there, or --url is wrong; the same command can be repeated`
+            : `no answer from ${baseUrl} after ${failures} tries: ${failure.message}; the same command can be repeated`,
       });
     }
     if (failures === 1)

@@ -3,6 +3,7 @@ import type { CommandIo } from '../command-io.ts';
 import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
 import { lockHolder } from '../lock.ts';
+import type { Away } from '../presence.ts';
 import { DATA_DIR_FLAG } from '../settings.ts';
 import { readState, type DaemonState } from '../state-file.ts';
 
@@ -48,11 +49,18 @@ function leftovers(state: DaemonState | undefined): string {
     : `; ${state.outbox} results wait to be delivered at the next start`;
 }
 
+/** Also says how long it waits now, because the daemon asks more and more seldom. */
+function describeAway({ since, nextTryAt }: Away): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(nextTryAt) - Date.now()) / 1000));
+  return `no runners are served at that address since ${since} (host.runners switched off, or baseUrl wrong); next try in ${seconds} s`;
+}
+
 function describe(state: DaemonState): string {
   const flags = [
     state.draining ? 'draining' : '',
     state.paused ? 'paused by the team' : '',
     state.flagged ? 'flagged, takes no work' : '',
+    state.away === undefined ? '' : 'waiting for the control plane',
   ].filter((word) => word !== '');
   const lines = [
     [
@@ -66,6 +74,7 @@ function describe(state: DaemonState): string {
         ? 'none yet; see: svc-runner doctor'
         : `last heartbeat answered ${state.lastContactAt}`,
     ],
+    ...(state.away === undefined ? [] : [['away', describeAway(state.away)]]),
     [
       'clock',
       Math.abs(state.clockOffsetMs) < 1000
