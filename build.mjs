@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { buildSdk } from './sdk/build.mjs';
+import { buildConsole } from './server/console/build.mjs';
 
 const common = {
   bundle: true,
@@ -43,6 +44,10 @@ const program = (workspace, entryPoints, options = {}) =>
 async function server() {
   await program('server', ['main.ts']);
   await cp('server/migrations', 'server/dist/migrations', { recursive: true });
+  await buildConsole({
+    outDir: 'server/dist/console',
+    sourcemap: process.argv.includes('--console-sourcemaps'),
+  });
 }
 
 /** Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk. */

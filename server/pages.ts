@@ -6,6 +6,7 @@ import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import type { Page } from '@svc/proto/http/door.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { createConsolePages } from './console-pages.ts';
 import { createDurations } from './platform/durations.ts';
 import type { Database } from './platform/db/index.ts';
 
@@ -58,6 +59,7 @@ export interface PagesDeps {
 export function createPages({ db, metrics, isStopping }: PagesDeps): Readonly<Record<string, Page>> {
   const contract = findContract();
   return {
+    ...createConsolePages(),
     '/healthz': () => ({ headers: TEXT, body: 'ok\n' }),
     '/readyz': async () => {
       if (isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };

@@ -9,6 +9,7 @@ const STEPS = [
   ['lint', 'npx', ['oxlint', '--deny-warnings']],
   ['types', 'npx', ['tsc', '-p', 'tsconfig.json']],
   ['types of the SDK without Node', 'npx', ['tsc', '-p', 'sdk/tsconfig.json']],
+  ['types of the console', 'npx', ['tsc', '-p', 'server/console/tsconfig.json']],
   ['generated code is fresh', 'node', ['proto/generators/generate.mjs', '--check']],
   ['contracts: lint, breaking, surface', 'node', ['proto/generators/lint.mjs']],
 ];

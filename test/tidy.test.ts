@@ -16,9 +16,13 @@ const root = new URL('..', import.meta.url).pathname;
 
 /** Files that git tracks, or would: a file that was deleted but not committed yet is left out. */
 function sources(): Source[] {
-  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', '*.ts', '*.mjs'], {
-    cwd: root,
-  })
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '-co', '--exclude-standard', '--', '*.ts', '*.tsx', '*.mjs'],
+    {
+      cwd: root,
+    },
+  )
     .toString()
     .split('\n')
     .filter((path) => path !== '' && !/(^|\/)(gen|dist|testdata|node_modules)\//.test(path));
@@ -44,7 +48,9 @@ export function importsOf({ path, text }: Source): string[] {
   });
 }
 
-const folderOf = (path: string) => path.split('/')[0] ?? '';
+/** `server/console` is a program of its own that lies in the server's folder. */
+const folderOf = (path: string) =>
+  path.startsWith('server/console/') ? 'server/console' : (path.split('/')[0] ?? '');
 
 /** `server/runners/store.ts` → `runners`; top-level server files are the wiring and belong to no feature. */
 function featureOf(path: string): string | undefined {
@@ -59,7 +65,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   runner: ['runner', 'proto'],
   sdk: ['sdk'],
   cli: ['cli', 'sdk'],
-  test: ['test', 'proto', 'server', 'gateway', 'runner', 'sdk', 'cli'],
+  // The console is a client like any other: it knows the server by the SDK alone.
+  'server/console': ['server/console', 'sdk'],
+  test: ['test', 'proto', 'server', 'server/console', 'gateway', 'runner', 'sdk', 'cli'],
 };
 
 const isTest = (path: string) => /\.test\.ts$|\/testing\//.test(path);
@@ -122,6 +130,10 @@ describe('imports', () => {
   it('sees a forbidden import', () => {
     const bad = { path: 'gateway/a.ts', text: "import { x } from '@svc/server/platform/ids.ts';" };
     expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/platform/ids.ts']);
+    const page = { path: 'server/console/a.tsx', text: "import { x } from '../platform/ids.ts';" };
+    expect(importViolations([page])).toEqual(['server/console/a.tsx imports server/platform/ids.ts']);
+    const api = { path: 'server/teams/a.ts', text: "import { x } from '../console/api.ts';" };
+    expect(importViolations([api])).toEqual(['server/teams/a.ts imports server/console/api.ts']);
     const feature = { path: 'server/teams/a.ts', text: "import { x } from '../runners/store.ts';" };
     expect(featureViolations([feature])).toEqual(['server/teams/a.ts imports server/runners/store.ts']);
   });
@@ -138,11 +150,11 @@ describe('sizes', () => {
 });
 
 const BANNED: readonly { readonly pattern: RegExp; readonly instead: string; readonly where: RegExp }[] = [
-  { pattern: /\bas any\b/, instead: 'a type', where: /\.ts$/ },
+  { pattern: /\bas any\b/, instead: 'a type', where: /\.tsx?$/ },
   {
     pattern: /\b(TODO|FIXME|XXX)\b/,
     instead: 'do it, or file an issue',
-    where: /^(?!test\/tidy).*\.(ts|mjs)$/,
+    where: /^(?!test\/tidy).*\.(tsx?|mjs)$/,
   },
   {
     pattern: /\.(only|skip|todo)\(/,

@@ -3,9 +3,10 @@
  * a missing part is a failure, so that nothing is skipped unseen.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 
-export type Part = 'postgres' | 'rabbitmq' | 'podman' | 'namespaces';
+export type Part = 'postgres' | 'rabbitmq' | 'podman' | 'namespaces' | 'chromium';
 
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672';
@@ -14,8 +15,17 @@ const HINT: Record<Part, string> = {
   postgres: 'set DATABASE_URL or start PostgreSQL on 127.0.0.1:5432',
   rabbitmq: 'set AMQP_URL or start RabbitMQ on 127.0.0.1:5672',
   podman: 'apt-get install podman runc busybox-static',
+  chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
 };
+
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** The browser that tests drive; undefined when there is none. */
+export function chromiumPath(): string | undefined {
+  const named = process.env['CHROMIUM_PATH'];
+  return (named === undefined ? BROWSERS : [named]).find((path) => existsSync(path));
+}
 
 async function answers(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
@@ -50,8 +60,10 @@ export async function has(part: Part): Promise<boolean> {
         ? await answers(AMQP_URL)
         : part === 'podman'
           ? runs('podman', '--version') && runs('busybox', 'true')
-          : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-            runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+          : part === 'chromium'
+            ? chromiumPath() !== undefined
+            : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+              runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);

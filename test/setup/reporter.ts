@@ -27,7 +27,7 @@ export class ClosingSummary implements Reporter {
       console.log(`skipped: ${count} in ${file} (the reason is in its output above)`);
     if (counts.skipped > 0)
       console.log(
-        'skipped tests need podman, runc, busybox-static, RabbitMQ or PostgreSQL: .ci/run installs them',
+        'skipped tests need podman, runc, busybox-static, chromium, RabbitMQ or PostgreSQL: .ci/run installs them',
       );
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   }

@@ -1,0 +1,113 @@
+/**
+ * Serves the console: its pages at real addresses, all of them the same document, and its files under names that change with their
+ * content. Everything is read at the start and answered from memory.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Page, PageRequest, PageResponse } from '@svc/proto/http/door.ts';
+
+/** Nothing inline, nothing from elsewhere; forms are sent by scripts alone. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.map': 'application/json',
+};
+
+interface Manifest {
+  /** Folders of pages, each at `/console/<name>`. */
+  readonly pages: readonly string[];
+  readonly assets: readonly string[];
+}
+
+/** None when the console was not built: the API does not need it. */
+export function createConsolePages(): Readonly<Record<string, Page>> {
+  const folder = findConsole();
+  if (folder === undefined) return {};
+  const { pages, assets } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+  const document = servedFile(join(folder, 'index.html'), 'no-cache', {
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  });
+  const redirect = (): PageResponse => ({ status: 308, headers: { location: '/console/' } });
+  return {
+    '/': (request) => {
+      if (!wantsHtml(request)) throw apiError('not_found', 'there is nothing here');
+      return { status: 307, headers: { location: '/console/', vary: 'accept' } };
+    },
+    '/console': redirect,
+    '/console/': document,
+    ...Object.fromEntries(pages.map((name) => [`/console/${name}`, document])),
+    ...Object.fromEntries(
+      assets.map((name) => [
+        `/console/assets/${name}`,
+        servedFile(join(folder, name), 'public, max-age=31536000, immutable', {}),
+      ]),
+    ),
+  };
+}
+
+function servedFile(path: string, cacheControl: string, more: Readonly<Record<string, string>>): Page {
+  const plain = readFileSync(path);
+  const packed = gzipSync(plain, { level: 9 });
+  const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  const headers = {
+    'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
+    'cache-control': cacheControl,
+    vary: 'accept-encoding',
+    ...more,
+  };
+  return (request) => {
+    const zipped = acceptsGzip(request);
+    // A strong ETag names the very bytes, and these are two sets of bytes.
+    const etag = zipped ? `"${hash}-gz"` : `"${hash}"`;
+    if (isNamed(request.header('if-none-match'), etag)) return { status: 304, headers: { ...headers, etag } };
+    return zipped
+      ? { headers: { ...headers, etag, 'content-encoding': 'gzip' }, body: packed }
+      : { headers: { ...headers, etag }, body: plain };
+  };
+}
+
+function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch
+    .split(',')
+    .some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag);
+}
+
+function acceptsGzip(request: PageRequest): boolean {
+  return /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))[\d.]+\s*)?(,|$)/i.test(
+    request.header('accept-encoding') ?? '',
+  );
+}
+
+function wantsHtml(request: PageRequest): boolean {
+  return (request.header('accept') ?? '').includes('text/html');
+}
+
+/** Beside a bundle, or in the folder of bundles when run from source. */
+function findConsole(): string | undefined {
+  for (let at = dirname(fileURLToPath(import.meta.url)), depth = 0; depth < 3; at = dirname(at), depth += 1) {
+    for (const folder of [join(at, 'console'), join(at, 'dist', 'console')]) {
+      if (existsSync(join(folder, 'manifest.json'))) return folder;
+    }
+  }
+  return undefined;
+}

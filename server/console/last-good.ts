@@ -1,0 +1,84 @@
+/**
+ * Data read from the server of which the last good state is kept: when reading fails, the page goes on showing it and says
+ * since when it is no longer known to be true.
+ */
+import { signal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { explain, isUnauthenticated } from './api.ts';
+import { onForget } from './session.ts';
+
+export interface LastGood<T> {
+  readonly data: ReadonlySignal<T | undefined>;
+  readonly loading: ReadonlySignal<boolean>;
+  /** Undefined while the data can be trusted. */
+  readonly unknown: ReadonlySignal<{ readonly sinceMs: number; readonly why: string } | undefined>;
+  /** Reads again; a call during a reading has one more done after it, because that one may have begun too early. Never rejects. */
+  load(): Promise<void>;
+  /** What is known from elsewhere, such as the answer of a change. */
+  set(data: T): void;
+  /** The connection that would have told of changes broke. */
+  doubt(error: unknown): void;
+}
+
+export function lastGood<T>(
+  read: () => Promise<T>,
+  onLoaded?: (now: T, before: T | undefined) => void,
+): LastGood<T> {
+  const data = signal<T | undefined>(undefined);
+  const loading = signal(false);
+  const unknown = signal<{ sinceMs: number; why: string } | undefined>(undefined);
+  let running: Promise<void> | undefined;
+  let again = false;
+  /** An answer to somebody who has left since is thrown away. */
+  let owner = 0;
+
+  onForget(() => {
+    owner += 1;
+    data.value = undefined;
+    unknown.value = undefined;
+  });
+
+  const doubt = (error: unknown): void => {
+    // The sign-in form says what there is to say.
+    if (isUnauthenticated(error)) return;
+    unknown.value = { sinceMs: unknown.peek()?.sinceMs ?? Date.now(), why: explain(error) };
+  };
+
+  const readOnce = async (): Promise<void> => {
+    const reader = owner;
+    try {
+      const now = await read();
+      if (reader !== owner) return;
+      const before = data.peek();
+      data.value = now;
+      unknown.value = undefined;
+      onLoaded?.(now, before);
+    } catch (error) {
+      if (reader === owner) doubt(error);
+    }
+  };
+
+  const readAll = async (): Promise<void> => {
+    loading.value = true;
+    do {
+      again = false;
+      await readOnce();
+    } while (again);
+    loading.value = false;
+    running = undefined;
+  };
+
+  return {
+    data,
+    loading,
+    unknown,
+    load: () => {
+      again = running !== undefined;
+      return (running ??= readAll());
+    },
+    set: (value) => {
+      data.value = value;
+    },
+    doubt,
+  };
+}

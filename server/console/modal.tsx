@@ -1,0 +1,50 @@
+/** A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was. */
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
+export interface ModalProps {
+  readonly class: string;
+  /** Id of its heading. */
+  readonly labelledBy: string;
+  /** Asked for by Escape or by a click beside it. It stays open until its owner takes it away. */
+  readonly onClose: () => void;
+  /** Whether a click beside it closes it; not where text could be lost. */
+  readonly lightDismiss?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, children }: ModalProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const here = useRef(true);
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    here.current = true;
+    dialog?.showModal();
+    dialog?.querySelector<HTMLElement>('[data-first-focus]')?.focus();
+    return () => {
+      here.current = false;
+      // Before the element is gone: only closing gives the focus back.
+      dialog?.close();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={`modal ${name}`}
+      aria-labelledby={labelledBy}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      // Browsers close a dialog against its will at the second Escape.
+      onClose={() => {
+        if (here.current) onClose();
+      }}
+      onMouseDown={(event) => {
+        if (lightDismiss && event.target === element.current) onClose();
+      }}
+    >
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,20 @@
+/** A framed remark: something to know before going on. */
+import type { ComponentChildren } from 'preact';
+import { WarnIcon } from './icons.tsx';
+
+export interface NoticeProps {
+  readonly kind: 'warn' | 'bad' | 'plain';
+  /** `alert` interrupts a screen reader, `status` waits for it; absent: it is only there to be read. */
+  readonly role?: 'alert' | 'status';
+  readonly id?: string;
+  readonly children: ComponentChildren;
+}
+
+export function Notice({ kind, role, id, children }: NoticeProps) {
+  return (
+    <div class={`notice notice-${kind}`} {...(role && { role })} {...(id !== undefined && { id })}>
+      {kind !== 'plain' && <WarnIcon />}
+      <div class="notice-text">{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+/** Features of the companion service: read-only, and never a reason for this page to fail. */
+import { useEffect } from 'preact/hooks';
+import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';
+import { BlockedIcon, OffIcon, OnIcon } from '../../icons.tsx';
+import { Notice } from '../../notice.tsx';
+import { At } from '../../time.tsx';
+import { companion, followCompanion } from './companion-store.ts';
+import { LIFECYCLE, standingOf, VISIBILITY } from './words.ts';
+
+export function Companion() {
+  useEffect(() => followCompanion(), []);
+  const { value: now } = companion.data;
+  const { value: unknown } = companion.unknown;
+  return (
+    <section class="companion" aria-labelledby="companion-title">
+      <header class="section-head">
+        <h2 id="companion-title">Companion service</h2>
+        {now?.configured === true && (
+          <p class="summary">
+            Read-only
+            {now.asOf !== undefined && (
+              <span>
+                {' '}
+                · as of <At ms={Date.parse(now.asOf)} />
+              </span>
+            )}
+          </p>
+        )}
+      </header>
+      {unknown !== undefined && (
+        <Notice kind="warn" role="status">
+          <strong>
+            Unknown since <At ms={unknown.sinceMs} />.
+          </strong>{' '}
+          {unknown.why} <Again />
+        </Notice>
+      )}
+      {now === undefined ? (
+        unknown === undefined && <p class="muted">Reading…</p>
+      ) : now.configured ? (
+        <Features of={now} />
+      ) : (
+        <p class="muted">
+          None is configured. With <code>COMPANION_URL</code> set, its features are shown here.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Again() {
+  return (
+    <button class="button button-small" type="button" onClick={() => void companion.load()}>
+      Try again
+    </button>
+  );
+}
+
+function Features({ of }: { readonly of: CompanionFeatures }) {
+  const features = Object.entries(of.features);
+  return (
+    <>
+      {of.degraded && (
+        <Notice kind="warn" role="status">
+          <strong>The companion service does not answer.</strong>{' '}
+          {of.problem !== undefined && `${of.problem} `}
+          {of.asOf === undefined
+            ? 'Its features are unknown.'
+            : 'Below is what it answered last; it may have changed since.'}{' '}
+          <Again />
+        </Notice>
+      )}
+      {features.length > 0 && (
+        <table class={of.degraded ? 'table table-plain doubtful' : 'table table-plain'} role="table">
+          <caption class="visually-hidden">Features of the companion service, read-only</caption>
+          <thead role="rowgroup">
+            <tr role="row">
+              {['Feature', 'Effective state', 'Maturity', 'Visibility'].map((name) => (
+                <th key={name} scope="col" role="columnheader">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody role="rowgroup">
+            {features.map(([key, feature]) => (
+              <CompanionRow key={key} name={key} feature={feature} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {features.length === 0 && !of.degraded && <p class="muted">It names no features.</p>}
+    </>
+  );
+}
+
+function CompanionRow({ name, feature }: { readonly name: string; readonly feature: ResolvedFeature }) {
+  const known = typeof feature === 'object' ? feature : { enabled: feature, blockedBy: [] };
+  const standing = standingOf({ enabled: known.enabled, reason: known.reason ?? 'disabled' });
+  return (
+    <tr role="row">
+      <th scope="row" role="rowheader" class="cell-feature">
+        <code class="key">{name}</code>
+      </th>
+      <td role="cell" class="cell-state">
+        <div class={`state state-${standing}`}>
+          <p class="state-line">
+            {standing === 'on' ? <OnIcon /> : standing === 'off' ? <OffIcon /> : <BlockedIcon />}
+            <span>
+              {standing === 'on'
+                ? 'On'
+                : standing === 'off'
+                  ? 'Off'
+                  : `Blocked by ${known.blockedBy.join(', ')}`}
+            </span>
+          </p>
+        </div>
+      </td>
+      <td role="cell" class="cell-lifecycle">
+        {known.lifecycle !== undefined && (
+          <span class={`pill pill-${known.lifecycle}`}>{LIFECYCLE[known.lifecycle]}</span>
+        )}
+      </td>
+      <td role="cell" class="cell-visibility">
+        {known.visibility !== undefined && VISIBILITY[known.visibility]}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,109 @@
+/** One row a feature, in the order of the manifest. On narrow screens the same rows are cards. */
+import type { PlatformFeature } from '@svc/sdk';
+import { HistoryIcon } from '../../icons.tsx';
+import { follow, hrefWith } from '../../router.ts';
+import { Ago } from '../../time.tsx';
+import { fresh } from './feature-store.ts';
+import { FeatureState } from './feature-state.tsx';
+import { FeatureSwitch } from './feature-switch.tsx';
+import { RowLinks } from './row-links.tsx';
+import { rowId } from './rows.ts';
+import { actorName, LIFECYCLE, VISIBILITY } from './words.ts';
+
+export interface FeatureTableProps {
+  readonly features: readonly PlatformFeature[];
+  /** The rows may no longer be true. */
+  readonly doubtful: boolean;
+}
+
+// The roles are written out because a table that is laid out as cards loses them.
+export function FeatureTable({ features, doubtful }: FeatureTableProps) {
+  return (
+    <table class={doubtful ? 'table doubtful' : 'table'} role="table">
+      <caption class="visually-hidden">
+        Platform features with their switches, effective states and last changes
+      </caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {['Feature', 'Switch', 'Effective state', 'Maturity', 'Visibility', 'Last change', 'History'].map(
+            (name) => (
+              <th key={name} scope="col" role="columnheader">
+                {name}
+              </th>
+            ),
+          )}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {features.map((feature) => (
+          <FeatureRow key={feature.key} feature={feature} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function FeatureRow({ feature }: { readonly feature: PlatformFeature }) {
+  const { key } = feature;
+  return (
+    <tr id={rowId(key)} role="row" tabIndex={-1} class={fresh.value.has(key) ? 'row fresh' : 'row'}>
+      <th scope="row" role="rowheader" class="cell-feature">
+        <code class="key" id={`key-${key}`}>
+          {key}
+        </code>
+        <p class="description">{feature.description}</p>
+        <Needs keys={feature.dependsOn} />
+      </th>
+      <td role="cell" class="cell-switch">
+        <FeatureSwitch feature={feature} />
+      </td>
+      <td role="cell" class="cell-state">
+        <FeatureState feature={feature} />
+      </td>
+      <td role="cell" class="cell-lifecycle">
+        <span class={`pill pill-${feature.lifecycle}`}>{LIFECYCLE[feature.lifecycle]}</span>
+      </td>
+      <td role="cell" class="cell-visibility">
+        {VISIBILITY[feature.visibility]}
+      </td>
+      <td role="cell" class="cell-change">
+        <LastChange feature={feature} />
+      </td>
+      <td role="cell" class="cell-history">
+        <a
+          class="button button-quiet"
+          href={hrefWith({ history: key })}
+          aria-label={`History of ${key}`}
+          onClick={follow}
+        >
+          <HistoryIcon />
+          <span>History</span>
+        </a>
+      </td>
+    </tr>
+  );
+}
+
+function Needs({ keys }: { readonly keys: readonly string[] }) {
+  if (keys.length === 0) return null;
+  return (
+    <p class="needs">
+      Needs <RowLinks keys={keys} />
+    </p>
+  );
+}
+
+function LastChange({ feature: { lastChange } }: { readonly feature: PlatformFeature }) {
+  if (lastChange === undefined) return <span class="muted">Never moved</span>;
+  return (
+    <>
+      <p class="change-line">
+        <Ago at={lastChange.at} /> <span class="muted">by</span>{' '}
+        <span class="change-who">{actorName(lastChange.actor)}</span>
+      </p>
+      <p class="change-reason" title={lastChange.reason}>
+        {lastChange.reason}
+      </p>
+    </>
+  );
+}

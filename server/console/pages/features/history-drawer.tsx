@@ -1,0 +1,128 @@
+/** Who moved a switch, when, why, and what changed with it. Its place is in the address, so that it can be linked to. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { ChangeSource, FeatureChange } from '@svc/sdk';
+import { announce } from '../../announce.ts';
+import { CloseIcon } from '../../icons.tsx';
+import { Modal } from '../../modal.tsx';
+import { Notice } from '../../notice.tsx';
+import { hrefWith, setParams } from '../../router.ts';
+import { Ago } from '../../time.tsx';
+import { Affected, Arrow } from './affected.tsx';
+import { byKey } from './feature-store.ts';
+import { history, loadOlder, openHistory } from './history.ts';
+import { actorName, counted, position } from './words.ts';
+
+const TITLE = 'history-title';
+
+const SOURCE: Readonly<Record<ChangeSource, string>> = {
+  console: 'in the console',
+  api: 'through the API',
+  cli: 'with svc',
+  boot: 'at a start',
+};
+
+const close = (): void => setParams({ history: undefined });
+
+export function HistoryDrawer({ of }: { readonly of: string }) {
+  const revision = byKey.value.get(of)?.revision;
+  useEffect(() => {
+    void openHistory(of);
+  }, [of, revision]);
+  const shown = history.value?.key === of ? history.value : undefined;
+  return (
+    <Modal class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
+      <header class="drawer-head">
+        <h2 id={TITLE}>
+          History of <code>{of}</code>
+        </h2>
+        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
+          <CloseIcon />
+        </button>
+      </header>
+      <div class="drawer-body" aria-busy={shown?.loading !== false}>
+        <CopyLink of={of} />
+        {shown?.problem !== undefined && (
+          <Notice kind="bad" role="alert">
+            {shown.problem}{' '}
+            <button class="button button-small" type="button" onClick={() => void openHistory(of)}>
+              Try again
+            </button>
+          </Notice>
+        )}
+        {shown === undefined || (shown.loading && shown.changes.length === 0) ? (
+          <p class="muted">Reading the history…</p>
+        ) : shown.changes.length === 0 && shown.problem === undefined ? (
+          <p class="muted">Nobody has moved this switch yet.</p>
+        ) : (
+          <ol class="changes">
+            {shown.changes.map((change) => (
+              <Change key={change.id} change={change} />
+            ))}
+          </ol>
+        )}
+        {shown?.nextCursor !== undefined && (
+          <button
+            class="button button-wide"
+            type="button"
+            aria-disabled={shown.loading ? 'true' : undefined}
+            onClick={() => void loadOlder()}
+          >
+            {shown.loading ? 'Loading…' : 'Load older'}
+          </button>
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+function CopyLink({ of }: { readonly of: string }) {
+  const copied = useSignal(false);
+  const href = hrefWith({ history: of });
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(href);
+      copied.value = true;
+      announce('The link is copied.');
+    } catch {
+      // Refused by the browser or the person's settings: they can still copy it by hand.
+      announce('The browser does not let the page copy. Copy the address from the address bar.');
+    }
+  };
+  return (
+    <button class="button button-small" type="button" onClick={() => void copy()}>
+      {copied.value ? 'Link copied' : 'Copy link'}
+    </button>
+  );
+}
+
+function Change({ change }: { readonly change: FeatureChange }) {
+  const others = change.affected.filter(({ key }) => key !== change.key);
+  return (
+    <li class={`change change-${position(change.to)}`}>
+      <p class="change-head">
+        <span class="change-move">
+          {position(change.from)} <Arrow /> {position(change.to)}
+        </span>
+        <span class="muted">
+          <Ago at={change.at} />
+        </span>
+      </p>
+      <p class="change-text">{change.reason}</p>
+      <p class="change-by muted">
+        {actorName(change.actor)}, {SOURCE[change.source]}
+        <span class="change-revision"> · revision {change.revisionTo}</span>
+      </p>
+      {others.length > 0 && (
+        <details class="change-affected">
+          <summary>{counted(others.length, 'more feature', 'more features')} changed with it</summary>
+          <ul class="affected">
+            {others.map((feature) => (
+              <Affected key={feature.key} feature={feature} />
+            ))}
+          </ul>
+        </details>
+      )}
+    </li>
+  );
+}

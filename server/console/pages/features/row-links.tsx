@@ -1,0 +1,29 @@
+import { byKey } from './feature-store.ts';
+import { goToRow } from './rows.ts';
+
+/** Keys as links to their rows, joined by commas. */
+export function RowLinks({ keys }: { readonly keys: readonly string[] }) {
+  return (
+    <>
+      {keys.map((key, index) => (
+        <span key={key}>
+          {index > 0 && ', '}
+          {byKey.value.has(key) ? (
+            <a
+              class="row-link"
+              href={`#${encodeURIComponent(key)}`}
+              onClick={(event) => {
+                event.preventDefault();
+                goToRow(key);
+              }}
+            >
+              {key}
+            </a>
+          ) : (
+            <code>{key}</code>
+          )}
+        </span>
+      ))}
+    </>
+  );
+}

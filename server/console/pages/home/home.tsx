@@ -1,0 +1,29 @@
+/** For people without a page of their own: what is switched on on this installation. */
+import { OnIcon } from '../../icons.tsx';
+import { offers } from '../../session.ts';
+import type { SignedIn } from '../../session.ts';
+
+export function Home({ session }: { readonly session: SignedIn }) {
+  const keys = Object.keys(session.resolved).filter((key) => offers(session, key));
+  return (
+    <>
+      <h1>What this installation offers</h1>
+      <p class="lead">
+        You are signed in as {session.who.email}. The console's pages are for staff so far; everything else is
+        done with <code>svc</code> and the SDK.
+      </p>
+      {keys.length === 0 ? (
+        <p>No platform feature is switched on.</p>
+      ) : (
+        <ul class="offer">
+          {keys.map((key) => (
+            <li key={key}>
+              <OnIcon />
+              <code>{key}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

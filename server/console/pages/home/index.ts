@@ -1,0 +1,4 @@
+import type { ConsolePage } from '../../page.ts';
+import { Home } from './home.tsx';
+
+export const homePage: ConsolePage = { path: '', title: 'Overview', audience: 'everybody', View: Home };

@@ -1,0 +1,8 @@
+/** The pages, in the order of the navigation. */
+import type { ConsolePage } from '../page.ts';
+import { featuresPage } from './features/index.ts';
+import { homePage } from './home/index.ts';
+
+export const HOME: ConsolePage = homePage;
+
+export const PAGES: readonly ConsolePage[] = [featuresPage];

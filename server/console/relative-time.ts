@@ -1,0 +1,38 @@
+/** Times as people say them. */
+
+const STEPS: ReadonlyArray<
+  readonly [limitSeconds: number, unitSeconds: number, unit: Intl.RelativeTimeFormatUnit]
+> = [
+  [60 * 60, 60, 'minute'],
+  [24 * 60 * 60, 60 * 60, 'hour'],
+  [30 * 24 * 60 * 60, 24 * 60 * 60, 'day'],
+  [365 * 24 * 60 * 60, 30 * 24 * 60 * 60, 'month'],
+  [Infinity, 365 * 24 * 60 * 60, 'year'],
+];
+
+const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** `just now`, `5 minutes ago`, `yesterday`. A clock that is ahead of the server's shows no times to come. */
+export function relativeTime(atMs: number, nowMs: number): string {
+  const seconds = Math.max(0, (nowMs - atMs) / 1_000);
+  if (seconds < 45) return 'just now';
+  for (const [limit, unitSeconds, unit] of STEPS) {
+    // Rounded first, so that 59.7 minutes become an hour and never 60 minutes.
+    const count = Math.max(1, Math.round(seconds / unitSeconds));
+    if (count * unitSeconds < limit) return format.format(-count, unit);
+  }
+  return '';
+}
+
+/** `14:02` of today, `19 Nov, 14:02` of other days. */
+export function clockTime(atMs: number, nowMs: number): string {
+  const at = new Date(atMs);
+  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  if (at.toDateString() === new Date(nowMs).toDateString()) return time;
+  return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`;
+}
+
+/** For titles: the whole of it, in the reader's zone. */
+export function fullTime(atMs: number): string {
+  return new Date(atMs).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
+}
