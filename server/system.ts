@@ -29,7 +29,7 @@ import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
-import { migrate, openDatabase } from './platform/db/index.ts';
+import { migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import { every } from './platform/every.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
@@ -114,7 +114,7 @@ async function assemble(
   const { log, clock = systemClock } = options;
   const onError = (error: unknown): void =>
     log.warn({ err: error }, 'background work failed; it is tried again');
-  const db = await openStore(config, onError, stops);
+  const db = await openStore(config, log, onError, stops);
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
   const urlAt = (port: number): string => `http://127.0.0.1:${port}`;
@@ -229,17 +229,35 @@ async function openInternal(
   return grpc.port;
 }
 
-async function openStore(config: Config, onError: (error: unknown) => void, stops: Stops): Promise<Database> {
+async function openStore(
+  config: Config,
+  log: Logger,
+  onError: (error: unknown) => void,
+  stops: Stops,
+): Promise<Database> {
   let url = config.databaseUrl;
   if (url === undefined) {
     const embedded = await startEmbeddedPostgres(config.dataDir);
     stops.push(embedded.stop);
     url = embedded.url;
   }
-  const db = openDatabase({ url, max: config.databaseConnections, name: 'svc-server', onError });
+  const role = await settleTables(url, log);
+  const db = openDatabase({ url, role, max: config.databaseConnections, name: 'svc-server', onError });
   stops.push(async () => await db.close(config.stopGraceMs));
-  await migrate(db);
   return db;
+}
+
+/** As their owner. Returns the role that the server works under from then on. */
+async function settleTables(url: string, log: Logger): Promise<string | undefined> {
+  const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
+  try {
+    await migrate(owner);
+    const { role, problem } = await prepareWorkRole(owner);
+    if (problem !== undefined) log.warn(problem);
+    return role;
+  } finally {
+    await owner.close(1_000);
+  }
 }
 
 interface WorkerDeps {

@@ -48,6 +48,8 @@ export interface DatabaseOptions {
   readonly poolWaitMs?: number;
   /** Shown in pg_stat_activity. */
   readonly name?: string;
+  /** Works under this role instead of as the user of the URL; see role.ts. */
+  readonly role?: string | undefined;
   /** An `afterCommit` action that threw against its promise. */
   readonly onError?: (error: unknown) => void;
 }
@@ -61,8 +63,8 @@ function ormOver(sql: SqlTag): Orm {
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { url, max = 10, statementTimeoutMs = 5_000, name = 'svc' } = options;
-  const client = createClient({ url, max, statementTimeoutMs, name });
+  const { url, max = 10, statementTimeoutMs = 5_000, name = 'svc', role } = options;
+  const client = createClient({ url, max, statementTimeoutMs, name, role });
   // One connection stays free of transactions, so that plain statements never wait for one to end.
   const slots = createSlots({
     count: Math.max(1, max - 1),

@@ -3,3 +3,4 @@ export type { Database, DatabaseOptions, Orm, Row, SqlTag } from './database.ts'
 export type { Listener } from './listener.ts';
 export { isConnectionError, isForeignKeyViolation, isUniqueViolation, mapDatabaseError } from './errors.ts';
 export { migrate } from './migrate.ts';
+export { prepareWorkRole, WORK_ROLE } from './role.ts';

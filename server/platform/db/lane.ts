@@ -22,6 +22,8 @@ export interface LaneOptions {
   readonly url: string;
   readonly statementTimeoutMs: number;
   readonly name: string;
+  /** Taken at once, before the first statement; see role.ts. */
+  readonly role?: string | undefined;
 }
 
 export interface Lane {
@@ -153,7 +155,10 @@ async function withinMs(work: Promise<void>, ms: number): Promise<void> {
   clearTimeout(timer);
 }
 
-export function connect({ url, statementTimeoutMs, name }: LaneOptions, onLost: () => void): postgres.Sql {
+export function connect(
+  { url, statementTimeoutMs, name, role }: LaneOptions,
+  onLost: () => void,
+): postgres.Sql {
   return postgres(url, {
     max: 1,
     max_pipeline: 1e9,
@@ -167,6 +172,7 @@ export function connect({ url, statementTimeoutMs, name }: LaneOptions, onLost: 
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       lock_timeout: LOCK_TIMEOUT_MS,
+      ...(role === undefined ? {} : { role }),
     },
     onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on
     types: { ...SCALAR_TYPES, ...ARRAY_TYPES },

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import type { Database } from './database.ts';
+import { grantToWorkRole, prepareWorkRole } from './role.ts';
 
 /** Any fixed number that nothing else in this database locks. */
 const LOCK_KEY = 7_205_759_403;
@@ -17,9 +18,10 @@ function migrationsFolder(): string {
   throw new Error(`no migrations folder above ${fileURLToPath(import.meta.url)}: the package is incomplete`);
 }
 
-/** Returns how many were applied. */
+/** As the tables' owner. Also makes the role of the running server and settles its rights. Returns how many were applied. */
 export async function migrate(db: Database, folder: string = migrationsFolder()): Promise<number> {
   const migrations = readMigrationFiles({ migrationsFolder: folder });
+  const { role } = await prepareWorkRole(db);
   return await db.transact(async ({ sql }) => {
     await sql.unsafe("set local statement_timeout = '10min'; set local lock_timeout = '2min'");
     await sql`select pg_advisory_xact_lock(${LOCK_KEY})`;
@@ -32,6 +34,7 @@ export async function migrate(db: Database, folder: string = migrationsFolder())
       for (const statement of migration.sql) await sql.unsafe(statement);
       await sql`insert into schema_migrations (at, hash) values (${migration.folderMillis}, ${migration.hash})`;
     }
+    if (role !== undefined) await grantToWorkRole(sql);
     return due.length;
   });
 }

@@ -1,0 +1,110 @@
+/**
+ * The role that the running server works under. It may read and write every table, except those that are append-only, where it may insert
+ * and read, and nothing else: a statement that got in somewhere cannot change history even if it gets past the tables' triggers. A
+ * table is append-only when it has an enabled trigger whose name ends with `_append_only`; the migration that makes such a table says
+ * so there, once.
+ *
+ * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role with the first packet.
+ * Roles belong to the whole cluster, so all databases of a cluster share the one; what it may do is granted in each.
+ */
+import type { Database, SqlTag } from './database.ts';
+import { isConnectionError } from './errors.ts';
+
+export const WORK_ROLE = 'svc_work';
+
+/** `problem`: why the server must work as the user itself, in words for an operator. */
+export type WorkRole =
+  | { readonly role: string; readonly problem?: undefined }
+  | { readonly role: undefined; readonly problem: string };
+
+/** Makes the role where it is missing. Needs no transaction of its own; any number of servers and databases may do it at once. */
+export async function prepareWorkRole(db: Database): Promise<WorkRole> {
+  if (await isUsable(db)) return { role: WORK_ROLE };
+  try {
+    await db.sql.unsafe(`do $$
+      begin
+        if not exists (select from pg_roles where rolname = '${WORK_ROLE}') then
+          begin
+            create role ${WORK_ROLE} nologin;
+          exception when duplicate_object or unique_violation then
+            null; -- another database of this cluster was faster
+          end;
+        end if;
+        if not (select rolsuper from pg_roles where rolname = session_user) then
+          execute format('grant ${WORK_ROLE} to %I', session_user);
+        end if;
+      end $$`);
+  } catch (error) {
+    return refused(error);
+  }
+  return (await isUsable(db)) ? { role: WORK_ROLE } : refused(new Error('it may not be taken'));
+}
+
+function refused(error: unknown): WorkRole {
+  const why = error instanceof Error ? error.message : String(error);
+  return {
+    role: undefined,
+    problem:
+      `the database user may not work under the role ${WORK_ROLE} (${why}); triggers alone keep the audit ledger append-only. ` +
+      `Let a superuser run: CREATE ROLE ${WORK_ROLE} NOLOGIN; GRANT ${WORK_ROLE} TO <the user of DATABASE_URL>;`,
+  };
+}
+
+/** By trying: whether a member may also take a role is asked differently from one PostgreSQL to the next. */
+async function isUsable(db: Database): Promise<boolean> {
+  try {
+    await db.transact(async ({ sql }) => void (await sql.unsafe(`set local role ${WORK_ROLE}`)));
+    return true;
+  } catch (error) {
+    if (isConnectionError(error)) throw error;
+    return false; // not there, or not for this user
+  }
+}
+
+interface TableRights {
+  readonly name: string;
+  readonly appendOnly: boolean;
+  /** A partition that is emptied in rotation. */
+  readonly emptied: boolean;
+  /** Of the role, as far as they matter here. */
+  readonly held: readonly string[];
+}
+
+const RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'] as const;
+
+/**
+ * Gives the role what it needs on the tables that are there and takes what it must not have. Part of the migration's transaction: the server
+ * never works on a table that is not settled yet. Changes nothing where nothing is to be changed.
+ */
+export async function grantToWorkRole(sql: SqlTag): Promise<void> {
+  const tables = await sql<TableRights[]>`
+    select c.relname as name, c.relname ~ '^nonces_[0-7]$' as emptied,
+      exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname ~ '_append_only$' and t.tgenabled <> 'D') as "appendOnly",
+      array(select r from unnest(${[...RIGHTS]}::text[]) r where has_table_privilege(${WORK_ROLE}, c.oid, r)) as held
+    from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by c.relname`;
+  const statements = tables.flatMap((table) => {
+    const wanted = new Set(wantedRights(table));
+    const missing = RIGHTS.filter((right) => wanted.has(right) && !table.held.includes(right));
+    const beyond = RIGHTS.filter((right) => !wanted.has(right) && table.held.includes(right));
+    return [
+      ...(missing.length === 0 ? [] : [`grant ${missing.join(', ')} on "${table.name}" to ${WORK_ROLE}`]),
+      ...(beyond.length === 0 ? [] : [`revoke ${beyond.join(', ')} on "${table.name}" from ${WORK_ROLE}`]),
+    ];
+  });
+  if (statements.length === 0) return;
+  await sql.unsafe(
+    [
+      `grant usage on schema public to ${WORK_ROLE}`,
+      `grant usage, select on all sequences in schema public to ${WORK_ROLE}`,
+      // For what is made by hand or by a test between two migrations.
+      `alter default privileges in schema public grant select, insert, update, delete on tables to ${WORK_ROLE}`,
+      ...statements,
+    ].join('; '),
+  );
+}
+
+function wantedRights({ name, appendOnly, emptied }: TableRights): readonly string[] {
+  if (appendOnly) return ['SELECT', 'INSERT'];
+  if (name === 'schema_migrations') return ['SELECT'];
+  return ['SELECT', 'INSERT', 'UPDATE', 'DELETE', ...(emptied ? ['TRUNCATE'] : [])];
+}
