@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 import { featureDisabled } from './feature-disabled.ts';
 import type { Ledger } from './ledger.ts';
 import type { DoorLimits } from './limits.ts';
-import { servePage, type Page } from './pages.ts';
+import { servePage, verbsOf, type FoundPage, type PageTable } from './pages.ts';
 import { createRestDoor, failRest, type RestTarget } from './rest.ts';
 import { createRouter, type Match, type Router } from './router.ts';
 import type { RpcInfo } from './rpc.ts';
@@ -19,7 +19,7 @@ export type Dispatch = (exchange: Exchange) => void;
 
 export interface DispatchOptions {
   readonly apps: readonly App<unknown>[];
-  readonly pages: ReadonlyMap<string, Page>;
+  readonly pages: PageTable;
   readonly limits: DoorLimits;
   readonly ledger: Ledger;
 }
@@ -43,10 +43,11 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
     void rpcDoor.serve({ call, entry, query, ...(disabled && { refusal: featureDisabled(entry.rpc) }) });
   };
 
-  const dispatchPage = (exchange: Exchange, page: Page, target: RequestTarget): void => {
+  const dispatchPage = (exchange: Exchange, found: FoundPage, target: RequestTarget): void => {
     const method = exchange.request.method ?? '';
-    if (method !== 'GET' && method !== 'HEAD') throw wrongVerb(method, target.path, ['GET', 'HEAD']);
-    void servePage(exchange, page, target, ledger);
+    const verbs = verbsOf(found.page);
+    if (!verbs.includes(method)) throw wrongVerb(method, target.path, verbs);
+    void servePage(exchange, found, target, { ledger, limits });
   };
 
   return (exchange) => {
@@ -55,11 +56,15 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
     const target = parseTarget(request);
     const entry = rpcDoor.find(target.path);
     if (entry !== undefined && visible(entry.rpc)) return dispatchRpc(exchange, entry, target.query);
-    const page = pages.get(target.path);
+    const page = pages.exact(target.path);
     if (page !== undefined) return dispatchPage(exchange, page, target);
     const method = request.method ?? '';
     const routed = router.find(method, target.path, visible);
-    if (!('target' in routed)) throw nobody(method, target.path, routed.allow);
+    if (!('target' in routed)) {
+      const ending = routed.allow.length === 0 ? pages.ending(target.path) : undefined;
+      if (ending !== undefined) return dispatchPage(exchange, ending, target);
+      throw nobody(method, target.path, routed.allow);
+    }
     // The head of a stream could not be known without beginning it.
     if (method === 'HEAD' && routed.target.rpc.desc.methodKind !== 'unary')
       throw wrongVerb(method, target.path, ['GET']);

@@ -12,21 +12,21 @@ import { Exchange } from './exchange.ts';
 import { createLedger, type DoorLog } from './ledger.ts';
 import { LIMITS, type DoorLimits } from './limits.ts';
 import { listen, type Listener } from './listener.ts';
-import type { Page } from './pages.ts';
+import { createPageTable, type Pages } from './pages.ts';
 import { baseHeaders, type NodeRequest, type NodeResponse } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { addressReader } from './target.ts';
 
 export type { CallRecord } from './active-call.ts';
 export type { DoorLog } from './ledger.ts';
-export type { Page, PageRequest, PageResponse } from './pages.ts';
+export type { Endpoint, EndpointRequest, Page, PageRequest, PageResponse, Pages } from './pages.ts';
 
 export interface DoorOptions {
   /** Those of one process; no RPC may be in two of them. */
   readonly apps: readonly App<unknown>[];
   readonly log: DoorLog;
   readonly limits?: Partial<DoorLimits>;
-  readonly pages?: Readonly<Record<string, Page>>;
+  readonly pages?: Pages;
   /** Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[];
   /** Tell browsers to come by HTTPS alone; only right when a proxy terminates TLS. Default: false. */
@@ -50,7 +50,7 @@ export interface Door {
 export function createDoor(options: DoorOptions): Door {
   const limits: DoorLimits = { ...LIMITS, ...options.limits };
   const ledger = createLedger(options.log, options.onCall);
-  const pages = new Map(Object.entries(options.pages ?? {}));
+  const pages = createPageTable(options.pages ?? {});
   const dispatch = createDispatch({ apps: options.apps, pages, limits, ledger });
   const addressOf = addressReader(options.trustedProxies ?? []);
   let closing = false;

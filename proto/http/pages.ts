@@ -1,8 +1,12 @@
-/** Answers at exact paths that are no RPCs: health, metrics, the OpenAPI document, the console. */
-import { toApiError } from './errors.ts';
+/** Answers that are no RPCs: health, metrics, the OpenAPI document, the console, and protocols of others. */
+import { announcesBody, decodeContent, NO_BODY, readBody } from './body.ts';
+import { apiError, toApiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
-import { reply } from './reply.ts';
+import type { DoorLimits } from './limits.ts';
+import { errorHeaders, reply, type NodeRequest } from './reply.ts';
+import { decodePathText } from './request-fields.ts';
+import type { Verb } from './rpc.ts';
 import type { RequestTarget } from './target.ts';
 
 export interface PageRequest {
@@ -17,25 +21,128 @@ export interface PageResponse {
   /** Lower-case names; they override the door's own (cache-control, content-security-policy). */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** What was refused, when the body says so in words of its own: for the log and the figures, and the headers that it brings along. */
+  readonly error?: ApiError;
 }
 
 /** A GET at an exact path: `/healthz`, `/metrics`, `/openapi.json`. */
 export type Page = (request: PageRequest) => PageResponse | Promise<PageResponse>;
 
+export interface EndpointRequest extends PageRequest {
+  readonly method: string;
+  /** Decoded text of the path's variable; empty for a path without one. */
+  readonly variable: string;
+  readonly remoteAddress: string;
+  /** The raw head. */
+  readonly request: NodeRequest;
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal;
+  /** Sent with the answer, also with a refusal. Lower-case names. */
+  readonly responseHeaders: Map<string, string>;
+  /** The whole body, its content-encoding undone; empty when there is none. Throws ApiErrors as for RPCs. To be asked for once. */
+  body(bytesMax: number): Promise<Uint8Array>;
+}
+
+/** A page of other verbs, with a body, or with a variable at the end of its path: `/ofrep/v1/evaluate/flags/{key}`. */
+export interface Endpoint {
+  readonly verbs: readonly Verb[];
+  serve(request: EndpointRequest): PageResponse | Promise<PageResponse>;
+}
+
+export type Pages = Readonly<Record<string, Page | Endpoint>>;
+
+export interface FoundPage {
+  readonly page: Page | Endpoint;
+  /** Percent-encoded still; empty without one. */
+  readonly variable: string;
+}
+
+export interface PageTable {
+  exact(path: string): FoundPage | undefined;
+  /** By everything but its last segment. For paths that nothing else answers: no RPC should pay for the look. */
+  ending(path: string): FoundPage | undefined;
+}
+
+export function createPageTable(pages: Pages): PageTable {
+  const exact = new Map<string, FoundPage>();
+  const ending = new Map<string, Page | Endpoint>();
+  for (const [path, page] of Object.entries(pages)) {
+    const [, before] = /^(\/.*\/)\{[a-z]+\}$/.exec(path) ?? [];
+    if (before === undefined) exact.set(path, { page, variable: '' });
+    else ending.set(before, page);
+  }
+  return {
+    exact: (path) => exact.get(path),
+    ending: (path) => {
+      const cut = path.lastIndexOf('/') + 1;
+      const page = cut === path.length ? undefined : ending.get(path.slice(0, cut));
+      return page && { page, variable: path.slice(cut) };
+    },
+  };
+}
+
+/** HEAD is a GET whose body is not sent. */
+export function verbsOf(page: Page | Endpoint): readonly string[] {
+  const verbs: readonly Verb[] = typeof page === 'function' ? ['GET'] : page.verbs;
+  return verbs.flatMap((verb) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]));
+}
+
+export interface PageDeps {
+  readonly ledger: Ledger;
+  readonly limits: DoorLimits;
+}
+
 /** Never rejects. */
 export async function servePage(
   exchange: Exchange,
-  page: Page,
-  { path, query }: RequestTarget,
-  ledger: Ledger,
+  { page, variable }: FoundPage,
+  target: RequestTarget,
+  { ledger, limits }: PageDeps,
 ): Promise<void> {
-  const { request, response, requestId, headers } = exchange;
+  const { response, headers } = exchange;
+  const added = new Map<string, string>();
   try {
-    const header = (name: string): string | undefined => request.headers[name]?.toString();
-    const { status = 200, headers: own, body } = await page({ path, query, requestId, header });
-    reply(response, status, Object.assign(headers, own), body);
-    ledger.record(exchange, { protocol: 'rest', status });
+    const answer =
+      typeof page === 'function'
+        ? await page(plainRequest(exchange, target))
+        : await page.serve(endpointRequest(exchange, target, { variable, added, limits }));
+    const { status = answer.error?.status ?? 200, headers: own, body, error } = answer;
+    const brought = error === undefined ? {} : errorHeaders(error);
+    reply(response, status, Object.assign(headers, Object.fromEntries(added), brought, own), body);
+    ledger.record(exchange, { protocol: 'rest', status, error });
   } catch (error) {
+    Object.assign(headers, Object.fromEntries(added));
     ledger.refuse(exchange, toApiError(error));
   }
+}
+
+function plainRequest({ request, requestId }: Exchange, { path, query }: RequestTarget): PageRequest {
+  return { path, query, requestId, header: (name) => request.headers[name]?.toString() };
+}
+
+function endpointRequest(
+  exchange: Exchange,
+  target: RequestTarget,
+  more: { readonly variable: string; readonly added: Map<string, string>; readonly limits: DoorLimits },
+): EndpointRequest {
+  const { request, response, remoteAddress } = exchange;
+  const controller = new AbortController();
+  response.once('close', () =>
+    controller.abort(apiError('client_closed', 'the client closed the connection')),
+  );
+  const plain = plainRequest(exchange, target);
+  return {
+    ...plain,
+    method: request.method ?? '',
+    variable: decodePathText(more.variable, false, 'path'),
+    remoteAddress,
+    request,
+    signal: controller.signal,
+    responseHeaders: more.added,
+    body: async (bytesMax) => {
+      if (!announcesBody(request)) return NO_BODY;
+      const raw = await readBody(request, bytesMax, more.limits.bodyTimeoutMs);
+      return await decodeContent(raw, plain.header('content-encoding'), bytesMax);
+    },
+  };
 }
