@@ -9,6 +9,7 @@ import type { CheckpointFile } from './audit/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
 import { createGraph } from './graph/index.ts';
+import { createIncidents } from './incidents/index.ts';
 import type { PlatformFeatures } from './platform-features/index.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Ctx } from './platform/context.ts';
@@ -61,6 +62,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createSandboxRuns({ ...deps, cursors }),
     createSpaces({ clock }),
     createGraph(),
+    createIncidents({ clock, cursors }),
     deps.features.handlers,
     ...createAudit({ cursors, signer: createSigner(secrets), file: deps.checkpoints }),
   ];

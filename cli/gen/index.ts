@@ -83,6 +83,19 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./graph.ts')).commands,
   },
   {
+    group: 'incidents',
+    summary: 'Incidents of an environment',
+    feature: 'host.incidents',
+    commands: [
+      { words: ['dismiss'], summary: 'Says that it was none' },
+      { words: ['get'], summary: 'One incident' },
+      { words: ['list'], summary: 'Incidents of one environment, newest first' },
+      { words: ['mitigate'], summary: 'Says that the effect is contained while the cause remains' },
+      { words: ['resolve'], summary: 'Says that it is over' },
+    ],
+    load: async () => (await import('./incidents.ts')).commands,
+  },
+  {
     group: 'keys',
     summary: 'API keys for programs',
     commands: [

@@ -66,6 +66,7 @@ export const ERRORS = {
   signature_invalid: entry(401, Code.Unauthenticated),
   signature_missing: entry(401, Code.Unauthenticated),
   stale_epoch: entry(409, Code.Aborted),
+  state_conflict: entry(409, Code.FailedPrecondition),
   team_protected: entry(409, Code.FailedPrecondition),
   token_invalid: entry(401, Code.Unauthenticated),
   totp_already_enrolled: entry(409, Code.FailedPrecondition),

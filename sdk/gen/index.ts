@@ -8,6 +8,7 @@ import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
+import { Incidents } from './incidents.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
@@ -24,6 +25,7 @@ export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
+export { Incidents } from './incidents.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
@@ -39,6 +41,7 @@ export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
 export type { Role, Scope } from './common.ts';
 export type { BuildType, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
+export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
@@ -66,6 +69,8 @@ export interface Resources {
   readonly environments: Environments;
   /** How teams, projects, environments, runs and commits hang together. */
   readonly graph: Graph;
+  /** Incidents of an environment. */
+  readonly incidents: Incidents;
   /** Platform features: what is switched on, and why not. */
   readonly platformFeatures: PlatformFeatures;
   /** Projects. */
@@ -93,6 +98,7 @@ export function createResources(client: Client): Resources {
     auth: new Auth(client),
     environments: new Environments(client),
     graph: new Graph(client),
+    incidents: new Incidents(client),
     platformFeatures: new PlatformFeatures(client),
     projects: new Projects(client),
     regions: new Regions(client),

@@ -15,6 +15,7 @@ const runner = ({ teamId, runnerId }: World) => ({ teamId, runnerId });
 const environment = ({ environmentId }: World) => ({ environmentId });
 const space = ({ spaceId }: World) => ({ spaceId });
 const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environmentId}` });
+const incident = ({ incidentId }: World) => ({ incidentId });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
@@ -58,6 +59,11 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.graph.v1.GraphService/Commit': { fields: ({ commitSha }) => ({ sha: commitSha }) },
   'svc.graph.v1.GraphService/Edges': { fields: (world) => ({ ...ref(world), depth: 3 }) },
   'svc.graph.v1.GraphService/Node': { fields: ref },
+  'svc.incidents.v1.IncidentsService/Dismiss': { fields: incident, status: 409 },
+  'svc.incidents.v1.IncidentsService/Get': { fields: incident },
+  'svc.incidents.v1.IncidentsService/List': { fields: environment },
+  'svc.incidents.v1.IncidentsService/Mitigate': { fields: incident },
+  'svc.incidents.v1.IncidentsService/Resolve': { fields: incident },
   'svc.projects.v1.ProjectsService/Create': {
     fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }),
   },
@@ -127,6 +133,7 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
 export const LAST: readonly string[] = [
   'svc.runners.v1.RunnersService/Revoke',
   'svc.spaces.v1.SpacesService/RemoveProject',
+  'svc.incidents.v1.IncidentsService/Dismiss', // After its resolution: too late.
   'svc.environments.v1.EnvironmentsService/Delete',
   'svc.projects.v1.ProjectsService/Delete',
   'svc.teams.v1.TeamsService/RevokeInvite',

@@ -15,6 +15,7 @@ export interface World {
   /** Of that run. */
   readonly commitSha: string;
   readonly runnerId: string;
+  readonly incidentId: string;
   readonly inviteId: string;
   readonly regionId: string;
   readonly memberId: string;
@@ -43,9 +44,23 @@ async function newAccount(platform: Platform, teamId: string, name: string, pass
   return { session, userId, sdk: createSvcSDK({ baseUrl: platform.url, token: session }) };
 }
 
+/** Features that are off by default; a gate that is shut would answer before anything that the matrix looks at. */
+const SWITCHED_ON = ['host.incidents'];
+
+/** Nothing of the API opens one. */
+async function openIncident(sql: postgres.Sql, teamId: string, environmentId: string): Promise<string> {
+  const id = 'inc_00000000000000000000000001';
+  await sql`
+    insert into incidents (id, team_id, environment_id, severity, title, opened_at)
+    values (${id}, ${teamId}, ${environmentId}, 'low', 'seen by the matrix', now())`;
+  return id;
+}
+
 export async function makeWorld(platform: Platform, databaseUrl: string): Promise<World> {
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => undefined });
   const { bootstrap, staff } = platform;
+  for (const key of SWITCHED_ON)
+    await staff.platformFeatures.setState(key, { state: 'enabled', reason: 'the matrix calls everything' });
   const inviting = (await platform.sdk.teams.create('lobby')).id;
   const owner = await newAccount(platform, inviting, 'owner', 'a long pass phrase');
   const stranger = await newAccount(platform, inviting, 'stranger', 'another pass phrase');
@@ -74,6 +89,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const commitSha = 'a'.repeat(40);
   const labels = { environment: environment.id, commit: commitSha };
   const run = await sdk.sandboxRuns.create(team.id, { command: ['true'], labels });
+  const incidentId = await openIncident(sql, team.id, environment.id);
   const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
@@ -89,6 +105,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     runId: run.id,
     commitSha,
     runnerId,
+    incidentId,
     inviteId: invite.id,
     regionId: region.id,
     memberId,
