@@ -144,11 +144,11 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
   it('leaves neither effect nor answer when the server dies between the two', async () => {
     const key = fresh();
     // The answer cannot be written: as if the process had ended there.
-    await server.db.sql.unsafe(`
+    await server.asOwner(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'gone'; end $$;
       create trigger refuse before insert on idempotency_keys for each row execute function refuse()`);
     expect((await create(key, 'crash')).status).toBe(500);
-    await server.db.sql.unsafe('drop trigger refuse on idempotency_keys; drop function refuse()');
+    await server.asOwner('drop trigger refuse on idempotency_keys; drop function refuse()');
     expect(await named('crash')).toBe(0);
     const again = await create(key, 'crash');
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null]);

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import postgres from 'postgres';
 import { startGateway } from '../../gateway/index.ts';
 import type { Bootstrap } from '../../server/bootstrap.ts';
 import { readConfig } from '../../server/config.ts';
@@ -19,6 +20,8 @@ export interface TestServer extends RunningServer {
   readonly databaseUrl: string;
   /** A JSON call at a documented path, `POST /projects`. The body is undefined when there was none. */
   call(route: string, options?: CallOptions): Promise<TestResponse>;
+  /** In SQL, as the tables' owner and past every right: `db` works under the server's role. */
+  asOwner(statement: string): Promise<readonly Record<string, unknown>[]>;
 }
 
 export interface CallOptions {
@@ -83,6 +86,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     dataDir,
     databaseUrl: options.databaseUrl ?? own?.url ?? '',
     call: async (route, call = {}) => await request(server.baseUrl, route, call),
+    asOwner: async (statement) => {
+      const owner = postgres(options.databaseUrl ?? own?.url ?? '', { max: 1, onnotice: () => undefined });
+      try {
+        return await owner.unsafe(statement);
+      } finally {
+        await owner.end();
+      }
+    },
     stop: async () => {
       await server.stop();
       await own?.drop();
