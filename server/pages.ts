@@ -7,8 +7,10 @@ import type { Page } from '@svc/proto/http/door.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { createConsolePages } from './console-pages.ts';
+import { createContractPage } from './contract-page.ts';
 import { createDurations } from './platform/durations.ts';
 import type { Database } from './platform/db/index.ts';
+import type { FeatureGate } from './platform/feature-gate.ts';
 
 export interface Metrics {
   readonly registry: Registry;
@@ -52,11 +54,12 @@ const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 export interface PagesDeps {
   readonly db: Database;
   readonly metrics: Metrics;
+  readonly gate: FeatureGate;
   isStopping(): boolean;
 }
 
 /** Live while the event loop turns; ready while the database answers. Without the broker work is slower, not lost: that is a metric. */
-export function createPages({ db, metrics, isStopping }: PagesDeps): Readonly<Record<string, Page>> {
+export function createPages({ db, metrics, gate, isStopping }: PagesDeps): Readonly<Record<string, Page>> {
   const contract = findContract();
   return {
     ...createConsolePages(),
@@ -74,18 +77,7 @@ export function createPages({ db, metrics, isStopping }: PagesDeps): Readonly<Re
       headers: { 'content-type': metrics.registry.contentType },
       body: await metrics.registry.metrics(),
     }),
-    ...(contract === undefined
-      ? {}
-      : {
-          '/openapi.json': () => ({
-            headers: {
-              'content-type': 'application/json',
-              'cache-control': 'public, max-age=300',
-              'access-control-allow-origin': '*',
-            },
-            body: contract,
-          }),
-        }),
+    ...(contract === undefined ? {} : { '/openapi.json': createContractPage(contract, gate) }),
   };
 }
 

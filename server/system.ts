@@ -32,6 +32,7 @@ import { startEmbeddedPostgres } from './platform/db/embedded.ts';
 import { migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import { every } from './platform/every.ts';
+import type { FeatureGate } from './platform/feature-gate.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
@@ -199,7 +200,7 @@ async function assemble(
     apps.push(gateway.app as App<unknown>);
     stops.push(async () => await gateway.stop(config.stopGraceMs));
   }
-  port = await openDoor({ config, log, db, apps, metrics }, stops);
+  port = await openDoor({ config, log, db, apps, metrics, gate: features.gate }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -301,12 +302,19 @@ function startWorkers(
 }
 
 async function openDoor(
-  deps: { config: Config; log: Logger; db: Database; apps: ReadonlyArray<App<unknown>>; metrics: Metrics },
+  deps: {
+    readonly config: Config;
+    readonly log: Logger;
+    readonly db: Database;
+    readonly apps: ReadonlyArray<App<unknown>>;
+    readonly metrics: Metrics;
+    readonly gate: FeatureGate;
+  },
   stops: Stops,
 ): Promise<number> {
-  const { config, log, db, apps, metrics } = deps;
+  const { config, log, db, apps, metrics, gate } = deps;
   let stopping = false;
-  const pages = createPages({ db, metrics, isStopping: () => stopping });
+  const pages = createPages({ db, metrics, gate, isStopping: () => stopping });
   const hsts =
     config.publicUrls !== undefined &&
     config.publicUrls.length > 0 &&

@@ -13,8 +13,10 @@ import {
   ListResponseSchema,
   RegionsService,
 } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { visibleContract } from '../../server/contract-page.ts';
 import { createIndependentRunner } from './independent-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
 import { waitFor } from './processes.ts';
@@ -187,7 +189,13 @@ describe('OpenAPI', () => {
     expect(response.status).toBe(200);
     const document = (await response.json()) as Record<string, unknown>;
     expect(await new Validator().validate(document)).toMatchObject({ valid: true });
-    expect(document).toEqual(JSON.parse(readFileSync(`${root}proto/gen/openapi.json`, 'utf8')));
+    const full = JSON.parse(readFileSync(`${root}proto/gen/openapi.json`, 'utf8')) as Parameters<
+      typeof visibleContract
+    >[0];
+    const hidden = MANIFEST.filter(
+      (feature) => feature.visibility === 'internal' && feature.default === 'disabled',
+    );
+    expect(document).toEqual(visibleContract(full, new Set(hidden.map(({ key }) => key))));
   });
 });
 
