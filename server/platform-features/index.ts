@@ -16,6 +16,7 @@ import { assertManifest } from './lint.ts';
 import { createPlatformFeaturesService } from './service.ts';
 import type { Snapshot } from './snapshot.ts';
 
+export { createOfrep } from './ofrep.ts';
 export type { FeatureReason, ResolvedFeature, Snapshot } from './snapshot.ts';
 
 export interface PlatformFeaturesDeps {
