@@ -18,6 +18,7 @@ import { createCursors } from './platform/cursor.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { createProjects } from './projects/index.ts';
 import { createRegions } from './regions/index.ts';
+import { createResidency } from './residency/index.ts';
 import { createRunners } from './runners/index.ts';
 import { createSandboxRuns } from './sandboxruns/index.ts';
 import { createSpaceFilter, createSpaces } from './spaces/index.ts';
@@ -63,6 +64,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createSpaces({ clock }),
     createGraph(),
     createIncidents({ clock, cursors }),
+    createResidency({ clock, cursors }),
     deps.features.handlers,
     ...createAudit({ cursors, signer: createSigner(secrets), file: deps.checkpoints }),
   ];

@@ -125,6 +125,16 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./regions.ts')).commands,
   },
   {
+    group: 'residency',
+    summary: 'Attestations of where an environment\'s work is done',
+    feature: 'host.compliance.residency_chain',
+    commands: [
+      { words: ['attest-environment'], summary: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain' },
+      { words: ['list-for-environment'], summary: 'Attestations of one environment, newest first' },
+    ],
+    load: async () => (await import('./residency.ts')).commands,
+  },
+  {
     group: 'runners',
     summary: 'Runners on your own machines',
     feature: 'host.runners',

@@ -13,6 +13,7 @@ import { IncidentsService } from './svc/incidents/v1/incidents_pb.ts';
 import { PlatformFeaturesService } from './svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { ProjectsService } from './svc/projects/v1/projects_pb.ts';
 import { RegionsService } from './svc/regions/v1/regions_pb.ts';
+import { ResidencyService } from './svc/residency/v1/residency_pb.ts';
 import { RunnerService } from './svc/runner/v1/runner_pb.ts';
 import { RunnersService } from './svc/runners/v1/runners_pb.ts';
 import { SandboxRunsService } from './svc/sandboxruns/v1/sandboxruns_pb.ts';
@@ -732,6 +733,37 @@ export const rpcs: readonly RpcInfo[] = [
     bodyBytesMax: 1048576,
     rateLimit: 'default',
     routes: [{ verb: 'GET', template: '/regions', segments: [{ literal: 'regions' }], body: '' }],
+    teamInPath: false,
+  },
+  {
+    id: 'svc.residency.v1.ResidencyService/AttestEnvironment',
+    desc: ResidencyService.method.attestEnvironment,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:write',
+    role: 'admin',
+    feature: 'host.compliance.residency_chain',
+    idempotency: 'keyed',
+    successStatus: 201,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'POST', template: '/environments/{environment_id}/residency-attestations', segments: [{ literal: 'environments' }, { field: 'environmentId' }, { literal: 'residency-attestations' }], body: '*' }],
+    teamInPath: false,
+  },
+  {
+    id: 'svc.residency.v1.ResidencyService/ListForEnvironment',
+    desc: ResidencyService.method.listForEnvironment,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:read',
+    feature: 'host.compliance.residency_chain',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    page: { items: 'attestations', defaultLimit: 50, maxLimit: 200 },
+    routes: [{ verb: 'GET', template: '/environments/{environment_id}/residency-attestations', segments: [{ literal: 'environments' }, { field: 'environmentId' }, { literal: 'residency-attestations' }], body: '' }],
     teamInPath: false,
   },
   {

@@ -71,6 +71,8 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.projects.v1.ProjectsService/Get': { fields: ({ projectId }) => ({ idOrSlug: projectId }) },
   'svc.projects.v1.ProjectsService/List': { fields: nothing },
   'svc.regions.v1.RegionsService/List': { fields: nothing },
+  'svc.residency.v1.ResidencyService/AttestEnvironment': { fields: environment },
+  'svc.residency.v1.ResidencyService/ListForEnvironment': { fields: environment },
   'svc.runners.v1.RunnersService/ClearDivergenceFlag': { fields: runner },
   'svc.runners.v1.RunnersService/CreateEnrollToken': { fields: team },
   'svc.runners.v1.RunnersService/Diagnose': { fields: team },
