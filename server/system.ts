@@ -5,6 +5,7 @@
  */
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import { createDoor } from '@svc/proto/http/door.ts';
+import type { Endpoint } from '@svc/proto/http/door.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -24,7 +25,7 @@ import type { Bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { createMetrics, createPages } from './pages.ts';
 import type { Metrics } from './pages.ts';
-import { startPlatformFeatures } from './platform-features/index.ts';
+import { createOfrep, startPlatformFeatures } from './platform-features/index.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
@@ -200,7 +201,8 @@ async function assemble(
     apps.push(gateway.app as App<unknown>);
     stops.push(async () => await gateway.stop(config.stopGraceMs));
   }
-  port = await openDoor({ config, log, db, apps, metrics, gate: features.gate }, stops);
+  const endpoints = config.roles.api ? createOfrep({ admit: app.admit, snapshot: features.snapshot }) : {};
+  port = await openDoor({ config, log, db, apps, metrics, gate: features.gate, endpoints }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -309,12 +311,13 @@ async function openDoor(
     readonly apps: ReadonlyArray<App<unknown>>;
     readonly metrics: Metrics;
     readonly gate: FeatureGate;
+    readonly endpoints: Readonly<Record<string, Endpoint>>;
   },
   stops: Stops,
 ): Promise<number> {
   const { config, log, db, apps, metrics, gate } = deps;
   let stopping = false;
-  const pages = createPages({ db, metrics, gate, isStopping: () => stopping });
+  const pages = { ...createPages({ db, metrics, gate, isStopping: () => stopping }), ...deps.endpoints };
   const hsts =
     config.publicUrls !== undefined &&
     config.publicUrls.length > 0 &&
