@@ -89,3 +89,13 @@ export async function auditActor({ caller, db }: Ctx): Promise<AuditActor> {
   const display = row === undefined ? '' : `${row.username} (${row.key ?? 'key'})`;
   return { kind: 'api_key', id: credentialId, display };
 }
+
+/** An act of the caller of `ctx`, at this moment. `db` must be the handle of the act's transaction. */
+export async function recordAct(
+  db: Database,
+  ctx: Ctx,
+  act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
+): Promise<void> {
+  const actor = await auditActor({ ...ctx, db });
+  await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, ctx.clock.now());
+}

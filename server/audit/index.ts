@@ -1,5 +1,5 @@
 /** The hash-chained ledger of what people and programs changed. */
-export { appendAudit, auditActor, PLATFORM_CHAIN } from './append.ts';
+export { appendAudit, auditActor, PLATFORM_CHAIN, recordAct } from './append.ts';
 export type { AuditAct } from './append.ts';
 export { createCheckpointFile } from './checkpoint-file.ts';
 export type { CheckpointFile } from './checkpoint-file.ts';

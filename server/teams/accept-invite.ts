@@ -2,8 +2,9 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength, createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
 import type { Passwords, User } from '../accounts/index.ts';
+import { appendAudit, recordAct } from '../audit/index.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Caller } from '../platform/context.ts';
+import type { Ctx } from '../platform/context.ts';
 import type { CredentialChanges } from '../platform/credential-changes.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -27,15 +28,15 @@ export interface Acceptance {
 
 export async function acceptInvite(
   deps: AcceptDeps,
-  db: Database,
-  caller: Caller,
+  ctx: Ctx,
   request: Acceptance,
 ): Promise<{ team: Team; member: Member }> {
+  const { caller, db } = ctx;
   const invite = await findInvite(db, request.token, deps.clock.now());
   if (invite === undefined) throw invalid();
   const fresh = caller.kind === 'anonymous' ? await newAccount(deps, db, invite, request) : undefined;
   try {
-    return await db.transact(async (tx) => await join(deps, tx, invite, caller, fresh));
+    return await db.transact(async (tx) => await join(deps, tx, ctx, invite, fresh));
   } catch (error) {
     if (isUniqueViolation(error, 'users_email')) throw signInFirst();
     throw error;
@@ -85,10 +86,11 @@ async function newAccount(
 async function join(
   deps: AcceptDeps,
   db: Database,
+  ctx: Ctx,
   invite: Invite,
-  caller: Caller,
   fresh: User | undefined,
 ): Promise<{ team: Team; member: Member }> {
+  const { caller } = ctx;
   const now = deps.clock.now();
   const user = fresh ?? (await findUserById(db, caller.userId));
   if (user === undefined || user.email !== invite.email) {
@@ -104,5 +106,21 @@ async function join(
   const team = await findTeam(db, invite.teamId);
   const member = await findMember(db, invite.teamId, user.id);
   if (team === undefined || member === undefined) throw invalid(); // deleted at this very moment
+  const act = {
+    chain: team.id,
+    action: 'team_member.added',
+    target: user.id,
+    details: {
+      username: user.username,
+      role: member.role,
+      inviteId: invite.id,
+      newAccount: fresh !== undefined,
+    },
+  };
+  if (fresh === undefined) await recordAct(db, ctx, act);
+  else {
+    const actor = { kind: 'user' as const, id: fresh.id, display: fresh.username };
+    await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, now);
+  }
   return { team, member };
 }

@@ -45,11 +45,15 @@ export async function listInvites({ sql }: Database, teamId: string, now: Date):
     where team_id = ${teamId} and accepted_at is null and expires_at > ${now} order by created_at desc, id desc limit ${LIST_MAX}`;
 }
 
-/** False when there is none (any more). */
-export async function deleteInvite({ sql }: Database, teamId: string, inviteId: string): Promise<boolean> {
-  const { count } =
-    await sql`delete from team_invites where team_id = ${teamId} and id = ${inviteId} and accepted_at is null`;
-  return count === 1;
+/** The address that it was for; undefined when there is none (any more). */
+export async function deleteInvite(
+  { sql }: Database,
+  teamId: string,
+  inviteId: string,
+): Promise<string | undefined> {
+  const [row] = await sql<Array<{ email: string }>>`
+    delete from team_invites where team_id = ${teamId} and id = ${inviteId} and accepted_at is null returning email`;
+  return row?.email;
 }
 
 /** The open invitation of a token, without using it. */

@@ -66,24 +66,25 @@ export async function changeRole(
   actorId: string,
   userId: string,
   role: Role,
-): Promise<Member> {
+): Promise<{ readonly member: Member; readonly before: Role }> {
   const { actor, member } = await lockedPair(db, teamId, actorId, userId);
   assertMayChange(actor, member);
   assertMayGive(actor, role);
   if (role !== 'owner') await assertNotLastOwner(db, teamId, member);
   await setMemberRole(db, teamId, userId, role);
-  return { ...member, role };
+  return { member: { ...member, role }, before: member.role };
 }
 
-/** Also how a member leaves. */
+/** Also how a member leaves. Returns who it was. */
 export async function removeMember(
   db: Database,
   teamId: string,
   actorId: string,
   userId: string,
-): Promise<void> {
+): Promise<Member> {
   const { actor, member } = await lockedPair(db, teamId, actorId, userId);
   assertMayChange(actor, member);
   await assertNotLastOwner(db, teamId, member);
   await deleteMember(db, teamId, userId);
+  return member;
 }
