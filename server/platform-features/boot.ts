@@ -26,6 +26,7 @@ export async function applyEnvironment(db: Database, clock: Clock, rules: Rules)
         to,
         reason: `${environment.variable} is ${String(value)} in the environment of a worker`,
         actor: { kind: 'system', id: environment.variable, display: environment.variable },
+        display: environment.variable,
         source: 'boot',
         requestId: '',
         at: clock.now(),

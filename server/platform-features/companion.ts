@@ -18,7 +18,8 @@ const ANSWER_BYTES_MAX = 262_144;
 /** A failed try counts too: a service that is away costs one page in ten seconds its two seconds. */
 const FRESH_FOR_MS = 10_000;
 const FEATURES_MAX = 1_000;
-const KEY_CHARS_MAX = 200;
+/** Anything that reads like a feature key; `__proto__` does not. */
+const KEY = /^[A-Za-z0-9][\w.:-]{0,199}$/;
 
 type Features = Record<string, MessageInitShape<typeof ResolvedFeatureSchema>>;
 type Answer = MessageInitShape<typeof CompanionFeaturesSchema>;
@@ -146,8 +147,8 @@ export function parseFeatures(text: string): Features {
 }
 
 function checkKey(key: string): string {
-  if (key.length > 0 && key.length <= KEY_CHARS_MAX) return key;
-  throw new OddAnswer(`it answered with a key of ${key.length} characters, expected 1 to ${KEY_CHARS_MAX}`);
+  if (KEY.test(key)) return key;
+  throw new OddAnswer(`it answered with ${JSON.stringify(key.slice(0, 80))}, which is no feature key`);
 }
 
 function parseFeature(key: string, value: unknown): Features[string] {

@@ -17,6 +17,8 @@ export interface Move {
   readonly reason: string;
   /** As the audit ledger names them; a `system` is a variable of the environment here. */
   readonly actor: AuditActor;
+  /** As the history shows them to staff. */
+  readonly display: string;
   readonly source: ChangeSource;
   readonly requestId: string;
   readonly at: Date;
@@ -48,7 +50,7 @@ export async function writeMove(
   before: Effective,
   move: Move,
 ): Promise<StoredStates> {
-  const { definition, to, at, actor, reason, source, requestId } = move;
+  const { definition, to, at, actor, display, reason, source, requestId } = move;
   const { key } = definition;
   const { affected } = foresee(rules, before, definition, to);
   const revisionFrom = before.stored.switches.get(key)?.revision ?? 0;
@@ -61,7 +63,7 @@ export async function writeMove(
     revisionFrom,
     revisionTo: revisionFrom + 1,
     reason,
-    actor: { kind: KINDS[actor.kind], id: actor.id, display: actor.display },
+    actor: { kind: KINDS[actor.kind], id: actor.id, display },
     source,
     requestId,
     affected,

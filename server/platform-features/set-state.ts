@@ -21,7 +21,7 @@ import { foresee, writeMove } from './move.ts';
 import { entityTag, readPrecondition } from './precondition.ts';
 import type { Precondition } from './precondition.ts';
 import { presentAffected, presentFeature } from './present.ts';
-import { lockStates, readStates } from './store.ts';
+import { lockStates, readDisplay, readStates } from './store.ts';
 import type { StoredStates } from './store.ts';
 import { STATES, wordOf } from './words.ts';
 
@@ -76,6 +76,7 @@ async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Respo
   const { key } = definition;
   // Looked up before the lock is taken: nobody else waits for it.
   const actor = await auditActor(ctx);
+  const display = await readDisplay(ctx.db.sql, ctx.caller);
   return await ctx.db.transact(async (db) => {
     await lockStates(db.sql);
     const before = effectiveOf(rules, await readStates(db.sql));
@@ -87,6 +88,7 @@ async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Respo
       to,
       reason,
       actor,
+      display,
       source: sourceOf(ctx.call),
       requestId: ctx.call.requestId,
       at: ctx.clock.now(),
