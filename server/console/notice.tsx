@@ -7,14 +7,17 @@ export interface NoticeProps {
   /** `alert` interrupts a screen reader, `status` waits for it; absent: it is only there to be read. */
   readonly role?: 'alert' | 'status';
   readonly id?: string;
+  /** What can be done about it. */
+  readonly action?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Notice({ kind, role, id, children }: NoticeProps) {
+export function Notice({ kind, role, id, action, children }: NoticeProps) {
   return (
     <div class={`notice notice-${kind}`} {...(role && { role })} {...(id !== undefined && { id })}>
       {kind !== 'plain' && <WarnIcon />}
       <div class="notice-text">{children}</div>
+      {action}
     </div>
   );
 }

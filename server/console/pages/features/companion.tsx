@@ -5,6 +5,7 @@ import { BlockedIcon, OffIcon, OnIcon } from '../../icons.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
 import { companion, followCompanion } from './companion-store.ts';
+import { Key } from './key.tsx';
 import { LIFECYCLE, standingOf, VISIBILITY } from './words.ts';
 
 export function Companion() {
@@ -28,11 +29,11 @@ export function Companion() {
         )}
       </header>
       {unknown !== undefined && (
-        <Notice kind="warn" role="status">
+        <Notice kind="warn" role="status" action={<Again />}>
           <strong>
             Unknown since <At ms={unknown.sinceMs} />.
           </strong>{' '}
-          {unknown.why} <Again />
+          {unknown.why}
         </Notice>
       )}
       {now === undefined ? (
@@ -61,13 +62,12 @@ function Features({ of }: { readonly of: CompanionFeatures }) {
   return (
     <>
       {of.degraded && (
-        <Notice kind="warn" role="status">
-          <strong>The companion service does not answer.</strong>{' '}
-          {of.problem !== undefined && `${of.problem} `}
+        <Notice kind="warn" role="status" action={<Again />}>
+          <strong>The companion service is degraded</strong>
+          {of.problem === undefined ? '. ' : `: ${of.problem}. `}
           {of.asOf === undefined
             ? 'Its features are unknown.'
-            : 'Below is what it answered last; it may have changed since.'}{' '}
-          <Again />
+            : 'Below is what it answered last; it may have changed since.'}
         </Notice>
       )}
       {features.length > 0 && (
@@ -100,7 +100,9 @@ function CompanionRow({ name, feature }: { readonly name: string; readonly featu
   return (
     <tr role="row">
       <th scope="row" role="rowheader" class="cell-feature">
-        <code class="key">{name}</code>
+        <code class="key">
+          <Key of={name} />
+        </code>
       </th>
       <td role="cell" class="cell-state">
         <div class={`state state-${standing}`}>

@@ -103,11 +103,16 @@ function Consequences({ of }: { readonly of: string }) {
       <h3 id="consequences-title">What changes</h3>
       {now.state === 'loading' && <p class="muted">Asking the server…</p>}
       {now.state === 'failed' && (
-        <Notice kind="warn" role="status">
-          It could not be found out. {now.why}{' '}
-          <button class="button button-small" type="button" onClick={() => void loadPreview()}>
-            Try again
-          </button>
+        <Notice
+          kind="warn"
+          role="status"
+          action={
+            <button class="button button-small" type="button" onClick={() => void loadPreview()}>
+              Try again
+            </button>
+          }
+        >
+          It could not be found out. {now.why}
         </Notice>
       )}
       {now.state === 'ready' && (

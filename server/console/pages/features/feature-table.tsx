@@ -6,6 +6,7 @@ import { Ago } from '../../time.tsx';
 import { fresh } from './feature-store.ts';
 import { FeatureState } from './feature-state.tsx';
 import { FeatureSwitch } from './feature-switch.tsx';
+import { Key } from './key.tsx';
 import { RowLinks } from './row-links.tsx';
 import { rowId } from './rows.ts';
 import { actorName, LIFECYCLE, VISIBILITY } from './words.ts';
@@ -49,7 +50,7 @@ function FeatureRow({ feature }: { readonly feature: PlatformFeature }) {
     <tr id={rowId(key)} role="row" tabIndex={-1} class={fresh.value.has(key) ? 'row fresh' : 'row'}>
       <th scope="row" role="rowheader" class="cell-feature">
         <code class="key" id={`key-${key}`}>
-          {key}
+          <Key of={key} />
         </code>
         <p class="description">{feature.description}</p>
         <Needs keys={feature.dependsOn} />

@@ -64,14 +64,11 @@ function Table() {
   return (
     <>
       {unknown !== undefined && (
-        <Notice kind="warn" role="status">
+        <Notice kind="warn" role="status" action={<Again />}>
           <strong>
             Unknown since <At ms={unknown.sinceMs} />.
           </strong>{' '}
-          {unknown.why} Below is what was known then.{' '}
-          <button class="button button-small" type="button" onClick={() => void list.load()}>
-            Try again
-          </button>
+          {unknown.why} Below is what was known then.
         </Notice>
       )}
       <FilterBar shown={shown.length} all={features.length} />
@@ -103,11 +100,16 @@ function Skeleton() {
 
 function NeverLoaded({ why }: { readonly why: string }) {
   return (
-    <Notice kind="bad" role="alert">
-      <strong>The features could not be read.</strong> {why}{' '}
-      <button class="button button-small" type="button" onClick={() => void list.load()}>
-        Try again
-      </button>
+    <Notice kind="bad" role="alert" action={<Again />}>
+      <strong>The features could not be read.</strong> {why}
     </Notice>
+  );
+}
+
+function Again() {
+  return (
+    <button class="button button-small" type="button" onClick={() => void list.load()}>
+      Try again
+    </button>
   );
 }

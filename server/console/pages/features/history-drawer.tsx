@@ -36,18 +36,23 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
         <h2 id={TITLE}>
           History of <code>{of}</code>
         </h2>
+        <CopyLink of={of} />
         <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
           <CloseIcon />
         </button>
       </header>
       <div class="drawer-body" aria-busy={shown?.loading !== false}>
-        <CopyLink of={of} />
         {shown?.problem !== undefined && (
-          <Notice kind="bad" role="alert">
-            {shown.problem}{' '}
-            <button class="button button-small" type="button" onClick={() => void openHistory(of)}>
-              Try again
-            </button>
+          <Notice
+            kind="bad"
+            role="alert"
+            action={
+              <button class="button button-small" type="button" onClick={() => void openHistory(of)}>
+                Try again
+              </button>
+            }
+          >
+            {shown.problem}
           </Notice>
         )}
         {shown === undefined || (shown.loading && shown.changes.length === 0) ? (
@@ -90,7 +95,7 @@ function CopyLink({ of }: { readonly of: string }) {
     }
   };
   return (
-    <button class="button button-small" type="button" onClick={() => void copy()}>
+    <button class="button button-quiet button-small" type="button" onClick={() => void copy()}>
       {copied.value ? 'Link copied' : 'Copy link'}
     </button>
   );

@@ -1,4 +1,5 @@
 import { byKey } from './feature-store.ts';
+import { Key } from './key.tsx';
 import { goToRow } from './rows.ts';
 
 /** Keys as links to their rows, joined by commas. */
@@ -17,7 +18,7 @@ export function RowLinks({ keys }: { readonly keys: readonly string[] }) {
                 goToRow(key);
               }}
             >
-              {key}
+              <Key of={key} />
             </a>
           ) : (
             <code>{key}</code>

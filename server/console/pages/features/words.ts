@@ -41,14 +41,13 @@ export function lockReason({
   lifecycle,
 }: PlatformFeature): string | undefined {
   if (toggleable) return undefined;
-  if (environmentVariable !== undefined) return `Locked: the variable ${environmentVariable} decides`;
+  if (environmentVariable !== undefined) return `Locked: ${environmentVariable} decides`;
   return lifecycle === 'planned' ? 'Locked: planned, not built yet' : 'Locked';
 }
 
 export function actorName({ kind, display, id }: FeatureActor): string {
   const name = display === '' ? id : display;
-  if (kind === 'environment') return `the environment (${name})`;
-  return kind === 'api_key' ? `${name} (API key)` : name;
+  return kind === 'environment' ? `the environment (${name})` : name;
 }
 
 /** `off, blocked by host.runners`: what a feature is before or after a change. */

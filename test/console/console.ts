@@ -1,0 +1,136 @@
+/** The console as its users meet it: the built pages, the real server, a real browser. */
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { buildConsole } from '../../server/console/build.mjs';
+import type { Clock } from '../../server/platform/clock.ts';
+import { chromiumPath } from '../setup/needs.ts';
+import { join, signIn } from '../setup/people.ts';
+import type { Person } from '../setup/people.ts';
+import { request, startTestServer } from '../setup/server.ts';
+import type { TestServer } from '../setup/server.ts';
+
+export interface Console {
+  readonly server: TestServer;
+  readonly browser: Browser;
+  /** The server's time runs ahead by so much more from now on. */
+  passTime(ms: number): void;
+  /** A tab of its own browser profile; every complaint of the browser about it is collected. */
+  open(path: string, options?: BrowserContextOptions): Promise<Tab>;
+  /** The same, signed in as the first staff account. */
+  openAsStaff(path: string, options?: BrowserContextOptions): Promise<Tab>;
+  /** Moves a switch as Ada, another member of the staff, at her own console. */
+  move(key: string, state: 'enabled' | 'disabled', reason: string): Promise<void>;
+  readonly ada: Person;
+  stop(): Promise<void>;
+}
+
+export interface Tab {
+  readonly page: Page;
+  /** Uncaught errors and refusals of the content security policy. */
+  readonly complaints: readonly string[];
+  /** Another tab of the same profile. */
+  another(path: string): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/** What a test waits for is there within milliseconds; a machine that is busy gets some seconds. */
+const WITHIN_MS = 10_000;
+
+export const DESKTOP = { width: 1280, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+
+const CHROMIUM_ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export async function startConsole(
+  env: Readonly<Record<string, string>> = {},
+  startedAgoMs = 0,
+): Promise<Console> {
+  const executablePath = chromiumPath();
+  if (executablePath === undefined) throw new Error('no Chromium here: ask has("chromium") first');
+  // The server serves what lies in this folder, so that a test sees the sources as they are.
+  await buildConsole({ outDir: new URL('../../server/dist/console', import.meta.url).pathname });
+  let aheadMs = -startedAgoMs;
+  const clock: Clock = {
+    now: () => new Date(Date.now() + aheadMs),
+    monotonicMs: () => performance.now() + aheadMs + startedAgoMs,
+  };
+  // A fresh profile in a folder of its own, which the browser removes at its end.
+  const [server, browser] = await Promise.all([
+    startTestServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000', ...env }, clock }),
+    chromium.launch({ executablePath, args: CHROMIUM_ARGS }),
+  ]);
+  const ada = await addStaff(server);
+
+  const open = async (path: string, options: BrowserContextOptions = {}): Promise<Tab> => {
+    const context = await browser.newContext({
+      viewport: DESKTOP,
+      baseURL: server.baseUrl,
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    context.setDefaultTimeout(WITHIN_MS);
+    const complaints: string[] = [];
+    context.on('page', (page) => {
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('console', (message) => {
+        if (/content security policy/i.test(message.text())) complaints.push(message.text());
+      });
+    });
+    const another = async (at: string): Promise<Page> => {
+      const page = await context.newPage();
+      await page.goto(at);
+      return page;
+    };
+    return { page: await another(path), complaints, another, close: async () => await context.close() };
+  };
+
+  return {
+    server,
+    browser,
+    ada,
+    passTime: (ms) => {
+      aheadMs += ms;
+    },
+    open,
+    openAsStaff: async (path, options) => {
+      const tab = await open(path, options);
+      await signInAs(tab.page, server.first.staffEmail, server.first.staffPassword);
+      await tab.page.locator('.whoami').waitFor();
+      return tab;
+    },
+    move: async (key, state, reason) => {
+      const answer = await request(server.baseUrl, `PATCH /admin/platform-features/${key}`, {
+        as: (await signIn(server, ada.email)).token,
+        body: { state, reason },
+        headers: { 'x-svc-client': 'console' },
+      });
+      if (answer.status !== 200) throw new Error(`moving ${key} answered ${answer.status}: ${answer.text}`);
+    },
+    stop: async () => {
+      await browser.close();
+      await server.stop();
+    },
+  };
+}
+
+export async function signInAs(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Nobody becomes staff through the API. */
+async function addStaff(server: TestServer): Promise<Person> {
+  const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  await server.db.sql`update users set email = 'ada@svc.local', staff = true where id = ${person.userId}`;
+  return { ...person, email: 'ada@svc.local' };
+}

@@ -1,0 +1,105 @@
+/**
+ * Pictures of the console for docs/console, from a server with a few weeks of history:
+ *
+ *     node --import tsx test/console/screenshots.ts [folder]
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { DESKTOP, PHONE, startConsole } from './console.ts';
+
+const OUT = process.argv[2] ?? new URL('../../docs/console', import.meta.url).pathname;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+const companion = createServer((_request, response) => {
+  const feature = (enabled: boolean, reason: string, lifecycle: string, blockedBy: string[] = []) => ({
+    enabled,
+    reason,
+    blockedBy,
+    lifecycle,
+    visibility: 'public',
+  });
+  response.setHeader('content-type', 'application/json').end(
+    JSON.stringify({
+      features: {
+        'ledger.attestations': feature(true, 'enabled', 'ga'),
+        'ledger.residency': feature(false, 'dependency_disabled', 'preview', ['ledger.regions']),
+        'ledger.regions': feature(false, 'disabled', 'experimental'),
+      },
+    }),
+  );
+});
+await new Promise<void>((resolve) => {
+  companion.listen(0, '127.0.0.1', resolve);
+});
+const console_ = await startConsole(
+  { COMPANION_URL: `http://127.0.0.1:${(companion.address() as AddressInfo).port}` },
+  21 * DAY,
+);
+const { server, move, passTime } = console_;
+
+await move('host.incidents', 'enabled', 'first customers are invited to try incidents');
+passTime(9 * DAY);
+await move('host.incidents', 'disabled', 'mitigation runs twice, see INC-40');
+passTime(4 * DAY);
+await move('host.ci', 'disabled', 'webhook storm of one provider, see INC-41');
+passTime(2 * HOUR);
+await move('host.ci', 'enabled', 'storm is over, deliveries are deduplicated now');
+passTime(6 * DAY);
+await move(
+  'host.automation.maintenance',
+  'enabled',
+  'ready for the pilot repositories as soon as the job runner is',
+);
+passTime(DAY - 40 * 60_000);
+await move('host.graph', 'disabled', 'edges of deleted environments are shown, fix is under review (#2214)');
+passTime(38 * 60_000);
+
+mkdirSync(OUT, { recursive: true });
+
+/** Waits until nothing moves any more, so that two runs give the same picture. */
+async function shoot(page: Page, name: string, fullPage = true): Promise<void> {
+  await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined); // the event stream never ends
+  await page.evaluate('document.fonts.ready');
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage, animations: 'disabled' });
+}
+
+for (const [size, viewport] of [
+  ['1280', DESKTOP],
+  ['390', PHONE],
+] as const) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const options = { viewport, colorScheme, isMobile: size === '390', hasTouch: size === '390' };
+    const name = (what: string): string => `${what}-${size}-${colorScheme}`;
+    const signIn = await console_.open('/console/features', options);
+    await signIn.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await shoot(signIn.page, name('sign-in'));
+    await signIn.close();
+    const { page, close } = await console_.openAsStaff('/console/features', options);
+    await page.getByRole('switch', { name: 'host.ci' }).waitFor();
+    await page.getByText('ledger.regions', { exact: true }).waitFor();
+    await shoot(page, name('features'));
+    await page.getByRole('switch', { name: 'host.graph' }).click();
+    await page.locator('.affected').waitFor();
+    await page.getByLabel('Reason').fill('#2214 is merged and out, edges were checked on three projects');
+    await shoot(page, name('confirm'), false);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('link', { name: 'History of host.ci' }).click();
+    await page.locator('.change').first().waitFor();
+    await shoot(page, name('history'), false);
+    await close();
+  }
+}
+
+companion.closeAllConnections();
+companion.close();
+passTime(30_000);
+const { page, close } = await console_.openAsStaff('/console/features');
+await page.getByText('The companion service is degraded').waitFor();
+await shoot(page, 'degraded-1280-light');
+await close();
+await console_.stop();
+console.log(`pictures are in ${OUT}, server was ${server.baseUrl}`);
