@@ -1,4 +1,4 @@
-/** What a team changes about a runner. Each is one statement that also writes the event; none says whether it made a difference. */
+/** What a team changes about a runner. Each is one statement that also writes the event. */
 import type { SqlTag } from '../platform/db/index.ts';
 
 interface Which {
@@ -6,14 +6,20 @@ interface Which {
   readonly runnerId: string;
 }
 
-/** False in all of these: no such runner in the team. */
+/** Undefined in all of these: no such runner in the team. */
+export interface Changed {
+  readonly name: string;
+  /** False: it was so already. */
+  readonly changed: boolean;
+}
+
 export async function pause(
   sql: SqlTag,
   { teamId, runnerId }: Which,
   note: string | undefined,
   minutes: number | undefined,
-): Promise<boolean> {
-  const rows = await sql`
+): Promise<Changed | undefined> {
+  const [row] = await sql<Changed[]>`
     with changed as (
       update runners set paused_at = now(), pause_note = ${note ?? null},
         paused_until = now() + ${minutes ?? null}::int * interval '1 minute'
@@ -24,12 +30,12 @@ export async function pause(
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select team_id, id, now(), 'runner.paused', name || ' was paused' || coalesce(' for ' || ${minutes ?? null}::int || ' minutes', '') from changed
     )
-    select from changed`;
-  return rows.count === 1;
+    select name, true as changed from changed`;
+  return row;
 }
 
-export async function resume(sql: SqlTag, { teamId, runnerId }: Which): Promise<boolean> {
-  const rows = await sql`
+export async function resume(sql: SqlTag, { teamId, runnerId }: Which): Promise<Changed | undefined> {
+  const [row] = await sql<Changed[]>`
     with found as (
       select id, team_id, name, paused_at from runners where id = ${runnerId} and team_id = ${teamId} and revoked_at is null for no key update
     ),
@@ -42,12 +48,16 @@ export async function resume(sql: SqlTag, { teamId, runnerId }: Which): Promise<
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select f.team_id, f.id, now(), 'runner.resumed', f.name || ' was resumed' from found f join changed c on c.id = f.id
     )
-    select from found`;
-  return rows.count === 1;
+    select name, exists (select from changed) as changed from found`;
+  return row;
 }
 
-export async function clearStrikes(sql: SqlTag, { teamId, runnerId }: Which): Promise<boolean> {
-  const rows = await sql`
+/** `strikes`: as many as there were. */
+export async function clearStrikes(
+  sql: SqlTag,
+  { teamId, runnerId }: Which,
+): Promise<(Changed & { readonly strikes: number }) | undefined> {
+  const [row] = await sql<Array<Changed & { strikes: number }>>`
     with found as (
       select id, team_id, name, strikes from runners where id = ${runnerId} and team_id = ${teamId} and revoked_at is null for no key update
     ),
@@ -59,8 +69,8 @@ export async function clearStrikes(sql: SqlTag, { teamId, runnerId }: Which): Pr
       select f.team_id, f.id, now(), 'runner.divergence_cleared', f.strikes || ' strikes of ' || f.name || ' were cleared'
       from found f join changed c on c.id = f.id
     )
-    select from found`;
-  return rows.count === 1;
+    select name, strikes, exists (select from changed) as changed from found`;
+  return row;
 }
 
 export async function requestDiagnostics(sql: SqlTag, { teamId, runnerId }: Which): Promise<boolean> {

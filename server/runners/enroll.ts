@@ -9,6 +9,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { EnrollRequest, EnrollResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { decodePublicKey, keyThumbprint, publicKeyWeakness } from '@svc/proto/signature/keys.ts';
+import { appendAudit } from '../audit/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { Database, SqlTag } from '../platform/db/index.ts';
@@ -38,24 +39,26 @@ export async function issueToken(
     userId,
     runnersMax,
   }: { readonly teamId: string; readonly userId: string; readonly runnersMax: number },
-): Promise<{ readonly token: string; readonly expiresAt: Date } | undefined> {
+): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date } | undefined> {
+  const id = newId('tok');
   const token = `enr_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
   const [row] = await sql<Array<{ expiresAt: Date }>>`
     insert into enrollment_tokens (id, team_id, token_hash, created_by, created_at, expires_at)
-    select ${newId('tok')}, ${teamId}, ${hashOf(token)}, ${userId}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
+    select ${id}, ${teamId}, ${hashOf(token)}, ${userId}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
     where (select count(*) from runners where team_id = ${teamId} and revoked_at is null) < ${runnersMax}::int
     returning expires_at as "expiresAt"`;
-  return row === undefined ? undefined : { token, expiresAt: row.expiresAt };
+  return row === undefined ? undefined : { id, token, expiresAt: row.expiresAt };
 }
 
-export function createEnroll({ db: { sql }, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
+export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
   return async (request) => {
     const weakness = publicKeyWeakness(request.publicKey);
     if (weakness !== undefined)
       throw apiError('key_weak', `the key was refused: ${weakness}; make a new one`);
     const keyId = keyThumbprint(request.publicKey);
     const runner =
-      (await register(sql, request, keyId, runnersPerTeamMax)) ?? (await registered(sql, request, keyId));
+      (await register({ db, clock }, request, keyId, runnersPerTeamMax)) ??
+      (await registered(db.sql, request, keyId));
     if (runner === undefined) {
       throw apiError(
         'token_invalid',
@@ -88,14 +91,57 @@ interface Registered {
 
 /** Undefined: the token is not good (any more). */
 async function register(
-  sql: SqlTag,
+  { db, clock }: Pick<EnrollDeps, 'db' | 'clock'>,
   request: EnrollRequest,
   keyId: string,
   runnersMax: number,
 ): Promise<Registered | undefined> {
-  const { token, name, publicKey, labels, facts } = request;
+  const { name } = request;
   try {
-    const [row] = await sql<Registered[]>`
+    return await db.transact(async (tx) => {
+      const made = await insertRunner(tx.sql, request, keyId, runnersMax);
+      if (made !== undefined && made.id !== '') {
+        await appendAudit(
+          tx,
+          {
+            chain: made.teamId,
+            actor: { kind: 'runner', id: made.id, display: name },
+            action: 'runner.enrolled',
+            target: made.id,
+            details: { name, keyId, tokenId: made.tokenId },
+            requestId: '',
+          },
+          clock.now(),
+        );
+      }
+      return made;
+    });
+  } catch (error) {
+    if (isUniqueViolation(error, 'runners_name')) {
+      throw apiError(
+        'name_taken',
+        `the team has a runner named ${name} already; choose another name, or revoke that one`,
+      );
+    }
+    if (!isUniqueViolation(error, 'runners_key_id')) throw error;
+    const same = await registered(db.sql, request, keyId);
+    if (same !== undefined) return same;
+    throw apiError(
+      'key_in_use',
+      'another runner was enrolled with this key; every runner needs a key of its own',
+    );
+  }
+}
+
+/** The id is empty when the team has no room for it. */
+async function insertRunner(
+  sql: SqlTag,
+  request: EnrollRequest,
+  keyId: string,
+  runnersMax: number,
+): Promise<(Registered & { readonly tokenId: string }) | undefined> {
+  const { token, name, publicKey, labels, facts } = request;
+  const [row] = await sql<Array<Registered & { tokenId: string }>>`
       with token as materialized (
         select id, team_id from enrollment_tokens
         where token_hash = ${hashOf(token)} and used_at is null and expires_at > clock_timestamp() for update
@@ -117,23 +163,9 @@ async function register(
         insert into runner_events (team_id, runner_id, at, kind, detail)
         select m.team_id, m.id, clock_timestamp(), 'runner.enrolled', m.name || ' was enrolled' from made m
       )
-      select coalesce(m.id, '') as id, t.team_id as "teamId", room.room from token t cross join room left join made m on true`;
-    return row;
-  } catch (error) {
-    if (isUniqueViolation(error, 'runners_name')) {
-      throw apiError(
-        'name_taken',
-        `the team has a runner named ${name} already; choose another name, or revoke that one`,
-      );
-    }
-    if (!isUniqueViolation(error, 'runners_key_id')) throw error;
-    const same = await registered(sql, request, keyId);
-    if (same !== undefined) return same;
-    throw apiError(
-      'key_in_use',
-      'another runner was enrolled with this key; every runner needs a key of its own',
-    );
-  }
+      select coalesce(m.id, '') as id, t.team_id as "teamId", t.id as "tokenId", room.room
+      from token t cross join room left join made m on true`;
+  return row;
 }
 
 /** The runner that this very token and key made a short while ago. */

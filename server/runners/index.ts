@@ -7,11 +7,15 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
+import { recordAct } from '../audit/index.ts';
+import type { AuditAct } from '../audit/index.ts';
 import type { Ctx } from '../platform/context.ts';
+import type { Database, SqlTag } from '../platform/db/index.ts';
 import { notFound } from '../platform/not-found.ts';
 import { revokeRunner } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { clearStrikes, pause, requestDiagnostics, resume } from './change.ts';
+import type { Changed } from './change.ts';
 import { diagnose } from './diagnose.ts';
 import { issueToken } from './enroll.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
@@ -74,51 +78,91 @@ function readCalls(deps: RunnersDeps): Pick<Service, 'list' | 'get' | 'diagnose'
 }
 
 function changeCalls(deps: RunnersDeps): Omit<Service, 'list' | 'get' | 'diagnose'> {
-  const { queue, settings, runnersPerTeamMax, onError } = deps;
-  const tell = ({ db }: Ctx, event: ControlEvent): void =>
-    db.afterCommit(() => void queue.publishControl(event).catch(onError));
-  /** Runs a change, tells the gateways and answers the runner as it is now. */
+  /** Runs a change with its entry in the ledger, tells the gateways and answers the runner as it is now. */
   const changed = async (
     ctx: Ctx,
     which: Which,
-    change: Promise<boolean>,
+    action: string,
+    change: (sql: SqlTag) => Promise<(Changed & { readonly details?: AuditAct['details'] }) | undefined>,
   ): Promise<MessageInitShape<typeof RunnerSchema>> => {
-    if (!(await change)) throw notFound('runner');
-    tell(ctx, { type: 'runner_changed', runnerId: which.runnerId });
+    const { teamId, runnerId } = which;
+    await ctx.db.transact(async (db) => {
+      const done = await change(db.sql);
+      if (done === undefined) throw notFound('runner');
+      tell(deps, db, { type: 'runner_changed', runnerId });
+      if (!done.changed) return;
+      const details = { name: done.name, ...done.details };
+      await recordAct(db, ctx, { chain: teamId, action, target: runnerId, details });
+    });
     return await shown(deps, ctx, which);
   };
   return {
-    createEnrollToken: async ({ teamId }, { db, caller }) => {
-      const issued = await issueToken(db.sql, {
-        teamId,
-        userId: caller.userId,
-        runnersMax: runnersPerTeamMax,
-      });
-      if (issued !== undefined)
-        return { token: issued.token, expiresAt: timestampFromDate(issued.expiresAt) };
-      throw apiError(
-        'limit_reached',
-        `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
-        {
-          details: { limit: runnersPerTeamMax },
-        },
-      );
-    },
+    createEnrollToken: async ({ teamId }, ctx) =>
+      await ctx.db.transact(async (db) => await issue(deps, db, ctx, teamId)),
     revoke: async (which, ctx) => {
-      const revoked = await revokeRunner(ctx.db.sql, settings, which);
-      if (revoked === undefined) throw notFound('runner');
-      if (revoked.now)
-        tell(ctx, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
-      if (revoked.lost.length > 0) ctx.db.afterCommit(deps.wakeRelay);
+      await ctx.db.transact(async (db) => await revoke(deps, db, ctx, which));
       return {};
     },
-    clearDivergenceFlag: async (which, ctx) => await changed(ctx, which, clearStrikes(ctx.db.sql, which)),
+    clearDivergenceFlag: async (which, ctx) =>
+      await changed(ctx, which, 'runner.divergence_cleared', async (sql) => {
+        const done = await clearStrikes(sql, which);
+        return done && { ...done, details: { strikes: done.strikes } };
+      }),
     requestDiagnostics: async (which, ctx) => {
       if (!(await requestDiagnostics(ctx.db.sql, which))) throw notFound('runner');
       return await shown(deps, ctx, which);
     },
     pause: async (request, ctx) =>
-      await changed(ctx, request, pause(ctx.db.sql, request, request.note, request.minutes)),
-    resume: async (which, ctx) => await changed(ctx, which, resume(ctx.db.sql, which)),
+      await changed(ctx, request, 'runner.paused', async (sql) => {
+        const { note, minutes } = request;
+        const done = await pause(sql, request, note, minutes);
+        return done && { ...done, details: { note, minutes } };
+      }),
+    resume: async (which, ctx) =>
+      await changed(ctx, which, 'runner.resumed', async (sql) => await resume(sql, which)),
   };
+}
+
+function tell({ queue, onError }: RunnersDeps, db: Database, event: ControlEvent): void {
+  db.afterCommit(() => void queue.publishControl(event).catch(onError));
+}
+
+async function issue({ runnersPerTeamMax }: RunnersDeps, db: Database, ctx: Ctx, teamId: string) {
+  const issued = await issueToken(db.sql, {
+    teamId,
+    userId: ctx.caller.userId,
+    runnersMax: runnersPerTeamMax,
+  });
+  if (issued === undefined) {
+    throw apiError(
+      'limit_reached',
+      `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
+      {
+        details: { limit: runnersPerTeamMax },
+      },
+    );
+  }
+  const { id, token, expiresAt } = issued;
+  await recordAct(db, ctx, {
+    chain: teamId,
+    action: 'enroll_token.issued',
+    target: id,
+    details: { expiresAt: expiresAt.toISOString() },
+  });
+  return { token, expiresAt: timestampFromDate(expiresAt) };
+}
+
+async function revoke(deps: RunnersDeps, db: Database, ctx: Ctx, which: Which): Promise<void> {
+  const revoked = await revokeRunner(db.sql, deps.settings, which);
+  if (revoked === undefined) throw notFound('runner');
+  const { runnerId, keyId, lost } = revoked;
+  if (lost.length > 0) db.afterCommit(deps.wakeRelay);
+  if (!revoked.now) return;
+  tell(deps, db, { type: 'runner_revoked', runnerId, keyId });
+  await recordAct(db, ctx, {
+    chain: which.teamId,
+    action: 'runner.revoked',
+    target: runnerId,
+    details: { keyId, held: lost.length },
+  });
 }
