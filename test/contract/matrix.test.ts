@@ -67,9 +67,18 @@ async function call(
     },
     ...(body === undefined ? {} : { body }),
   });
-  const text = await response.text();
+  const endless = response.ok && rpc.desc.methodKind === 'server_streaming';
+  const text = endless ? await beginningOf(response) : await response.text();
   const code = /"code":"([a-z_]+)"/.exec(text)?.[1];
   return { status: response.status, code, text };
+}
+
+/** What a stream says first; then the caller leaves, since some streams have no end. */
+async function beginningOf(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  const first = await reader?.read();
+  await reader?.cancel();
+  return Buffer.from(first?.value ?? new Uint8Array()).toString();
 }
 
 /** Rows of every table, less what merely notes that a call came. */

@@ -64,6 +64,16 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.incidents.v1.IncidentsService/List': { fields: environment },
   'svc.incidents.v1.IncidentsService/Mitigate': { fields: incident },
   'svc.incidents.v1.IncidentsService/Resolve': { fields: incident },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Get': { fields: () => ({ key: 'host.ci' }) },
+  'svc.platformfeatures.v1.PlatformFeaturesService/History': { fields: () => ({ key: 'host.ci' }) },
+  'svc.platformfeatures.v1.PlatformFeaturesService/List': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Resolved': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/SetState': {
+    // Off at the first start; a switch that other rows of the matrix do not stand behind.
+    fields: () => ({ key: 'host.automation.maintenance', state: 'enabled', reason: 'seen by the matrix' }),
+  },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Watch': { fields: nothing },
   'svc.projects.v1.ProjectsService/Create': {
     fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }),
   },
