@@ -287,7 +287,10 @@ export interface PlatformFeaturesHistoryResponse {
 
 /** What changed, or would. */
 export interface PlatformFeaturesSetStateResponse {
-  /** The feature as it is now; in a dry run as it would be. */
+  /**
+   * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the change itself takes,
+   * and its present last change.
+   */
   readonly feature: PlatformFeature;
   /** Every feature whose effective state changed (or would), in the order of the manifest. */
   readonly affected: readonly AffectedFeature[];

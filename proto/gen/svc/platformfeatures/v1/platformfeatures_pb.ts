@@ -605,7 +605,8 @@ export const SetStateRequestSchema: GenMessage<SetStateRequest> = /*@__PURE__*/
  */
 export type SetStateResponse = Message<"svc.platformfeatures.v1.SetStateResponse"> & {
   /**
-   * The feature as it is now; in a dry run as it would be.
+   * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the change itself takes,
+   * and its present last change.
    *
    * @generated from field: svc.platformfeatures.v1.PlatformFeature feature = 1;
    */
