@@ -15,7 +15,9 @@ export function watch(generated: GeneratedSpec): Command {
   return {
     spec: {
       ...generated,
-      description: `${generated.description}\n\nShows the changes themselves, one line a feature; with --json the events as they come.`,
+      summary: 'Shows changes of features as they come',
+      description:
+        'Shows changes of features as they come, one line for each feature whose effective state or switch changed, until it is interrupted. With --json the events as the API sends them: that there is a new revision, not what changed.',
     },
     run: follow,
   };
