@@ -18,6 +18,8 @@ export interface IndependentRunner {
   call(action: string, body: unknown, tamper?: (headers: Record<string, string>) => void): Promise<Answer>;
   /** Signed with the own key, in another runner's name. */
   callAs(id: string, action: string, body: unknown): Promise<Answer>;
+  /** Headers of a signed POST, for a test that sends it by itself. */
+  sign(path: string, body: string): Record<string, string>;
   /** Calls in this name from now on, without having enrolled. */
   actAs(id: string): void;
 }
@@ -90,6 +92,7 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
     },
 
     call: (action, body, tamper) => post(runnerId, action, body, tamper),
+    sign: (path, body) => signedHeaders(new URL(path, baseUrl), body),
     callAs: (id, action, body) => post(id, action, body),
     actAs: (id) => {
       runnerId = id;

@@ -2,7 +2,7 @@
  * Requests as they lie on the wire, and answers with everything that a client can see of them: for tests that hold two answers against each
  * other. No client library in between, because each of them smooths something over: order and spelling of headers, trailers, resets.
  */
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
+import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
 
 export interface RawRequest {
@@ -106,13 +106,35 @@ export interface RawHttp2 {
   close(): void;
 }
 
-/** One h2c connection for many requests. */
+/** A server counts the frames of streams that it has given up, and rightly ends a connection with too many of them. */
+const STREAMS_MAX = 50;
+
+/** h2c: connections of many requests each, and one of its own for a body that the server may not want. */
 export function rawHttp2(port: number): RawHttp2 {
-  const session: ClientHttp2Session = connectHttp2(`http://127.0.0.1:${port}`);
-  session.on('error', () => undefined);
+  const open = (): ClientHttp2Session => {
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    session.on('error', () => undefined);
+    return session;
+  };
+  let shared = open();
+  let streams = 0;
+  const send = async (request: RawRequest): Promise<RawView> => {
+    if (request.withhold !== undefined || Buffer.byteLength(request.body ?? '') > 1_000) {
+      const own = open();
+      return await onStream(own, request).finally(() => own.destroy());
+    }
+    streams += 1;
+    if (shared.closed || shared.destroyed || streams % STREAMS_MAX === 0) {
+      shared.close();
+      shared = open();
+    }
+    const view = await onStream(shared, request);
+    // Not looked at: the connection was ending. Every client sends it again.
+    return view.status === 0 && view.reset === constants.NGHTTP2_REFUSED_STREAM ? await send(request) : view;
+  };
   return {
-    send: async (request) => await onStream(session, request),
-    close: () => session.destroy(),
+    send,
+    close: () => shared.destroy(),
   };
 }
 
@@ -147,11 +169,11 @@ async function onStream(session: ClientHttp2Session, request: RawRequest): Promi
     });
     stream.on('trailers', (fields) => (trailers = lines(fields)));
     stream.on('data', (chunk: Buffer) => parts.push(chunk));
-    // With the body withheld this side never ends by itself: the answer's end is the end.
+    // Of a body that the server does not take this side may never come to the end: the answer's end is the end.
     stream.on('end', () => {
-      if (withhold === undefined) return;
-      stream.close();
-      finish(0);
+      setImmediate(() => {
+        if (!stream.closed) stream.close();
+      });
     });
     stream.on('close', () => finish(stream.rstCode));
     stream.on('error', () => undefined);

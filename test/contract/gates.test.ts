@@ -1,0 +1,372 @@
+/**
+ * Every RPC that belongs to a platform feature, with the feature off. An internal feature must look as if it had never been there: whole answers are held
+ * against those of paths that nobody serves, byte for byte, whatever is sent. A public one says 403 `feature_disabled` and nothing else. The
+ * rows are made from the contract, so that a new RPC is tested by being there.
+ */
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
+import { rpcs } from '@svc/proto/gen/rpcs.ts';
+import { createRouter, type Target } from '@svc/proto/http/router.ts';
+import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
+import {
+  rawHttp1,
+  rawHttp2,
+  type RawHttp2,
+  type RawRequest,
+  type RawView,
+} from '@svc/proto/http/testing/raw.ts';
+import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
+import { has } from '../setup/needs.ts';
+import { startTestServer, type TestServer } from '../setup/server.ts';
+
+const INTERNAL: ReadonlySet<string> = new Set<string>(
+  MANIFEST.filter(({ visibility }) => visibility === 'internal').map(({ key }) => key),
+);
+const gated = rpcs.filter(({ feature, audience }) => feature !== undefined && audience !== 'internal');
+const internal = gated.filter(({ feature }) => INTERNAL.has(feature ?? ''));
+const open = gated.filter(({ feature }) => !INTERNAL.has(feature ?? ''));
+const keysOf = (some: readonly RpcInfo[]) => [...new Set(some.map(({ feature }) => feature ?? ''))];
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const AT_ONCE = 12;
+/** Sent with every request, so that the answers need not differ in it. */
+const REQUEST_ID = { 'x-request-id': 'the-same-for-both' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+let server: TestServer;
+let port: number;
+let http2: RawHttp2;
+let runner: IndependentRunner;
+/** Real ones: an answer that depends on whether the resource exists would show. */
+let ids: Readonly<Record<string, string>>;
+
+async function set(key: string, state: 'enabled' | 'disabled'): Promise<void> {
+  const { status, text } = await server.call(`PATCH /admin/platform-features/${key}`, {
+    as: server.first.staffApiKey,
+    body: { state, reason: 'switched by the tests of the gates' },
+  });
+  if (status !== 200) throw new Error(`switching ${key} answered ${status}: ${text}`);
+}
+
+describe.runIf(await has('postgres'))('gates of platform features', () => {
+  beforeAll(async () => {
+    server = await startTestServer({ env: { JOB_RUNNER_ENABLED: 'true' } });
+    ({ port } = server);
+    http2 = rawHttp2(port);
+    for (const key of keysOf(gated)) await set(key, 'enabled');
+    const { teamId, apiKey } = server.first;
+    const issued = await server.call(`POST /teams/${teamId}/runners/enroll-tokens`, { as: apiKey, body: {} });
+    runner = createIndependentRunner(server.baseUrl);
+    ids = { teamId, runnerId: await runner.enroll(String(issued.body['token']), 'gated') };
+  });
+  afterAll(async () => {
+    http2?.close();
+    await server?.stop();
+  });
+
+  it('has rows for the runners of the customer and of the machine alike', () => {
+    const services = new Set(internal.map(({ desc }) => desc.parent.typeName));
+    expect([...services]).toEqual(
+      expect.arrayContaining(['svc.runner.v1.RunnerService', 'svc.runners.v1.RunnersService']),
+    );
+  });
+
+  describe('of internal features that are off', () => {
+    beforeAll(async () => {
+      // Else all below would hold of routes that do not exist.
+      for (const rpc of internal)
+        for (const path of pathsOf(rpc).map(({ path }) => path)) {
+          const { body } = await rawHttp1(port, { method: 'POST', path, headers: JSON_TYPE, body: '{}' });
+          if (path.startsWith('/svc.')) expect(body, rpc.id).not.toContain(UNKNOWN_ROUTE);
+        }
+      for (const key of keysOf(internal)) await set(key, 'disabled');
+    });
+    afterAll(async () => {
+      for (const key of keysOf(internal)) await set(key, 'enabled');
+    });
+
+    for (const rpc of internal) {
+      it(`${rpc.id} is no route, whatever is sent`, async () => {
+        const pairs = pathsOf(rpc).flatMap(({ path, unknown }) =>
+          requestsTo(rpc).map((make) => [make(path), make(unknown)] as const),
+        );
+        expect(pairs.length).toBeGreaterThan(200);
+        await inParallel(pairs, async ([asked, control]) => {
+          const allow = visibleVerbs(asked.path);
+          for (const send of [rawHttp1.bind(undefined, port), http2.send]) {
+            const seen = await send(asked);
+            if (allow === undefined) expect(seen, describeRequest(asked)).toEqual(await send(control));
+            else expectOnly(seen, allow, asked);
+          }
+        });
+      }, 120_000);
+    }
+
+    it('takes as long as a path that nobody serves', async () => {
+      const times = { hidden: [] as number[], unknown: [] as number[] };
+      const headers = { ...JSON_TYPE, ...REQUEST_ID, authorization: `Bearer ${server.first.apiKey}` };
+      const time = async (kind: keyof typeof times, path: string): Promise<void> => {
+        const begunMs = performance.now();
+        await http2.send({ method: 'POST', path, headers, body: '{"token":"enr_x"}' });
+        times[kind].push(performance.now() - begunMs);
+      };
+      for (let round = 0; round < 400; round += 1) {
+        await time('hidden', '/runners/enroll');
+        await time('unknown', '/runners/enrolz');
+      }
+      const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+      const [hidden, unknown] = [median(times.hidden), median(times.unknown)];
+      // A class, not a figure: one look at a database, a signature or a held poll is far beyond it.
+      expect(hidden, `median ${hidden} ms against ${unknown} ms`).toBeLessThan(2 * unknown + 0.5);
+      expect(unknown, `median ${unknown} ms against ${hidden} ms`).toBeLessThan(2 * hidden + 0.5);
+    }, 60_000);
+
+    it('counts against no rate limit, and answers no header of one', async () => {
+      for (let call = 0; call < 700; call += 1) {
+        const view = await http2.send({ method: 'POST', path: '/runners/enroll', headers: JSON_TYPE });
+        expect(view.status).toBe(404);
+        expect(view.headers.join('\n')).not.toMatch(/ratelimit|retry-after|www-authenticate|allow/i);
+      }
+    });
+
+    it('leaves nothing of them in the contract as served', async () => {
+      const { body } = await server.call('GET /openapi.json');
+      const paths = body['paths'] as Record<string, Record<string, unknown>>;
+      for (const rpc of internal)
+        for (const { template, verb } of rpc.routes) {
+          const path = template.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+          expect(paths[path]?.[verb.toLowerCase()], `${verb} ${path}`).toBeUndefined();
+        }
+      for (const key of keysOf(internal))
+        expect(JSON.stringify(body)).not.toContain(`"x-svc-feature":"${key}"`);
+    });
+
+    it('are there again on the next call after the switch, in the contract too', async () => {
+      const before = (await server.call('GET /openapi.json')).headers.get('etag');
+      for (const key of keysOf(internal)) await set(key, 'enabled');
+      expect((await runner.call('heartbeat', {})).status).toBe(200);
+      const list = await server.call(`GET /teams/${ids['teamId']}/runners`, { as: server.first.apiKey });
+      expect(list.status).toBe(200);
+      const contract = await server.call('GET /openapi.json', { headers: { 'if-none-match': before ?? '' } });
+      expect(contract.status).toBe(200);
+      expect(Object.keys(contract.body['paths'] as object)).toContain('/teams/{teamId}/runners');
+      for (const key of keysOf(internal)) await set(key, 'disabled');
+    });
+  });
+
+  it('offers reflection to nobody on the public port', async () => {
+    for (const version of ['v1', 'v1alpha'])
+      for (const headers of [JSON_TYPE, { 'content-type': 'application/grpc', te: 'trailers' }]) {
+        const ask = async (name: string) =>
+          await http2.send({
+            method: 'POST',
+            path: `/grpc.reflection.${version}.${name}/ServerReflectionInfo`,
+            headers: { ...headers, ...REQUEST_ID },
+            body: '',
+          });
+        const seen = await ask('ServerReflection');
+        expect(seen).toEqual(await ask('ServerNothing'));
+        expect(seen.status).toBe(404);
+      }
+  });
+
+  describe('of public features that are off', () => {
+    for (const rpc of open) {
+      it(`${rpc.id} says so, on every protocol, before it looks at the caller or the body`, async () => {
+        const feature = rpc.feature ?? '';
+        await set(feature, 'disabled');
+        try {
+          for (const request of callsOf(rpc))
+            for (const send of [rawHttp1.bind(undefined, port), http2.send])
+              expectDisabled(await send(request), feature, describeRequest(request));
+        } finally {
+          await set(feature, 'enabled');
+        }
+        const again = await http2.send({
+          method: 'POST',
+          path: `/${rpc.id}`,
+          headers: JSON_TYPE,
+          body: '{}',
+        });
+        expect(again.body).not.toContain('feature_disabled');
+      }, 60_000);
+    }
+  });
+});
+
+interface PathPair {
+  readonly path: string;
+  /** The same with one letter changed, so that nobody serves it. */
+  readonly unknown: string;
+  /** Absent: the path of Connect, gRPC and gRPC-Web. */
+  readonly route?: RestRoute;
+}
+
+function pathsOf({ id, routes }: RpcInfo): PathPair[] {
+  const rest = routes.map((route) => {
+    const last = route.segments.findLastIndex((segment) => 'literal' in segment);
+    const fill = (change: (literal: string) => string): string =>
+      `/${route.segments
+        .map((segment, index) => {
+          if (!('literal' in segment)) return ids[segment.field] ?? 'x1';
+          return index === last ? change(segment.literal) : segment.literal;
+        })
+        .join('/')}${route.customVerb === undefined ? '' : `:${route.customVerb}`}`;
+    return {
+      route,
+      path: fill((literal) => literal),
+      unknown: fill((literal) => `${literal.slice(0, -1)}~`),
+    };
+  });
+  return [...rest, { path: `/${id}`, unknown: `/${id.slice(0, -1)}~` }];
+}
+
+const credentials = (): Record<string, string>[] => [
+  {},
+  { authorization: 'Bearer garbage' },
+  { authorization: `Bearer ${server.first.apiKey}` },
+  { authorization: `Bearer ${server.first.staffApiKey}` },
+];
+
+type MakeRequest = (path: string) => RawRequest;
+
+/** Everything that has ever told a hidden route from an unknown one, somewhere. */
+function requestsTo(rpc: RpcInfo): MakeRequest[] {
+  const right = { authorization: `Bearer ${server.first.apiKey}` };
+  const body = (content: string | Uint8Array, headers: Record<string, string>) => ({
+    body: content,
+    headers,
+  });
+  const oddities: Array<(path: string) => Partial<RawRequest>> = [
+    () => body('{}', JSON_TYPE),
+    () => body('{{{', JSON_TYPE),
+    () => body('<x/>', { 'content-type': 'application/xml' }),
+    () => body('x', { ...JSON_TYPE, 'content-encoding': 'gzip' }),
+    () => body('{}', { ...JSON_TYPE, 'idempotency-key': 'a-key-of-mine' }),
+    () => body('\0\0\0\0\0', { 'content-type': 'application/grpc', te: 'trailers' }),
+    () => body('\0\0\0\0\0', { 'content-type': 'application/grpc-web+proto' }),
+    () => body('{}', { ...JSON_TYPE, 'connect-protocol-version': '1', 'connect-timeout-ms': '5' }),
+    () => ({ headers: JSON_TYPE, withhold: 1_000_000_000 }),
+    () => ({ headers: JSON_TYPE, withhold: 10 }),
+    () => ({ headers: { accept: 'text/event-stream' } }),
+    () => ({ headers: { origin: 'https://elsewhere.example', cookie: 'session=x' } }),
+    () => ({
+      headers: {
+        origin: 'https://elsewhere.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization, content-type',
+      },
+    }),
+    (path) => ({ path: `${path}/` }),
+    (path) => ({ path: path.replace(/\/([^/]*)$/, '%2F$1') }),
+    (path) => ({
+      path: path.replace(/^\/(.)/, (_, letter: string) => `/%${letter.charCodeAt(0).toString(16)}`),
+    }),
+    (path) => ({ path: `${path}?limit=-1&x=%zz` }),
+    (path) => ({ path: `${path}?encoding=json&message=%7B%7D&connect=v1` }),
+    (path) => ({ path: `/.${path}` }),
+    (path) => ({ path: path.toUpperCase() }),
+  ];
+  const made: MakeRequest[] = METHODS.flatMap((method) => [
+    ...credentials().map((headers) => (path: string) => ({
+      method,
+      path,
+      headers: { ...REQUEST_ID, ...headers },
+    })),
+    ...oddities.map((odd) => (path: string) => {
+      const { headers, ...more } = odd(path);
+      return { method, path, ...more, headers: { ...REQUEST_ID, ...right, ...headers } };
+    }),
+  ]);
+  const huge = new Uint8Array(rpc.bodyBytesMax + 1).fill(0x20);
+  made.push((path) => ({
+    method: 'POST',
+    path,
+    body: huge,
+    headers: { ...REQUEST_ID, ...right, ...JSON_TYPE },
+  }));
+  return rpc.auth === 'runner' ? [...made, signed()] : made;
+}
+
+/** A signature that would be right for the path asked; on the other one it is only the same bytes. */
+function signed(): MakeRequest {
+  const headers = runner.sign(`/runners/${ids['runnerId']}/poll`, '{}');
+  return (path) => ({ method: 'POST', path, headers: { ...REQUEST_ID, ...headers }, body: '{}' });
+}
+
+/** Verbs that visible routes of the same path have; undefined: there are none. */
+function visibleVerbs(pathAndQuery: string): readonly string[] | undefined {
+  const [path = ''] = pathAndQuery.split('?');
+  const found = visibleRoutes().find('OPTIONS', path, () => true);
+  return 'allow' in found && found.allow.length > 0 ? found.allow : undefined;
+}
+
+let routes: ReturnType<typeof createRouter<Target>> | undefined;
+function visibleRoutes(): ReturnType<typeof createRouter<Target>> {
+  if (routes !== undefined) return routes;
+  routes = createRouter<Target>();
+  for (const rpc of rpcs)
+    if (rpc.audience !== 'internal' && !internal.includes(rpc))
+      for (const route of rpc.routes) routes.add({ rpc, route });
+  return routes;
+}
+
+/** Beside visible routes a hidden one is a verb that is not possible, and is not among those that are. */
+function expectOnly(seen: RawView, verbs: readonly string[], { method, path }: RawRequest): void {
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  if (verbs.includes(wanted)) return;
+  const allow = verbs.flatMap((verb) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb])).join(', ');
+  expect(seen.status, `${method} ${path}`).toBe(405);
+  expect(
+    seen.headers.find((line) => /^allow:/i.test(line)),
+    `${method} ${path}`,
+  ).toBe(`allow: ${allow}`);
+}
+
+/** What a client that knows the contract may send, by anybody. */
+function callsOf(rpc: RpcInfo): RawRequest[] {
+  return pathsOf(rpc).flatMap(({ path, route }) =>
+    credentials().flatMap((headers) =>
+      route === undefined ? rpcCalls(path, headers) : restCalls(path, route, headers),
+    ),
+  );
+}
+
+function restCalls(path: string, { verb }: RestRoute, headers: Record<string, string>): RawRequest[] {
+  const head = { ...headers, ...JSON_TYPE };
+  const bare: RawRequest = { method: verb, path, headers };
+  if (verb === 'GET') return [bare, { ...bare, path: `${path}?x=%zz` }];
+  return [bare, { ...bare, headers: head, body: '{{{' }, { ...bare, headers: head, withhold: 1_000_000_000 }];
+}
+
+function rpcCalls(path: string, headers: Record<string, string>): RawRequest[] {
+  return [
+    'application/json',
+    'application/proto',
+    'application/grpc',
+    'application/grpc-web+proto',
+    'text/plain',
+  ].map((type) => ({ method: 'POST', path, headers: { ...headers, 'content-type': type }, body: '{{{' }));
+}
+
+function expectDisabled(view: RawView, feature: string, request: string): void {
+  const told = [...view.headers, ...view.trailers, view.body].join('\n');
+  expect(told, request).toContain('feature_disabled');
+  // In a body of JSON or in the metadata of RPCs; alone, because what it depends on may be internal.
+  expect(told, request).toMatch(new RegExp(`(?:"details":|x-error-details: )\\{"feature":"${feature}"\\}`));
+  for (const key of INTERNAL) expect(told, request).not.toContain(key);
+  expect(told, request).not.toMatch(/^www-authenticate|^ratelimit|^x-ratelimit/im);
+}
+
+function describeRequest({ method, path, headers, withhold }: RawRequest): string {
+  return `${method} ${path} ${JSON.stringify(headers)}${withhold === undefined ? '' : ` withholding ${withhold} bytes`}`;
+}
+
+async function inParallel<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const work = async (): Promise<void> => {
+    for (const item of left) await act(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
