@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
 import { createGraph } from './graph/index.ts';
 import { createIncidents } from './incidents/index.ts';
+import { createMaintenance } from './maintenance/index.ts';
 import type { PlatformFeatures } from './platform-features/index.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Ctx } from './platform/context.ts';
@@ -65,6 +66,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createGraph(),
     createIncidents({ clock, cursors }),
     createResidency({ clock, cursors }),
+    createMaintenance({ clock, cursors }),
     deps.features.handlers,
     ...createAudit({ cursors, signer: createSigner(secrets), file: deps.checkpoints }),
   ];

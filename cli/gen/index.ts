@@ -106,6 +106,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./keys.ts')).commands,
   },
   {
+    group: 'maintenance',
+    summary: 'Maintenance of repositories',
+    feature: 'host.automation.maintenance',
+    commands: [
+      { words: ['settings', 'update'], summary: 'Changes the named settings of one category and leaves the others' },
+      { words: ['tasks', 'list'], summary: 'Tasks of a repository, newest first' },
+      { words: ['trigger-run'], summary: 'Proposes a change to a repository' },
+    ],
+    load: async () => (await import('./maintenance.ts')).commands,
+  },
+  {
     group: 'projects',
     summary: 'Projects',
     commands: [

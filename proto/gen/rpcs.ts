@@ -10,6 +10,7 @@ import { DispatchService } from './svc/dispatch/v1/dispatch_pb.ts';
 import { EnvironmentsService } from './svc/environments/v1/environments_pb.ts';
 import { GraphService } from './svc/graph/v1/graph_pb.ts';
 import { IncidentsService } from './svc/incidents/v1/incidents_pb.ts';
+import { MaintenanceService } from './svc/maintenance/v1/maintenance_pb.ts';
 import { PlatformFeaturesService } from './svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { ProjectsService } from './svc/projects/v1/projects_pb.ts';
 import { RegionsService } from './svc/regions/v1/regions_pb.ts';
@@ -579,6 +580,52 @@ export const rpcs: readonly RpcInfo[] = [
     rateLimit: 'default',
     routes: [{ verb: 'POST', template: '/incidents/{incident_id}/resolve', segments: [{ literal: 'incidents' }, { field: 'incidentId' }, { literal: 'resolve' }], body: '*' }],
     teamInPath: false,
+  },
+  {
+    id: 'svc.maintenance.v1.MaintenanceService/ListTasks',
+    desc: MaintenanceService.method.listTasks,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:read',
+    feature: 'host.automation.maintenance',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    page: { items: 'tasks', defaultLimit: 50, maxLimit: 200 },
+    routes: [{ verb: 'GET', template: '/teams/{team_id}/repositories/{repository_id}/maintenance/tasks', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'repositories' }, { field: 'repositoryId' }, { literal: 'maintenance' }, { literal: 'tasks' }], body: '' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.maintenance.v1.MaintenanceService/TriggerRun',
+    desc: MaintenanceService.method.triggerRun,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:write',
+    feature: 'host.automation.maintenance',
+    idempotency: 'keyed',
+    successStatus: 201,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'POST', template: '/teams/{team_id}/repositories/{repository_id}/maintenance/tasks', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'repositories' }, { field: 'repositoryId' }, { literal: 'maintenance' }, { literal: 'tasks' }], body: '*' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.maintenance.v1.MaintenanceService/UpdateSettings',
+    desc: MaintenanceService.method.updateSettings,
+    audience: 'public',
+    auth: 'required',
+    scope: 'project:write',
+    role: 'admin',
+    feature: 'host.automation.maintenance',
+    idempotency: 'keyed',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'PATCH', template: '/teams/{team_id}/repositories/{repository_id}/maintenance/settings/{category}', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'repositories' }, { field: 'repositoryId' }, { literal: 'maintenance' }, { literal: 'settings' }, { field: 'category' }], body: '*' }],
+    teamInPath: true,
   },
   {
     id: 'svc.platformfeatures.v1.PlatformFeaturesService/Companion',

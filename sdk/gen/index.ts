@@ -9,6 +9,7 @@ import { Auth } from './auth.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
+import { Maintenance } from './maintenance.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
@@ -27,6 +28,7 @@ export { Auth } from './auth.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
+export { Maintenance } from './maintenance.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
@@ -45,6 +47,7 @@ export type { BuildType, Environment, EnvironmentsCreateParams, EnvironmentsUpda
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
+export type { MaintenanceListTasksPageParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams } from './maintenance.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { Operator, Region } from './regions.ts';
@@ -74,6 +77,8 @@ export interface Resources {
   readonly graph: Graph;
   /** Incidents of an environment. */
   readonly incidents: Incidents;
+  /** Maintenance of repositories. */
+  readonly maintenance: Maintenance;
   /** Platform features: what is switched on, and why not. */
   readonly platformFeatures: PlatformFeatures;
   /** Projects. */
@@ -104,6 +109,7 @@ export function createResources(client: Client): Resources {
     environments: new Environments(client),
     graph: new Graph(client),
     incidents: new Incidents(client),
+    maintenance: new Maintenance(client),
     platformFeatures: new PlatformFeatures(client),
     projects: new Projects(client),
     regions: new Regions(client),

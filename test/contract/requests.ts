@@ -16,6 +16,7 @@ const environment = ({ environmentId }: World) => ({ environmentId });
 const space = ({ spaceId }: World) => ({ spaceId });
 const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environmentId}` });
 const incident = ({ incidentId }: World) => ({ incidentId });
+const repository = ({ teamId }: World) => ({ teamId, repositoryId: 'github.com/acme/app' });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
@@ -64,6 +65,18 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.incidents.v1.IncidentsService/List': { fields: environment },
   'svc.incidents.v1.IncidentsService/Mitigate': { fields: incident },
   'svc.incidents.v1.IncidentsService/Resolve': { fields: incident },
+  'svc.maintenance.v1.MaintenanceService/ListTasks': { fields: repository },
+  'svc.maintenance.v1.MaintenanceService/TriggerRun': {
+    fields: (world) => ({
+      ...repository(world),
+      category: 'dependencies',
+      proposal: 'keep them fresh',
+      estimatedCostCents: 0,
+    }),
+  },
+  'svc.maintenance.v1.MaintenanceService/UpdateSettings': {
+    fields: (world) => ({ ...repository(world), category: 'dependencies', enabled: true }),
+  },
   'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { fields: nothing },
   'svc.platformfeatures.v1.PlatformFeaturesService/Get': { fields: () => ({ key: 'host.ci' }) },
   'svc.platformfeatures.v1.PlatformFeaturesService/History': { fields: () => ({ key: 'host.ci' }) },

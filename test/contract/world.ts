@@ -45,7 +45,7 @@ async function newAccount(platform: Platform, teamId: string, name: string, pass
 }
 
 /** Features that are off by default; a gate that is shut would answer before anything that the matrix looks at. */
-const SWITCHED_ON = ['host.incidents', 'host.compliance.residency_chain'];
+const SWITCHED_ON = ['host.incidents', 'host.compliance.residency_chain', 'host.automation.maintenance'];
 
 /** Nothing of the API opens one. */
 async function openIncident(sql: postgres.Sql, teamId: string, environmentId: string): Promise<string> {
