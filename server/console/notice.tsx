@@ -1,6 +1,6 @@
 /** A framed remark: something to know before going on. */
 import type { ComponentChildren } from 'preact';
-import { WarnIcon } from './icons.tsx';
+import { Icon } from './icons.tsx';
 
 export interface NoticeProps {
   readonly kind: 'warn' | 'bad' | 'plain';
@@ -15,7 +15,7 @@ export interface NoticeProps {
 export function Notice({ kind, role, id, action, children }: NoticeProps) {
   return (
     <div class={`notice notice-${kind}`} {...(role && { role })} {...(id !== undefined && { id })}>
-      {kind !== 'plain' && <WarnIcon />}
+      {kind !== 'plain' && <Icon of="warn" />}
       <div class="notice-text">{children}</div>
       {action}
     </div>

@@ -1,7 +1,7 @@
 /** Features of the companion service: read-only, and never a reason for this page to fail. */
 import { useEffect } from 'preact/hooks';
 import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';
-import { BlockedIcon, OffIcon, OnIcon } from '../../icons.tsx';
+import { Icon } from '../../icons.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
 import { companion, followCompanion } from './companion-store.ts';
@@ -107,7 +107,7 @@ function CompanionRow({ name, feature }: { readonly name: string; readonly featu
       <td role="cell" class="cell-state">
         <div class={`state state-${standing}`}>
           <p class="state-line">
-            {standing === 'on' ? <OnIcon /> : standing === 'off' ? <OffIcon /> : <BlockedIcon />}
+            <Icon of={standing} />
             <span>
               {standing === 'on'
                 ? 'On'

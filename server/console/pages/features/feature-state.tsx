@@ -1,6 +1,6 @@
 /** Whether a feature can be used, and if not, why: sign, colour and words say the same. */
 import type { PlatformFeature } from '@svc/sdk';
-import { BlockedIcon, LockIcon, OffIcon, OnIcon } from '../../icons.tsx';
+import { Icon } from '../../icons.tsx';
 import { consider } from './change.ts';
 import { RowLinks } from './row-links.tsx';
 import { lockReason, position, standingOf } from './words.ts';
@@ -14,14 +14,14 @@ export function FeatureState({ feature }: { readonly feature: PlatformFeature })
     <div class={`state state-${standing}`}>
       <div id={whyId(feature.key)}>
         <p class="state-line">
-          {standing === 'on' ? <OnIcon /> : standing === 'off' ? <OffIcon /> : <BlockedIcon />}
+          <Icon of={standing} />
           <span>
             {standing === 'blocked' ? <Blockers feature={feature} /> : standing === 'on' ? 'On' : 'Off'}
           </span>
         </p>
         {lock !== undefined && (
           <p class="state-more">
-            <LockIcon />
+            <Icon of="lock" />
             <span>{lock}</span>
           </p>
         )}

@@ -1,6 +1,6 @@
 /** One row a feature, in the order of the manifest. On narrow screens the same rows are cards. */
 import type { PlatformFeature } from '@svc/sdk';
-import { HistoryIcon } from '../../icons.tsx';
+import { Icon } from '../../icons.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { fresh } from './feature-store.ts';
@@ -77,7 +77,7 @@ function FeatureRow({ feature }: { readonly feature: PlatformFeature }) {
           aria-label={`History of ${key}`}
           onClick={follow}
         >
-          <HistoryIcon />
+          <Icon of="history" />
           <span>History</span>
         </a>
       </td>

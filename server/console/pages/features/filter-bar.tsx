@@ -1,4 +1,4 @@
-import { SearchIcon } from '../../icons.tsx';
+import { Icon } from '../../icons.tsx';
 import { currentFilter, isFiltering, setFilter } from './filter.ts';
 
 export function FilterBar({ shown, all }: { readonly shown: number; readonly all: number }) {
@@ -7,7 +7,7 @@ export function FilterBar({ shown, all }: { readonly shown: number; readonly all
     <div class="filter" role="search" aria-label="Filter features">
       <label class="filter-box">
         <span class="visually-hidden">Filter by key, description, owner or maturity</span>
-        <SearchIcon />
+        <Icon of="search" />
         <input
           type="search"
           placeholder="Filter"

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';
 import { announce } from '../../announce.ts';
-import { CloseIcon } from '../../icons.tsx';
+import { Icon } from '../../icons.tsx';
 import { Modal } from '../../modal.tsx';
 import { Notice } from '../../notice.tsx';
 import { hrefWith, setParams } from '../../router.ts';
@@ -38,7 +38,7 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
         </h2>
         <CopyLink of={of} />
         <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
-          <CloseIcon />
+          <Icon of="close" />
         </button>
       </header>
       <div class="drawer-body" aria-busy={shown?.loading !== false}>

@@ -1,5 +1,5 @@
 /** For people without a page of their own: what is switched on on this installation. */
-import { OnIcon } from '../../icons.tsx';
+import { Icon } from '../../icons.tsx';
 import { offers } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';
 
@@ -18,7 +18,7 @@ export function Home({ session }: { readonly session: SignedIn }) {
         <ul class="offer">
           {keys.map((key) => (
             <li key={key}>
-              <OnIcon />
+              <Icon of="on" />
               <code>{key}</code>
             </li>
           ))}

@@ -1,0 +1,170 @@
+/** Signing in and out of the console, and a session that ends while somebody works. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stepAt, totpCode } from '../../server/accounts/totp-code.ts';
+import { has } from '../setup/needs.ts';
+import { join, signIn } from '../setup/people.ts';
+import { signInAs, startConsole } from './console.ts';
+import type { Console } from './console.ts';
+
+const here = (await has('postgres')) && (await has('chromium'));
+const STAFF_IDLE_MS = 30 * 60_000;
+const STEP_MS = 30_000;
+
+describe.skipIf(!here)('signing in', () => {
+  let console_: Console;
+  beforeAll(async () => {
+    console_ = await startConsole();
+  });
+  afterAll(async () => await console_.stop());
+
+  const switchOf = (page: Page, key: string) => page.getByRole('switch', { name: key, exact: true });
+
+  it('says that a password is wrong, and lets in with the right one', async () => {
+    const { page, complaints, close } = await console_.open('/console/features');
+    expect(await page.title()).toBe('Sign in · svc console');
+    const { staffEmail, staffPassword } = console_.server.first;
+    await signInAs(page, staffEmail, 'not the password');
+    const field = page.getByLabel('Password');
+    await page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor();
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    await signInAs(page, staffEmail, staffPassword);
+    await switchOf(page, 'host.ci').waitFor();
+    expect(await page.title()).toBe('Platform features · svc console');
+    expect(new URL(page.url()).pathname).toBe('/console/features');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('keeps the session in a cookie that no script can read, and ends it on the server', async () => {
+    const { page, close } = await console_.openAsStaff('/console/');
+    await page.waitForURL('**/console/features');
+    expect(await page.evaluate('document.cookie')).toBe('');
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).toBe(
+      '[{},{}]',
+    );
+    const [cookie, ...others] = await page.context().cookies();
+    expect(others).toEqual([]);
+    expect(cookie).toMatchObject({
+      name: '__Host-sid',
+      httpOnly: true,
+      secure: true,
+      sameSite: 'Lax',
+      path: '/',
+    });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    const answer = await console_.server.call('GET /account', { as: cookie?.value });
+    expect(answer.code).toBe('credentials_invalid');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
+    await close();
+  });
+
+  it('asks for a one-time code when the account has TOTP', async () => {
+    const { server } = console_;
+    const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const begun = await server.call('POST /account/totp', { as: person.token, body: {} });
+    const secret = decodeBase32(String(begun.body['secret']));
+    const code = (): string => totpCode(secret, stepAt(new Date(Date.now() + aheadMs)));
+    let aheadMs = 0;
+    const confirmed = await server.call('POST /account/totp/confirm', {
+      as: person.token,
+      body: { code: code() },
+    });
+    expect(confirmed.status, confirmed.text).toBe(200);
+    // Each code counts once.
+    console_.passTime(STEP_MS * 2);
+    aheadMs += STEP_MS * 2;
+
+    const { page, close } = await console_.open('/console/');
+    await signInAs(page, person.email, person.password);
+    const field = page.getByLabel('One-time code');
+    await field.waitFor();
+    await field.fill('000 000');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'This code is wrong' }).waitFor();
+    await field.fill(code());
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await close();
+  });
+
+  it('tells people who are not staff so, and what the installation offers', async () => {
+    const { server } = console_;
+    const person = await join(server, server.first.apiKey, server.first.teamId, 'owner');
+    const { page, close } = await console_.open('/console/features');
+    await signInAs(page, person.email, person.password);
+    await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
+    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').count()).toBe(0);
+    await page.getByRole('link', { name: 'See what this installation offers' }).click();
+    await page.getByRole('heading', { name: 'What this installation offers' }).waitFor();
+    const keys = await page.locator('.offer code').allTextContents();
+    expect(keys).toContain('host.ci');
+    expect(keys).not.toContain('host.runners');
+    await close();
+  });
+
+  it('names the waiting time when there were too many tries', async () => {
+    const { page, close } = await console_.open('/console/');
+    // The account's own tries are used up elsewhere; this page sees the refusal alone.
+    const guess = { email: 'nobody@example.com', password: 'wrong password' };
+    let code: string | undefined;
+    for (let tries = 0; tries < 20 && code !== 'rate_limited'; tries += 1)
+      code = (await console_.server.call('POST /auth/login', { body: guess })).code;
+    expect(code).toBe('rate_limited');
+    await signInAs(page, guess.email, guess.password);
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /Too many tries\. Try again in \d+ (seconds|minutes)\./ })
+      .waitFor();
+    await close();
+  });
+
+  it('takes nothing away when the session ends in the middle of a sentence', async () => {
+    const { page, close } = await console_.openAsStaff('/console/features?q=host.ci');
+    await switchOf(page, 'host.ci').click();
+    const reason = page.getByLabel('Reason');
+    await reason.fill('half a sentence, and then lunch');
+    console_.passTime(STAFF_IDLE_MS + 60_000);
+    await page.getByRole('button', { name: 'Turn off' }).click();
+    await page.getByText('Your session has ended. Sign in again to go on where you were.').waitFor();
+    expect(new URL(page.url()).search).toBe('?q=host.ci');
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe(console_.server.first.staffEmail);
+    await signInAs(page, console_.server.first.staffEmail, console_.server.first.staffPassword);
+    expect(await reason.inputValue()).toBe('half a sentence, and then lunch');
+    await page.getByRole('button', { name: 'Turn off' }).click();
+    await page.getByText('host.ci is turned off.').waitFor();
+    await close();
+  });
+
+  it('gives what one person left to nobody else', async () => {
+    const { page, close } = await console_.openAsStaff('/console/features');
+    await switchOf(page, 'host.graph').click();
+    await page.getByLabel('Reason').fill('not for other eyes');
+    console_.passTime(STAFF_IDLE_MS + 60_000);
+    await page.getByRole('button', { name: 'Turn off' }).click();
+    await page.getByText('Your session has ended.').waitFor();
+    await signInAs(page, console_.ada.email, console_.ada.password);
+    await switchOf(page, 'host.graph').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await close();
+  });
+
+  it('refuses a request that another site makes the browser send', async () => {
+    const { token } = await signIn(console_.server, console_.ada.email);
+    const forged = await console_.server.call('PATCH /admin/platform-features/host.ci', {
+      headers: { cookie: `__Host-sid=${token}`, 'sec-fetch-site': 'cross-site' },
+      body: { state: 'enabled', reason: 'from another site' },
+    });
+    expect([forged.status, forged.code]).toEqual([403, 'csrf_refused']);
+  });
+});
+
+function decodeBase32(text: string): Uint8Array {
+  const bits = [...text.replace(/=+$/, '')]
+    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
+  return Uint8Array.from(bits.match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));
+}
