@@ -86,6 +86,13 @@ export const handWritten: readonly HandWritten[] = [
   {
     kind: 'over',
     group: 'features',
+    words: ['list'],
+    summary: 'Every feature with its own switch, its effective state and why',
+    load: async () => (await import('./features/list.ts')).list,
+  },
+  {
+    kind: 'over',
+    group: 'features',
     words: ['resolved'],
     summary: 'What is switched on',
     load: async () => (await import('./features/resolved.ts')).resolved,

@@ -86,12 +86,25 @@ describe('svc features list', () => {
     api.on('GET /admin/platform-features', { body: { features: [ci, maintenance], revision: 9 } });
     const { out } = await svc(api, 'features list', wide);
     expect(out.split('\n').slice(0, 3)).toEqual([
-      'KEY                          STATE     ENABLED  REASON               BLOCKED BY  LIFECYCLE     VISIBILITY  REVISION',
-      'host.ci                      disabled  false    disabled             -           ga            public      4',
-      'host.automation.maintenance  enabled   false    dependency_disabled  host.ci     experimental  internal    1',
+      'KEY                          STATE     REASON               BLOCKED BY  LIFECYCLE     VISIBILITY',
+      'host.ci                      disabled  disabled             -           ga            public',
+      'host.automation.maintenance  enabled   dependency_disabled  host.ci     experimental  internal',
     ]);
     const narrow = await svc(api, 'features list', { terminal: true, columns: 80 });
-    expect(narrow.out).toContain('host.automation.maintenance  ');
+    expect(narrow.out).toContain('host.automation.maintenance  enabled');
+    for (const line of narrow.out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('gives programs every column, or the objects of the API', async () => {
+    api.on('GET /admin/platform-features', { body: { features: [ci, maintenance], revision: 9 } });
+    expect((await svc(api, 'features list')).out).toBe(
+      [
+        'key\tstate\tenabled\treason\tblockedBy\tlifecycle\tvisibility\trevision',
+        'host.ci\tdisabled\tfalse\tdisabled\t\tga\tpublic\t4',
+        'host.automation.maintenance\tenabled\tfalse\tdependency_disabled\thost.ci\texperimental\tinternal\t1',
+        '',
+      ].join('\n'),
+    );
     expect(JSON.parse((await svc(api, 'features list --json')).out)).toHaveLength(2);
   });
 });

@@ -1,0 +1,21 @@
+/** `svc features list` */
+import type { PlatformFeature } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { operationOf } from '../shell/operation.ts';
+import { isTable } from './rows.ts';
+
+/** What people look for, in the width of a small terminal: the reason says whether it is enabled, too. */
+const FOR_PEOPLE = ['key', 'state', 'reason', 'blockedBy', 'lifecycle', 'visibility'] as const;
+
+export function list(generated: GeneratedSpec): Command {
+  return { spec: generated, run: show };
+}
+
+async function show(context: Context): Promise<void> {
+  const { spec, output, signal } = context;
+  const client = await context.client();
+  const features = await client.call<PlatformFeature[]>(operationOf(context), {}, { signal });
+  if (!isTable(output)) return output.value(features);
+  await output.rows([features], output.format === 'table' ? FOR_PEOPLE : spec.columns);
+}
