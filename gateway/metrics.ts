@@ -11,6 +11,8 @@ export interface Metrics {
   readonly claims: Counter<'via' | 'outcome'>;
   /** Hints that came with no poll waiting and went back. */
   readonly hintsReturned: Counter;
+  /** Hints older than a grant that was made here. */
+  readonly hintsOutdated: Counter;
   /** From the whole body to a verified signature, nonce included. */
   readonly verifySeconds: Histogram;
   /** Requests refused before their RPC ran, by error code. */
@@ -37,6 +39,11 @@ export function createMetrics(registry = new Registry()): Metrics {
     hintsReturned: new Counter({
       name: 'svc_gateway_hints_returned_total',
       help: 'Hints that came with no poll waiting',
+      registers,
+    }),
+    hintsOutdated: new Counter({
+      name: 'svc_gateway_hints_outdated_total',
+      help: 'Hints of items that were granted here after the hint was made',
       registers,
     }),
     verifySeconds: new Histogram({

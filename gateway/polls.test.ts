@@ -173,6 +173,20 @@ describe('Polls', () => {
     expect(await answer).toBe('run_fresh');
   });
 
+  it('claims nothing for the hint of an item that a poll found by itself', async () => {
+    const side = gateway();
+    dispatch.addItem('run_1');
+    expect(await poll(side, runner('rnr_1'))).toBe('run_1');
+    const answer = poll(side, runner('rnr_1'));
+    await consumed();
+    broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', epoch: 0 });
+    expect(dispatch.count('claim')).toBe(0);
+    dispatch.addItem('run_2');
+    broker.pass({ workId: 'run_2', poolId: 'team_a', kind: 'run', epoch: 0 });
+    expect(await answer).toBe('run_2');
+    expect(dispatch.count('claim')).toBe(1);
+  });
+
   it('returns a hint that finds no poll, and stops consuming so that it does not come back', async () => {
     const side = gateway();
     const leaves = new AbortController();

@@ -12,6 +12,7 @@
 import type { DispatchService, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
+import { createGranted } from './granted.ts';
 import { Pool, workKind, type PoolDeps, type PoolOwner } from './pool.ts';
 import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.ts';
 
@@ -24,12 +25,13 @@ const ASK_AGAIN_MS = 1_000;
 /** How long stopping consumers may take at most, after the last poll was answered. */
 const CLOSE_MS = 2_000;
 
-export type PollsDeps = Omit<PoolDeps, 'dispatch'> & {
+export type PollsDeps = Omit<PoolDeps, 'dispatch' | 'granted'> & {
   readonly dispatch: Pick<Client<typeof DispatchService>, 'beginPoll' | 'claim' | 'returnHint'>;
 };
 
 export class Polls implements WaiterOwner, PoolOwner {
   readonly #deps: PollsDeps;
+  readonly #granted = createGranted();
   readonly #byPoll = new Map<string, Waiter>();
   readonly #byRunner = new Map<string, Set<Waiter>>();
   readonly #pools = new Map<string, Pool>();
@@ -125,6 +127,7 @@ export class Polls implements WaiterOwner, PoolOwner {
   }
 
   deliver(waiter: Waiter, offer: Offer): void {
+    this.#granted.note(offer);
     const heir = waiter.state === 'done' ? this.#byPoll.get(waiter.key) : waiter;
     if (heir !== undefined) return this.#finish(heir, offer);
     const { caller, pollId } = waiter.ask;
@@ -207,7 +210,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     const key = `${kind} ${poolId}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = new Pool(poolId, kind, this, this.#deps);
+      pool = new Pool(poolId, kind, this, { ...this.#deps, granted: this.#granted });
       this.#pools.set(pool.key, pool);
     }
     return pool;

@@ -15,6 +15,7 @@ import type { Consumer, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Logger } from 'pino';
 import type { Background } from './background.ts';
 import type { Clock } from './clock.ts';
+import type { Granted } from './granted.ts';
 import type { Metrics } from './metrics.ts';
 import { TimerEntry, type TimerWheel } from './timer-wheel.ts';
 import type { PollKind, Waiter } from './waiter.ts';
@@ -52,6 +53,7 @@ export interface PoolDeps {
   readonly random: () => number;
   readonly background: Background;
   readonly metrics: Metrics;
+  readonly granted: Granted;
   readonly log: Logger;
   readonly times: PoolTimes;
 }
@@ -185,6 +187,7 @@ export class Pool extends TimerEntry {
   }
 
   async #onHint(hint: WorkHint): Promise<void> {
+    if (this.#deps.granted.outdates(hint)) return this.#deps.metrics.hintsOutdated.inc();
     for (;;) {
       const waiter = this.#take() ?? (await this.#nextReady());
       if (waiter === undefined) return this.#returnHint(hint);

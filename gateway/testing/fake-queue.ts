@@ -22,7 +22,11 @@ export class FakeBroker {
 
   /** To one consumer of the pool, in turn; kept until there is one. */
   hint(workId: string, poolId = 'team_a', kind: WorkKind = 'run'): void {
-    this.waiting.push({ workId, poolId, kind });
+    this.pass({ workId, poolId, kind });
+  }
+
+  pass(hint: WorkHint): void {
+    this.waiting.push(hint);
     this.deliver();
   }
 
@@ -76,8 +80,8 @@ export class FakeQueue implements WorkQueue {
     for (const listener of this.#control) listener(event);
   }
 
-  async hint({ workId, poolId, kind }: WorkHint): Promise<void> {
-    this.#broker.hint(workId, poolId, kind);
+  async hint(hint: WorkHint): Promise<void> {
+    this.#broker.pass(hint);
   }
 
   async consume(

@@ -67,8 +67,8 @@ export function connectRabbit(options: RabbitOptions): WorkQueue {
   state.onConnected(() => void probe().catch((error: unknown) => state.doubt(error)));
 
   return {
-    hint: async ({ workId, poolId, kind }) =>
-      await publisher.toQueue(workQueue(prefix, kind, poolId, quorum), { workId }),
+    hint: async ({ workId, poolId, kind, epoch }) =>
+      await publisher.toQueue(workQueue(prefix, kind, poolId, quorum), { workId, epoch }),
     consume: async (poolId, kind, onHint) =>
       await hub.consume(workQueue(prefix, kind, poolId, quorum), async (body) => {
         const hint = parseHint(body, poolId, kind);

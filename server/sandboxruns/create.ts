@@ -69,7 +69,7 @@ export async function createRun(
     if (claim === undefined) throw new Error('an answer was found for a call without a key');
     return replay(ctx.call, claim, submitted.earlier) as SandboxRun;
   }
-  hintAtOnce(deps.queue, { workId: id, poolId: submitted.poolId, kind: 'run' }, deps.onError);
+  hintAtOnce(deps.queue, { workId: id, poolId: submitted.poolId, kind: 'run', epoch: 0 }, deps.onError);
   return answer;
 }
 

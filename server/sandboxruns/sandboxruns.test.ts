@@ -96,7 +96,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     expect(run.id).toMatch(/^run_[0-9a-z]{26}$/);
     expect(await callUnary(service, method.get, { runId: run.id }, as())).toEqual(run);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run' }]);
+    expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run', epoch: 0 }]);
     await consumer.stop();
   });
 

@@ -27,7 +27,7 @@ export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise
       hint_due_at = now() + least(${ms(sql, settings.hintAgainMs)} * power(2, least(w.hint_count, 16)), ${ms(sql, settings.hintMaxMs)}),
       hint_count = w.hint_count + 1
     from due where w.id = due.id
-    returning w.id as "workId", w.pool_id as "poolId", w.kind`;
+    returning w.id as "workId", w.pool_id as "poolId", w.kind, w.epoch`;
 }
 
 /** Makes one item due at once, for a hint that met no waiting poll. False: it does not wait any more. */
