@@ -196,12 +196,12 @@ describe('a gated command proceeds', () => {
       expect(refusal).toBeUndefined();
       expect(tookMs).toBeGreaterThanOrEqual(RESOLVER_LIMIT_MS - 5);
       // The rest is what a busy machine adds; a retry or a second limit would be another 400 ms.
-      expect(tookMs).toBeLessThan(RESOLVER_LIMIT_MS + 350);
+      expect(tookMs).toBeLessThan(2 * RESOLVER_LIMIT_MS);
     }
     const mute = await muteServer();
     const { tookMs } = await attempt({ baseUrl: mute.url });
     mute.close();
-    expect(tookMs).toBeLessThan(RESOLVER_LIMIT_MS + 350);
+    expect(tookMs).toBeLessThan(2 * RESOLVER_LIMIT_MS);
   });
 
   it('and says why it could not be checked only when asked to', async () => {

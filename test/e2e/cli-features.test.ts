@@ -41,6 +41,14 @@ describe.skipIf(!postgresHere)('platform features on the command line', () => {
   const staff = async (...words: string[]): Promise<Ended> =>
     await svc('staff', server.first.staffApiKey, words);
 
+  /** A gated command whose check was made: on a busy machine the resolver's answer may come too late, and the command rightly proceeds. */
+  const checked = async (person: string, credential: string, words: readonly string[]): Promise<Ended> => {
+    for (let tries = 1; ; tries += 1) {
+      const ended = await svc(person, credential, [...words, '--verbose']);
+      if (tries === 10 || !ended.stderr.includes('could not be checked')) return ended;
+    }
+  };
+
   it('nobody in particular sees what is enabled and public', async () => {
     const { code, stdout } = await svc('nobody', '', ['features', 'resolved', '--json']);
     expect(code).toBe(0);
@@ -92,7 +100,7 @@ describe.skipIf(!postgresHere)('platform features on the command line', () => {
       ['member', server.first.apiKey],
       ['staff', server.first.staffApiKey],
     ] as const) {
-      const { code, stdout, stderr } = await svc(person, key, ['spaces', 'list']);
+      const { code, stdout, stderr } = await checked(person, key, ['spaces', 'list']);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toContain(
         'svc: "spaces list" is unavailable because the platform feature "host.spaces" is disabled on this environment',
@@ -108,7 +116,7 @@ describe.skipIf(!postgresHere)('platform features on the command line', () => {
   it('a command of an internal feature that is off is refused early to staff, and by the server to others', async () => {
     await staff('features', 'set', 'host.runners', 'disabled', '--reason', REASON);
     const words = ['runners', 'list', '--team', server.first.teamId];
-    const early = await staff(...words);
+    const early = await checked('staff', server.first.staffApiKey, words);
     expect([early.code, early.stderr]).toEqual([
       1,
       [
