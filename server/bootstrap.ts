@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { createUser } from './accounts/index.ts';
 import type { Passwords } from './accounts/index.ts';
 import { insertApiKey } from './apikeys/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from './audit/index.ts';
+import type { AuditAct } from './audit/index.ts';
 import { randomBase62 } from './platform/base62.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Database } from './platform/db/index.ts';
@@ -40,6 +42,7 @@ const DONE = 'bootstrap.done_at';
 const KEY_ID = 'secrets.key_id';
 const STAFF_EMAIL = 'staff@svc.local';
 const KEY_LIFE_MS = 365 * 86_400_000;
+const FIRST_START = { kind: 'system', id: 'first_start', display: 'first start' } as const;
 /** The password's hash is made before the lock is taken, and another server may hold it for as long. */
 const LOCK_WAIT = '60s';
 
@@ -84,6 +87,8 @@ async function fill(
 ): Promise<Bootstrap> {
   const now = deps.clock.now();
   const ms = now.getTime();
+  const record = async (act: Omit<AuditAct, 'actor' | 'requestId'>): Promise<void> =>
+    await appendAudit(db, { ...act, actor: FIRST_START, requestId: '' }, now);
   const regionId = newId('reg', ms);
   await insertRegion(db, { id: regionId, name: 'service', operator: 'service' });
   await insertRegion(db, { id: newId('reg', ms), name: 'customer', operator: 'customer' });
@@ -103,14 +108,16 @@ async function fill(
   ]) {
     await insertTeam(db, { ...team, kind: 'organization', regionId, createdAt: now });
     await insertMember(db, team.id, { userId, role: 'owner', joinedAt: now });
+    await record({ chain: team.id, action: 'team.created', target: team.id, details: { name: team.name } });
   }
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {
-    const created = await insertApiKey(db, deps, {
-      userId,
-      name,
-      scopes,
-      teamId: undefined,
-      expiresAt: new Date(ms + KEY_LIFE_MS),
+    const expiresAt = new Date(ms + KEY_LIFE_MS);
+    const created = await insertApiKey(db, deps, { userId, name, scopes, teamId: undefined, expiresAt });
+    await record({
+      chain: PLATFORM_CHAIN,
+      action: 'api_key.created',
+      target: created.row.id,
+      details: { name, scopes, expiresAt: expiresAt.toISOString() },
     });
     return created.secret;
   };

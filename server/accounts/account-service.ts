@@ -5,6 +5,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { AccountService, CredentialKind } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import { PLATFORM_CHAIN, recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Caller, Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -62,7 +63,10 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
     },
     totpConfirm: async ({ code }, ctx: Ctx) => ({ recoveryCodes: [...(await confirm(deps, ctx, code))] }),
     totpDisable: async (_request, ctx: Ctx) => {
-      await removeTotp(ctx.db, ctx.caller.userId);
+      await ctx.db.transact(async (db) => {
+        if (await removeTotp(db, ctx.caller.userId))
+          await recordAct(db, ctx, act(ctx, 'account.totp_disabled'));
+      });
       return {};
     },
     changePassword: async ({ currentPassword, newPassword }, ctx: Ctx) => {
@@ -78,6 +82,7 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
         await setPasswordHash(db, user.id, hash);
         await endOtherSessions(db, user.id, ctx.caller.credentialId);
         await deps.changes.announce(db, { userId: user.id });
+        await recordAct(db, ctx, act(ctx, 'account.password_changed'));
       });
       return {};
     },
@@ -103,8 +108,15 @@ async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<reado
       );
     }
     deps.tries.code.reset(ctx.caller.userId);
-    return await confirmTotp(db, ctx.caller.userId, clock.now());
+    const codes = await confirmTotp(db, ctx.caller.userId, clock.now());
+    await recordAct(db, ctx, act(ctx, 'account.totp_enrolled'));
+    return codes;
   });
+}
+
+/** Accounts belong to no team. */
+function act({ caller }: Ctx, action: string) {
+  return { chain: PLATFORM_CHAIN, action, target: caller.userId };
 }
 
 async function ownAccount(db: Database, caller: Caller): Promise<User> {

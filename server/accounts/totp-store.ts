@@ -70,8 +70,12 @@ export async function acceptRecoveryCode({ sql }: Database, userId: string, code
   return count === 1;
 }
 
-export async function removeTotp({ sql }: Database, userId: string): Promise<void> {
-  await sql`delete from totp where user_id = ${userId}`;
+/** True when codes were asked for until now. */
+export async function removeTotp({ sql }: Database, userId: string): Promise<boolean> {
+  const rows = await sql<
+    Array<{ confirmed: boolean }>
+  >`delete from totp where user_id = ${userId} returning confirmed_at is not null as confirmed`;
+  return rows[0]?.confirmed === true;
 }
 
 /** Plain SHA-256 is enough: the codes have 80 random bits and more. */

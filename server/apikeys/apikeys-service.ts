@@ -4,6 +4,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ApiKeysService } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
+import { PLATFORM_CHAIN, recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, Ctx } from '../platform/context.ts';
@@ -57,27 +58,49 @@ export function createApiKeysService(deps: ApiKeysDeps): Handlers<Ctx> {
       const expiresAt = new Date(clock.now().getTime() + (expiresInDays ?? DEFAULT_DAYS) * DAY_MS);
       const created = await ctx.db.transact(async (db) => {
         await refuseTooMany(db, deps, ctx.caller.userId);
-        return await insertApiKey(db, deps, {
+        const made = await insertApiKey(db, deps, {
           userId: ctx.caller.userId,
           name,
           scopes: wanted,
           teamId: team,
           expiresAt,
         });
+        await recordAct(db, ctx, {
+          chain: team ?? PLATFORM_CHAIN,
+          action: 'api_key.created',
+          target: made.row.id,
+          details: { name, scopes: wanted, expiresAt: expiresAt.toISOString() },
+        });
+        return made;
       });
       return { apiKey: present(created.row), secret: created.secret };
     },
     revoke: async ({ apiKeyId }, ctx: Ctx) => {
-      const only = ctx.caller.onlyTeamId ?? null;
-      await ctx.db.transact(async (db) => {
-        const { count } = await db.sql`
-          update api_keys set revoked_at = coalesce(revoked_at, ${clock.now()})
-          where id = ${apiKeyId} and user_id = ${ctx.caller.userId} and (${only}::text is null or team_id = ${only})`;
-        if (count === 0) throw notFound('API key');
-        await deps.changes.announce(db, { credentialId: apiKeyId });
-      });
+      await ctx.db.transact(async (db) => await revoke(deps, db, ctx, apiKeyId));
       return {};
     },
+  });
+}
+
+async function revoke(
+  { clock, changes }: ApiKeysDeps,
+  db: Database,
+  ctx: Ctx,
+  apiKeyId: string,
+): Promise<void> {
+  const only = ctx.caller.onlyTeamId ?? null;
+  const [key] = await db.sql<Array<Pick<KeyRow, 'name' | 'team_id' | 'revoked_at'>>>`
+    select name, team_id, revoked_at from api_keys
+    where id = ${apiKeyId} and user_id = ${ctx.caller.userId} and (${only}::text is null or team_id = ${only}) for update`;
+  if (key === undefined) throw notFound('API key');
+  await changes.announce(db, { credentialId: apiKeyId });
+  if (key.revoked_at !== null) return;
+  await db.sql`update api_keys set revoked_at = ${clock.now()} where id = ${apiKeyId}`;
+  await recordAct(db, ctx, {
+    chain: key.team_id ?? PLATFORM_CHAIN,
+    action: 'api_key.revoked',
+    target: apiKeyId,
+    details: { name: key.name },
   });
 }
 

@@ -8,6 +8,7 @@ import {
   EnvironmentsService,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
@@ -49,6 +50,7 @@ export function createEnvironments(deps: { readonly clock: Clock; readonly limit
         const n = await countEnvironments(db, project.id);
         if (n >= limits.environmentsPerProjectMax) throw full(n, limits.environmentsPerProjectMax);
         await insertEnvironment(db, environment);
+        await recordAct(db, ctx, act('environment.created', environment));
       });
       return present(environment);
     },
@@ -63,14 +65,30 @@ export function createEnvironments(deps: { readonly clock: Clock; readonly limit
         buildType: buildType === undefined ? before.buildType : typeName(buildType),
         updatedAt: clock.now(),
       };
-      await updateEnvironment(ctx.db, after);
+      await ctx.db.transact(async (db) => {
+        await updateEnvironment(db, after);
+        const fields = FIELDS.filter((field) => before[field] !== after[field]);
+        if (fields.length > 0) await recordAct(db, ctx, act('environment.updated', after, { fields }));
+      });
       return present(after);
     },
     delete: async ({ environmentId }, ctx: Ctx) => {
-      await deleteEnvironment(ctx.db, await environmentOf(ctx, environmentId));
+      const environment = await environmentOf(ctx, environmentId);
+      await ctx.db.transact(async (db) => {
+        if (await deleteEnvironment(db, environment))
+          await recordAct(db, ctx, act('environment.deleted', environment));
+      });
       return {};
     },
   });
+}
+
+/** What may be changed. */
+const FIELDS = ['name', 'repository', 'branch', 'buildPath', 'buildType'] as const;
+
+/** A repository's address may hold a password: the ledger says that it was changed, not to what. */
+function act(action: string, { id, teamId, projectId, name }: Environment, more: object = {}) {
+  return { chain: teamId, action, target: id, details: { projectId, name, ...more } };
 }
 
 async function projectOf(ctx: Ctx, projectId: string): Promise<Project> {

@@ -79,8 +79,10 @@ export async function updateEnvironment({ sql }: Database, e: Environment): Prom
   }
 }
 
-export async function deleteEnvironment({ sql }: Database, e: Environment): Promise<void> {
-  await sql`delete from environments where id = ${e.id} and team_id = ${e.teamId}`;
+/** False when somebody else was faster. */
+export async function deleteEnvironment({ sql }: Database, e: Environment): Promise<boolean> {
+  const { count } = await sql`delete from environments where id = ${e.id} and team_id = ${e.teamId}`;
+  return count === 1;
 }
 
 function nameTaken(error: unknown, name: string): unknown {

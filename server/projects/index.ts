@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
+import { recordAct } from '../audit/index.ts';
 import { requireTeam } from '../platform/authorise.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
@@ -55,14 +56,26 @@ export function createProjects({ clock, cursors, inSpace }: ProjectsDeps): Handl
       requireTeam(ctx.teams, teamId);
       const createdAt = clock.now();
       const project = { id: newId('prj', createdAt.getTime()), teamId, name, slug: slugOf(name), createdAt };
-      return present(await insertProject(ctx.db, project));
+      return present(
+        await ctx.db.transact(async (db) => {
+          const made = await insertProject(db, project);
+          await recordAct(db, ctx, act('project.created', made));
+          return made;
+        }),
+      );
     },
     delete: async ({ projectId }, ctx: Ctx) => {
       const project = visible(ctx, await findProject(ctx.db, ctx.teams, projectId));
-      await deleteProject(ctx.db, project);
+      await ctx.db.transact(async (db) => {
+        if (await deleteProject(db, project)) await recordAct(db, ctx, act('project.deleted', project));
+      });
       return {};
     },
   });
+}
+
+function act(action: string, { id, teamId, name, slug }: Project) {
+  return { chain: teamId, action, target: id, details: { name, slug } };
 }
 
 function visible(ctx: Ctx, project: Project | undefined): Project {

@@ -70,7 +70,8 @@ export async function insertProject({ sql }: Database, project: Project): Promis
   throw new Error(`no free slug for "${project.slug}" in ${SLUG_TRIES} tries`);
 }
 
-/** Environments go with it. */
-export async function deleteProject({ sql }: Database, project: Project): Promise<void> {
-  await sql`delete from projects where id = ${project.id} and team_id = ${project.teamId}`;
+/** Environments go with it. False when somebody else was faster. */
+export async function deleteProject({ sql }: Database, project: Project): Promise<boolean> {
+  const { count } = await sql`delete from projects where id = ${project.id} and team_id = ${project.teamId}`;
+  return count === 1;
 }
