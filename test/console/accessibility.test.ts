@@ -1,0 +1,120 @@
+/** axe, target sizes and widths over every view, in both colour schemes, at 1280 and 390 px. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../setup/needs.ts';
+import { DESKTOP, PHONE, startConsole } from './console.ts';
+import type { Console } from './console.ts';
+
+const here = (await has('postgres')) && (await has('chromium'));
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const TARGET_PX_MIN = 44;
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>;
+}
+
+/** The policy lets no script tag in, so axe comes by the debugger. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const found = (await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(TAGS)}, resultTypes: ['violations'] }).then((r) => r.violations)`,
+  )) as Violation[];
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
+  );
+}
+
+/** Buttons, fields and links that stand alone; links inside of a sentence may be as high as it is. */
+async function smallTargets(page: Page): Promise<string[]> {
+  return (await page.evaluate(`[...document.querySelectorAll('button, input, textarea, summary, nav a, a.button, a.brand')]
+    .filter((each) => each.checkVisibility() && !each.matches('.button-inline'))
+    .map((each) => ({ box: each.getBoundingClientRect(), html: each.outerHTML.slice(0, 120) }))
+    .filter(({ box }) => box.height < ${TARGET_PX_MIN} || box.width < ${TARGET_PX_MIN})
+    .map(({ box, html }) => box.width + ' x ' + box.height + ': ' + html)`)) as string[];
+}
+
+async function overflow(page: Page): Promise<unknown> {
+  return await page.evaluate(
+    '[document.documentElement.scrollWidth - document.documentElement.clientWidth, document.querySelector("dialog")?.scrollWidth - document.querySelector("dialog")?.clientWidth || 0]',
+  );
+}
+
+describe.skipIf(!here)('everybody can use the console', () => {
+  let console_: Console;
+  beforeAll(async () => {
+    console_ = await startConsole({ COMPANION_URL: 'http://127.0.0.1:1' });
+    await console_.move('host.automation.maintenance', 'enabled', 'blocked by the job runner from the start');
+    await console_.move('host.ci', 'disabled', `a reason ${'without-any-place-to-break-'.repeat(12)}`);
+  });
+  afterAll(async () => await console_.stop());
+
+  const passes = async (page: Page, view: string): Promise<void> => {
+    expect({
+      view,
+      violations: await violations(page),
+      small: await smallTargets(page),
+      overflow: await overflow(page),
+    }).toEqual({
+      view,
+      violations: [],
+      small: [],
+      overflow: [0, 0],
+    });
+  };
+
+  it.each([
+    ['1280 px, light', DESKTOP, 'light'],
+    ['390 px, dark', PHONE, 'dark'],
+  ] as const)('at %s', async (_name, viewport, colorScheme) => {
+    const options = { viewport, colorScheme };
+    const out = await console_.open('/console/', options);
+    await out.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await passes(out.page, 'sign-in');
+    await out.close();
+
+    const { page, close } = await console_.openAsStaff('/console/features', options);
+    await page.getByRole('switch', { name: 'host.ci' }).waitFor();
+    // The companion is away from the start, so this is the degraded panel as well.
+    await page.getByText('The companion service is degraded').waitFor();
+    await passes(page, 'table and degraded panel');
+
+    await page.getByRole('switch', { name: 'host.ci' }).click();
+    await page.getByRole('dialog').locator('.affected').waitFor();
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.getByRole('alert').filter({ hasText: 'at least 8 characters' }).waitFor();
+    await passes(page, 'dialog');
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('link', { name: 'History of host.ci' }).click();
+    await page.locator('.change').waitFor();
+    await passes(page, 'drawer');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    await page.route('**/admin/platform-features**', async (route) => await route.abort());
+    await console_.move(
+      'host.graph',
+      colorScheme === 'light' ? 'disabled' : 'enabled',
+      'so that it is read again',
+    );
+    await page.getByText(/Unknown since/).waitFor();
+    await passes(page, 'unknown since');
+    await close();
+  });
+
+  it('with the colours that the person chose, and without motion', async () => {
+    const { page, close } = await console_.openAsStaff('/console/features', { forcedColors: 'active' });
+    const track = page.getByRole('switch', { name: 'host.spaces' }).locator('.switch-track');
+    await track.waitFor();
+    const styles = (await track.evaluate(
+      '(element) => [getComputedStyle(element).borderTopStyle, parseFloat(getComputedStyle(element).transitionDuration)]',
+    )) as [string, number];
+    expect(styles[0]).toBe('solid');
+    expect(styles[1]).toBeLessThan(0.001);
+    await close();
+  });
+});

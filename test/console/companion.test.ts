@@ -1,0 +1,94 @@
+/** The companion service's features below ours: there, away, and back. */
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../setup/needs.ts';
+import { startConsole } from './console.ts';
+import type { Console } from './console.ts';
+
+const here = (await has('postgres')) && (await has('chromium'));
+/** The server asks the companion at most so often. */
+const ASKED_EVERY_MS = 10_000;
+
+describe.skipIf(!here)('features of the companion service', () => {
+  let companion: Server;
+  let console_: Console;
+  let answer: { status: number; body: unknown };
+
+  beforeAll(async () => {
+    companion = createServer((_request, response) => {
+      response
+        .writeHead(answer.status, { 'content-type': 'application/json' })
+        .end(JSON.stringify(answer.body));
+    });
+    await new Promise<void>((resolve) => {
+      companion.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = companion.address() as AddressInfo;
+    console_ = await startConsole({ COMPANION_URL: `http://127.0.0.1:${port}` });
+  });
+  afterAll(async () => {
+    await console_.stop();
+    companion.closeAllConnections();
+    companion.close();
+  });
+
+  it('are shown read-only, as of when, and as degraded while it does not answer', async () => {
+    answer = {
+      status: 200,
+      body: {
+        features: {
+          'ledger.attestations': { enabled: true, reason: 'enabled', lifecycle: 'ga', visibility: 'public' },
+          'ledger.residency': {
+            enabled: false,
+            reason: 'dependency_disabled',
+            blockedBy: ['ledger.regions'],
+          },
+          'ledger.search': true,
+        },
+      },
+    };
+    const { page, close } = await console_.openAsStaff('/console/features');
+    const section = page.getByRole('region', { name: 'Companion service' });
+    const table = section.getByRole('table');
+    await table.waitFor();
+    await section.getByText(/Read-only · as of \d\d:\d\d/).waitFor();
+    expect(await table.getByRole('switch').count()).toBe(0);
+    expect(await table.getByRole('rowheader').allTextContents()).toEqual([
+      'ledger.attestations',
+      'ledger.residency',
+      'ledger.search',
+    ]);
+    await table.getByText('Blocked by ledger.regions').waitFor();
+
+    answer = { status: 500, body: {} };
+    console_.passTime(ASKED_EVERY_MS);
+    await page.reload();
+    const notice = section.getByRole('status').filter({ hasText: 'The companion service is degraded' });
+    await notice.filter({ hasText: 'it answered with status 500' }).waitFor();
+    expect(await table.getByRole('row').count()).toBe(4);
+    // Our own features do not depend on it.
+    expect(await page.getByRole('switch').count()).toBe(8);
+
+    answer = { status: 200, body: { features: { 'ledger.search': true } } };
+    console_.passTime(ASKED_EVERY_MS);
+    await notice.getByRole('button', { name: 'Try again' }).click();
+    await notice.waitFor({ state: 'detached' });
+    expect(await table.getByRole('row').count()).toBe(2);
+    await close();
+  });
+
+  it('are unknown, and not none, when it never answered', async () => {
+    const away = await startConsole({ COMPANION_URL: 'http://127.0.0.1:1' });
+    try {
+      const { page } = await away.openAsStaff('/console/features');
+      const section = page.getByRole('region', { name: 'Companion service' });
+      await section.getByText('Its features are unknown.').waitFor();
+      expect(await section.getByRole('table').count()).toBe(0);
+      expect(await page.getByRole('switch').count()).toBe(8);
+    } finally {
+      await away.stop();
+    }
+  });
+});
