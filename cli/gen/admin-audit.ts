@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'admin-audit',
     words: ['export'],
-    summary: 'Every entry of the chain `platform`, oldest first',
-    description: 'Every entry of the chain `platform`, oldest first; at the end a signed checkpoint to keep.',
+    summary: 'Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep',
+    description: 'Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.',
     operation: { method: 'GET', path: '/admin/audit/export', stream: { resume: 'after' } },
     positionals: [],
     flags: [

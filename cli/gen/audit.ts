@@ -5,13 +5,12 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'audit',
     words: ['export'],
-    summary: 'Every entry of a team, oldest first, one JSON line each with `Accept',
-    description: 'Every entry of a team, oldest first, one JSON line each with `Accept: application/x-ndjson`; at the end a signed checkpoint to keep.',
+    summary: 'Every entry of a team, oldest first, and at the end a signed checkpoint to keep',
+    description: 'Every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` one JSON line each.',
     operation: { method: 'GET', path: '/teams/{teamId}/audit/export', stream: { resume: 'after' } },
-    positionals: [
-      { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-    ],
+    positionals: [],
     flags: [
+      { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'after', flag: 'after', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'after', description: '`position` of the last line that the caller has. Default: from the first entry on.' },
     ],
     destructive: false,
@@ -30,10 +29,9 @@ export const commands: readonly CommandSpec[] = [
     summary: 'Entries of a team, newest first',
     description: 'Entries of a team, newest first.',
     operation: { method: 'GET', path: '/teams/{teamId}/audit', items: 'entries' },
-    positionals: [
-      { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-    ],
+    positionals: [],
     flags: [
+      { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'cursor', flag: 'cursor', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'Entries per page, 1 to 200. Default: 50.', default: '50' },
     ],
@@ -55,10 +53,9 @@ export const commands: readonly CommandSpec[] = [
     summary: 'Recomputes the whole chain of a team and compares it with the signed checkpoints',
     description: 'Recomputes the whole chain of a team and compares it with the signed checkpoints.',
     operation: { method: 'GET', path: '/teams/{teamId}/audit/verify' },
-    positionals: [
-      { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-    ],
+    positionals: [],
     flags: [
+      { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'hash', flag: 'hash', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'hash', description: 'Hash of that entry.' },
       { name: 'seq', flag: 'seq', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'seq', description: 'Place of an entry that the caller kept from an export; goes with `hash`.' },
     ],

@@ -21,7 +21,7 @@ export const groups: readonly GroupSpec[] = [
     group: 'admin-audit',
     summary: 'The installation\'s own ledger, for staff',
     commands: [
-      { words: ['export'], summary: 'Every entry of the chain `platform`, oldest first' },
+      { words: ['export'], summary: 'Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep' },
       { words: ['list'], summary: 'Entries of the chain `platform`, newest first' },
       { words: ['verify'], summary: 'Recomputes every chain of the installation and compares each with its signed checkpoints' },
     ],
@@ -39,7 +39,7 @@ export const groups: readonly GroupSpec[] = [
     group: 'audit',
     summary: 'The ledger of what was changed, by whom',
     commands: [
-      { words: ['export'], summary: 'Every entry of a team, oldest first, one JSON line each with `Accept' },
+      { words: ['export'], summary: 'Every entry of a team, oldest first, and at the end a signed checkpoint to keep' },
       { words: ['list'], summary: 'Entries of a team, newest first' },
       { words: ['verify'], summary: 'Recomputes the whole chain of a team and compares it with the signed checkpoints' },
     ],
@@ -181,7 +181,10 @@ export const groups: readonly GroupSpec[] = [
     commands: [
       { words: ['ai'], summary: 'Asks an AI model about the space' },
       { words: ['create'], summary: 'Creates a space that the caller owns, with further members' },
+      { words: ['delete'], summary: 'Deletes a space' },
       { words: ['list'], summary: 'Spaces that the caller is a member of, ordered by name, at most 500' },
+      { words: ['members', 'remove'], summary: 'Removes a member, or lets the caller leave, whatever the role' },
+      { words: ['members', 'set'], summary: 'Adds a member, who must share a team with the caller, or changes the role of one' },
       { words: ['overview'], summary: 'Members of a space, and how much is in it of what the caller may see' },
       { words: ['projects', 'add'], summary: 'Puts a project into a space' },
       { words: ['projects', 'remove'], summary: 'Takes a project out of a space' },

@@ -42,7 +42,7 @@ export class AdminAudit {
   }
 
   /**
-   * Every entry of the chain `platform`, oldest first; at the end a signed checkpoint to keep.
+   * Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
    *
    * Needs: a staff account.
    */

@@ -4,7 +4,8 @@ import type { JsonValue } from './json.ts';
 
 /**
  * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash +
- * "\n" + JCS(entry))` with RFC 8785 canonical JSON. Entries are never changed and never removed.
+ * "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display, id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with
+ * `at` in milliseconds since 1970. Entries are never changed and never removed.
  */
 export class Audit {
   readonly #client: Client;
@@ -45,7 +46,7 @@ export class Audit {
   }
 
   /**
-   * Every entry of a team, oldest first, one JSON line each with `Accept: application/x-ndjson`; at the end a signed checkpoint to keep.
+   * Every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` one JSON line each.
    *
    * Needs: scope `audit:read`.
    */
