@@ -62,7 +62,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createEnvironments({ clock, limits }),
     createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
-    createSpaces({ clock }),
+    createSpaces(),
     createGraph(),
     createIncidents({ clock, cursors }),
     createResidency({ clock, cursors }),

@@ -50,6 +50,42 @@ export class Spaces {
   }
 
   /**
+   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404), `role_insufficient` (403).
+   *
+   * Needs: scope `project:write`, the platform feature `host.spaces`.
+   *
+   * @beta
+   */
+  delete(spaceId: string, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'DELETE', path: '/spaces/{spaceId}' }, { spaceId }, options);
+  }
+
+  /**
+   * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change
+   * an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Errors: `not_found` (404, space or
+   * account), `role_insufficient` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).
+   *
+   * Needs: scope `project:write`, the platform feature `host.spaces`.
+   *
+   * @beta
+   */
+  setMember(spaceId: string, userId: string, role?: Role, options?: CallOptions): ApiPromise<SpaceMember> {
+    return this.#client.call({ method: 'PUT', path: '/spaces/{spaceId}/members/{userId}', body: '*' }, { spaceId, userId, role }, options);
+  }
+
+  /**
+   * Removes a member, or lets the caller leave, whatever the role. Otherwise as `setMember`. Errors: `not_found` (404, space or member),
+   * `role_insufficient` (403), `last_owner` (409).
+   *
+   * Needs: scope `project:write`, the platform feature `host.spaces`.
+   *
+   * @beta
+   */
+  removeMember(spaceId: string, userId: string, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'DELETE', path: '/spaces/{spaceId}/members/{userId}' }, { spaceId, userId }, options);
+  }
+
+  /**
    * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs the role `developer` in the space
    * and in the project's team. Errors: `not_found` (404, space or project), `role_insufficient` (403), `limit_reached` (409, 500 projects
    * a space).

@@ -6,7 +6,8 @@ import { has } from '../../test/setup/needs.ts';
 import { join, newKey, signIn, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
-import { OWNED_SPACES_MAX, PROJECTS_PER_SPACE_MAX } from './index.ts';
+import { OWNED_SPACES_MAX, PROJECTS_PER_SPACE_MAX } from './acts.ts';
+import { MEMBERS_MAX } from './members.ts';
 
 const postgresHere = await has('postgres');
 
@@ -133,8 +134,90 @@ describe.skipIf(!postgresHere)('spaces', () => {
         refused(handle.ai([{ role: 'user', content: 'hello' }])),
         refused(otherSdk.spaces.update(space.id, { name: 'mine' })),
         refused(otherSdk.spaces.addProject(space.id, project.id)),
+        refused(otherSdk.spaces.setMember(space.id, other.userId, 'owner')),
+        refused(otherSdk.spaces.removeMember(space.id, ada.userId)),
+        refused(otherSdk.spaces.delete(space.id)),
       ]),
-    ).toEqual(Array.from({ length: 6 }, () => '404 not_found'));
+    ).toEqual(Array.from({ length: 9 }, () => '404 not_found'));
+  });
+
+  it('take in and let go members by the rules of a team', async () => {
+    const space = await owner.spaces.create('Members');
+    const { userId: ownerId } = await owner.account.whoami();
+    const [bob, eve] = [
+      await join(server, server.first.apiKey, teamId, 'developer'),
+      await join(server, server.first.apiKey, teamId, 'developer'),
+    ];
+    const bobSdk = sdkOf(bob.token);
+    expect(await owner.spaces.setMember(space.id, bob.userId)).toMatchObject({ role: 'developer' });
+    expect(await refused(bobSdk.spaces.setMember(space.id, eve.userId))).toBe('403 role_insufficient');
+    expect(await refused(bobSdk.spaces.removeMember(space.id, ownerId))).toBe('403 role_insufficient');
+    expect(await refused(bobSdk.spaces.delete(space.id))).toBe('403 role_insufficient');
+
+    expect(await owner.spaces.setMember(space.id, bob.userId, 'admin')).toMatchObject({ role: 'admin' });
+    expect(await refused(bobSdk.spaces.setMember(space.id, bob.userId, 'owner'))).toBe(
+      '403 role_insufficient',
+    );
+    expect(await refused(bobSdk.spaces.setMember(space.id, eve.userId, 'owner'))).toBe(
+      '403 role_insufficient',
+    );
+    expect(await refused(bobSdk.spaces.setMember(space.id, ownerId, 'viewer'))).toBe('403 role_insufficient');
+    const added = await bobSdk.spaces.setMember(space.id, eve.userId, 'viewer');
+    expect(await bobSdk.spaces.setMember(space.id, eve.userId)).toEqual(added); // The role is kept, and nothing is written.
+    expect(await refused(bobSdk.spaces.setMember(space.id, other.userId))).toBe('404 not_found');
+    expect(await refused(bobSdk.spaces.removeMember(space.id, other.userId))).toBe('404 not_found');
+
+    expect(await refused(owner.spaces.setMember(space.id, ownerId, 'admin'))).toBe('409 last_owner');
+    expect(await refused(owner.spaces.removeMember(space.id, ownerId))).toBe('409 last_owner');
+    await sdkOf(eve.token).spaces.removeMember(space.id, eve.userId);
+    expect(await refused(sdkOf(eve.token).spaces.overview(space.id))).toBe('404 not_found');
+    await owner.spaces.setMember(space.id, bob.userId, 'owner');
+    await owner.spaces.removeMember(space.id, ownerId);
+    expect(await refused(owner.spaces.overview(space.id))).toBe('404 not_found');
+    await bobSdk.spaces.delete(space.id);
+    expect(await bobSdk.spaces.list()).toEqual([]);
+  });
+
+  it('keep an owner when both of two leave at the same moment', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const space = await owner.spaces.create(`Pair ${round}`, [{ userId: ada.userId, role: 'owner' }]);
+      const { userId } = await owner.account.whoami();
+      const answers = await Promise.all([
+        refused(owner.spaces.removeMember(space.id, userId)),
+        refused(adaSdk.spaces.removeMember(space.id, ada.userId)),
+      ]);
+      expect(answers.sort()).toEqual(['409 last_owner', 'not refused']);
+    }
+  });
+
+  it('leave their projects alone when they are deleted', async () => {
+    const space = await adaSdk.spaces.create('Short');
+    const project = await adaSdk.projects.create({ name: 'outlives its space', teamId: adaTeamId });
+    await adaSdk.spaces.addProject(space.id, project.id);
+    await adaSdk.spaces.delete(space.id);
+    expect(await refused(adaSdk.spaces.delete(space.id))).toBe('404 not_found');
+    expect(await refused(adaSdk.space(space.id).projects.list())).toBe('404 not_found');
+    expect((await adaSdk.projects.get(project.id)).name).toBe('outlives its space');
+  });
+
+  it("leave entries in the ledger: of a project in its team's chain, of the rest in the platform's", async () => {
+    const space = await adaSdk.spaces.create('Ledger');
+    const project = await adaSdk.projects.create({ name: 'ledger', teamId: adaTeamId });
+    await adaSdk.spaces.update(space.id, { description: 'noted' });
+    await adaSdk.spaces.addProject(space.id, project.id);
+    await adaSdk.spaces.addProject(space.id, project.id); // Changes nothing, so it says nothing.
+    await adaSdk.spaces.removeProject(space.id, project.id);
+    await adaSdk.spaces.delete(space.id);
+    const entries = await server.db.sql<Array<{ chain: string; action: string }>>`
+      select chain, action from audit_entries
+      where target = ${space.id} or (target = ${project.id} and action like 'space.%') order by at, chain, seq`;
+    expect(entries.map(({ chain, action }) => `${chain === adaTeamId ? 'team' : chain} ${action}`)).toEqual([
+      'platform space.created',
+      'platform space.updated',
+      'team space.project_added',
+      'team space.project_removed',
+      'platform space.deleted',
+    ]);
   });
 
   it('are changed by admins and filled by developers', async () => {
@@ -260,5 +343,18 @@ describe.skipIf(!postgresHere)('spaces', () => {
     const { id } = await mine.projects.create({ name: 'too many', teamId: person.teamId });
     expect(await refused(mine.spaces.addProject(space, id))).toBe('409 limit_reached');
     await mine.spaces.addProject(space, `prj_${'1'.padStart(26, '0')}`); // In there already.
+
+    await server.db.sql`
+      with made as (
+        insert into users (id, email, username, password_hash, created_at)
+        select 'user_' || lpad(n::text, 26, '0'), 'bulk' || n || '@example.com', 'bulk-' || n, 'x', now()
+        from generate_series(1, ${MEMBERS_MAX}::int) n returning id
+      ), joined as (
+        insert into team_members (team_id, user_id, role, joined_at) select ${person.teamId}, id, 'viewer', now() from made
+      ) insert into space_members (space_id, user_id, role, joined_at)
+        select ${space}, id, 'viewer', now() from made order by id limit ${MEMBERS_MAX - 1}::int`;
+    const last = `user_${String(MEMBERS_MAX).padStart(26, '0')}`;
+    expect(await refused(mine.spaces.setMember(space, last))).toBe('409 limit_reached');
+    await mine.spaces.setMember(space, `user_${'1'.padStart(26, '0')}`, 'admin');
   });
 });

@@ -114,16 +114,63 @@ export async function updateSpace(
     where id = ${spaceId}`;
 }
 
+export async function deleteSpace({ sql }: Database, spaceId: string): Promise<boolean> {
+  const { count } = await sql`delete from spaces where id = ${spaceId}`;
+  return count === 1;
+}
+
+/** Makes changes to one space's members take turns, so that what was counted still holds when it is written. */
+export async function lockSpace({ sql }: Database, spaceId: string): Promise<boolean> {
+  const rows = await sql`select 1 from spaces where id = ${spaceId} for update`;
+  return rows.length === 1;
+}
+
+const memberColumns = (sql: SqlTag) =>
+  sql`m.user_id as "userId", u.username, m.role, m.joined_at as "joinedAt"`;
+
 export async function listSpaceMembers({ sql }: Database, spaceId: string): Promise<readonly SpaceMember[]> {
   return await sql<SpaceMember[]>`
-    select m.user_id as "userId", u.username, m.role, m.joined_at as "joinedAt"
-    from space_members m join users u on u.id = m.user_id
+    select ${memberColumns(sql)} from space_members m join users u on u.id = m.user_id
     where m.space_id = ${spaceId} order by u.username limit ${LIST_MAX}`;
 }
 
-/** Counts under a lock on the space, so that two additions take turns. All projects count, also those that the caller does not see. */
+export async function findSpaceMember(
+  { sql }: Database,
+  spaceId: string,
+  userId: string,
+): Promise<SpaceMember | undefined> {
+  const [row] = await sql<SpaceMember[]>`
+    select ${memberColumns(sql)} from space_members m join users u on u.id = m.user_id
+    where m.space_id = ${spaceId} and m.user_id = ${userId}`;
+  return row;
+}
+
+export async function countSpaceMembers(
+  { sql }: Database,
+  spaceId: string,
+): Promise<{ readonly all: number; readonly owners: number }> {
+  const [row] = await sql<Array<{ all: number; owners: number }>>`
+    select count(*)::int as "all", (count(*) filter (where role = 'owner'))::int as owners
+    from space_members where space_id = ${spaceId}`;
+  return row ?? { all: 0, owners: 0 };
+}
+
+export async function putSpaceMember(
+  { sql }: Database,
+  spaceId: string,
+  { userId, role, joinedAt }: Omit<SpaceMember, 'username'>,
+): Promise<void> {
+  await sql`
+    insert into space_members (space_id, user_id, role, joined_at) values (${spaceId}, ${userId}, ${role}, ${joinedAt})
+    on conflict (space_id, user_id) do update set role = excluded.role`;
+}
+
+export async function deleteSpaceMember({ sql }: Database, spaceId: string, userId: string): Promise<void> {
+  await sql`delete from space_members where space_id = ${spaceId} and user_id = ${userId}`;
+}
+
+/** Under `lockSpace`. All projects count, also those that the caller does not see. */
 export async function countSpaceProjects({ sql }: Database, spaceId: string): Promise<number> {
-  await sql`select 1 from spaces where id = ${spaceId} for update`;
   const [row] = await sql<Array<{ n: number }>>`
     select count(*)::int as n from space_projects where space_id = ${spaceId}`;
   return row?.n ?? 0;
@@ -148,7 +195,7 @@ export async function insertSpaceProject(
   try {
     await sql`
       insert into space_projects (space_id, team_id, project_id, added_at)
-      values (${spaceId}, ${teamId}, ${id}, ${addedAt}) on conflict do nothing`;
+      values (${spaceId}, ${teamId}, ${id}, ${addedAt})`;
   } catch (error) {
     if (isForeignKeyViolation(error, 'space_projects_project_fk')) throw notFound('project'); // deleted at this very moment
     throw error;

@@ -118,12 +118,19 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
     status: 503,
   },
   'svc.spaces.v1.SpacesService/Create': { fields: () => ({ name: 'made by the matrix' }) },
+  'svc.spaces.v1.SpacesService/Delete': { fields: space },
   'svc.spaces.v1.SpacesService/List': { fields: nothing },
   'svc.spaces.v1.SpacesService/Overview': { fields: space },
+  'svc.spaces.v1.SpacesService/RemoveMember': {
+    fields: ({ spaceId, memberId }) => ({ spaceId, userId: memberId }),
+  },
   'svc.spaces.v1.SpacesService/RemoveProject': {
     fields: ({ spaceId, projectId }) => ({ spaceId, projectId }),
   },
   'svc.spaces.v1.SpacesService/Search': { fields: (world) => ({ ...space(world), query: 'matrix' }) },
+  'svc.spaces.v1.SpacesService/SetMember': {
+    fields: ({ spaceId, memberId }) => ({ spaceId, userId: memberId, role: 'viewer' }),
+  },
   'svc.spaces.v1.SpacesService/Update': {
     fields: (world) => ({ ...space(world), description: 'seen by the matrix' }),
   },
@@ -158,6 +165,8 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
 export const LAST: readonly string[] = [
   'svc.runners.v1.RunnersService/Revoke',
   'svc.spaces.v1.SpacesService/RemoveProject',
+  'svc.spaces.v1.SpacesService/RemoveMember',
+  'svc.spaces.v1.SpacesService/Delete',
   'svc.incidents.v1.IncidentsService/Dismiss', // After its resolution: too late.
   'svc.environments.v1.EnvironmentsService/Delete',
   'svc.projects.v1.ProjectsService/Delete',

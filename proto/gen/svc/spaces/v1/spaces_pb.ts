@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/spaces/v1/spaces.proto.
  */
 export const file_svc_spaces_v1_spaces: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvc3BhY2VzL3YxL3NwYWNlcy5wcm90bxINc3ZjLnNwYWNlcy52MSKyAgoFU3BhY2USDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAyABKAlCA+BBAxIcCgphdmF0YXJfdXJsGAQgASgJQgPgQQNIAIgBARIrCgRraW5kGAUgASgOMhguc3ZjLnNwYWNlcy52MS5TcGFjZUtpbmRCA+BBAxInCgRyb2xlGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUID4EEDEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0INCgtfYXZhdGFyX3VybCKXAQoLU3BhY2VNZW1iZXISFAoHdXNlcl9pZBgBIAEoCUID4EEDEhUKCHVzZXJuYW1lGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAxIyCglqb2luZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiDQoLTGlzdFJlcXVlc3QiOQoMTGlzdFJlc3BvbnNlEikKBnNwYWNlcxgBIAMoCzIULnN2Yy5zcGFjZXMudjEuU3BhY2VCA+BBAyJtCg5OZXdTcGFjZU1lbWJlchIdCgd1c2VyX2lkGAEgASgJQgzgQQK6SAZyBBABGCgSMwoEcm9sZRgCIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJlCg1DcmVhdGVSZXF1ZXN0EhoKBG5hbWUYASABKAlCDOBBArpIBnIEEAEYZBI4CgdtZW1iZXJzGAIgAygLMh0uc3ZjLnNwYWNlcy52MS5OZXdTcGFjZU1lbWJlckIIukgFkgECEDIihwIKDVVwZGF0ZVJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjcKBGtpbmQYBSABKA4yGC5zdmMuc3BhY2VzLnYxLlNwYWNlS2luZEIKukgHggEEEAEgAEgDiAEBQgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkINCgtfYXZhdGFyX3VybEIHCgVfa2luZCJDChFBZGRQcm9qZWN0UmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEhcKCnByb2plY3RfaWQYAiABKAlCA+BBAiIUChJBZGRQcm9qZWN0UmVzcG9uc2UiRgoUUmVtb3ZlUHJvamVjdFJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhIXCgpwcm9qZWN0X2lkGAIgASgJQgPgQQIiFwoVUmVtb3ZlUHJvamVjdFJlc3BvbnNlIoMBCg1TZWFyY2hSZXF1ZXN0EhUKCHNwYWNlX2lkGAEgASgJQgPgQQISHAoFcXVlcnkYAiABKAlCDeBBArpIB3IFEAEYyAESPQoFa2luZHMYAyADKA4yGS5zdmMuc3BhY2VzLnYxLlNlYXJjaEtpbmRCE7pIEJIBDRACGAEiB4IBBBABIAAijwEKDFNlYXJjaFJlc3VsdBIsCgRraW5kGAEgASgOMhkuc3ZjLnNwYWNlcy52MS5TZWFyY2hLaW5kQgPgQQMSDwoCaWQYAiABKAlCA+BBAxIRCgRuYW1lGAMgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgEIAEoCUID4EEDEhQKB3RlYW1faWQYBSABKAlCA+BBAyJDCg5TZWFyY2hSZXNwb25zZRIxCgdyZXN1bHRzGAEgAygLMhsuc3ZjLnNwYWNlcy52MS5TZWFyY2hSZXN1bHRCA+BBAyIoCg9PdmVydmlld1JlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAiLDAQoQT3ZlcnZpZXdSZXNwb25zZRIoCgVzcGFjZRgBIAEoCzIULnN2Yy5zcGFjZXMudjEuU3BhY2VCA+BBAxIwCgdtZW1iZXJzGAIgAygLMhouc3ZjLnNwYWNlcy52MS5TcGFjZU1lbWJlckID4EEDEhoKDXByb2plY3RfY291bnQYAyABKA1CA+BBAxIeChFlbnZpcm9ubWVudF9jb3VudBgEIAEoDUID4EEDEhcKCnRlYW1fY291bnQYBSABKA1CA+BBAyJmCglBaU1lc3NhZ2USMgoEcm9sZRgBIAEoDjIVLnN2Yy5zcGFjZXMudjEuQWlSb2xlQg3gQQK6SAeCAQQQASAAEiUKB2NvbnRlbnQYAiABKAlCFOBBArpICHIGEAEYoJwBirUYAggBIl0KCUFpUmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEjkKCG1lc3NhZ2VzGAIgAygLMhguc3ZjLnNwYWNlcy52MS5BaU1lc3NhZ2VCDeBBArpIB5IBBAgBEDIiPAoKQWlSZXNwb25zZRIuCgdtZXNzYWdlGAEgASgLMhguc3ZjLnNwYWNlcy52MS5BaU1lc3NhZ2VCA+BBAypdCglTcGFjZUtpbmQSGgoWU1BBQ0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE1NQQUNFX0tJTkRfUEVSU09OQUwQARIbChdTUEFDRV9LSU5EX09SR0FOSVpBVElPThACKl8KClNlYXJjaEtpbmQSGwoXU0VBUkNIX0tJTkRfVU5TUEVDSUZJRUQQABIXChNTRUFSQ0hfS0lORF9QUk9KRUNUEAESGwoXU0VBUkNIX0tJTkRfRU5WSVJPTk1FTlQQAipKCgZBaVJvbGUSFwoTQUlfUk9MRV9VTlNQRUNJRklFRBAAEhAKDEFJX1JPTEVfVVNFUhABEhUKEUFJX1JPTEVfQVNTSVNUQU5UEAIyrQoKDVNwYWNlc1NlcnZpY2USjQEKBExpc3QSGi5zdmMuc3BhY2VzLnYxLkxpc3RSZXF1ZXN0Ghsuc3ZjLnNwYWNlcy52MS5MaXN0UmVzcG9uc2UiTJACAYq1GDYwAzgDkAECogEGc3BhY2VzqgECaWSqAQRuYW1lqgEEa2luZKoBBHJvbGWqAQljcmVhdGVkQXSC0+STAgkSBy9zcGFjZXMSfgoGQ3JlYXRlEhwuc3ZjLnNwYWNlcy52MS5DcmVhdGVSZXF1ZXN0GhQuc3ZjLnNwYWNlcy52MS5TcGFjZSJAirUYKhIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZTADOARQAVjJAZABAoLT5JMCDDoBKiIHL3NwYWNlcxJoCgZVcGRhdGUSHC5zdmMuc3BhY2VzLnYxLlVwZGF0ZVJlcXVlc3QaFC5zdmMuc3BhY2VzLnYxLlNwYWNlIiqKtRgJMAM4BFABkAECgtPkkwIXOgEqMhIvc3BhY2VzL3tzcGFjZV9pZH0StwEKCkFkZFByb2plY3QSIC5zdmMuc3BhY2VzLnYxLkFkZFByb2plY3RSZXF1ZXN0GiEuc3ZjLnNwYWNlcy52MS5BZGRQcm9qZWN0UmVzcG9uc2UiZIq1GDAiDHByb2plY3RzIGFkZCoIc3BhY2VfaWQqCnByb2plY3RfaWQwAzgEUAFYzAGQAQKC0+STAioaKC9zcGFjZXMve3NwYWNlX2lkfS9wcm9qZWN0cy97cHJvamVjdF9pZH0SxQEKDVJlbW92ZVByb2plY3QSIy5zdmMuc3BhY2VzLnYxLlJlbW92ZVByb2plY3RSZXF1ZXN0GiQuc3ZjLnNwYWNlcy52MS5SZW1vdmVQcm9qZWN0UmVzcG9uc2UiaYq1GDUiD3Byb2plY3RzIHJlbW92ZSoIc3BhY2VfaWQqCnByb2plY3RfaWQwAzgEUAFYzAFwAZABAoLT5JMCKiooL3NwYWNlcy97c3BhY2VfaWR9L3Byb2plY3RzL3twcm9qZWN0X2lkfRLQAQoGU2VhcmNoEhwuc3ZjLnNwYWNlcy52MS5TZWFyY2hSZXF1ZXN0Gh0uc3ZjLnNwYWNlcy52MS5TZWFyY2hSZXNwb25zZSKIAZACAYq1GGASCHNwYWNlX2lkEgVxdWVyeRIFa2luZHMaBWtpbmRzKghzcGFjZV9pZCoFcXVlcnkwAzgDkAECogEHcmVzdWx0c6oBBGtpbmSqAQJpZKoBBG5hbWWqAQlwcm9qZWN0SWSC0+STAhsSGS9zcGFjZXMve3NwYWNlX2lkfS9zZWFyY2gSfgoIT3ZlcnZpZXcSHi5zdmMuc3BhY2VzLnYxLk92ZXJ2aWV3UmVxdWVzdBofLnN2Yy5zcGFjZXMudjEuT3ZlcnZpZXdSZXNwb25zZSIxkAIBirUYBzADOAOQAQKC0+STAh0SGy9zcGFjZXMve3NwYWNlX2lkfS9vdmVydmlldxJ8CgJBaRIYLnN2Yy5zcGFjZXMudjEuQWlSZXF1ZXN0Ghkuc3ZjLnNwYWNlcy52MS5BaVJlc3BvbnNlIkGKtRgdEghzcGFjZV9pZBIIbWVzc2FnZXMwAzgDUAOQAQKC0+STAho6ASoiFS9zcGFjZXMve3NwYWNlX2lkfS9haRpPirUYSwoGc3BhY2VzEgZzcGFjZXMaKlNwYWNlczogcGVvcGxlIGFuZCBwcm9qZWN0cyBvZiBvbmUgcHVycG9zZSILaG9zdC5zcGFjZXMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChpzdmMvc3BhY2VzL3YxL3NwYWNlcy5wcm90bxINc3ZjLnNwYWNlcy52MSKyAgoFU3BhY2USDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAyABKAlCA+BBAxIcCgphdmF0YXJfdXJsGAQgASgJQgPgQQNIAIgBARIrCgRraW5kGAUgASgOMhguc3ZjLnNwYWNlcy52MS5TcGFjZUtpbmRCA+BBAxInCgRyb2xlGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUID4EEDEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0INCgtfYXZhdGFyX3VybCKXAQoLU3BhY2VNZW1iZXISFAoHdXNlcl9pZBgBIAEoCUID4EEDEhUKCHVzZXJuYW1lGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAxIyCglqb2luZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiDQoLTGlzdFJlcXVlc3QiOQoMTGlzdFJlc3BvbnNlEikKBnNwYWNlcxgBIAMoCzIULnN2Yy5zcGFjZXMudjEuU3BhY2VCA+BBAyJtCg5OZXdTcGFjZU1lbWJlchIdCgd1c2VyX2lkGAEgASgJQgzgQQK6SAZyBBABGCgSMwoEcm9sZRgCIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJlCg1DcmVhdGVSZXF1ZXN0EhoKBG5hbWUYASABKAlCDOBBArpIBnIEEAEYZBI4CgdtZW1iZXJzGAIgAygLMh0uc3ZjLnNwYWNlcy52MS5OZXdTcGFjZU1lbWJlckIIukgFkgECEDIihwIKDVVwZGF0ZVJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjcKBGtpbmQYBSABKA4yGC5zdmMuc3BhY2VzLnYxLlNwYWNlS2luZEIKukgHggEEEAEgAEgDiAEBQgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkINCgtfYXZhdGFyX3VybEIHCgVfa2luZCImCg1EZWxldGVSZXF1ZXN0EhUKCHNwYWNlX2lkGAEgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UifQoQU2V0TWVtYmVyUmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEhQKB3VzZXJfaWQYAiABKAlCA+BBAhIzCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIkIKE1JlbW92ZU1lbWJlclJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhIUCgd1c2VyX2lkGAIgASgJQgPgQQIiFgoUUmVtb3ZlTWVtYmVyUmVzcG9uc2UiQwoRQWRkUHJvamVjdFJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhIXCgpwcm9qZWN0X2lkGAIgASgJQgPgQQIiFAoSQWRkUHJvamVjdFJlc3BvbnNlIkYKFFJlbW92ZVByb2plY3RSZXF1ZXN0EhUKCHNwYWNlX2lkGAEgASgJQgPgQQISFwoKcHJvamVjdF9pZBgCIAEoCUID4EECIhcKFVJlbW92ZVByb2plY3RSZXNwb25zZSKDAQoNU2VhcmNoUmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEhwKBXF1ZXJ5GAIgASgJQg3gQQK6SAdyBRABGMgBEj0KBWtpbmRzGAMgAygOMhkuc3ZjLnNwYWNlcy52MS5TZWFyY2hLaW5kQhO6SBCSAQ0QAhgBIgeCAQQQASAAIo8BCgxTZWFyY2hSZXN1bHQSLAoEa2luZBgBIAEoDjIZLnN2Yy5zcGFjZXMudjEuU2VhcmNoS2luZEID4EEDEg8KAmlkGAIgASgJQgPgQQMSEQoEbmFtZRgDIAEoCUID4EEDEhcKCnByb2plY3RfaWQYBCABKAlCA+BBAxIUCgd0ZWFtX2lkGAUgASgJQgPgQQMiQwoOU2VhcmNoUmVzcG9uc2USMQoHcmVzdWx0cxgBIAMoCzIbLnN2Yy5zcGFjZXMudjEuU2VhcmNoUmVzdWx0QgPgQQMiKAoPT3ZlcnZpZXdSZXF1ZXN0EhUKCHNwYWNlX2lkGAEgASgJQgPgQQIiwwEKEE92ZXJ2aWV3UmVzcG9uc2USKAoFc3BhY2UYASABKAsyFC5zdmMuc3BhY2VzLnYxLlNwYWNlQgPgQQMSMAoHbWVtYmVycxgCIAMoCzIaLnN2Yy5zcGFjZXMudjEuU3BhY2VNZW1iZXJCA+BBAxIaCg1wcm9qZWN0X2NvdW50GAMgASgNQgPgQQMSHgoRZW52aXJvbm1lbnRfY291bnQYBCABKA1CA+BBAxIXCgp0ZWFtX2NvdW50GAUgASgNQgPgQQMiZgoJQWlNZXNzYWdlEjIKBHJvbGUYASABKA4yFS5zdmMuc3BhY2VzLnYxLkFpUm9sZUIN4EECukgHggEEEAEgABIlCgdjb250ZW50GAIgASgJQhTgQQK6SAhyBhABGKCcAYq1GAIIASJdCglBaVJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhI5CghtZXNzYWdlcxgCIAMoCzIYLnN2Yy5zcGFjZXMudjEuQWlNZXNzYWdlQg3gQQK6SAeSAQQIARAyIjwKCkFpUmVzcG9uc2USLgoHbWVzc2FnZRgBIAEoCzIYLnN2Yy5zcGFjZXMudjEuQWlNZXNzYWdlQgPgQQMqXQoJU3BhY2VLaW5kEhoKFlNQQUNFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNTUEFDRV9LSU5EX1BFUlNPTkFMEAESGwoXU1BBQ0VfS0lORF9PUkdBTklaQVRJT04QAipfCgpTZWFyY2hLaW5kEhsKF1NFQVJDSF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTU0VBUkNIX0tJTkRfUFJPSkVDVBABEhsKF1NFQVJDSF9LSU5EX0VOVklST05NRU5UEAIqSgoGQWlSb2xlEhcKE0FJX1JPTEVfVU5TUEVDSUZJRUQQABIQCgxBSV9ST0xFX1VTRVIQARIVChFBSV9ST0xFX0FTU0lTVEFOVBACMq4OCg1TcGFjZXNTZXJ2aWNlEo0BCgRMaXN0Ehouc3ZjLnNwYWNlcy52MS5MaXN0UmVxdWVzdBobLnN2Yy5zcGFjZXMudjEuTGlzdFJlc3BvbnNlIkyQAgGKtRg2MAM4A5ABAqIBBnNwYWNlc6oBAmlkqgEEbmFtZaoBBGtpbmSqAQRyb2xlqgEJY3JlYXRlZEF0gtPkkwIJEgcvc3BhY2VzEn4KBkNyZWF0ZRIcLnN2Yy5zcGFjZXMudjEuQ3JlYXRlUmVxdWVzdBoULnN2Yy5zcGFjZXMudjEuU3BhY2UiQIq1GCoSBG5hbWUSB21lbWJlcnMaB21lbWJlcnMqBG5hbWUwAzgEUAFYyQGQAQKC0+STAgw6ASoiBy9zcGFjZXMSaAoGVXBkYXRlEhwuc3ZjLnNwYWNlcy52MS5VcGRhdGVSZXF1ZXN0GhQuc3ZjLnNwYWNlcy52MS5TcGFjZSIqirUYCTADOARQAZABAoLT5JMCFzoBKjISL3NwYWNlcy97c3BhY2VfaWR9EnMKBkRlbGV0ZRIcLnN2Yy5zcGFjZXMudjEuRGVsZXRlUmVxdWVzdBodLnN2Yy5zcGFjZXMudjEuRGVsZXRlUmVzcG9uc2UiLIq1GA4wAzgEUAFYzAFwAZABAoLT5JMCFCoSL3NwYWNlcy97c3BhY2VfaWR9EswBCglTZXRNZW1iZXISHy5zdmMuc3BhY2VzLnYxLlNldE1lbWJlclJlcXVlc3QaGi5zdmMuc3BhY2VzLnYxLlNwYWNlTWVtYmVyIoEBirUYThIIc3BhY2VfaWQSB3VzZXJfaWQSBHJvbGUaBHJvbGUiC21lbWJlcnMgc2V0KghzcGFjZV9pZCoHdXNlcl9pZCoEcm9sZTADOARQAZABAoLT5JMCKToBKhokL3NwYWNlcy97c3BhY2VfaWR9L21lbWJlcnMve3VzZXJfaWR9EroBCgxSZW1vdmVNZW1iZXISIi5zdmMuc3BhY2VzLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIy5zdmMuc3BhY2VzLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlImGKtRgxIg5tZW1iZXJzIHJlbW92ZSoIc3BhY2VfaWQqB3VzZXJfaWQwAzgEUAFYzAFwAZABAoLT5JMCJiokL3NwYWNlcy97c3BhY2VfaWR9L21lbWJlcnMve3VzZXJfaWR9ErcBCgpBZGRQcm9qZWN0EiAuc3ZjLnNwYWNlcy52MS5BZGRQcm9qZWN0UmVxdWVzdBohLnN2Yy5zcGFjZXMudjEuQWRkUHJvamVjdFJlc3BvbnNlImSKtRgwIgxwcm9qZWN0cyBhZGQqCHNwYWNlX2lkKgpwcm9qZWN0X2lkMAM4BFABWMwBkAECgtPkkwIqGigvc3BhY2VzL3tzcGFjZV9pZH0vcHJvamVjdHMve3Byb2plY3RfaWR9EsUBCg1SZW1vdmVQcm9qZWN0EiMuc3ZjLnNwYWNlcy52MS5SZW1vdmVQcm9qZWN0UmVxdWVzdBokLnN2Yy5zcGFjZXMudjEuUmVtb3ZlUHJvamVjdFJlc3BvbnNlImmKtRg1Ig9wcm9qZWN0cyByZW1vdmUqCHNwYWNlX2lkKgpwcm9qZWN0X2lkMAM4BFABWMwBcAGQAQKC0+STAioqKC9zcGFjZXMve3NwYWNlX2lkfS9wcm9qZWN0cy97cHJvamVjdF9pZH0S0AEKBlNlYXJjaBIcLnN2Yy5zcGFjZXMudjEuU2VhcmNoUmVxdWVzdBodLnN2Yy5zcGFjZXMudjEuU2VhcmNoUmVzcG9uc2UiiAGQAgGKtRhgEghzcGFjZV9pZBIFcXVlcnkSBWtpbmRzGgVraW5kcyoIc3BhY2VfaWQqBXF1ZXJ5MAM4A5ABAqIBB3Jlc3VsdHOqAQRraW5kqgECaWSqAQRuYW1lqgEJcHJvamVjdElkgtPkkwIbEhkvc3BhY2VzL3tzcGFjZV9pZH0vc2VhcmNoEn4KCE92ZXJ2aWV3Eh4uc3ZjLnNwYWNlcy52MS5PdmVydmlld1JlcXVlc3QaHy5zdmMuc3BhY2VzLnYxLk92ZXJ2aWV3UmVzcG9uc2UiMZACAYq1GAcwAzgDkAECgtPkkwIdEhsvc3BhY2VzL3tzcGFjZV9pZH0vb3ZlcnZpZXcSfAoCQWkSGC5zdmMuc3BhY2VzLnYxLkFpUmVxdWVzdBoZLnN2Yy5zcGFjZXMudjEuQWlSZXNwb25zZSJBirUYHRIIc3BhY2VfaWQSCG1lc3NhZ2VzMAM4A1ADkAECgtPkkwIaOgEqIhUvc3BhY2VzL3tzcGFjZV9pZH0vYWkaT4q1GEsKBnNwYWNlcxIGc3BhY2VzGipTcGFjZXM6IHBlb3BsZSBhbmQgcHJvamVjdHMgb2Ygb25lIHB1cnBvc2UiC2hvc3Quc3BhY2VzKAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One space.
@@ -275,6 +275,120 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 6);
 
 /**
+ * Which space.
+ *
+ * @generated from message svc.spaces.v1.DeleteRequest
+ */
+export type DeleteRequest = Message<"svc.spaces.v1.DeleteRequest"> & {
+  /**
+   * Space id.
+   *
+   * @generated from field: string space_id = 1;
+   */
+  spaceId: string;
+};
+
+/**
+ * Describes the message svc.spaces.v1.DeleteRequest.
+ * Use `create(DeleteRequestSchema)` to create a new message.
+ */
+export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
+  messageDesc(file_svc_spaces_v1_spaces, 7);
+
+/**
+ * Nothing to say.
+ *
+ * @generated from message svc.spaces.v1.DeleteResponse
+ */
+export type DeleteResponse = Message<"svc.spaces.v1.DeleteResponse"> & {
+};
+
+/**
+ * Describes the message svc.spaces.v1.DeleteResponse.
+ * Use `create(DeleteResponseSchema)` to create a new message.
+ */
+export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
+  messageDesc(file_svc_spaces_v1_spaces, 8);
+
+/**
+ * Which member, which role.
+ *
+ * @generated from message svc.spaces.v1.SetMemberRequest
+ */
+export type SetMemberRequest = Message<"svc.spaces.v1.SetMemberRequest"> & {
+  /**
+   * Space id.
+   *
+   * @generated from field: string space_id = 1;
+   */
+  spaceId: string;
+
+  /**
+   * Account id.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Role in the space. Default: `developer` for a new member, the present one otherwise.
+   *
+   * @generated from field: optional svc.options.v1.Role role = 3;
+   */
+  role?: Role | undefined;
+};
+
+/**
+ * Describes the message svc.spaces.v1.SetMemberRequest.
+ * Use `create(SetMemberRequestSchema)` to create a new message.
+ */
+export const SetMemberRequestSchema: GenMessage<SetMemberRequest> = /*@__PURE__*/
+  messageDesc(file_svc_spaces_v1_spaces, 9);
+
+/**
+ * Which member.
+ *
+ * @generated from message svc.spaces.v1.RemoveMemberRequest
+ */
+export type RemoveMemberRequest = Message<"svc.spaces.v1.RemoveMemberRequest"> & {
+  /**
+   * Space id.
+   *
+   * @generated from field: string space_id = 1;
+   */
+  spaceId: string;
+
+  /**
+   * Account id.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message svc.spaces.v1.RemoveMemberRequest.
+ * Use `create(RemoveMemberRequestSchema)` to create a new message.
+ */
+export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__PURE__*/
+  messageDesc(file_svc_spaces_v1_spaces, 10);
+
+/**
+ * Nothing to say.
+ *
+ * @generated from message svc.spaces.v1.RemoveMemberResponse
+ */
+export type RemoveMemberResponse = Message<"svc.spaces.v1.RemoveMemberResponse"> & {
+};
+
+/**
+ * Describes the message svc.spaces.v1.RemoveMemberResponse.
+ * Use `create(RemoveMemberResponseSchema)` to create a new message.
+ */
+export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@__PURE__*/
+  messageDesc(file_svc_spaces_v1_spaces, 11);
+
+/**
  * Which project into which space.
  *
  * @generated from message svc.spaces.v1.AddProjectRequest
@@ -300,7 +414,7 @@ export type AddProjectRequest = Message<"svc.spaces.v1.AddProjectRequest"> & {
  * Use `create(AddProjectRequestSchema)` to create a new message.
  */
 export const AddProjectRequestSchema: GenMessage<AddProjectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 7);
+  messageDesc(file_svc_spaces_v1_spaces, 12);
 
 /**
  * Nothing to say.
@@ -315,7 +429,7 @@ export type AddProjectResponse = Message<"svc.spaces.v1.AddProjectResponse"> & {
  * Use `create(AddProjectResponseSchema)` to create a new message.
  */
 export const AddProjectResponseSchema: GenMessage<AddProjectResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 8);
+  messageDesc(file_svc_spaces_v1_spaces, 13);
 
 /**
  * Which project out of which space.
@@ -343,7 +457,7 @@ export type RemoveProjectRequest = Message<"svc.spaces.v1.RemoveProjectRequest">
  * Use `create(RemoveProjectRequestSchema)` to create a new message.
  */
 export const RemoveProjectRequestSchema: GenMessage<RemoveProjectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 9);
+  messageDesc(file_svc_spaces_v1_spaces, 14);
 
 /**
  * Nothing to say.
@@ -358,7 +472,7 @@ export type RemoveProjectResponse = Message<"svc.spaces.v1.RemoveProjectResponse
  * Use `create(RemoveProjectResponseSchema)` to create a new message.
  */
 export const RemoveProjectResponseSchema: GenMessage<RemoveProjectResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 10);
+  messageDesc(file_svc_spaces_v1_spaces, 15);
 
 /**
  * What to look for.
@@ -393,7 +507,7 @@ export type SearchRequest = Message<"svc.spaces.v1.SearchRequest"> & {
  * Use `create(SearchRequestSchema)` to create a new message.
  */
 export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 11);
+  messageDesc(file_svc_spaces_v1_spaces, 16);
 
 /**
  * One thing that was found.
@@ -442,7 +556,7 @@ export type SearchResult = Message<"svc.spaces.v1.SearchResult"> & {
  * Use `create(SearchResultSchema)` to create a new message.
  */
 export const SearchResultSchema: GenMessage<SearchResult> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 12);
+  messageDesc(file_svc_spaces_v1_spaces, 17);
 
 /**
  * What was found.
@@ -463,7 +577,7 @@ export type SearchResponse = Message<"svc.spaces.v1.SearchResponse"> & {
  * Use `create(SearchResponseSchema)` to create a new message.
  */
 export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 13);
+  messageDesc(file_svc_spaces_v1_spaces, 18);
 
 /**
  * Which space.
@@ -484,7 +598,7 @@ export type OverviewRequest = Message<"svc.spaces.v1.OverviewRequest"> & {
  * Use `create(OverviewRequestSchema)` to create a new message.
  */
 export const OverviewRequestSchema: GenMessage<OverviewRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 14);
+  messageDesc(file_svc_spaces_v1_spaces, 19);
 
 /**
  * A space at a glance.
@@ -533,7 +647,7 @@ export type OverviewResponse = Message<"svc.spaces.v1.OverviewResponse"> & {
  * Use `create(OverviewResponseSchema)` to create a new message.
  */
 export const OverviewResponseSchema: GenMessage<OverviewResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 15);
+  messageDesc(file_svc_spaces_v1_spaces, 20);
 
 /**
  * One message of a conversation.
@@ -561,7 +675,7 @@ export type AiMessage = Message<"svc.spaces.v1.AiMessage"> & {
  * Use `create(AiMessageSchema)` to create a new message.
  */
 export const AiMessageSchema: GenMessage<AiMessage> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 16);
+  messageDesc(file_svc_spaces_v1_spaces, 21);
 
 /**
  * A conversation so far.
@@ -589,7 +703,7 @@ export type AiRequest = Message<"svc.spaces.v1.AiRequest"> & {
  * Use `create(AiRequestSchema)` to create a new message.
  */
 export const AiRequestSchema: GenMessage<AiRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 17);
+  messageDesc(file_svc_spaces_v1_spaces, 22);
 
 /**
  * The answer.
@@ -610,7 +724,7 @@ export type AiResponse = Message<"svc.spaces.v1.AiResponse"> & {
  * Use `create(AiResponseSchema)` to create a new message.
  */
 export const AiResponseSchema: GenMessage<AiResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 18);
+  messageDesc(file_svc_spaces_v1_spaces, 23);
 
 /**
  * What a space is for.
@@ -753,6 +867,39 @@ export const SpacesService: GenService<{
     methodKind: "unary";
     input: typeof UpdateRequestSchema;
     output: typeof SpaceSchema;
+  },
+  /**
+   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404), `role_insufficient` (403).
+   *
+   * @generated from rpc svc.spaces.v1.SpacesService.Delete
+   */
+  delete: {
+    methodKind: "unary";
+    input: typeof DeleteRequestSchema;
+    output: typeof DeleteResponseSchema;
+  },
+  /**
+   * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change
+   * an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Errors: `not_found` (404, space or
+   * account), `role_insufficient` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).
+   *
+   * @generated from rpc svc.spaces.v1.SpacesService.SetMember
+   */
+  setMember: {
+    methodKind: "unary";
+    input: typeof SetMemberRequestSchema;
+    output: typeof SpaceMemberSchema;
+  },
+  /**
+   * Removes a member, or lets the caller leave, whatever the role. Otherwise as `setMember`. Errors: `not_found` (404, space or member),
+   * `role_insufficient` (403), `last_owner` (409).
+   *
+   * @generated from rpc svc.spaces.v1.SpacesService.RemoveMember
+   */
+  removeMember: {
+    methodKind: "unary";
+    input: typeof RemoveMemberRequestSchema;
+    output: typeof RemoveMemberResponseSchema;
   },
   /**
    * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs the role `developer` in the space
