@@ -68,6 +68,7 @@ export function createMessageBuilder(
     const known = messages.get(desc.typeName);
     if (known) return known;
     const fields: FieldModel[] = [];
+    const { bare } = options.shape(desc);
     const model: MessageModel = {
       desc,
       typeName: desc.typeName,
@@ -75,12 +76,11 @@ export function createMessageBuilder(
       package: desc.file.proto.package,
       comment: commentOf(desc),
       fields,
-      ...(options.shape(desc).bare !== undefined && { bare: true as const }),
+      ...(bare !== undefined && { bare }),
     };
     // Known before its fields are built, because messages may hold themselves.
     messages.set(desc.typeName, model);
     fields.push(...desc.fields.map(field));
-    const { bare } = options.shape(desc);
     if (bare !== undefined) checkBare(model, bare, problems);
     return model;
   };

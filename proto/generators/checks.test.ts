@@ -59,7 +59,7 @@ const CASES: readonly Case[] = [
     name: 'UnknownScope',
     op: `${OK} scope: 99`,
     problem:
-      'scope 99 is not in the list; allowed are SCOPE_TEAM_READ, SCOPE_TEAM_MANAGE, SCOPE_PROJECT_READ, SCOPE_PROJECT_WRITE, SCOPE_RUN_READ, SCOPE_RUN_WRITE, SCOPE_RUNNER_READ, SCOPE_RUNNER_MANAGE, SCOPE_CI_READ, SCOPE_CI_WRITE, SCOPE_CI_MANAGE, SCOPE_STAFF',
+      'scope 99 is not in the list; allowed are SCOPE_TEAM_READ, SCOPE_TEAM_MANAGE, SCOPE_PROJECT_READ, SCOPE_PROJECT_WRITE, SCOPE_RUN_READ, SCOPE_RUN_WRITE, SCOPE_RUNNER_READ, SCOPE_RUNNER_MANAGE, SCOPE_CI_READ, SCOPE_CI_WRITE, SCOPE_CI_MANAGE, SCOPE_STAFF, SCOPE_AUDIT_READ',
   },
   {
     name: 'StaffWithTeamScope',
@@ -445,6 +445,55 @@ const CASES: readonly Case[] = [
     problem: `feature "Runners" is not in the manifest; allowed are ${MANIFEST.map(({ key }) => key).join(', ')}, and "-" for none`,
   },
   {
+    name: 'QueryOfGet',
+    op: OK,
+    request: 'string a = 1 [(svc.options.v1.field).query = true];',
+    problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
+  },
+  {
+    name: 'QueryOfPath',
+    op: WRITE,
+    pure: false,
+    http: 'post: "/query-of-path/{a}" body: "*"',
+    request: 'string a = 1 [(svc.options.v1.field).query = true];',
+    problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
+  },
+  {
+    name: 'QueryOfBodyField',
+    op: WRITE,
+    pure: false,
+    http: 'post: "/query-of-body-field" body: "b"',
+    request: 'string a = 1 [(svc.options.v1.field).query = true]; Thing b = 2;',
+    problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
+  },
+  {
+    name: 'QueryOfMany',
+    op: WRITE,
+    pure: false,
+    http: 'post: "/query-of-many" body: "*"',
+    request: 'repeated string a = 1 [(svc.options.v1.field).query = true];',
+    problem:
+      'field "a" has the option query, but is repeated; allowed are singular string, integer, number, boolean, enum, timestamp',
+  },
+  {
+    name: 'QueryOfMessage',
+    op: WRITE,
+    pure: false,
+    http: 'post: "/query-of-message" body: "*"',
+    request: 'Thing a = 1 [(svc.options.v1.field).query = true];',
+    problem:
+      'field "a" has the option query, but is a message; allowed are singular string, integer, number, boolean, enum, timestamp',
+  },
+  {
+    name: 'QueryRequired',
+    op: WRITE,
+    pure: false,
+    http: 'post: "/query-required" body: "*"',
+    request: 'string a = 1 [(svc.options.v1.field).query = true, (google.api.field_behavior) = REQUIRED];',
+    problem:
+      'field "a" has the option query, but is required; only what may be left out can stand in either place',
+  },
+  {
     name: 'EndlessTimeout',
     op: `${OK} timeout_ms: 4000000000`,
     problem: 'timeout_ms is 4000000000; at most 604800000 (7 days)',
@@ -527,6 +576,10 @@ service HiddenService {
     option (google.api.http) = {get: "/hidden"};
     option (svc.options.v1.op) = {auth: AUTH_INTERNAL};
   }
+  rpc Asked(BareAsked) returns (Thing) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+    option (svc.options.v1.op) = {auth: AUTH_INTERNAL};
+  }
 }
 message TwinRouteRequest { string other_id = 1; }
 message TwinRouteResponse {
@@ -535,6 +588,7 @@ message TwinRouteResponse {
   // Absent until then.
   google.protobuf.Timestamp ended_at = 3;
   Word word = 4;
+  Bares bares = 5;
 }
 enum Word {
   WORD_UNSPECIFIED = 0;
@@ -542,6 +596,25 @@ enum Word {
   WORD_UNO = 2 [(svc.options.v1.value).name = "one"];
 }
 message Thing { string id = 1; }
+message BareText {
+  option (svc.options.v1.shape) = {bare: "id"};
+  string id = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+}
+message BareNothing { option (svc.options.v1.shape) = {bare: "on"}; }
+message BareAsked {
+  option (svc.options.v1.shape) = {bare: "on"};
+  bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+}
+message BareMaybe {
+  option (svc.options.v1.shape) = {bare: "on"};
+  optional bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+}
+message BareInput {
+  option (svc.options.v1.shape) = {bare: "on"};
+  bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  string why = 2;
+}
+message Bares { BareText a = 1; BareNothing b = 2; BareMaybe c = 3; BareInput d = 4; string loud = 5 [(svc.options.v1.field).query = true]; }
 ${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response} }`).join('\n')}
 `;
 
@@ -582,6 +655,12 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.TwinRouteResponse.big: is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
     'svc.bad.v1.TwinRouteResponse.by_number: is a map whose keys are not strings',
     'svc.bad.v1.TwinRouteResponse.ended_at: may be absent by its comment; declare it "optional", so that typed clients know',
+    'svc.bad.v1.BareText: shape.bare "id" is no singular bool field of it',
+    'svc.bad.v1.BareNothing: shape.bare "on" is no singular bool field of it',
+    'svc.bad.v1.BareMaybe: shape.bare "on" is no singular bool field of it',
+    'svc.bad.v1.BareInput: has shape.bare, but "why" is not OUTPUT_ONLY',
+    'svc.bad.v1.BareAsked: has shape.bare, but is a request; only answers are written so',
+    'svc.bad.v1.Bares.loud: has the option query, but is no field of a request; remove it',
     'svc.bad.v1.Word: WORD_ONE and WORD_UNO are both spelled "one" in JSON',
   ])('%s', (problem) => {
     expect(problems).toContain(problem);

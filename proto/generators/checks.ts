@@ -23,6 +23,7 @@ const RESERVED_ARGS: readonly string[] =
   public return static super switch this throw true try typeof var void while with yield`.split(/\s+/);
 
 const LOWER_CAMEL = /^[a-z][A-Za-z0-9]*$/;
+const QUERY_KINDS: readonly string[] = ['string', 'integer', 'number', 'boolean', 'enum', 'timestamp'];
 const TIMEOUT_MS_MAX = 7 * 86_400_000;
 
 /** `features`: the keys of the manifest. */
@@ -64,6 +65,7 @@ function checkRpc(rpc: RpcModel, problems: Problems): void {
   checkSdk(rpc, problems);
   checkColumns(rpc, problems);
   checkExamples(rpc, problems);
+  checkQuery(rpc, problems);
   if (rpc.timeoutMs > TIMEOUT_MS_MAX)
     problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
 }
@@ -251,6 +253,28 @@ function checkExamples(rpc: RpcModel, problems: Problems): void {
   }
 }
 
+/** `query` says of a field that it may stand beside a body that is the whole request; everywhere else it would say nothing. */
+function checkQuery(rpc: RpcModel, problems: Problems): void {
+  for (const field of rpc.request.fields.filter(({ inQuery }) => inQuery)) {
+    const beside = rpc.routes.filter(({ queryFields }) => queryFields.includes(field));
+    if (!beside.some(({ route }) => route.body === '*'))
+      problems.add(
+        rpc.id,
+        `field "${field.name}" has the option query, but no route has it beside a body "*"; remove it`,
+      );
+    if (field.repeated || field.map || !QUERY_KINDS.includes(field.type.kind))
+      problems.add(
+        rpc.id,
+        `field "${field.name}" has the option query, but is ${field.repeated ? 'repeated' : field.map ? 'a map' : `a ${field.type.kind}`}; allowed are singular ${QUERY_KINDS.join(', ')}`,
+      );
+    if (field.required || field.outputOnly)
+      problems.add(
+        rpc.id,
+        `field "${field.name}" has the option query, but is ${field.required ? 'required' : 'OUTPUT_ONLY'}; only what may be left out can stand in either place`,
+      );
+  }
+}
+
 /** One request must have one route, one SDK name one method, one command line one command. */
 function checkUnique(model: Model, problems: Problems): void {
   const seen = new Map<string, string>();
@@ -275,8 +299,18 @@ function checkUnique(model: Model, problems: Problems): void {
 
 function checkMessages(model: Model, problems: Problems): void {
   const published = publishedMessages(model);
+  const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
   for (const message of model.messages) {
-    for (const field of message.fields) checkField(message, field, published.has(message), problems);
+    for (const field of message.fields) {
+      checkField(message, field, published.has(message), problems);
+      if (field.inQuery && !requests.has(message))
+        problems.add(
+          `${message.typeName}.${field.name}`,
+          'has the option query, but is no field of a request; remove it',
+        );
+    }
+    if (message.bare !== undefined && requests.has(message))
+      problems.add(message.typeName, 'has shape.bare, but is a request; only answers are written so');
   }
 }
 

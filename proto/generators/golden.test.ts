@@ -96,6 +96,7 @@ describe('fixture contracts', () => {
         for (const method of service.methods) note('op', options.operation(method));
       }
       for (const message of [...file.messages, ...file.messages.flatMap((outer) => outer.nestedMessages)]) {
+        note('shape', options.shape(message));
         for (const field of message.fields) note('field', options.field(field));
       }
       for (const desc of file.enums) for (const value of desc.values) note('value', options.value(value));
@@ -111,6 +112,7 @@ describe('fixture contracts', () => {
     walk('op', 'svc.options.v1.Operation');
     walk('field', 'svc.options.v1.Field');
     walk('value', 'svc.options.v1.Value');
+    walk('shape', 'svc.options.v1.Shape');
     expect(wanted.length).toBeGreaterThan(40);
     expect(wanted.filter((path) => !used.has(path))).toEqual([]);
   });

@@ -155,8 +155,8 @@ export interface MessageModel {
   readonly package: string;
   readonly comment: string;
   readonly fields: readonly FieldModel[];
-  /** JSON is `true` or `false` alone while only the bool field of `shape.bare` is set. */
-  readonly bare?: true;
+  /** Proto name of the bool field whose bare value, `true` or `false`, is the JSON while no other field is set. */
+  readonly bare?: string;
 }
 
 export interface FieldModel {

@@ -110,7 +110,7 @@ function componentOf(type: TypePlan['types'][number], objectSchema: Schemas['obj
   const fields = type.message.fields.filter((field) => type.direction === 'output' || !field.outputOnly);
   const { type: kind, ...rest } = objectSchema(fields, type.direction);
   const description = type.message.comment === '' ? {} : { description: type.message.comment };
-  if (type.message.bare === true)
+  if (type.message.bare !== undefined)
     return { ...description, oneOf: [{ type: 'boolean' }, { type: 'object', ...rest }] };
   return { type: kind ?? 'object', ...description, ...rest };
 }

@@ -208,7 +208,7 @@ function printType(context: FileContext, type: ShownType): string[] {
   const { message, direction } = type;
   const fields = message.fields.filter((field) => direction === 'output' || !field.outputOnly);
   const modifier = direction === 'output' ? 'readonly ' : '';
-  const bare = message.bare === true;
+  const bare = message.bare !== undefined;
   return [
     ...docComment('', message.comment),
     bare ? `export type ${type.name} = boolean | {` : `export interface ${type.name} {`,

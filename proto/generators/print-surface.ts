@@ -1,6 +1,6 @@
 /** proto/gen/surface.json: the public surface, committed, so that a change of it is seen in review and can be compared. */
 import { publishedMessages } from './checks.ts';
-import type { CliFieldModel, EnumModel, FieldModel, Model, RpcModel } from './model.ts';
+import type { CliFieldModel, EnumModel, FieldModel, MessageModel, Model, RpcModel } from './model.ts';
 import type { Surface, SurfaceField, SurfaceRpc } from './surface.ts';
 
 export function surfaceOf(model: Model): Surface {
@@ -18,7 +18,7 @@ export function surfaceOf(model: Model): Surface {
     messages: sortedRecord(
       messages.map((message) => [
         message.typeName,
-        sortedRecord(message.fields.map((field) => [field.json, surfaceField(field)])),
+        sortedRecord(message.fields.map((field) => [field.json, surfaceField(field, message)])),
       ]),
     ),
     enums: sortedRecord([...enums].map((desc) => [desc.typeName, desc.values.map((value) => value.json)])),
@@ -38,10 +38,11 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
   return {
     audience: service.audience,
     stability: rpc.stability,
-    routes: rpc.routes.map(({ route, jsonPath, bodyField, responseField }) => ({
+    routes: rpc.routes.map(({ route, jsonPath, bodyField, responseField, queryFields }) => ({
       route: `${route.verb} ${jsonPath}`,
       ...(route.body !== '' && { body: bodyField?.json ?? '*' }),
       ...(responseField && { responseBody: responseField.json }),
+      ...(route.body === '*' && queryFields.length > 0 && { query: queryFields.map(({ json }) => json) }),
     })),
     status: rpc.successStatus,
     stream: rpc.serverStreaming,
@@ -75,12 +76,13 @@ function flagType({ type, repeated }: CliFieldModel): string {
   return repeated && type !== 'map' ? `${type}[]` : type;
 }
 
-function surfaceField(field: FieldModel): SurfaceField {
+function surfaceField(field: FieldModel, { bare }: MessageModel): SurfaceField {
   const type = typeText(field);
   return {
     type: field.repeated ? `${type}[]` : field.map ? `map<${type}>` : type,
     ...(field.required && { required: true }),
     ...(!field.present && { optional: true }),
+    ...(bare === field.name && { bare: true }),
   };
 }
 

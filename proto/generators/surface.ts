@@ -19,6 +19,8 @@ export interface SurfaceRpc {
     readonly route: string;
     readonly body?: string;
     readonly responseBody?: string;
+    /** What may be given in the query beside a body that is the whole request. */
+    readonly query?: readonly string[];
   }[];
   readonly status: number;
   readonly stream: boolean;
@@ -50,6 +52,8 @@ export interface SurfaceField {
   readonly required?: true;
   /** A server may leave it out. */
   readonly optional?: true;
+  /** Its bare value stands for the message while nothing else of that is set. */
+  readonly bare?: true;
 }
 
 const STABLE = 'stable';
@@ -86,9 +90,14 @@ function compareRpc(old: SurfaceRpc, now: SurfaceRpc): string[] {
   };
   for (const route of old.routes) {
     const same = now.routes.find((candidate) => candidate.route === route.route);
-    if (!same) changes.push(`the route ${route.route} was removed`);
-    else
-      differ(`the body of ${route.route}`, [route.body, route.responseBody], [same.body, same.responseBody]);
+    if (!same) {
+      changes.push(`the route ${route.route} was removed`);
+      continue;
+    }
+    differ(`the body of ${route.route}`, [route.body, route.responseBody], [same.body, same.responseBody]);
+    for (const name of route.query ?? [])
+      if (!same.query?.includes(name))
+        changes.push(`the query parameter ${name} of ${route.route} was removed`);
   }
   differ('the audience', old.audience, now.audience);
   differ('the success status', old.status, now.status);
@@ -164,6 +173,10 @@ function compareFields(old: Fields, now: Fields, directions: Directions): string
     if (other.type !== field.type) changes.push(`${name}: was ${field.type}, is ${other.type}`);
     if (directions.sent && other.required && !field.required) changes.push(`${name}: must be sent now`);
     if (directions.received && other.optional && !field.optional) changes.push(`${name}: may be absent now`);
+    if (directions.received && other.bare !== field.bare)
+      changes.push(
+        `${name}: ${field.bare ? 'stands alone no more' : 'stands alone now'} while nothing else is set`,
+      );
   }
   if (!directions.sent) return changes;
   for (const [name, field] of Object.entries(now)) {
