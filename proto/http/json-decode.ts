@@ -13,7 +13,7 @@ import {
   type Message,
 } from '@bufbuild/protobuf';
 import { enumNames } from './enum-names.ts';
-import { isBareStruct, isWrapped } from './json-encode.ts';
+import { bareField, isBareStruct, isWrapped } from './json-encode.ts';
 import { kindOf, refuse, shown, type Path } from './json-path.ts';
 import { parseTimestamp, scalarReader, type ValueReader } from './json-scalar.ts';
 import { textProblem } from './json-text.ts';
@@ -45,7 +45,10 @@ export function decoder(desc: DescMessage): Decode {
 
 function messageDecoder(desc: DescMessage): Decode {
   let layout: Layout | undefined;
+  const bare = bareField(desc);
   return (value, path = []) => {
+    // As it is written, so that every answer can be read back.
+    if (bare !== undefined && typeof value === 'boolean') return create(desc, { [bare.localName]: value });
     // Compiled late, because message types may refer to each other in a circle.
     layout ??= layoutOf(desc);
     const message = create(desc);

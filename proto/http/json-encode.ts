@@ -34,8 +34,14 @@ export function encoder(desc: DescMessage): (message: Message) => string {
   // The other well-known types are rare enough to go through the library.
   if (desc.typeName.startsWith('google.protobuf.'))
     return remember(desc, (message) => JSON.stringify(toJson(desc, message)));
-  const bare = hasOption(desc, shape) ? getOption(desc, shape).bare : '';
-  return remember(desc, bare === '' ? objectWriter(desc) : bareWriter(desc, bare));
+  const bare = bareField(desc);
+  return remember(desc, bare === undefined ? objectWriter(desc) : bareWriter(desc, bare));
+}
+
+/** The bool field whose value stands for the message while nothing else of it is set (`shape.bare`), if it has one. */
+export function bareField(desc: DescMessage): DescField | undefined {
+  const name = hasOption(desc, shape) ? getOption(desc, shape).bare : '';
+  return name === '' ? undefined : desc.fields.find((field) => field.name === name);
 }
 
 function objectWriter(desc: DescMessage): (message: Message) => string {
@@ -54,14 +60,13 @@ function objectWriter(desc: DescMessage): (message: Message) => string {
 }
 
 /** The bare value of one bool field while nothing else is set, an object otherwise. */
-function bareWriter(desc: DescMessage, bare: string): (message: Message) => string {
+function bareWriter(desc: DescMessage, bare: DescField): (message: Message) => string {
   const whole = objectWriter(desc);
-  const others = desc.fields.filter((field) => field.name !== bare);
-  const name = desc.fields.find((field) => field.name === bare)?.localName ?? bare;
+  const others = desc.fields.filter((field) => field !== bare);
   return (message) =>
     others.some((field) => isFieldSet(message, field))
       ? whole(message)
-      : String((message as unknown as Fields)[name]);
+      : String((message as unknown as Fields)[bare.localName]);
 }
 
 function remember(desc: DescMessage, encode: (message: Message) => string): (message: Message) => string {

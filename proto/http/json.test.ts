@@ -2,17 +2,25 @@ import {
   create,
   equals,
   fromJson,
+  getOption,
   toJson,
   type DescField,
   type DescMessage,
   type JsonValue,
   type Message,
+  type MessageInitShape,
 } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OfferSchema } from '../gen/svc/dispatch/v1/dispatch_pb.ts';
-import { Scope, ScopeSchema } from '../gen/svc/options/v1/options_pb.ts';
+import { Scope, ScopeSchema, shape } from '../gen/svc/options/v1/options_pb.ts';
+import {
+  FeatureReason,
+  Lifecycle,
+  ResolvedFeatureSchema,
+  ResolvedResponseSchema,
+} from '../gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import {
   HeartbeatRequestSchema,
   LogChunkSchema,
@@ -47,8 +55,13 @@ function documented(desc: DescMessage, json: JsonValue): JsonValue {
       continue;
     out[field.jsonName] = documentedField(field, value);
   }
-  return out;
+  const { bare } = getOption(desc, shape);
+  return bare !== '' && Object.entries(out).every(([key, value]) => key === bare || isEmptyList(value))
+    ? (out[bare] ?? null)
+    : out;
 }
+
+const isEmptyList = (value: JsonValue | undefined): boolean => Array.isArray(value) && value.length === 0;
 
 function documentedField(field: DescField, value: JsonValue): JsonValue {
   const one = (item: JsonValue): JsonValue => {
@@ -135,6 +148,35 @@ describe('encoder()', () => {
       logBytes: 0,
       cancelRequested: false,
     });
+  });
+
+  it('writes a message of shape.bare as one bool while nothing else is set, and as an object otherwise', () => {
+    const text = (init: MessageInitShape<typeof ResolvedFeatureSchema>): string =>
+      encoder(ResolvedFeatureSchema)(create(ResolvedFeatureSchema, init));
+    expect(text({ enabled: true })).toBe('true');
+    expect(text({ enabled: false })).toBe('false');
+    expect(text({ enabled: true, blockedBy: [] })).toBe('true');
+    expect(text({ enabled: false, blockedBy: ['host.ci'] })).toBe(
+      '{"enabled":false,"blockedBy":["host.ci"]}',
+    );
+    // An optional field that is set to its zero is set.
+    expect(text({ enabled: true, lifecycle: Lifecycle.UNSPECIFIED })).toMatch(/^\{"enabled":true/);
+    expect(text({ enabled: true, reason: FeatureReason.ENABLED })).toBe(
+      '{"enabled":true,"reason":"enabled","blockedBy":[]}',
+    );
+  });
+
+  it('writes the values of a map in the shape of each', () => {
+    const response = create(ResolvedResponseSchema, {
+      features: {
+        'host.ci': { enabled: true },
+        'host.runners': { enabled: false, reason: FeatureReason.DISABLED },
+      },
+    });
+    expect(encoder(ResolvedResponseSchema)(response)).toBe(
+      '{"features":{"host.ci":true,"host.runners":{"enabled":false,"reason":"disabled","blockedBy":[]}}}',
+    );
+    expect(encoder(ResolvedResponseSchema)(create(ResolvedResponseSchema))).toBe('{"features":{}}');
   });
 
   it('writes the chosen member of a oneof', () => {
@@ -244,6 +286,21 @@ describe('decodeText()', () => {
     expect(refused(HeartbeatRequestSchema, '{"leases":[{"id":"a"},{"id":1}]}')).toMatchObject({
       field: 'leases[1].id',
     });
+  });
+
+  it('reads a message of shape.bare in both of its shapes, and no other', () => {
+    const read = (text: string): Message =>
+      decodeText(ResolvedResponseSchema, `{"features":{"host.ci":${text}}}`);
+    expect(read('true')).toMatchObject({ features: { 'host.ci': { enabled: true, blockedBy: [] } } });
+    expect(read('{"enabled":true,"reason":"enabled"}')).toMatchObject({
+      features: { 'host.ci': { enabled: true, reason: FeatureReason.ENABLED } },
+    });
+    for (const bad of ['"true"', '1', '[]', 'null'])
+      expect(refused(ResolvedResponseSchema, `{"features":{"host.ci":${bad}}}`)).toMatchObject({
+        rule: 'type',
+      });
+    // Only where the contract says so.
+    expect(refused(CreateRequestSchema, '{"limits":true}')).toMatchObject({ field: 'limits', rule: 'type' });
   });
 
   it('refuses two members of a oneof', () => {

@@ -63,8 +63,23 @@ const time = fc
   )
   .map(([seconds, nanos]) => ({ ...timestampFromMs(0), seconds: BigInt(seconds), nanos }));
 
+/** What a field of google.protobuf.Struct holds: plain JSON objects. */
+const struct = fc.letrec<{ object: Record<string, unknown>; value: unknown }>((tie) => ({
+  object: fc.dictionary(text, tie('value'), { maxKeys: 3, noNullPrototype: true }),
+  value: fc.oneof(
+    { maxDepth: 2 },
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+    text,
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('object'),
+  ),
+})).object;
+
 function single(field: DescField, depth: number): fc.Arbitrary<unknown> {
   if (field.message?.typeName === 'google.protobuf.Timestamp') return time;
+  if (field.message?.typeName === 'google.protobuf.Struct') return struct;
   if (field.message !== undefined) return messageOf(field.message, depth + 1);
   if (field.enum !== undefined) return fc.constantFrom(...field.enum.values.map((value) => value.number));
   return scalar(field.scalar as ScalarType);
