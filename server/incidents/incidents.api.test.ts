@@ -96,6 +96,19 @@ describe.skipIf(!postgresHere)('incidents', () => {
     expect(await sdk.incidents.get(id)).toEqual(resolved);
   });
 
+  it('leave an entry in the ledger for each step, and none for what changed nothing', async () => {
+    await sdk.incidents.mitigate(id);
+    await sdk.incidents.mitigate(id);
+    await sdk.incidents.dismiss(id);
+    await refused(sdk.incidents.resolve(id));
+    const entries = await server.db.sql<Array<{ chain: string; action: string }>>`
+      select chain, action from audit_entries where target = ${id} order by seq`;
+    expect(entries.map(({ chain, action }) => [chain, action])).toEqual([
+      [teamId, 'incident.mitigated'],
+      [teamId, 'incident.dismissed'],
+    ]);
+  });
+
   it('end for good', async () => {
     const resolved = await sdk.incidents.resolve(id);
     expect(await refused(sdk.incidents.mitigate(id))).toBe('409 state_conflict');

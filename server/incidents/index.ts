@@ -8,6 +8,7 @@ import {
   IncidentsService,
   IncidentState as StateNumber,
 } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
+import { recordAct } from '../audit/index.ts';
 import { findEnvironment } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -95,8 +96,16 @@ async function incidentOf(ctx: Ctx, id: string): Promise<Incident> {
 
 async function move(ctx: Ctx, clock: Clock, incidentId: string, target: Target): Promise<Incident> {
   const { id } = await incidentOf(ctx, incidentId); // Role and scope, before anything is changed.
-  const after = await moveIncident(ctx.db, ctx.teams, id, target, clock.now());
-  if (after === undefined) throw notFound('incident'); // deleted with its environment at this very moment
+  const moved = await ctx.db.transact(async (db) => {
+    const incident = await moveIncident(db, ctx.teams, id, target, clock.now());
+    if (incident === undefined) return undefined;
+    const { teamId, environmentId, title } = incident;
+    const details = { environmentId, title };
+    await recordAct(db, ctx, { chain: teamId, action: `incident.${target}`, target: id, details });
+    return incident;
+  });
+  // Read again: it may have moved since the first look, or be gone with its environment.
+  const after = moved ?? (await incidentOf(ctx, incidentId));
   if (after.state === target) return after;
   throw apiError(
     'state_conflict',

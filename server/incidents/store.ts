@@ -58,8 +58,8 @@ export async function listIncidents({ sql }: Database, query: IncidentsQuery): P
 }
 
 /**
- * One statement that decides and acts: of two that race, the second one sees what the first one made of the row. It returns the row as it is
- * afterwards, moved or not; the caller sees by its state which. Undefined when it is gone.
+ * One statement that decides and acts: of two that race, the second one finds what the first one made of the row. Undefined when the incident
+ * is not in a state that the target is reached from, or gone.
  */
 export async function moveIncident(
   { sql }: Database,
@@ -68,14 +68,10 @@ export async function moveIncident(
   target: Target,
   now: Date,
 ): Promise<Incident | undefined> {
-  const moves = sql`state = any(${[...FROM[target]]})`;
-  const mitigated = target === 'mitigated';
+  const stamp = target === 'mitigated' ? sql`mitigated_at` : sql`closed_at`;
   const [row] = await sql<Incident[]>`
-    update incidents set
-      state = case when ${moves} then ${target} else state end,
-      mitigated_at = case when ${moves} and ${mitigated} then ${now} else mitigated_at end,
-      closed_at = case when ${moves} and not ${mitigated} then ${now} else closed_at end
-    where id = ${id} and team_id = any(${[...scope.teamIds]})
+    update incidents set state = ${target}, ${stamp} = ${now}
+    where id = ${id} and team_id = any(${[...scope.teamIds]}) and state = any(${[...FROM[target]]})
     returning ${columns(sql)}`;
   return row;
 }

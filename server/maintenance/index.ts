@@ -7,6 +7,7 @@ import {
   MaintenanceService,
   MaintenanceTaskState,
 } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
+import { recordAct } from '../audit/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
@@ -53,7 +54,12 @@ export function createMaintenance({ clock, cursors }: MaintenanceDeps): Handlers
         createdBy: ctx.caller.userId,
         createdAt,
       };
-      await insertTask(ctx.db, task);
+      await ctx.db.transact(async (db) => {
+        await insertTask(db, task);
+        const details = { repositoryId, category, estimatedCostCents };
+        const act = { chain: teamId, action: 'maintenance.run_triggered', target: task.id, details };
+        await recordAct(db, ctx, act);
+      });
       return presentTask(task);
     },
   });
@@ -69,7 +75,12 @@ async function update(ctx: Ctx, request: SettingsChange, now: Date): Promise<Set
         { details: { limit: CATEGORIES_MAX, current: n } },
       );
     }
-    return await changeSettings(db, request, now);
+    const settings = await changeSettings(db, request, now);
+    const { teamId, repositoryId, category, enabled, monthlyBudgetCents } = settings;
+    const details = { category, enabled, monthlyBudgetCents };
+    const action = 'maintenance.settings_updated';
+    await recordAct(db, ctx, { chain: teamId, action, target: repositoryId, details });
+    return settings;
   });
 }
 

@@ -115,6 +115,17 @@ describe.skipIf(!postgresHere)('maintenance', () => {
     expect((await update('c7')).enabled).toBe(true);
   });
 
+  it('leaves entries in the ledger', async () => {
+    const task = await sdk.maintenance.triggerRun(teamId, 'ledger', run);
+    await sdk.maintenance.updateSettings(teamId, 'ledger', 'docs', { enabled: true });
+    const entries = await server.db.sql<Array<{ action: string }>>`
+      select action from audit_entries where chain = ${teamId} and target in (${task.id}, 'ledger') order by seq`;
+    expect(entries.map(({ action }) => action)).toEqual([
+      'maintenance.run_triggered',
+      'maintenance.settings_updated',
+    ]);
+  });
+
   it('refuses what the contract does not allow', async () => {
     for (const body of [
       { ...run, estimatedCostCents: undefined },

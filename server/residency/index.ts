@@ -3,12 +3,12 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ResidencyService } from '@svc/proto/gen/svc/residency/v1/residency_pb.ts';
+import { recordAct } from '../audit/index.ts';
 import { findEnvironment } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
-import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
@@ -36,8 +36,7 @@ export function createResidency({ clock, cursors }: ResidencyDeps): Handlers<Ctx
     },
     attestEnvironment: async ({ environmentId }, ctx: Ctx) => {
       const environment = await environmentOf(ctx, environmentId);
-      const { userId } = ctx.caller;
-      return present(await ctx.db.transact(async (db) => await attest(db, environment, userId, clock.now())));
+      return present(await attest(ctx, environment, clock.now()));
     },
   });
 }
@@ -49,21 +48,22 @@ async function environmentOf(ctx: Ctx, id: string): Promise<Environment> {
   return environment;
 }
 
-async function attest(
-  db: Database,
-  environment: Environment,
-  attestedBy: string,
-  attestedAt: Date,
-): Promise<Attestation> {
-  if (!(await lockEnvironment(db, environment))) throw notFound('environment'); // deleted at this very moment
-  const region = await regionOfTeam(db, environment.teamId);
-  if (region === undefined) throw notFound('environment');
-  const [last] = await listAttestations(db, environment, { take: 1 });
-  const id = newId('att', attestedAt.getTime());
+async function attest(ctx: Ctx, environment: Environment, attestedAt: Date): Promise<Attestation> {
   const { id: environmentId, teamId } = environment;
-  const attestation = nextLink({ id, teamId, environmentId, ...region, attestedBy, attestedAt }, last);
-  await insertAttestation(db, attestation);
-  return attestation;
+  return await ctx.db.transact(async (db) => {
+    if (!(await lockEnvironment(db, environment))) throw notFound('environment'); // deleted at this very moment
+    const region = await regionOfTeam(db, teamId);
+    if (region === undefined) throw notFound('environment');
+    const [last] = await listAttestations(db, environment, { take: 1 });
+    const id = newId('att', attestedAt.getTime());
+    const fact = { id, teamId, environmentId, ...region, attestedBy: ctx.caller.userId, attestedAt };
+    const attestation = nextLink(fact, last);
+    await insertAttestation(db, attestation);
+    const { sequence, digest } = attestation;
+    const details = { sequence, ...region, digest };
+    await recordAct(db, ctx, { chain: teamId, action: 'residency.attested', target: environmentId, details });
+    return attestation;
+  });
 }
 
 function present({ operator, attestedAt, previousDigest, ...rest }: Attestation) {

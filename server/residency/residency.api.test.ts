@@ -89,6 +89,10 @@ describe.skipIf(!postgresHere)('residency', () => {
     const all = await sdk.residency.listForEnvironment(environmentId);
     expect(all).toHaveLength(12);
     expectChain(all);
+    const entries = await server.db.sql<Array<{ digest: string }>>`
+      select details ->> 'digest' as digest from audit_entries
+      where chain = ${teamId} and action = 'residency.attested' and target = ${environmentId} order by seq desc`;
+    expect(entries.map(({ digest }) => digest)).toEqual(all.map(({ digest }) => digest));
   });
 
   it('counts a call that is repeated with its key once', async () => {
