@@ -32,12 +32,26 @@ const AUTH = 'Sign in and out, and see as whom';
 
 export const handWritten: readonly HandWritten[] = [
   {
+    kind: 'over',
+    group: 'admin-audit',
+    words: ['verify'],
+    summary: 'Recomputes every ledger of the installation; ends with 1 when one is not intact',
+    load: async () => (await import('./audit/verify.ts')).verifyAll,
+  },
+  {
     kind: 'alone',
     group: 'api',
     groupSummary: 'Call any path of the API',
     words: [],
     summary: 'Calls any path of the API with the stored credential',
     load: async () => (await import('./api/call.ts')).command,
+  },
+  {
+    kind: 'over',
+    group: 'audit',
+    words: ['verify'],
+    summary: "Recomputes a team's ledger; ends with 1 when it is not intact",
+    load: async () => (await import('./audit/verify.ts')).verifyTeam,
   },
   {
     kind: 'alone',

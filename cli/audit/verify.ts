@@ -1,0 +1,50 @@
+/** `svc audit verify` and `svc admin-audit verify`: what was found, and an exit code that a script can go by. */
+import type { AdminAuditServiceVerifyResponse, AuditVerifyResponse, ChainReport } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { EXIT } from '../shell/exit.ts';
+import { operationOf } from '../shell/operation.ts';
+
+const EXPLAINED = 'Ends with 0 when everything is intact, and with 1 when something was found.';
+
+export function verifyTeam(generated: GeneratedSpec): Command {
+  return command(generated, async (context) => {
+    const { output } = context;
+    const answer = await ask<AuditVerifyResponse>(context);
+    const { report } = answer;
+    const isForPeople = output.format === 'table' || output.format === 'tsv';
+    await output.value(isForPeople ? report : answer);
+    const isIntact = report.finding === 'intact';
+    await (isIntact ? output.progress(describe(report)) : output.note(describe(report)));
+    return isIntact;
+  });
+}
+
+export function verifyAll(generated: GeneratedSpec): Command {
+  return command(generated, async (context) => {
+    const answer = await ask<AdminAuditServiceVerifyResponse>(context);
+    await context.output.value(answer);
+    for (const report of answer.broken) await context.output.note(describe(report));
+    if (answer.intact) await context.output.progress(`${answer.chains} chains are intact`);
+    return answer.intact;
+  });
+}
+
+function command(generated: GeneratedSpec, check: (context: Context) => Promise<boolean>): Command {
+  return {
+    spec: { ...generated, description: `${generated.description} ${EXPLAINED}` },
+    run: async (context) => ((await check(context)) ? EXIT.ok : EXIT.failed),
+  };
+}
+
+async function ask<T>(context: Context): Promise<T> {
+  const client = await context.client();
+  return await client.call<T>(operationOf(context), context.input, { signal: context.signal });
+}
+
+/** `the ledger of team_1 is not intact: entry_changed at 4` */
+function describe({ chain, finding, seq, entries, checkpoints }: ChainReport): string {
+  if (finding !== 'intact')
+    return `the ledger of ${chain} is not intact: ${finding}${seq === undefined ? '' : ` at ${seq}`}`;
+  return `the ledger of ${chain} is intact: ${entries} entries, ${checkpoints} checkpoints`;
+}
