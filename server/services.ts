@@ -6,6 +6,7 @@ import type { Passwords } from './accounts/index.ts';
 import { createApiKeysService } from './apikeys/index.ts';
 import { createAudit, createSigner } from './audit/index.ts';
 import type { CheckpointFile } from './audit/index.ts';
+import { createBuilds } from './builds/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
 import { createGraph } from './graph/index.ts';
@@ -62,6 +63,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createEnvironments({ clock, limits }),
     createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
+    createBuilds(),
     createSpaces(),
     createGraph(),
     createIncidents({ clock, cursors }),

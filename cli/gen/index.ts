@@ -46,6 +46,22 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./audit.ts')).commands,
   },
   {
+    group: 'builds',
+    summary: 'Builds and deploys of environments',
+    commands: [
+      { words: ['cancel'], summary: 'Asks for a build to end' },
+      { words: ['create'], summary: 'Submits a build of a commit, or of the head of the environment\'s branch' },
+      { words: ['deploy-approval'], summary: 'Decides about the deploy of a build that waits for it' },
+      { words: ['get'], summary: 'One build' },
+      { words: ['list'], summary: 'Builds of an environment, newest first' },
+      { words: ['logs'], summary: 'Output and phases of a build as they come, from the start or from where a client left off' },
+      { words: ['rollback'], summary: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing' },
+      { words: ['trace'], summary: 'Trace of a build' },
+      { words: ['unlock'], summary: 'Frees an environment whose builds are held up' },
+    ],
+    load: async () => (await import('./builds.ts')).commands,
+  },
+  {
     group: 'environments',
     summary: 'Environments of a project',
     commands: [

@@ -6,6 +6,7 @@ import { AdminTeams } from './admin-teams.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
+import { Builds } from './builds.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
@@ -25,6 +26,7 @@ export { AdminTeams } from './admin-teams.ts';
 export { ApiKeys } from './api-keys.ts';
 export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
+export { Builds } from './builds.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
@@ -42,6 +44,7 @@ export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServic
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
+export type { Build, BuildEvent, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsListPageParams, BuildsListResponse, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
 export type { Role, Scope } from './common.ts';
 export type { BuildType, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
@@ -71,6 +74,8 @@ export interface Resources {
   readonly audit: Audit;
   /** Sign in and out. */
   readonly auth: Auth;
+  /** Builds and deploys of environments. */
+  readonly builds: Builds;
   /** Environments of a project. */
   readonly environments: Environments;
   /** How teams, projects, environments, runs and commits hang together. */
@@ -106,6 +111,7 @@ export function createResources(client: Client): Resources {
     apiKeys: new ApiKeys(client),
     audit: new Audit(client),
     auth: new Auth(client),
+    builds: new Builds(client),
     environments: new Environments(client),
     graph: new Graph(client),
     incidents: new Incidents(client),

@@ -21,6 +21,8 @@ import { file_google_api_field_behavior } from "../../../google/api/field_behavi
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
+import type { BuildType } from "../../environments/v1/environments_pb.ts";
+import { file_svc_environments_v1_environments } from "../../environments/v1/environments_pb.ts";
 import type { SelfDiagnostics } from "../../runners/v1/runners_pb.ts";
 import { file_svc_runners_v1_runners } from "../../runners/v1/runners_pb.ts";
 import type { EndReason, Isolation, Limits, LogStream, Network } from "../../sandboxruns/v1/sandboxruns_pb.ts";
@@ -31,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/runner/v1/runner.proto.
  */
 export const file_svc_runner_v1_runner: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvcnVubmVyL3YxL3J1bm5lci5wcm90bxINc3ZjLnJ1bm5lci52MSJJCglJbnRlcnZhbHMSFAoMaGVhcnRiZWF0X21zGAEgASgNEhQKDHBvbGxfd2FpdF9tcxgCIAEoDRIQCghsZWFzZV9tcxgDIAEoDSL3AgoNRW5yb2xsUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI5CgRuYW1lGAIgASgJQivgQQK6SCVyIzIhXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCw2Mn0kEjEKCnB1YmxpY19rZXkYAyABKAlCHeBBArpIF3IVMhNeW0EtWmEtejAtOV8tXXs0M30kEnEKBmxhYmVscxgEIAMoCzIoLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdC5MYWJlbHNFbnRyeUI3ukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIARIoCgVmYWN0cxgFIAEoCzIULnN2Yy5ydW5uZXIudjEuRmFjdHNIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9mYWN0cyKbAQoFRmFjdHMSGAoHdmVyc2lvbhgBIAEoCUIHukgEcgIYZBITCgJvcxgCIAEoCUIHukgEcgIYMhIVCgRhcmNoGAMgASgJQge6SARyAhgyEjEKCWlzb2xhdGlvbhgEIAEoCUIeukgbchlSAFIJY29udGFpbmVyUgpuYW1lc3BhY2VzEhkKCGV4ZWN1dG9yGAUgASgJQge6SARyAhgyIpIBCg5FbnJvbGxSZXNwb25zZRIRCglydW5uZXJfaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIvCgtzZXJ2ZXJfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoJaW50ZXJ2YWxzGAQgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMiNAoJSGVsZExlYXNlEhgKAmlkGAEgASgJQgzgQQK6SAZyBBABGCgSDQoFZXBvY2gYAiABKA0i1AMKEEhlYXJ0YmVhdFJlcXVlc3QSFgoJcnVubmVyX2lkGAEgASgJQgPgQQISHwoHYm9vdF9pZBgCIAEoCUIJukgGcgQQARhASACIAQESMwoGbGVhc2VzGAMgAygLMhguc3ZjLnJ1bm5lci52MS5IZWxkTGVhc2VCCbpIBpIBAxCAAhI5CgtkaWFnbm9zdGljcxgEIAEoCzIfLnN2Yy5ydW5uZXJzLnYxLlNlbGZEaWFnbm9zdGljc0gBiAEBEhUKCGRyYWluaW5nGAUgASgISAKIAQESKAoFZmFjdHMYBiABKAsyFC5zdmMucnVubmVyLnYxLkZhY3RzSAOIAQESdAoGbGFiZWxzGAcgAygLMisuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0LkxhYmVsc0VudHJ5Qje6SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2Jvb3RfaWRCDgoMX2RpYWdub3N0aWNzQgsKCV9kcmFpbmluZ0IICgZfZmFjdHMiZAoLTGVhc2VTdGF0dXMSCgoCaWQYASABKAkSDQoFZXBvY2gYAiABKA0SKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUSEAoIbGVhc2VfbXMYBCABKA0iRwoKRGlyZWN0aXZlcxIYChBzZW5kX2RpYWdub3N0aWNzGAEgASgIEg4KBnBhdXNlZBgCIAEoCBIPCgdmbGFnZ2VkGAMgASgIIswBChFIZWFydGJlYXRSZXNwb25zZRIqCgZsZWFzZXMYASADKAsyGi5zdmMucnVubmVyLnYxLkxlYXNlU3RhdHVzEi0KCmRpcmVjdGl2ZXMYAiABKAsyGS5zdmMucnVubmVyLnYxLkRpcmVjdGl2ZXMSKwoJaW50ZXJ2YWxzGAMgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMSLwoLc2VydmVyX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq8CCgtQb2xsUmVxdWVzdBIWCglydW5uZXJfaWQYASABKAlCA+BBAhIfCgdwb2xsX2lkGAIgASgJQgm6SAZyBBABGEBIAIgBARIfCgd3YWl0X21zGAMgASgNQgm6SAYqBBjQhgNIAYgBARIcCgVzbG90cxgEIAEoDUIIukgFKgMYgAJIAogBARIzCgZsZWFzZXMYBSADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACEiQKCW5vdF9yZWFkeRgGIAMoCUIRukgOkgELEAoiB3IFEAEYyAESHwoHYm9vdF9pZBgHIAEoCUIJukgGcgQQARhASAOIAQFCCgoIX3BvbGxfaWRCCgoIX3dhaXRfbXNCCAoGX3Nsb3RzQgoKCF9ib290X2lkIkEKDFBvbGxSZXNwb25zZRIpCgNydW4YASABKAsyFy5zdmMucnVubmVyLnYxLlJ1bk9mZmVySACIAQFCBgoEX3J1biJMChFCdWlsZFBvbGxSZXNwb25zZRItCgVidWlsZBgBIAEoCzIZLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlckgAiAEBQggKBl9idWlsZCLAAwoIUnVuT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SEgoFaW1hZ2UYBSABKAlIAIgBARIPCgdjb21tYW5kGAYgAygJEjUKA2VudhgHIAMoCzIgLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXIuRW52RW50cnlCBoq1GAIIARIUCgd3b3JrZGlyGAggASgJSAGIAQESGgoFc3RkaW4YCSABKAlCBoq1GAIIAUgCiAEBEiwKB25ldHdvcmsYCiABKA4yGy5zdmMuc2FuZGJveHJ1bnMudjEuTmV0d29yaxIwCglpc29sYXRpb24YCyABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuSXNvbGF0aW9uEioKBmxpbWl0cxgMIAEoCzIaLnN2Yy5zYW5kYm94cnVucy52MS5MaW1pdHMSDwoHYXR0ZW1wdBgNIAEoDRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9pbWFnZUIKCghfd29ya2RpckIICgZfc3RkaW4iSwoKQnVpbGRPZmZlchIKCgJpZBgBIAEoCRIQCghsZWFzZV9pZBgCIAEoCRINCgVlcG9jaBgDIAEoDRIQCghsZWFzZV9tcxgEIAEoDSJmCghMb2dDaHVuaxI8CgZzdHJlYW0YASABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuTG9nU3RyZWFtQg3gQQK6SAeCAQQQASAAEhwKBGRhdGEYAiABKAxCDuBBArpICHoGEAEYgIAQIskBCgtMb2dzUmVxdWVzdBIWCglydW5uZXJfaWQYASABKAlCA+BBAhIYCgJpZBgCIAEoCUIM4EECukgGcgQQARgoEhIKBWVwb2NoGAMgASgNQgPgQQISDgoGb2Zmc2V0GAQgASgNEjIKBmNodW5rcxgFIAMoCzIXLnN2Yy5ydW5uZXIudjEuTG9nQ2h1bmtCCbpIBpIBAxCAIBIoCgNlbmQYBiABKAsyFi5zdmMucnVubmVyLnYxLkxvZ3NFbmRIAIgBAUIGCgRfZW5kIj8KB0xvZ3NFbmQSDQoFYnl0ZXMYASABKA0SJQoGc2hhMjU2GAIgASgJQhW6SBJyEDIOXlswLTlhLWZdezY0fSQiXwoMTG9nc1Jlc3BvbnNlEhMKC25leHRfb2Zmc2V0GAEgASgNEhAKCGNvbXBsZXRlGAIgASgIEigKBXN0YXRlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5MZWFzZVN0YXRlIuICCg1SZXBvcnRSZXF1ZXN0EhYKCXJ1bm5lcl9pZBgBIAEoCUID4EECEhgKAmlkGAIgASgJQgzgQQK6SAZyBBABGCgSEgoFZXBvY2gYAyABKA1CA+BBAhIfCglyZXBvcnRfaWQYBCABKAlCDOBBArpIBnIEEAgYQBI8CgZyZWFzb24YBSABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuRW5kUmVhc29uQg3gQQK6SAeCAQQQASAAEiIKCWV4aXRfY29kZRgGIAEoBUIKukgHGgUY/wEoAEgAiAEBEh4KB21lc3NhZ2UYByABKAlCCLpIBXIDGNAPSAGIAQESGAoLZHVyYXRpb25fbXMYCCABKA1IAogBARIWCgl3YWl0ZWRfbXMYCSABKA1IA4gBAUIMCgpfZXhpdF9jb2RlQgoKCF9tZXNzYWdlQg4KDF9kdXJhdGlvbl9tc0IMCgpfd2FpdGVkX21zIjQKDlJlcG9ydFJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgASgIEhAKCHJlcGVhdGVkGAIgASgIKnQKCkxlYXNlU3RhdGUSGwoXTEVBU0VfU1RBVEVfVU5TUEVDSUZJRUQQABISCg5MRUFTRV9TVEFURV9PSxABEhkKFUxFQVNFX1NUQVRFX0NBTkNFTExFRBACEhoKFkxFQVNFX1NUQVRFX1NVUEVSU0VERUQQAzL6CAoNUnVubmVyU2VydmljZRJ5CgZFbnJvbGwSHC5zdmMucnVubmVyLnYxLkVucm9sbFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLkVucm9sbFJlc3BvbnNlIjKKtRgUMAZQA1jJAYABgIABigEFbG9naW6C0+STAhQ6ASoiDy9ydW5uZXJzL2Vucm9sbBKQAQoJSGVhcnRiZWF0Eh8uc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0GiAuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXNwb25zZSJAirUYEzAHUAOAAYCAEIoBB21hY2hpbmWC0+STAiM6ASoiHi9ydW5uZXJzL3tydW5uZXJfaWR9L2hlYXJ0YmVhdBKAAQoEUG9sbBIaLnN2Yy5ydW5uZXIudjEuUG9sbFJlcXVlc3QaGy5zdmMucnVubmVyLnYxLlBvbGxSZXNwb25zZSI/irUYFzAHUAN44NQDgAGAgBCKAQdtYWNoaW5lgtPkkwIeOgEqIhkvcnVubmVycy97cnVubmVyX2lkfS9wb2xsEnwKBExvZ3MSGi5zdmMucnVubmVyLnYxLkxvZ3NSZXF1ZXN0Ghsuc3ZjLnJ1bm5lci52MS5Mb2dzUmVzcG9uc2UiO4q1GBMwB1ADgAGAgBiKAQdtYWNoaW5lgtPkkwIeOgEqIhkvcnVubmVycy97cnVubmVyX2lkfS9sb2dzEoQBCgZSZXBvcnQSHC5zdmMucnVubmVyLnYxLlJlcG9ydFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlIj2KtRgTMAdQA4ABgIAEigEHbWFjaGluZYLT5JMCIDoBKiIbL3J1bm5lcnMve3J1bm5lcl9pZH0vcmVwb3J0EpABCglCdWlsZFBvbGwSGi5zdmMucnVubmVyLnYxLlBvbGxSZXF1ZXN0GiAuc3ZjLnJ1bm5lci52MS5CdWlsZFBvbGxSZXNwb25zZSJFirUYFzAHUAN44NQDgAGAgBCKAQdtYWNoaW5lgtPkkwIkOgEqIh8vcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1wb2xsEocBCglCdWlsZExvZ3MSGi5zdmMucnVubmVyLnYxLkxvZ3NSZXF1ZXN0Ghsuc3ZjLnJ1bm5lci52MS5Mb2dzUmVzcG9uc2UiQYq1GBMwB1ADgAGAgBiKAQdtYWNoaW5lgtPkkwIkOgEqIh8vcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1sb2dzEo8BCgtCdWlsZFJlcG9ydBIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdBodLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVzcG9uc2UiQ4q1GBMwB1ADgAGAgASKAQdtYWNoaW5lgtPkkwImOgEqIiEvcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1yZXBvcnQaJIq1GCAaDlJ1bm5lciBkYWVtb25zIgxob3N0LnJ1bm5lcnMoAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runners_v1_runners, file_svc_sandboxruns_v1_sandboxruns]);
+  fileDesc("ChpzdmMvcnVubmVyL3YxL3J1bm5lci5wcm90bxINc3ZjLnJ1bm5lci52MSJJCglJbnRlcnZhbHMSFAoMaGVhcnRiZWF0X21zGAEgASgNEhQKDHBvbGxfd2FpdF9tcxgCIAEoDRIQCghsZWFzZV9tcxgDIAEoDSL3AgoNRW5yb2xsUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI5CgRuYW1lGAIgASgJQivgQQK6SCVyIzIhXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCw2Mn0kEjEKCnB1YmxpY19rZXkYAyABKAlCHeBBArpIF3IVMhNeW0EtWmEtejAtOV8tXXs0M30kEnEKBmxhYmVscxgEIAMoCzIoLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdC5MYWJlbHNFbnRyeUI3ukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIARIoCgVmYWN0cxgFIAEoCzIULnN2Yy5ydW5uZXIudjEuRmFjdHNIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9mYWN0cyKbAQoFRmFjdHMSGAoHdmVyc2lvbhgBIAEoCUIHukgEcgIYZBITCgJvcxgCIAEoCUIHukgEcgIYMhIVCgRhcmNoGAMgASgJQge6SARyAhgyEjEKCWlzb2xhdGlvbhgEIAEoCUIeukgbchlSAFIJY29udGFpbmVyUgpuYW1lc3BhY2VzEhkKCGV4ZWN1dG9yGAUgASgJQge6SARyAhgyIpIBCg5FbnJvbGxSZXNwb25zZRIRCglydW5uZXJfaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIvCgtzZXJ2ZXJfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoJaW50ZXJ2YWxzGAQgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMieQoJSGVsZExlYXNlEhgKAmlkGAEgASgJQgzgQQK6SAZyBBABGCgSDQoFZXBvY2gYAiABKA0SOQoFcGhhc2UYAyABKA4yGS5zdmMucnVubmVyLnYxLkJ1aWxkUGhhc2VCCrpIB4IBBBABIABIAIgBAUIICgZfcGhhc2Ui1AMKEEhlYXJ0YmVhdFJlcXVlc3QSFgoJcnVubmVyX2lkGAEgASgJQgPgQQISHwoHYm9vdF9pZBgCIAEoCUIJukgGcgQQARhASACIAQESMwoGbGVhc2VzGAMgAygLMhguc3ZjLnJ1bm5lci52MS5IZWxkTGVhc2VCCbpIBpIBAxCAAhI5CgtkaWFnbm9zdGljcxgEIAEoCzIfLnN2Yy5ydW5uZXJzLnYxLlNlbGZEaWFnbm9zdGljc0gBiAEBEhUKCGRyYWluaW5nGAUgASgISAKIAQESKAoFZmFjdHMYBiABKAsyFC5zdmMucnVubmVyLnYxLkZhY3RzSAOIAQESdAoGbGFiZWxzGAcgAygLMisuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0LkxhYmVsc0VudHJ5Qje6SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2Jvb3RfaWRCDgoMX2RpYWdub3N0aWNzQgsKCV9kcmFpbmluZ0IICgZfZmFjdHMiZAoLTGVhc2VTdGF0dXMSCgoCaWQYASABKAkSDQoFZXBvY2gYAiABKA0SKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUSEAoIbGVhc2VfbXMYBCABKA0iRwoKRGlyZWN0aXZlcxIYChBzZW5kX2RpYWdub3N0aWNzGAEgASgIEg4KBnBhdXNlZBgCIAEoCBIPCgdmbGFnZ2VkGAMgASgIIswBChFIZWFydGJlYXRSZXNwb25zZRIqCgZsZWFzZXMYASADKAsyGi5zdmMucnVubmVyLnYxLkxlYXNlU3RhdHVzEi0KCmRpcmVjdGl2ZXMYAiABKAsyGS5zdmMucnVubmVyLnYxLkRpcmVjdGl2ZXMSKwoJaW50ZXJ2YWxzGAMgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMSLwoLc2VydmVyX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq8CCgtQb2xsUmVxdWVzdBIWCglydW5uZXJfaWQYASABKAlCA+BBAhIfCgdwb2xsX2lkGAIgASgJQgm6SAZyBBABGEBIAIgBARIfCgd3YWl0X21zGAMgASgNQgm6SAYqBBjQhgNIAYgBARIcCgVzbG90cxgEIAEoDUIIukgFKgMYgAJIAogBARIzCgZsZWFzZXMYBSADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACEiQKCW5vdF9yZWFkeRgGIAMoCUIRukgOkgELEAoiB3IFEAEYyAESHwoHYm9vdF9pZBgHIAEoCUIJukgGcgQQARhASAOIAQFCCgoIX3BvbGxfaWRCCgoIX3dhaXRfbXNCCAoGX3Nsb3RzQgoKCF9ib290X2lkIkEKDFBvbGxSZXNwb25zZRIpCgNydW4YASABKAsyFy5zdmMucnVubmVyLnYxLlJ1bk9mZmVySACIAQFCBgoEX3J1biJMChFCdWlsZFBvbGxSZXNwb25zZRItCgVidWlsZBgBIAEoCzIZLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlckgAiAEBQggKBl9idWlsZCLAAwoIUnVuT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SEgoFaW1hZ2UYBSABKAlIAIgBARIPCgdjb21tYW5kGAYgAygJEjUKA2VudhgHIAMoCzIgLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXIuRW52RW50cnlCBoq1GAIIARIUCgd3b3JrZGlyGAggASgJSAGIAQESGgoFc3RkaW4YCSABKAlCBoq1GAIIAUgCiAEBEiwKB25ldHdvcmsYCiABKA4yGy5zdmMuc2FuZGJveHJ1bnMudjEuTmV0d29yaxIwCglpc29sYXRpb24YCyABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuSXNvbGF0aW9uEioKBmxpbWl0cxgMIAEoCzIaLnN2Yy5zYW5kYm94cnVucy52MS5MaW1pdHMSDwoHYXR0ZW1wdBgNIAEoDRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9pbWFnZUIKCghfd29ya2RpckIICgZfc3RkaW4ioQUKCkJ1aWxkT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SDwoHYXR0ZW1wdBgFIAEoDRIvCgZzb3VyY2UYBiABKAsyGi5zdmMucnVubmVyLnYxLkJ1aWxkU291cmNlSACIAQESMgoKYnVpbGRfdHlwZRgHIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEjsKCXZhcmlhYmxlcxgIIAMoCzIoLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlci5WYXJpYWJsZXNFbnRyeRI/CgdzZWNyZXRzGAkgAygLMiYuc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVyLlNlY3JldHNFbnRyeUIGirUYAggBEg0KBXN0ZXBzGAogAygJEi4KBWltYWdlGAsgASgLMhouc3ZjLnJ1bm5lci52MS5JbWFnZVRhcmdldEgBiAEBEjAKBmRlcGxveRgMIAEoCzIbLnN2Yy5ydW5uZXIudjEuRGVwbG95VGFyZ2V0SAKIAQESGQoMZGVwbG95X2ltYWdlGA0gASgJSAOIAQESKgoGbGltaXRzGA4gASgLMhouc3ZjLnJ1bm5lci52MS5CdWlsZExpbWl0cxIVCg1idWlsZGVyX2ltYWdlGA8gASgJGjAKDlZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLgoMU2VjcmV0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCQoHX3NvdXJjZUIICgZfaW1hZ2VCCQoHX2RlcGxveUIPCg1fZGVwbG95X2ltYWdlIpcCCgtCdWlsZFNvdXJjZRISCgpyZXBvc2l0b3J5GAEgASgJEg4KBmJyYW5jaBgCIAEoCRITCgZjb21taXQYAyABKAlIAIgBARISCgpidWlsZF9wYXRoGAQgASgJEhIKCnN1Ym1vZHVsZXMYBSABKAgSFQoIdXNlcm5hbWUYBiABKAlIAYgBARIaCgV0b2tlbhgHIAEoCUIGirUYAggBSAKIAQESHAoHc3NoX2tleRgIIAEoCUIGirUYAggBSAOIAQESGAoLa25vd25faG9zdHMYCSABKAlIBIgBAUIJCgdfY29tbWl0QgsKCV91c2VybmFtZUIICgZfdG9rZW5CCgoIX3NzaF9rZXlCDgoMX2tub3duX2hvc3RzIrEBCgtJbWFnZVRhcmdldBIMCgRob3N0GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCRISCgpyZXBvc2l0b3J5GAMgASgJEgsKA3RhZxgEIAEoCRIVCgh1c2VybmFtZRgFIAEoCUgAiAEBEh0KCHBhc3N3b3JkGAYgASgJQgaKtRgCCAFIAYgBARIQCghpbnNlY3VyZRgHIAEoCEILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIm8KDERlcGxveVRhcmdldBInCgRraW5kGAEgASgOMhkuc3ZjLnJ1bm5lci52MS5EZXBsb3lLaW5kEgsKA2FwcBgCIAEoCRIWCg5jb250YWluZXJfcG9ydBgDIAEoDRIRCglob3N0X3BvcnQYBCABKA0iXQoLQnVpbGRMaW1pdHMSFwoPdGltZW91dF9zZWNvbmRzGAEgASgNEhEKCW1lbW9yeV9tYhgCIAEoDRIMCgRjcHVzGAMgASgBEhQKDG91dHB1dF9ieXRlcxgEIAEoDSJmCghMb2dDaHVuaxI8CgZzdHJlYW0YASABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuTG9nU3RyZWFtQg3gQQK6SAeCAQQQASAAEhwKBGRhdGEYAiABKAxCDuBBArpICHoGEAEYgIAQIskBCgtMb2dzUmVxdWVzdBIWCglydW5uZXJfaWQYASABKAlCA+BBAhIYCgJpZBgCIAEoCUIM4EECukgGcgQQARgoEhIKBWVwb2NoGAMgASgNQgPgQQISDgoGb2Zmc2V0GAQgASgNEjIKBmNodW5rcxgFIAMoCzIXLnN2Yy5ydW5uZXIudjEuTG9nQ2h1bmtCCbpIBpIBAxCAIBIoCgNlbmQYBiABKAsyFi5zdmMucnVubmVyLnYxLkxvZ3NFbmRIAIgBAUIGCgRfZW5kIj8KB0xvZ3NFbmQSDQoFYnl0ZXMYASABKA0SJQoGc2hhMjU2GAIgASgJQhW6SBJyEDIOXlswLTlhLWZdezY0fSQiXwoMTG9nc1Jlc3BvbnNlEhMKC25leHRfb2Zmc2V0GAEgASgNEhAKCGNvbXBsZXRlGAIgASgIEigKBXN0YXRlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5MZWFzZVN0YXRlIpwDCg1SZXBvcnRSZXF1ZXN0EhYKCXJ1bm5lcl9pZBgBIAEoCUID4EECEhgKAmlkGAIgASgJQgzgQQK6SAZyBBABGCgSEgoFZXBvY2gYAyABKA1CA+BBAhIfCglyZXBvcnRfaWQYBCABKAlCDOBBArpIBnIEEAgYQBI8CgZyZWFzb24YBSABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuRW5kUmVhc29uQg3gQQK6SAeCAQQQASAAEiIKCWV4aXRfY29kZRgGIAEoBUIKukgHGgUY/wEoAEgAiAEBEh4KB21lc3NhZ2UYByABKAlCCLpIBXIDGNAPSAGIAQESGAoLZHVyYXRpb25fbXMYCCABKA1IAogBARIWCgl3YWl0ZWRfbXMYCSABKA1IA4gBARIuCgVidWlsZBgKIAEoCzIaLnN2Yy5ydW5uZXIudjEuQnVpbGRSZXN1bHRIBIgBAUIMCgpfZXhpdF9jb2RlQgoKCF9tZXNzYWdlQg4KDF9kdXJhdGlvbl9tc0IMCgpfd2FpdGVkX21zQggKBl9idWlsZCKyAwoLQnVpbGRSZXN1bHQSOQoGY29tbWl0GAEgASgJQiS6SCFyHzIdXihbMC05YS1mXXs0MH18WzAtOWEtZl17NjR9KSRIAIgBARJDCgpidWlsZF90eXBlGAIgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIAYgBARIcCgVpbWFnZRgDIAEoCUIIukgFcgMY9ANIAogBARIxCgZkaWdlc3QYBCABKAlCHLpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSRIA4gBARIeCgdhZGRyZXNzGAUgASgJQgi6SAVyAxj0A0gEiAEBEjkKBXBoYXNlGAYgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASAWIAQESMgoGcGhhc2VzGAcgAygLMhguc3ZjLnJ1bm5lci52MS5QaGFzZVRpbWVCCLpIBZIBAhAIQgkKB19jb21taXRCDQoLX2J1aWxkX3R5cGVCCAoGX2ltYWdlQgkKB19kaWdlc3RCCgoIX2FkZHJlc3NCCAoGX3BoYXNlIlYKCVBoYXNlVGltZRI0CgVwaGFzZRgBIAEoDjIZLnN2Yy5ydW5uZXIudjEuQnVpbGRQaGFzZUIKukgHggEEEAEgABITCgtkdXJhdGlvbl9tcxgCIAEoDSI0Cg5SZXBvcnRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIQCghyZXBlYXRlZBgCIAEoCCqTAQoKQnVpbGRQaGFzZRIbChdCVUlMRF9QSEFTRV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1BIQVNFX0NMT05JTkcQARIYChRCVUlMRF9QSEFTRV9CVUlMRElORxACEhoKFkJVSUxEX1BIQVNFX1BVQkxJU0hJTkcQAxIZChVCVUlMRF9QSEFTRV9ERVBMT1lJTkcQBCp0CgpMZWFzZVN0YXRlEhsKF0xFQVNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOTEVBU0VfU1RBVEVfT0sQARIZChVMRUFTRV9TVEFURV9DQU5DRUxMRUQQAhIaChZMRUFTRV9TVEFURV9TVVBFUlNFREVEEAMqWwoKRGVwbG95S2luZBIbChdERVBMT1lfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFUExPWV9LSU5EX0NPTlRBSU5FUhABEhUKEURFUExPWV9LSU5EX0RPS0tVEAIy+ggKDVJ1bm5lclNlcnZpY2USeQoGRW5yb2xsEhwuc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXNwb25zZSIyirUYFDAGUANYyQGAAYCAAYoBBWxvZ2lugtPkkwIUOgEqIg8vcnVubmVycy9lbnJvbGwSkAEKCUhlYXJ0YmVhdBIfLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVxdWVzdBogLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2UiQIq1GBMwB1ADgAGAgBCKAQdtYWNoaW5lgtPkkwIjOgEqIh4vcnVubmVycy97cnVubmVyX2lkfS9oZWFydGJlYXQSgAEKBFBvbGwSGi5zdmMucnVubmVyLnYxLlBvbGxSZXF1ZXN0Ghsuc3ZjLnJ1bm5lci52MS5Qb2xsUmVzcG9uc2UiP4q1GBcwB1ADeODUA4ABgIAQigEHbWFjaGluZYLT5JMCHjoBKiIZL3J1bm5lcnMve3J1bm5lcl9pZH0vcG9sbBJ8CgRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIjuKtRgTMAdQA4ABgIAYigEHbWFjaGluZYLT5JMCHjoBKiIZL3J1bm5lcnMve3J1bm5lcl9pZH0vbG9ncxKEAQoGUmVwb3J0Ehwuc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXNwb25zZSI9irUYEzAHUAOAAYCABIoBB21hY2hpbmWC0+STAiA6ASoiGy9ydW5uZXJzL3tydW5uZXJfaWR9L3JlcG9ydBKQAQoJQnVpbGRQb2xsEhouc3ZjLnJ1bm5lci52MS5Qb2xsUmVxdWVzdBogLnN2Yy5ydW5uZXIudjEuQnVpbGRQb2xsUmVzcG9uc2UiRYq1GBcwB1ADeODUA4ABgIAQigEHbWFjaGluZYLT5JMCJDoBKiIfL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtcG9sbBKHAQoJQnVpbGRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIkGKtRgTMAdQA4ABgIAYigEHbWFjaGluZYLT5JMCJDoBKiIfL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtbG9ncxKPAQoLQnVpbGRSZXBvcnQSHC5zdmMucnVubmVyLnYxLlJlcG9ydFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlIkOKtRgTMAdQA4ABgIAEigEHbWFjaGluZYLT5JMCJjoBKiIhL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtcmVwb3J0GiSKtRggGg5SdW5uZXIgZGFlbW9ucyIMaG9zdC5ydW5uZXJzKAJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_environments_v1_environments, file_svc_runners_v1_runners, file_svc_sandboxruns_v1_sandboxruns]);
 
 /**
  * Intervals that the server asks for. A runner keeps them within its own bounds.
@@ -227,6 +229,14 @@ export type HeldLease = Message<"svc.runner.v1.HeldLease"> & {
    * @generated from field: uint32 epoch = 2;
    */
   epoch: number;
+
+  /**
+   * Builds only: the phase that the build is in, or is about to enter. Before `publishing` and before `deploying` the runner waits for the
+   * heartbeat that says so to be answered `ok`: from then on the build is not run again by itself.
+   *
+   * @generated from field: optional svc.runner.v1.BuildPhase phase = 3;
+   */
+  phase?: BuildPhase | undefined;
 };
 
 /**
@@ -661,6 +671,84 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
    * @generated from field: uint32 lease_ms = 4;
    */
   leaseMs: number;
+
+  /**
+   * Number of the attempt, from 1.
+   *
+   * @generated from field: uint32 attempt = 5;
+   */
+  attempt: number;
+
+  /**
+   * What to clone; absent when `deploy_image` is to be deployed as it is.
+   *
+   * @generated from field: optional svc.runner.v1.BuildSource source = 6;
+   */
+  source?: BuildSource | undefined;
+
+  /**
+   * How the image is made.
+   *
+   * @generated from field: svc.environments.v1.BuildType build_type = 7;
+   */
+  buildType: BuildType;
+
+  /**
+   * Build arguments, and the environment of build steps and of the deployed container.
+   *
+   * @generated from field: map<string, string> variables = 8;
+   */
+  variables: { [key: string]: string };
+
+  /**
+   * Secret variables: build secrets of the engine (`--secret id=<name>`), environment of build steps and of the deployed container;
+   * never arguments, never in the image, masked in output.
+   *
+   * @generated from field: map<string, string> secrets = 9;
+   */
+  secrets: { [key: string]: string };
+
+  /**
+   * Shell commands that run in the clone, in order, before the image is made. The first that fails ends the build.
+   *
+   * @generated from field: repeated string steps = 10;
+   */
+  steps: string[];
+
+  /**
+   * Where the image goes; absent when nothing is published: the image stays in the runner's engine.
+   *
+   * @generated from field: optional svc.runner.v1.ImageTarget image = 11;
+   */
+  image?: ImageTarget | undefined;
+
+  /**
+   * Where it is deployed; absent when it is not.
+   *
+   * @generated from field: optional svc.runner.v1.DeployTarget deploy = 12;
+   */
+  deploy?: DeployTarget | undefined;
+
+  /**
+   * Image by digest to deploy without building: a rollback, or a deploy that was approved.
+   *
+   * @generated from field: optional string deploy_image = 13;
+   */
+  deployImage?: string | undefined;
+
+  /**
+   * Bounds, all set.
+   *
+   * @generated from field: svc.runner.v1.BuildLimits limits = 14;
+   */
+  limits?: BuildLimits | undefined;
+
+  /**
+   * Builder image of buildpack builds, with its digest.
+   *
+   * @generated from field: string builder_image = 15;
+   */
+  builderImage: string;
 };
 
 /**
@@ -669,6 +757,230 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
  */
 export const BuildOfferSchema: GenMessage<BuildOffer> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 13);
+
+/**
+ * What to clone.
+ *
+ * @generated from message svc.runner.v1.BuildSource
+ */
+export type BuildSource = Message<"svc.runner.v1.BuildSource"> & {
+  /**
+   * Address of the repository.
+   *
+   * @generated from field: string repository = 1;
+   */
+  repository: string;
+
+  /**
+   * Branch.
+   *
+   * @generated from field: string branch = 2;
+   */
+  branch: string;
+
+  /**
+   * Commit, 40 or 64 hexadecimal digits; absent: the head of the branch at the time of cloning.
+   *
+   * @generated from field: optional string commit = 3;
+   */
+  commit?: string | undefined;
+
+  /**
+   * Folder that is built, relative, `.` for the root.
+   *
+   * @generated from field: string build_path = 4;
+   */
+  buildPath: string;
+
+  /**
+   * Whether submodules are fetched.
+   *
+   * @generated from field: bool submodules = 5;
+   */
+  submodules: boolean;
+
+  /**
+   * User name for HTTPS; absent: the runner's own credentials, if any.
+   *
+   * @generated from field: optional string username = 6;
+   */
+  username?: string | undefined;
+
+  /**
+   * Token or password for HTTPS.
+   *
+   * @generated from field: optional string token = 7;
+   */
+  token?: string | undefined;
+
+  /**
+   * Private key for SSH, OpenSSH format.
+   *
+   * @generated from field: optional string ssh_key = 8;
+   */
+  sshKey?: string | undefined;
+
+  /**
+   * Lines of known_hosts that the SSH host must match.
+   *
+   * @generated from field: optional string known_hosts = 9;
+   */
+  knownHosts?: string | undefined;
+};
+
+/**
+ * Describes the message svc.runner.v1.BuildSource.
+ * Use `create(BuildSourceSchema)` to create a new message.
+ */
+export const BuildSourceSchema: GenMessage<BuildSource> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 14);
+
+/**
+ * Where an image is pushed: `<host>/<namespace>/<repository>:<tag>`.
+ *
+ * @generated from message svc.runner.v1.ImageTarget
+ */
+export type ImageTarget = Message<"svc.runner.v1.ImageTarget"> & {
+  /**
+   * Registry host, with a port if any.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * Namespace; empty for none.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * Repository.
+   *
+   * @generated from field: string repository = 3;
+   */
+  repository: string;
+
+  /**
+   * Tag.
+   *
+   * @generated from field: string tag = 4;
+   */
+  tag: string;
+
+  /**
+   * User name; absent: the runner's own credentials, if any.
+   *
+   * @generated from field: optional string username = 5;
+   */
+  username?: string | undefined;
+
+  /**
+   * Password.
+   *
+   * @generated from field: optional string password = 6;
+   */
+  password?: string | undefined;
+
+  /**
+   * Plain HTTP, for registries on loopback and those that staff allowed.
+   *
+   * @generated from field: bool insecure = 7;
+   */
+  insecure: boolean;
+};
+
+/**
+ * Describes the message svc.runner.v1.ImageTarget.
+ * Use `create(ImageTargetSchema)` to create a new message.
+ */
+export const ImageTargetSchema: GenMessage<ImageTarget> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 15);
+
+/**
+ * Where an image is deployed.
+ *
+ * @generated from message svc.runner.v1.DeployTarget
+ */
+export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
+  /**
+   * How.
+   *
+   * @generated from field: svc.runner.v1.DeployKind kind = 1;
+   */
+  kind: DeployKind;
+
+  /**
+   * Name of the app: also the name under which an earlier container is found and replaced.
+   *
+   * @generated from field: string app = 2;
+   */
+  app: string;
+
+  /**
+   * Port that the container listens on.
+   *
+   * @generated from field: uint32 container_port = 3;
+   */
+  containerPort: number;
+
+  /**
+   * Port of the runner's host; 0: the engine chooses one.
+   *
+   * @generated from field: uint32 host_port = 4;
+   */
+  hostPort: number;
+};
+
+/**
+ * Describes the message svc.runner.v1.DeployTarget.
+ * Use `create(DeployTargetSchema)` to create a new message.
+ */
+export const DeployTargetSchema: GenMessage<DeployTarget> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 16);
+
+/**
+ * Bounds of a build.
+ *
+ * @generated from message svc.runner.v1.BuildLimits
+ */
+export type BuildLimits = Message<"svc.runner.v1.BuildLimits"> & {
+  /**
+   * Wall-clock time of everything, in seconds.
+   *
+   * @generated from field: uint32 timeout_seconds = 1;
+   */
+  timeoutSeconds: number;
+
+  /**
+   * Memory of each build container, in mebibytes.
+   *
+   * @generated from field: uint32 memory_mb = 2;
+   */
+  memoryMb: number;
+
+  /**
+   * Processors.
+   *
+   * @generated from field: double cpus = 3;
+   */
+  cpus: number;
+
+  /**
+   * Output that is kept, in bytes.
+   *
+   * @generated from field: uint32 output_bytes = 4;
+   */
+  outputBytes: number;
+};
+
+/**
+ * Describes the message svc.runner.v1.BuildLimits.
+ * Use `create(BuildLimitsSchema)` to create a new message.
+ */
+export const BuildLimitsSchema: GenMessage<BuildLimits> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 17);
 
 /**
  * A piece of output of one stream.
@@ -696,7 +1008,7 @@ export type LogChunk = Message<"svc.runner.v1.LogChunk"> & {
  * Use `create(LogChunkSchema)` to create a new message.
  */
 export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 14);
+  messageDesc(file_svc_runner_v1_runner, 18);
 
 /**
  * Output to append.
@@ -752,7 +1064,7 @@ export type LogsRequest = Message<"svc.runner.v1.LogsRequest"> & {
  * Use `create(LogsRequestSchema)` to create a new message.
  */
 export const LogsRequestSchema: GenMessage<LogsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 15);
+  messageDesc(file_svc_runner_v1_runner, 19);
 
 /**
  * What the whole output of an epoch must come to.
@@ -780,7 +1092,7 @@ export type LogsEnd = Message<"svc.runner.v1.LogsEnd"> & {
  * Use `create(LogsEndSchema)` to create a new message.
  */
 export const LogsEndSchema: GenMessage<LogsEnd> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 16);
+  messageDesc(file_svc_runner_v1_runner, 20);
 
 /**
  * What is stored.
@@ -815,7 +1127,7 @@ export type LogsResponse = Message<"svc.runner.v1.LogsResponse"> & {
  * Use `create(LogsResponseSchema)` to create a new message.
  */
 export const LogsResponseSchema: GenMessage<LogsResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 17);
+  messageDesc(file_svc_runner_v1_runner, 21);
 
 /**
  * How work ended.
@@ -885,6 +1197,13 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
    * @generated from field: optional uint32 waited_ms = 9;
    */
   waitedMs?: number | undefined;
+
+  /**
+   * Builds only: what came of it, as far as it came.
+   *
+   * @generated from field: optional svc.runner.v1.BuildResult build = 10;
+   */
+  build?: BuildResult | undefined;
 };
 
 /**
@@ -892,7 +1211,98 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
  * Use `create(ReportRequestSchema)` to create a new message.
  */
 export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 18);
+  messageDesc(file_svc_runner_v1_runner, 22);
+
+/**
+ * What came of a build.
+ *
+ * @generated from message svc.runner.v1.BuildResult
+ */
+export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
+  /**
+   * Commit that was built.
+   *
+   * @generated from field: optional string commit = 1;
+   */
+  commit?: string | undefined;
+
+  /**
+   * How it was made after all; of `auto` what was found.
+   *
+   * @generated from field: optional svc.environments.v1.BuildType build_type = 2;
+   */
+  buildType?: BuildType | undefined;
+
+  /**
+   * Image with its registry, without tag: `registry.example.com/acme/web`.
+   *
+   * @generated from field: optional string image = 3;
+   */
+  image?: string | undefined;
+
+  /**
+   * Digest that the registry confirmed, `sha256:…`.
+   *
+   * @generated from field: optional string digest = 4;
+   */
+  digest?: string | undefined;
+
+  /**
+   * Address that the deployment is bound to, shown verbatim.
+   *
+   * @generated from field: optional string address = 5;
+   */
+  address?: string | undefined;
+
+  /**
+   * Phase that it ended in.
+   *
+   * @generated from field: optional svc.runner.v1.BuildPhase phase = 6;
+   */
+  phase?: BuildPhase | undefined;
+
+  /**
+   * Time of each phase that was entered, on the runner's monotonic clock.
+   *
+   * @generated from field: repeated svc.runner.v1.PhaseTime phases = 7;
+   */
+  phases: PhaseTime[];
+};
+
+/**
+ * Describes the message svc.runner.v1.BuildResult.
+ * Use `create(BuildResultSchema)` to create a new message.
+ */
+export const BuildResultSchema: GenMessage<BuildResult> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 23);
+
+/**
+ * How long a phase took.
+ *
+ * @generated from message svc.runner.v1.PhaseTime
+ */
+export type PhaseTime = Message<"svc.runner.v1.PhaseTime"> & {
+  /**
+   * Phase.
+   *
+   * @generated from field: svc.runner.v1.BuildPhase phase = 1;
+   */
+  phase: BuildPhase;
+
+  /**
+   * Milliseconds.
+   *
+   * @generated from field: uint32 duration_ms = 2;
+   */
+  durationMs: number;
+};
+
+/**
+ * Describes the message svc.runner.v1.PhaseTime.
+ * Use `create(PhaseTimeSchema)` to create a new message.
+ */
+export const PhaseTimeSchema: GenMessage<PhaseTime> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 24);
 
 /**
  * What became of a report.
@@ -920,7 +1330,55 @@ export type ReportResponse = Message<"svc.runner.v1.ReportResponse"> & {
  * Use `create(ReportResponseSchema)` to create a new message.
  */
 export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 19);
+  messageDesc(file_svc_runner_v1_runner, 25);
+
+/**
+ * Phase of a build on a runner, in order.
+ *
+ * @generated from enum svc.runner.v1.BuildPhase
+ */
+export enum BuildPhase {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: BUILD_PHASE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Fetches one commit.
+   *
+   * @generated from enum value: BUILD_PHASE_CLONING = 1;
+   */
+  CLONING = 1,
+
+  /**
+   * Runs the build steps and makes the image.
+   *
+   * @generated from enum value: BUILD_PHASE_BUILDING = 2;
+   */
+  BUILDING = 2,
+
+  /**
+   * Pushes the image to the registry.
+   *
+   * @generated from enum value: BUILD_PHASE_PUBLISHING = 3;
+   */
+  PUBLISHING = 3,
+
+  /**
+   * Brings the image up on the deploy target.
+   *
+   * @generated from enum value: BUILD_PHASE_DEPLOYING = 4;
+   */
+  DEPLOYING = 4,
+}
+
+/**
+ * Describes the enum svc.runner.v1.BuildPhase.
+ */
+export const BuildPhaseSchema: GenEnum<BuildPhase> = /*@__PURE__*/
+  enumDesc(file_svc_runner_v1_runner, 0);
 
 /**
  * What the runner must do with a lease.
@@ -961,7 +1419,41 @@ export enum LeaseState {
  * Describes the enum svc.runner.v1.LeaseState.
  */
 export const LeaseStateSchema: GenEnum<LeaseState> = /*@__PURE__*/
-  enumDesc(file_svc_runner_v1_runner, 0);
+  enumDesc(file_svc_runner_v1_runner, 1);
+
+/**
+ * How an image is brought up on the customer's side.
+ *
+ * @generated from enum svc.runner.v1.DeployKind
+ */
+export enum DeployKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: DEPLOY_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A container on the runner's own host.
+   *
+   * @generated from enum value: DEPLOY_KIND_CONTAINER = 1;
+   */
+  CONTAINER = 1,
+
+  /**
+   * An app of the Dokku instance on the runner's host.
+   *
+   * @generated from enum value: DEPLOY_KIND_DOKKU = 2;
+   */
+  DOKKU = 2,
+}
+
+/**
+ * Describes the enum svc.runner.v1.DeployKind.
+ */
+export const DeployKindSchema: GenEnum<DeployKind> = /*@__PURE__*/
+  enumDesc(file_svc_runner_v1_runner, 2);
 
 /**
  * Called by runner daemons only.
