@@ -169,6 +169,28 @@ describe('compareSurfaces() finds a breaking change when', () => {
     expect(compareSurfaces(BASE, after)).toContain(change);
   });
 
+  it('a query parameter beside the body is gone', () => {
+    const route = { route: 'PATCH /runners', body: '*' };
+    const before = withRpc({ routes: [{ ...route, query: ['dryRun', 'force'] }] });
+    expect(compareSurfaces(before, withRpc({ routes: [{ ...route, query: ['force'] }] }))).toEqual([
+      `${ID}: the query parameter dryRun of PATCH /runners was removed`,
+    ]);
+    expect(compareSurfaces(withRpc({ routes: [route] }), before)).toEqual([]);
+  });
+
+  it('an answer is a bare value where it was an object, or the other way round', () => {
+    const bare = withFields('svc.runners.v1.Runner', {
+      ...BASE.messages['svc.runners.v1.Runner'],
+      id: { type: 'string', bare: true },
+    });
+    expect(compareSurfaces(BASE, bare)).toEqual([
+      'svc.runners.v1.Runner.id: stands alone now while nothing else is set',
+    ]);
+    expect(compareSurfaces(bare, BASE)).toEqual([
+      'svc.runners.v1.Runner.id: stands alone no more while nothing else is set',
+    ]);
+  });
+
   it('the SDK method or the command is gone', () => {
     const { sdk: _sdk, cli: _cli, ...rest } = LIST;
     expect(compareSurfaces(BASE, { ...BASE, rpcs: { [ID]: rest } })).toEqual([

@@ -1,5 +1,6 @@
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, it } from 'vitest';
+import { rpcs } from '../gen/rpcs.ts';
 import { createDoor, type OpenDoor } from './door.ts';
 import { ApiError } from './errors.ts';
 import type { RestRoute, RpcInfo } from './rpc.ts';
@@ -230,6 +231,72 @@ describe('bodies', () => {
       field: 'inner.name',
       rule: 'bound_by_body',
     });
+  });
+});
+
+describe('a field that may stand in the query beside a body that is the whole request', () => {
+  const setState = rpcs.find(({ id }) => id === 'svc.platformfeatures.v1.PlatformFeaturesService/SetState');
+  const patch = (query: string, body: string): Message => {
+    if (setState === undefined) throw new Error('no SetState');
+    return compileRoute(setState, setState.routes[0] as RestRoute).decode({
+      captures: ['host.ci'],
+      query,
+      body: Buffer.from(body),
+      contentType: 'application/json',
+    });
+  };
+  const body = '{"state":"disabled","reason":"webhook storm"}';
+
+  it.each([
+    ['dryRun=true', true],
+    ['dry_run=true', true],
+    ['dryRun=false', false],
+    ['&dryRun=true&', true],
+    ['', false],
+  ])('is taken from %j', (query, dryRun) => {
+    expect(patch(query, body)).toMatchObject({ key: 'host.ci', reason: 'webhook storm', dryRun });
+  });
+
+  it('is taken from the body as well, and from the query where the body says null or nothing', () => {
+    expect(patch('', '{"state":"disabled","dryRun":true}')).toMatchObject({ dryRun: true });
+    expect(patch('dryRun=true', '{"state":"disabled","dryRun":null}')).toMatchObject({ dryRun: true });
+    expect(patch('dryRun=true', '')).toMatchObject({ dryRun: true });
+  });
+
+  it.each([
+    ['dryRun=true', '{"dryRun":true}', 'dryRun', 'bound_by_body'],
+    ['dryRun=true', '{"dryRun":false}', 'dryRun', 'bound_by_body'],
+    ['dryRun=false', '{"dryRun":true}', 'dryRun', 'bound_by_body'],
+    ['dry_run=true', '{"dryRun":false}', 'dry_run', 'bound_by_body'],
+    ['dryRun=true', '{"dry_run":false}', 'dryRun', 'bound_by_body'],
+    ['reason=x', '{}', 'reason', 'query_with_body'],
+    ['dryRun=true&state=enabled', '{}', 'state', 'query_with_body'],
+    ['key=host.runners', '{}', 'key', 'query_with_body'],
+    ['nope=1', '{}', 'nope', 'query_with_body'],
+    ['dryRun.x=1', '{}', 'dryRun.x', 'query_with_body'],
+    ['__proto__=1', '{}', '__proto__', 'query_with_body'],
+    ['DryRun=true', '{}', 'DryRun', 'query_with_body'],
+    ['dryRun=true&dryRun=true', '{}', 'dryRun', 'repeated_parameter'],
+    ['dryRun=true&dry_run=false', '{}', 'dry_run', 'repeated_parameter'],
+    ['dryRun=yes', '{}', 'dryRun', 'type'],
+    ['dryRun', '{}', 'dryRun', 'type'],
+    ['%zz=1', '{}', '', 'percent_encoding'],
+  ])('is refused by name: %s with the body %s', (query, text, field, rule) => {
+    expect(refusal(() => patch(query, text))).toMatchObject({ field, rule });
+  });
+
+  it('tells a stranger which parameters there are', () => {
+    expect(refusal(() => patch('verbose=1', '{}'))).toMatchObject({
+      message: 'is no query parameter of this operation (there are: dryRun); send it in the body',
+    });
+    expect(refusal(() => decode({ body: '*' }, { body: '{}', query: 'id=x' }))).toMatchObject({
+      message: 'is no query parameter of this operation (there are: none); send it in the body',
+    });
+  });
+
+  it('is not found on bodies that are no object', () => {
+    expect(refusal(() => patch('dryRun=true', '["dryRun"]'))).toMatchObject({ field: '', rule: 'type' });
+    expect(refusal(() => patch('dryRun=true', 'null'))).toMatchObject({ field: '', rule: 'type' });
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * One REST route, compiled: request parts to message, message to response. Everything about the contract is resolved here once,
- * so that serving cannot fail on it. Order of request parts: body, then path (which wins), then query (which must not repeat
- * the path).
+ * so that serving cannot fail on it. Order of request parts: body, then path (which wins), then query (which must repeat neither
+ * the path nor the body).
  */
 import {
   create,
@@ -71,29 +71,14 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
     takesJson: route.body !== '' && !body.raw,
     resume: compileResume(rpc),
     decode({ captures, query, body: bytes, contentType }) {
-      const message = body.decode(bytes, contentType);
+      const pairs = parseQuery(query);
+      const message = body.decode(bytes, contentType, pairs);
       path.forEach((step, index) => writeField(message, step.target, step.read(captures[index] ?? '')));
-      if (query !== '') {
-        const pairs = parseQuery(query);
-        const stranger = route.body === '*' ? pairs.find(([key]) => !mayBeInQuery(input, key)) : undefined;
-        if (stranger !== undefined)
-          throw problem(
-            stranger[0],
-            'query_with_body',
-            `this operation takes no query parameter "${stranger[0]}"; send it in the body`,
-          );
-        writeQuery(message, input, pairs, taken);
-      }
+      writeQuery(message, input, pairs, taken);
       return message;
     },
     encode: compileResponse(output, route),
   };
-}
-
-/** Of a request whose body is the whole message, only what the contract says travels in the query too. */
-function mayBeInQuery(input: DescMessage, key: string): boolean {
-  const field = findField(input, key)?.field;
-  return field !== undefined && hasOption(field, fieldOption) && getOption(field, fieldOption).query;
 }
 
 interface PathStep {
@@ -139,8 +124,11 @@ function compileResume({ desc, stream }: RpcInfo): RestCodec['resume'] {
 
 interface BodyDecoder {
   readonly raw: boolean;
-  decode(bytes: Uint8Array, contentType: string | undefined): Message;
+  /** `query`: decoded pairs; refused when the body leaves no room for one. */
+  decode(bytes: Uint8Array, contentType: string | undefined, query: readonly Pair[]): Message;
 }
+
+type Pair = readonly [key: string, text: string];
 
 function compileBody(input: DescMessage, route: RestRoute): BodyDecoder {
   if (route.body === '') {
@@ -157,21 +145,69 @@ function compileBody(input: DescMessage, route: RestRoute): BodyDecoder {
       },
     };
   }
-  if (route.body === '*') {
-    if (input.typeName === HTTP_BODY)
-      return {
-        raw: true,
-        decode: (data, contentType) => create(input, { data, contentType: contentType ?? '' }),
-      };
-    const decode = decoder(input);
-    return { raw: false, decode: (bytes) => decode(parseJson(bytes)) };
-  }
+  if (route.body === '*') return wholeBody(input);
   const field = findField(input, route.body)?.field;
   if (field === undefined || field.parent !== input)
     throw new Error(
       `${route.verb} ${route.template}: body "${route.body}" is not a field of ${input.typeName}`,
     );
   return fieldBody(input, field);
+}
+
+/** The body is the whole message; beside it the query may hold what the contract allows there (`field.query`), if the body does not. */
+function wholeBody(input: DescMessage): BodyDecoder {
+  const beside = new Map(
+    input.fields
+      .filter((field) => hasOption(field, fieldOption) && getOption(field, fieldOption).query)
+      .flatMap((field) =>
+        [field.jsonName, field.name, field.localName].map((name) => [name, field] as const),
+      ),
+  );
+  const assertBeside = (query: readonly Pair[]): void => {
+    const stranger = query.find(([key]) => !beside.has(key));
+    if (stranger === undefined) return;
+    const allowed = [...new Set([...beside.values()].map(({ jsonName }) => jsonName))].join(', ') || 'none';
+    throw problem(
+      stranger[0],
+      'query_with_body',
+      `is no query parameter of this operation (there are: ${allowed}); send it in the body`,
+    );
+  };
+  if (input.typeName === HTTP_BODY) {
+    return {
+      raw: true,
+      decode(data, contentType, query) {
+        assertBeside(query);
+        return create(input, { data, contentType: contentType ?? '' });
+      },
+    };
+  }
+  const decode = decoder(input);
+  return {
+    raw: false,
+    decode(bytes, _contentType, query) {
+      assertBeside(query);
+      const value = parseJson(bytes);
+      const message = decode(value);
+      // Of two answers to one question neither may win unseen, not even when they agree or one is the default.
+      const twice = query.find(([key]) => isGiven(value, beside.get(key)));
+      if (twice !== undefined)
+        throw problem(
+          twice[0],
+          'bound_by_body',
+          'is given by the body already; give it in one of the two places',
+        );
+      return message;
+    },
+  };
+}
+
+/** `null` stands for an absent field. */
+function isGiven(body: unknown, field: DescField | undefined): boolean {
+  if (field === undefined || body === null || typeof body !== 'object') return false;
+  return [field.jsonName, field.name].some(
+    (name) => Object.hasOwn(body, name) && (body as Record<string, unknown>)[name] !== null,
+  );
 }
 
 function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
