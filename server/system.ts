@@ -25,7 +25,8 @@ import type { Bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { createMetrics, createPages } from './pages.ts';
 import type { Metrics } from './pages.ts';
-import { createOfrep, startPlatformFeatures } from './platform-features/index.ts';
+import { createOfrep, startPlatformFeatures, withFeatureMetrics } from './platform-features/index.ts';
+import type { PlatformFeatures, PlatformFeaturesDeps } from './platform-features/index.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
@@ -142,22 +143,13 @@ async function assemble(
     stops,
   );
   const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
-  const features = await startPlatformFeatures({
-    db,
-    clock,
-    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
-    worker: config.roles.worker,
-    secrets,
-    companionUrl: config.companionUrl,
-    onError,
-  });
-  stops.push(features.stop);
+  const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
   const dispatch = createDispatch({ ...work, db, features, nonces: createNonceStore(db.sql), enroll });
 
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
-  const metrics = createMetrics(queue);
+  const metrics = withFeatureMetrics(createMetrics(queue), features);
   let port = config.port;
   const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
   const isOwnOrigin = (origin: string): boolean => publicUrls().some((url) => new URL(url).origin === origin);
@@ -211,6 +203,21 @@ async function assemble(
     db,
     firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) },
   };
+}
+
+async function startFeatures(
+  config: Config,
+  deps: Pick<PlatformFeaturesDeps, 'db' | 'clock' | 'secrets' | 'onError'>,
+  stops: Stops,
+): Promise<PlatformFeatures> {
+  const features = await startPlatformFeatures({
+    ...deps,
+    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
+    worker: config.roles.worker,
+    companionUrl: config.companionUrl,
+  });
+  stops.push(features.stop);
+  return features;
 }
 
 /** The internal gRPC port for gateways, when it is served. */

@@ -69,6 +69,7 @@ export async function startFollowing({ db, rules, onError }: FollowDeps): Promis
   const holder = createHolder(rules, await readStates(db.sql), onError);
   let installs = 0;
   let troubled = false;
+  let stopped = false;
 
   const refresh = oneAtATime(async (again) => {
     const before = installs;
@@ -86,7 +87,7 @@ export async function startFollowing({ db, rules, onError }: FollowDeps): Promis
       await catchUp();
       troubled = false;
     } catch (error) {
-      if (!troubled) onError(error);
+      if (!troubled && !stopped) onError(error);
       troubled = true;
     }
   };
@@ -109,6 +110,7 @@ export async function startFollowing({ db, rules, onError }: FollowDeps): Promis
     catchUp,
     onChange: holder.onChange,
     stop: async () => {
+      stopped = true;
       await looking.stop();
       await listener.stop();
       holder.clear();

@@ -199,6 +199,19 @@ describe.skipIf(!postgresHere)('platform features', () => {
     left.abort();
   });
 
+  it('shows a scrape which features are on, and why not', async () => {
+    await set('host.automation.maintenance', 'enabled');
+    const text = await (await fetch(`${server.baseUrl}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line.startsWith('svc_platform_feature_'));
+    const { revision } = await counts();
+    expect(lines).toContain(`svc_platform_feature_revision ${revision}`);
+    expect(lines).toContain(
+      'svc_platform_feature_enabled{key="host.automation.maintenance",lifecycle="experimental",reason="dependency_disabled"} 0',
+    );
+    expect(lines.filter((line) => line.includes('"host.automation.maintenance"'))).toHaveLength(1);
+    expect(lines).toContain('svc_platform_feature_enabled{key="host.ci",lifecycle="ga",reason="enabled"} 1');
+  });
+
   it('knows no companion unless it is told of one', async () => {
     const { body } = await server.call('GET /admin/companion-features', { as: staff });
     expect(body).toEqual({ configured: false, degraded: false, features: {} });

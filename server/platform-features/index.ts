@@ -17,6 +17,7 @@ import { createPlatformFeaturesService } from './service.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export { createOfrep } from './ofrep.ts';
+export { withFeatureMetrics } from './metrics.ts';
 export type { FeatureReason, ResolvedFeature, Snapshot } from './snapshot.ts';
 
 export interface PlatformFeaturesDeps {

@@ -1,0 +1,33 @@
+/** What a scrape is told about the features: read from the present view at that moment, so that nothing needs to be kept up to date. */
+import type { Registry } from 'prom-client';
+import { Gauge } from 'prom-client';
+import type { PlatformFeatures } from './index.ts';
+
+/** Adds them to the registry of these metrics. */
+export function withFeatureMetrics<M extends { readonly registry: Registry }>(
+  metrics: M,
+  features: Pick<PlatformFeatures, 'snapshot' | 'revision'>,
+): M {
+  const registers = [metrics.registry];
+  new Gauge({
+    name: 'svc_platform_feature_enabled',
+    help: '1 while the platform feature can be used, with the reason of its state.',
+    labelNames: ['key', 'lifecycle', 'reason'],
+    registers,
+    collect() {
+      // A reason that was left behind would say two things about one feature.
+      this.reset();
+      for (const { key, enabled, reason, lifecycle = 'unknown' } of features.snapshot().features)
+        this.set({ key, lifecycle, reason }, enabled ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'svc_platform_feature_revision',
+    help: 'Number of the state of all switches that this process answers from; processes that differ for long do not hear of each other.',
+    registers,
+    collect() {
+      this.set(features.revision());
+    },
+  });
+  return metrics;
+}
