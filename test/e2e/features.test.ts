@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError } from '@svc/sdk';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
@@ -107,6 +108,27 @@ describe.runIf(await has('postgres'))('two servers on one database', () => {
     expect(Math.max(...lags), told(lags)).toBeLessThan(AGREE_WITHIN_MS);
     // By looking alone half of them would lie above 250 ms.
     expect(middle(lags), told(lags)).toBeLessThan(150);
+  });
+
+  it('let exactly one of twenty changes through that were all made of the same revision, whichever server they reach', async () => {
+    const { first, second } = pair;
+    const { revision, state } = await first.staff.platformFeatures.get('host.graph');
+    const to = state === 'enabled' ? 'disabled' : 'enabled';
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const { platformFeatures } = n % 2 === 0 ? first.staff : second.staff;
+        return await platformFeatures
+          .setState('host.graph', { state: to, reason: `one of twenty, number ${n}`, revision })
+          .then(
+            () => 200,
+            (error: unknown) => (error as SvcApiError).status,
+          );
+      }),
+    );
+    expect(outcomes.toSorted((a, b) => a - b)).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    const [last, ...earlier] = await first.staff.platformFeatures.history('host.graph');
+    expect([last?.revisionFrom, last?.revisionTo, last?.to]).toEqual([revision, revision + 1, to]);
+    expect(earlier.every((change) => change.revisionTo <= revision)).toBe(true);
   });
 
   it('answer from memory while one has no database, 304 included, and agree soon after it is back', async () => {
