@@ -1,11 +1,14 @@
 /**
- * Data read from the server of which the last good state is kept: when reading fails, the page goes on showing it and says
- * since when it is no longer known to be true.
+ * Data read from the server of which the last good state is kept: when reading fails, the page goes on showing it, says since when
+ * it is no longer known to be true, and tries again by itself.
  */
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { explain, isUnauthenticated } from './api.ts';
 import { onForget } from './session.ts';
+
+const RETRY_FIRST_MS = 2_000;
+const RETRY_MAX_MS = 15_000;
 
 export interface LastGood<T> {
   readonly data: ReadonlySignal<T | undefined>;
@@ -31,17 +34,28 @@ export function lastGood<T>(
   let again = false;
   /** An answer to somebody who has left since is thrown away. */
   let owner = 0;
+  let retryTimer: number | undefined;
+  let retryMs = RETRY_FIRST_MS;
+
+  const settle = (): void => {
+    window.clearTimeout(retryTimer);
+    retryMs = RETRY_FIRST_MS;
+    unknown.value = undefined;
+  };
 
   onForget(() => {
     owner += 1;
     data.value = undefined;
-    unknown.value = undefined;
+    settle();
   });
 
   const doubt = (error: unknown): void => {
     // The sign-in form says what there is to say.
     if (isUnauthenticated(error)) return;
     unknown.value = { sinceMs: unknown.peek()?.sinceMs ?? Date.now(), why: explain(error) };
+    window.clearTimeout(retryTimer);
+    retryTimer = window.setTimeout(() => void load(), retryMs);
+    retryMs = Math.min(RETRY_MAX_MS, retryMs * 2);
   };
 
   const readOnce = async (): Promise<void> => {
@@ -51,7 +65,7 @@ export function lastGood<T>(
       if (reader !== owner) return;
       const before = data.peek();
       data.value = now;
-      unknown.value = undefined;
+      settle();
       onLoaded?.(now, before);
     } catch (error) {
       if (reader === owner) doubt(error);
@@ -68,14 +82,16 @@ export function lastGood<T>(
     running = undefined;
   };
 
+  function load(): Promise<void> {
+    again = running !== undefined;
+    return (running ??= readAll());
+  }
+
   return {
     data,
     loading,
     unknown,
-    load: () => {
-      again = running !== undefined;
-      return (running ??= readAll());
-    },
+    load,
     set: (value) => {
       data.value = value;
     },

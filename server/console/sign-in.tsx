@@ -32,7 +32,7 @@ export function SignIn({ ended }: { readonly ended: boolean }) {
       <form class="sign-in-card" onSubmit={(event) => void submit(event)} noValidate>
         <h1>Sign in to the console</h1>
         {ended && (
-          <Notice kind="warn" role="status">
+          <Notice kind="warn" role="alert">
             Your session has ended. Sign in again to go on where you were.
           </Notice>
         )}

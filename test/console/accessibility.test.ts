@@ -108,10 +108,9 @@ describe.skipIf(!here)('everybody can use the console', () => {
 
   it('with the colours that the person chose, and without motion', async () => {
     const { page, close } = await console_.openAsStaff('/console/features', { forcedColors: 'active' });
-    const track = page.getByRole('switch', { name: 'host.spaces' }).locator('.switch-track');
-    await track.waitFor();
-    const styles = (await track.evaluate(
-      '(element) => [getComputedStyle(element).borderTopStyle, parseFloat(getComputedStyle(element).transitionDuration)]',
+    await page.getByRole('switch', { name: 'host.spaces' }).waitFor();
+    const styles = (await page.evaluate(
+      '(({ borderTopStyle, transitionDuration }) => [borderTopStyle, parseFloat(transitionDuration)])(getComputedStyle(document.querySelector(".switch-track")))',
     )) as [string, number];
     expect(styles[0]).toBe('solid');
     expect(styles[1]).toBeLessThan(0.001);

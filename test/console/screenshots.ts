@@ -60,10 +60,7 @@ passTime(38 * 60_000);
 
 mkdirSync(OUT, { recursive: true });
 
-/** Waits until nothing moves any more, so that two runs give the same picture. */
 async function shoot(page: Page, name: string, fullPage = true): Promise<void> {
-  await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined); // the event stream never ends
-  await page.evaluate('document.fonts.ready');
   await page.screenshot({ path: join(OUT, `${name}.png`), fullPage, animations: 'disabled' });
 }
 

@@ -1,6 +1,6 @@
 /**
  * The table's data, and what is new in it. Owner of the list: readings, answers of changes and 412s all go through here, so that a
- * row never shows an older revision than one that was seen before.
+ * reading that began earlier never takes back what an answer showed.
  */
 import { computed, signal } from '@preact/signals';
 import type { PlatformFeature } from '@svc/sdk';
@@ -24,12 +24,21 @@ export function whenMovedElsewhere(listener: (now: PlatformFeature) => void): vo
 /** Keys whose change this page has asked for and not yet heard about: their news comes with the answer, not with the event. */
 const awaited = new Set<string>();
 
-export const list = lastGood<readonly PlatformFeature[]>(
-  async () => await platformFeatures.list(),
-  (now, before) => {
-    if (before !== undefined) compare(now, before);
-  },
-);
+/** Rows that answers brought while the list was being read, which may have begun before them. */
+const applied = new Map<string, PlatformFeature>();
+
+async function readList(): Promise<readonly PlatformFeature[]> {
+  applied.clear();
+  const rows = await platformFeatures.list();
+  return rows.map((row) => {
+    const answered = applied.get(row.key);
+    return answered !== undefined && answered.revision > row.revision ? answered : row;
+  });
+}
+
+export const list = lastGood<readonly PlatformFeature[]>(readList, (now, before) => {
+  if (before !== undefined) compare(now, before);
+});
 
 onForget(() => {
   fresh.value = new Set();
@@ -41,6 +50,7 @@ export const byKey = computed(
 
 /** Puts one row in place, as an answer of the server showed it. */
 export function applyFeature(feature: PlatformFeature): void {
+  applied.set(feature.key, feature);
   list.set((list.data.peek() ?? []).map((each) => (each.key === feature.key ? feature : each)));
 }
 

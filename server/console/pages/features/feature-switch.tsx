@@ -19,8 +19,7 @@ export function FeatureSwitch({ feature }: { readonly feature: PlatformFeature }
         class="switch"
         aria-checked={state === 'enabled'}
         aria-labelledby={`key-${key}`}
-        aria-describedby={whyId(key)}
-        aria-disabled={stuck === undefined ? undefined : 'true'}
+        {...(stuck !== undefined && { 'aria-disabled': 'true', 'aria-describedby': whyId(key) })}
         onClick={() => {
           if (stuck === undefined) consider(feature);
           else announce(stuck);

@@ -22,7 +22,7 @@ const SOURCE: Readonly<Record<ChangeSource, string>> = {
   boot: 'at a start',
 };
 
-const close = (): void => setParams({ history: undefined });
+const close = (): void => setParams({ history: undefined }, { replace: true });
 
 export function HistoryDrawer({ of }: { readonly of: string }) {
   const revision = byKey.value.get(of)?.revision;

@@ -11,19 +11,35 @@ const PAUSE_MAX_MS = 15_000;
 
 export const live = signal(false);
 
-/** Returns how it ends. */
+/**
+ * Returns how it ends. Only while the page is in view: a browser has six connections to a server over HTTP/1.1, and forgotten tabs
+ * would take them all.
+ */
 export function followChanges(): () => void {
-  const ending = new AbortController();
-  void run(ending.signal);
-  return () => {
-    ending.abort();
+  let following: AbortController | undefined;
+  const end = (): void => {
+    following?.abort();
+    following = undefined;
     live.value = false;
+  };
+  const onVisibility = (): void => {
+    if (document.visibilityState === 'hidden') end();
+    else if (following === undefined) {
+      following = new AbortController();
+      void run(following.signal);
+    }
+  };
+  document.addEventListener('visibilitychange', onVisibility);
+  onVisibility();
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibility);
+    end();
   };
 }
 
 async function run(ending: AbortSignal): Promise<void> {
   let pauseMs = PAUSE_FIRST_MS;
-  while (!ending.aborted) {
+  for (;;) {
     try {
       // Without retries of its own: those would hide from us that the connection was lost.
       for await (const _event of platformFeatures.watch({}, { signal: ending, maxRetries: 0 })) {
@@ -33,11 +49,13 @@ async function run(ending: AbortSignal): Promise<void> {
       }
     } catch (error) {
       // The page shows the sign-in form, and comes back to us afterwards.
-      if (ending.aborted || isUnauthenticated(error)) return;
-      list.doubt(error);
+      if (isUnauthenticated(error)) return;
+      if (!ending.aborted) list.doubt(error);
     }
+    if (ending.aborted) return;
     live.value = false;
     await pause(pauseMs * (0.5 + Math.random() / 2), ending);
+    if (ending.aborted) return;
     pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2);
   }
 }
