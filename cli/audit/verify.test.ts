@@ -32,7 +32,7 @@ describe('svc audit verify', () => {
     api.on('GET /teams/team_1/audit/verify', { body: { report } });
     const hash = 'a'.repeat(64);
     expect((await svc(api, `audit verify --team team_1 --seq 7 --hash ${hash}`)).code).toBe(0);
-    const asked = new URL(api.asked[0]?.path ?? '', api.url);
+    const asked = new URL(api.asked[0]?.target ?? '', api.url);
     expect(Object.fromEntries(asked.searchParams)).toEqual({ seq: '7', hash });
   });
 
