@@ -20,18 +20,23 @@ export function graphOf(manifest: readonly FeatureDefinition[]): Graph {
     indexes.set(key, indexes.size);
     return true;
   });
-  const edges: number[][] = [];
+  const edges: (readonly number[])[] = [];
   const strangers: (readonly string[])[] = [];
   for (const { dependsOn = NONE } of definitions) {
-    const known = new Set<number>();
-    const unknown = new Set<string>();
+    const known: number[] = [];
+    const unknown: string[] = [];
+    // Features depend on a few others, so that looking through a list is cheaper than building a set.
     for (const key of dependsOn) {
       const index = indexes.get(key);
-      if (index === undefined) unknown.add(key);
-      else known.add(index);
+      if (index === undefined) addOnce(unknown, key);
+      else addOnce(known, index);
     }
-    edges.push([...known].sort((a, b) => a - b));
-    strangers.push(unknown.size === 0 ? NONE : [...unknown].sort());
+    edges.push(known.length < 2 ? known : known.sort((a, b) => a - b));
+    strangers.push(unknown.length < 2 ? unknown : unknown.sort());
   }
   return { definitions, indexes, edges, strangers };
+}
+
+function addOnce<T>(list: T[], item: T): void {
+  if (!list.includes(item)) list.push(item);
 }

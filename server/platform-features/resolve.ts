@@ -34,34 +34,34 @@ function resolveGroup(
   resolved: ResolvedFeature[],
 ): void {
   const cycle = isCycle(group, graph.edges);
-  const isOn = (index: number): boolean => {
+  // No member of a cycle is enabled: that is all that its neighbours need to know of it, whichever comes first.
+  for (const index of group) {
     const definition = graph.definitions[index]!;
-    return (states.get(definition.key) ?? definition.default) === 'enabled';
-  };
-  // No member of a cycle is enabled, so that `blockersOf` needs nothing of members that come later.
-  for (const index of group) {
-    if (!isOn(index)) resolved[index] = entry(graph.definitions[index]!, 'disabled', NONE, NONE);
-    else if (cycle) resolved[index] = entry(graph.definitions[index]!, 'cycle_detected', NONE, NONE);
+    const state = states.get(definition.key) ?? definition.default;
+    if (state === 'disabled') resolved[index] = entry(definition, 'disabled', NONE, NONE);
+    else if (cycle) resolved[index] = entry(definition, 'cycle_detected', NONE, NONE);
   }
-  for (const index of group) {
-    if (resolved[index]?.reason === 'disabled') continue;
-    const blockers = graph.edges[index]!.filter((other) => !resolved[other]!.enabled);
-    const strangers = graph.strangers[index]!;
-    const reason = cycle
-      ? 'cycle_detected'
-      : blockers.length + strangers.length > 0
-        ? 'dependency_disabled'
-        : 'enabled';
-    resolved[index] =
-      reason === 'enabled'
-        ? entry(graph.definitions[index]!, reason, NONE, NONE)
-        : entry(
-            graph.definitions[index]!,
-            reason,
-            Object.freeze([...blockers.map((other) => graph.definitions[other]!.key), ...strangers]),
-            rootCauses(blockers, strangers, graph, resolved),
-          );
-  }
+  for (const index of group)
+    if (resolved[index]?.reason !== 'disabled') resolved[index] = resolveOne(index, cycle, graph, resolved);
+}
+
+/** A feature whose own switch is on. */
+function resolveOne(
+  index: number,
+  cycle: boolean,
+  graph: Graph,
+  resolved: readonly ResolvedFeature[],
+): ResolvedFeature {
+  const definition = graph.definitions[index]!;
+  const blockers = graph.edges[index]!.filter((other) => !resolved[other]!.enabled);
+  const strangers = graph.strangers[index]!;
+  if (blockers.length + strangers.length === 0) return entry(definition, 'enabled', NONE, NONE);
+  return entry(
+    definition,
+    cycle ? 'cycle_detected' : 'dependency_disabled',
+    Object.freeze([...blockers.map((other) => graph.definitions[other]!.key), ...strangers]),
+    rootCauses(blockers, strangers, graph, resolved),
+  );
 }
 
 function rootCauses(
