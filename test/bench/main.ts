@@ -10,6 +10,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   sdk: () => import('./sdk.ts'),
   get: () => import('./get.ts'),
   resolved: () => import('./resolved.ts'),
+  features: () => import('./features.ts'),
   dispatch: () => import('./dispatch.ts'),
   throughput: () => import('./throughput.ts'),
   polls: () => import('./polls.ts'),
