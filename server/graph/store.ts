@@ -105,15 +105,20 @@ const teamOfRuns: Step = {
     where w.team_id = ${teamId} and w.id = any(${[...ids]}) limit ${take}`,
 };
 
-/** `labels ?` as the index has it, or every run of the team is read. */
+/**
+ * Both statements over labels ask for one label value at a time, in the order of its index and with `labels ?` as the index has it: asked for
+ * several at once, the planner walks the team's newest runs instead, all of them when none carries the label.
+ */
 const runsOfEnvironments: Step = {
   side: 'child',
   kind: 'run',
   read: async ({ sql }, { teamId, ids, take }) =>
     await sql<Neighbour[]>`
-    select ${COLUMNS.run(sql)}, w.labels ->> 'environment' as "of" from work_items w
-    where w.team_id = ${teamId} and w.kind = 'run' and w.labels ? 'environment' and w.labels ->> 'environment' = any(${[...ids]})
-    order by w.created_at desc nulls last, w.id desc nulls last limit ${take}`,
+    select w.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.run(sql)} from work_items w
+      where w.team_id = ${teamId} and w.kind = 'run' and w.labels ? 'environment' and w.labels ->> 'environment' = asked.id
+      order by w.created_at desc nulls last, w.id desc nulls last limit ${take}
+    ) w order by w."createdAt" desc, w.id desc limit ${take}`,
 };
 
 const environmentOfRuns: Step = {
@@ -141,9 +146,11 @@ export async function runsOfCommit(
   { sha, take }: { readonly sha: string; readonly take: number },
 ): Promise<readonly Node[]> {
   return await sql<Node[]>`
-    select ${COLUMNS.run(sql)} from work_items w
-    where w.team_id = any(${[...scope.teamIds]}) and w.kind = 'run' and w.labels ? 'commit' and w.labels ->> 'commit' = ${sha}
-    order by w.created_at desc nulls last, w.id desc nulls last limit ${take}`;
+    select w.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.run(sql)} from work_items w
+      where w.team_id = asked.id and w.kind = 'run' and w.labels ? 'commit' and w.labels ->> 'commit' = ${sha}
+      order by w.created_at desc nulls last, w.id desc nulls last limit ${take}
+    ) w order by w."createdAt" desc, w.id desc limit ${take}`;
 }
 
 /** The environments that runs hang on; both ends are of one team. */

@@ -103,10 +103,10 @@ export const workItems = pgTable(
       .where(sql`${t.state} in ('offered', 'running')`),
     // Labels that the graph follows; only runs that carry them are in here.
     index('work_items_environment')
-      .on(t.teamId, sql`(${t.labels} ->> 'environment')`, t.createdAt.desc())
+      .on(t.teamId, sql`(${t.labels} ->> 'environment')`, t.createdAt.desc(), t.id.desc())
       .where(sql`${t.labels} ? 'environment'`),
     index('work_items_commit')
-      .on(t.teamId, sql`(${t.labels} ->> 'commit')`, t.createdAt.desc())
+      .on(t.teamId, sql`(${t.labels} ->> 'commit')`, t.createdAt.desc(), t.id.desc())
       .where(sql`${t.labels} ? 'commit'`),
     // One poll holds one offer: the same poll id asks again and gets the same.
     uniqueIndex('work_items_poll')
