@@ -21,6 +21,7 @@ describe('readConfig()', () => {
       /AMQP_URL is not.*\n.*LOG_LEVEL is "loud".*\n.*DISPATCH_URLS is not set.*\n.*PORT is "99999".*\n.*INTERNAL_TOKEN is not set/,
     );
     expect(() => readConfig(env)).not.toThrow(/hunter2/);
+    expect(() => readConfig({ ...least, METRICS_TOKEN: 'short' })).toThrow(/METRICS_TOKEN has 5 characters/);
   });
 });
 

@@ -12,6 +12,8 @@ export interface Config {
   readonly publicUrls: readonly string[] | undefined;
   readonly trustedProxies: readonly string[];
   readonly logLevel: string;
+  /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
+  readonly metricsToken: string | undefined;
   readonly runnersEnabled: boolean;
   /** How long a stop waits for claims under way and open requests. */
   readonly stopGraceMs: number;
@@ -52,6 +54,9 @@ export function readConfig(env: Environment): Config {
   const logLevel = optional('LOG_LEVEL') ?? 'info';
   if (!LOG_LEVELS.includes(logLevel))
     problems.push(`LOG_LEVEL is "${logLevel}", expected one of ${LOG_LEVELS.join(', ')}`);
+  const metricsToken = optional('METRICS_TOKEN');
+  if (metricsToken !== undefined && metricsToken.length < 16)
+    problems.push(`METRICS_TOKEN has ${metricsToken.length} characters, expected at least 16`);
   required('DISPATCH_URLS', 'addresses of servers, grpc://host:port, separated by commas');
   const config: Config = {
     host: optional('HOST') ?? '0.0.0.0',
@@ -62,6 +67,7 @@ export function readConfig(env: Environment): Config {
     publicUrls: optional('PUBLIC_URLS') === undefined ? undefined : list('PUBLIC_URLS'),
     trustedProxies: list('TRUSTED_PROXIES'),
     logLevel,
+    metricsToken,
     runnersEnabled: !/^(false|0|off|no)$/i.test(optional('RUNNERS_ENABLED') ?? 'true'),
     stopGraceMs: whole('STOP_GRACE_MS', 10_000, 0, 300_000),
     signatureFailuresBurst: whole('SIGNATURE_FAILURES_BURST', 60, 1, 1_000_000),

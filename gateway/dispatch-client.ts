@@ -209,6 +209,8 @@ class Calls {
   }
 
   #passOver(endpoint: Endpoint, error: ServiceError): void {
+    // A server of an older version lacks a method and is well otherwise.
+    if (error.code === status.UNIMPLEMENTED) return;
     const nowMs = this.#clock.monotonicMs();
     // One line for each second of an outage, not one for each call.
     if (endpoint.passOverUntilMs <= nowMs) {

@@ -2,7 +2,9 @@
  * The gateway as a process of its own: door, gRPC to the servers, RabbitMQ, pages for operators. Started in the order of need
  * and stopped in reverse: first the polls, so that every runner gets its answer, then the door, then what both used.
  */
-import { createDoor, type Page } from '@svc/proto/http/door.ts';
+import { createDoor } from '@svc/proto/http/door.ts';
+import { forOperators } from '@svc/proto/http/operators.ts';
+import type { Pages } from '@svc/proto/http/pages.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -54,7 +56,7 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
     });
     const { app } = gateway;
     let stopping = false;
-    const pages = createPages(registry, dispatch, () => stopping);
+    const pages = createPages(registry, dispatch, config.metricsToken, () => stopping);
     // By the same rule as a server's door: behind one proxy the two must not be told apart by a header.
     const hsts =
       config.publicUrls !== undefined &&
@@ -97,8 +99,9 @@ function options({ trustedProxies, signatureFailuresBurst, callsPerSecond }: Con
 function createPages(
   registry: Registry,
   dispatch: DispatchClient,
+  metricsToken: string | undefined,
   isStopping: () => boolean,
-): Readonly<Record<string, Page>> {
+): Pages {
   const text = { 'content-type': 'text/plain; charset=utf-8' };
   return {
     '/healthz': () => ({ headers: text, body: 'ok\n' }),
@@ -108,9 +111,9 @@ function createPages(
         ? { headers: text, body: 'ready\n' }
         : { status: 503, headers: text, body: 'no server in reach\n' };
     },
-    '/metrics': async () => ({
-      headers: { 'content-type': registry.contentType },
-      body: await registry.metrics(),
-    }),
+    '/metrics': forOperators(
+      async () => ({ headers: { 'content-type': registry.contentType }, body: await registry.metrics() }),
+      metricsToken,
+    ),
   };
 }

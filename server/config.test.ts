@@ -34,11 +34,13 @@ describe('readConfig()', () => {
       RUNNERS_ENABLED: 'maybe',
       LOG_LEVEL: 'loud',
       SVC_ROLES: 'api,cook',
+      METRICS_TOKEN: 'short',
     });
     expect(text).toContain('PORT is "99999", expected a whole number from 0 to 65535');
     expect(text).toContain('RUNNERS_ENABLED is "maybe", expected true or false');
     expect(text).toContain('LOG_LEVEL is "loud", expected one of');
     expect(text).toContain('SVC_ROLES is "api,cook"');
+    expect(text).toContain('METRICS_TOKEN has 5 characters, expected at least 16');
   });
 
   it('does not repeat an address that may hold a password', () => {

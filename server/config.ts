@@ -66,6 +66,8 @@ export interface Config {
   readonly publicUrls: readonly string[] | undefined;
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
+  /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
+  readonly metricsToken: string | undefined;
   readonly jobRunnerEnabled: boolean;
   readonly runnersEnabled: boolean;
   /** Base URL of the companion service, whose features staff see beside ours. */
@@ -104,6 +106,7 @@ export function readConfig(env: Environment): Config {
       ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
       'info',
     ),
+    metricsToken: read.optional('METRICS_TOKEN'),
     jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
     runnersEnabled: read.flag('RUNNERS_ENABLED', true),
     companionUrl: read.url('COMPANION_URL', ['http:', 'https:']),
@@ -206,6 +209,9 @@ function crossCheck(config: Config, read: SettingsReader): void {
     read.problem(
       'SVC_MODE is "split" and INTERNAL_TOKEN is not set: gateways must prove themselves; make one with: openssl rand -base64 32',
     );
+  }
+  if (config.metricsToken !== undefined && config.metricsToken.length < 16) {
+    read.problem(`METRICS_TOKEN has ${config.metricsToken.length} characters, expected at least 16`);
   }
   if (config.internalToken !== undefined && config.internalToken.length < 16) {
     read.problem(`INTERNAL_TOKEN has ${config.internalToken.length} characters, expected at least 16`);

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
-import type { Page } from '@svc/proto/http/door.ts';
+import { forOperators } from '@svc/proto/http/operators.ts';
+import type { Pages } from '@svc/proto/http/pages.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { createConsolePages } from './console-pages.ts';
@@ -54,12 +55,14 @@ const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 export interface PagesDeps {
   readonly db: Database;
   readonly metrics: Metrics;
+  /** See forOperators. */
+  readonly metricsToken: string | undefined;
   readonly gate: FeatureGate;
   isStopping(): boolean;
 }
 
 /** Live while the event loop turns; ready while the database answers. Without the broker work is slower, not lost: that is a metric. */
-export function createPages({ db, metrics, gate, isStopping }: PagesDeps): Readonly<Record<string, Page>> {
+export function createPages({ db, metrics, metricsToken, gate, isStopping }: PagesDeps): Pages {
   const contract = findContract();
   return {
     ...createConsolePages(),
@@ -73,10 +76,13 @@ export function createPages({ db, metrics, gate, isStopping }: PagesDeps): Reado
         return { status: 503, headers: TEXT, body: 'the database does not answer\n' }; // the reason is in the database's own log
       }
     },
-    '/metrics': async () => ({
-      headers: { 'content-type': metrics.registry.contentType },
-      body: await metrics.registry.metrics(),
-    }),
+    '/metrics': forOperators(
+      async () => ({
+        headers: { 'content-type': metrics.registry.contentType },
+        body: await metrics.registry.metrics(),
+      }),
+      metricsToken,
+    ),
     ...(contract === undefined ? {} : { '/openapi.json': createContractPage(contract, gate) }),
   };
 }

@@ -324,7 +324,16 @@ async function openDoor(
 ): Promise<number> {
   const { config, log, db, apps, metrics, gate } = deps;
   let stopping = false;
-  const pages = { ...createPages({ db, metrics, gate, isStopping: () => stopping }), ...deps.endpoints };
+  const pages = {
+    ...createPages({
+      db,
+      metrics,
+      gate,
+      metricsToken: config.metricsToken,
+      isStopping: () => stopping,
+    }),
+    ...deps.endpoints,
+  };
   const hsts =
     config.publicUrls !== undefined &&
     config.publicUrls.length > 0 &&

@@ -142,6 +142,12 @@ describe.runIf(await has('postgres'))('gates of platform features', () => {
         expect(JSON.stringify(body)).not.toContain(`"x-svc-feature":"${key}"`);
     });
 
+    it('are in no figures that others may read', async () => {
+      const others = { ...REQUEST_ID, 'x-forwarded-for': '203.0.113.9' };
+      const ask = async (path: string) => await http2.send({ method: 'GET', path, headers: others });
+      expect(await ask('/metrics')).toEqual(await ask('/metricz'));
+    });
+
     it('are there again on the next call after the switch, in the contract too', async () => {
       const before = (await server.call('GET /openapi.json')).headers.get('etag');
       for (const key of keysOf(internal)) await set(key, 'enabled');

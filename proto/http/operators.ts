@@ -1,0 +1,37 @@
+/**
+ * Pages for those who run the process. Figures name every part of the service and every platform feature, internal ones too, so they are not for
+ * everybody who reaches the port: to others such a page is a path that nobody serves.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { apiError } from './errors.ts';
+import type { Endpoint, EndpointRequest, Page } from './pages.ts';
+import { UNKNOWN_ROUTE } from './unknown-route.ts';
+
+/**
+ * `token`: who sends it as a bearer credential may read the page. Undefined: only callers on this machine, and those alone who come directly,
+ * because a proxy on this machine brings the whole world.
+ */
+export function forOperators(page: Page, token: string | undefined): Endpoint {
+  const isOperator = token === undefined ? isLocal : bearerCheck(token);
+  return {
+    verbs: ['GET'],
+    serve: (request) => {
+      if (!isOperator(request)) throw apiError('not_found', UNKNOWN_ROUTE);
+      return page(request);
+    },
+  };
+}
+
+const PROXIED = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via'];
+
+function isLocal({ remoteAddress, header }: EndpointRequest): boolean {
+  const local = remoteAddress === '::1' || remoteAddress.startsWith('127.');
+  return local && PROXIED.every((name) => header(name) === undefined);
+}
+
+/** In constant time, whatever the lengths. */
+function bearerCheck(token: string): (request: EndpointRequest) => boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const wanted = digest(`Bearer ${token}`);
+  return ({ header }) => timingSafeEqual(digest(header('authorization') ?? ''), wanted);
+}
