@@ -2,6 +2,7 @@
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { setFeature } from '../../test/setup/features.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey, signIn, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
@@ -314,6 +315,17 @@ describe.skipIf(!postgresHere)('spaces', () => {
       retryable: false,
     });
     expect(await refused(adaSdk.spaces.ai(space.id, []))).toBe('400 validation_failed');
+  });
+
+  it('are behind their switch, and so is the filter of projects', async () => {
+    const space = await adaSdk.spaces.create('Switch');
+    await setFeature(server, 'host.spaces', 'disabled');
+    expect(await refused(adaSdk.spaces.overview(space.id))).toBe('403 feature_disabled');
+    expect(await refused(adaSdk.space(space.id).projects.list())).toBe('403 feature_disabled');
+    expect(await refused(otherSdk.space(space.id).projects.list())).toBe('403 feature_disabled');
+    expect(await refused(adaSdk.projects.list())).toBe('not refused');
+    await setFeature(server, 'host.spaces', 'enabled');
+    expect(await adaSdk.space(space.id).projects.list()).toEqual([]);
   });
 
   it('have limits, which hold when many are made at once', async () => {
