@@ -61,7 +61,7 @@ describe.runIf(postgresHere)('the ledger of a team', () => {
         .split('\n')
         .slice(0, -1)
         .map((line) => line.split('\t')[2]),
-    ]).toEqual([0, ['project.deleted', 'runner.revoked']]);
+    ]).toEqual([0, ['action', 'project.deleted', 'runner.revoked']]);
   });
 
   it('is exported with a checkpoint to keep, by the SDK, by the command line and as lines', async () => {
