@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { rawHttp1 } from '@svc/proto/http/testing/raw.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { AMQP_URL, has } from '../setup/needs.ts';
@@ -179,6 +180,14 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
       expect(await held).toMatchObject(unknown);
       tookMs.push(performance.now() - switchedMs);
       expect(await runner.call('heartbeat', {})).toMatchObject(unknown);
+      const ask = async (base: string, path: string) =>
+        await rawHttp1(Number(new URL(base).port), {
+          method: 'POST',
+          path,
+          headers: { 'x-request-id': 'the-same-for-both' },
+        });
+      // Behind one proxy nothing tells the hidden route at a gateway from an unknown one at a server.
+      expect(await ask(url, '/runners/enroll')).toEqual(await ask(platform.url, '/runnerz/enroll'));
       await set(platform, 'enabled');
       await waitFor('the routes', async () =>
         (await runner.call('heartbeat', {})).status === 200 ? true : undefined,
