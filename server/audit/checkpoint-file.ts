@@ -6,9 +6,10 @@
  * short already was another one's.
  */
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import type { Checkpoint } from './checkpoint.ts';
 
 export interface CheckpointFile {
@@ -104,28 +105,28 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
+/** Several lines: each has some 350 bytes. */
 const TAIL_BYTES = 4096;
+/** A write takes less. */
+const TORN_FOR_MS = 250;
 
-/** What a crash in the middle of a write has left: no newline at the end. Nobody was told that it is there. */
+/**
+ * What a crash in the middle of a write has left: no newline at the end. Nobody was told that it is there. When another process is
+ * writing at this very moment it looks the same, for a moment.
+ */
 async function dropTornTail(path: string): Promise<void> {
-  const size = await sizeOf(path);
-  if (size === 0) return;
-  const file = await open(path, 'r+');
-  try {
-    const from = Math.max(0, size - TAIL_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
-    const end = buffer.subarray(0, bytesRead).lastIndexOf('\n') + 1;
-    if (end > 0 || from === 0) await file.truncate(from + end);
-  } finally {
-    await file.close();
-  }
+  const seen = await lastLineEnd(path);
+  if (seen.end === seen.size) return;
+  await setTimeout(TORN_FOR_MS);
+  const { end, size } = await lastLineEnd(path);
+  if (end < size && size === seen.size) await truncate(path, end);
 }
 
 async function* readLines(path: string): AsyncGenerator<ReadCheckpoint> {
   // To the last newline that is there now: what stands behind it is being written at this moment, or was cut off by a crash.
-  const size = await lastLineEnd(path);
-  if (size === 0) return;
-  const stream = createReadStream(path, { end: size - 1 });
+  const { end } = await lastLineEnd(path);
+  if (end === 0) return;
+  const stream = createReadStream(path, { end: end - 1 });
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
       if (line !== '') yield parseLine(line);
@@ -135,15 +136,18 @@ async function* readLines(path: string): AsyncGenerator<ReadCheckpoint> {
   }
 }
 
-async function lastLineEnd(path: string): Promise<number> {
+/** `end`: behind the last newline. */
+async function lastLineEnd(path: string): Promise<{ readonly end: number; readonly size: number }> {
   const size = await sizeOf(path);
-  if (size === 0) return 0;
+  if (size === 0) return { end: 0, size };
   const file = await open(path, 'r');
   try {
     const from = Math.max(0, size - TAIL_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
-    const end = buffer.subarray(0, bytesRead).lastIndexOf('\n') + 1;
-    return end === 0 ? 0 : from + end;
+    const newline = buffer.subarray(0, bytesRead).lastIndexOf('\n');
+    // Without any: nothing but a torn line, or something so long that it is not ours to drop.
+    if (newline === -1) return { end: from === 0 ? 0 : size, size };
+    return { end: from + newline + 1, size };
   } finally {
     await file.close();
   }

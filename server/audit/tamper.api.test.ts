@@ -1,5 +1,6 @@
 /** Somebody with every right in the database changes the ledger; the check must say what was done, and where. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { entryHash } from './entry.ts';
@@ -239,5 +240,26 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
     const rows = await ledger.rows('shapes');
     expect(rows[4]?.details).toEqual(shapes[4]);
     expect(rows[5]?.details).toEqual({ half: '\ufffd', other: ['\ufffd x'] });
+  });
+
+  it('nothing in details of any shape that comes up', async () => {
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'grapheme' }),
+        fc.maxSafeInteger(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('value')),
+        fc.dictionary(fc.string({ unit: 'binary' }), tie('value')),
+      ),
+    }));
+    const samples = fc
+      .sample(value, { numRuns: 400, seed: 20_261_120 })
+      .filter((each) => !JSON.stringify(each).includes('\\u0000'));
+    expect(samples.length).toBeGreaterThan(300);
+    for (const sample of samples) await act(ledger.db, 'samples', ledger.clock.now(), { sample });
+    expect(await ledger.verify('samples')).toMatchObject({ finding: 'intact', entries: samples.length });
   });
 });
