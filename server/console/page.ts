@@ -10,5 +10,8 @@ export interface ConsolePage {
   readonly audience: 'staff' | 'everybody';
   /** Key of the platform feature that it belongs to; it is in the navigation only while that is on. */
   readonly feature?: string;
-  readonly View: ComponentType<{ readonly session: SignedIn }>;
+  /** Its code is fetched when somebody opens it. */
+  readonly load: () => Promise<PageView>;
 }
+
+export type PageView = ComponentType<{ readonly session: SignedIn }>;

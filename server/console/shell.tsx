@@ -3,6 +3,7 @@ import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { announcement } from './announce.ts';
 import { Notice } from './notice.tsx';
+import { LoadedPage } from './page-view.tsx';
 import type { ConsolePage } from './page.ts';
 import { HOME, PAGES } from './pages/index.ts';
 import { follow, navigate, path } from './router.ts';
@@ -140,7 +141,7 @@ function PageOutlet({ session: who }: { readonly session: SignedIn }) {
       {lead !== undefined ? null : page === undefined ? (
         <Missing />
       ) : mayOpen(page, who) ? (
-        <page.View session={who} />
+        <LoadedPage key={page.path} page={page} session={who} />
       ) : (
         <NotForYou page={page} session={who} />
       )}

@@ -75,7 +75,7 @@ describe.skipIf(!(await has('postgres')))('the console is served', () => {
 
   it('with files that never change under their names', async () => {
     const names = await assets();
-    expect(names).toHaveLength(3);
+    expect(names.length).toBeGreaterThan(3);
     for (const name of names) {
       const { status, headers } = await get(name);
       expect([name, status, headers['cache-control']]).toEqual([
@@ -91,7 +91,7 @@ describe.skipIf(!(await has('postgres')))('the console is served', () => {
     const { etag = '' } = first.headers;
     const again = await get('/console/', { 'if-none-match': `"other", W/${etag}` });
     expect([again.status, again.bytes, again.headers.etag]).toEqual([304, 0, etag]);
-    const [script = ''] = (await assets()).filter((name) => name.endsWith('.js'));
+    const [script = ''] = (await assets()).filter((name) => name.includes('/main-'));
     const plain = await get(script);
     const packed = await get(script, { 'accept-encoding': 'br, gzip' });
     expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });

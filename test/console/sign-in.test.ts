@@ -152,6 +152,17 @@ describe.skipIf(!here)('signing in', () => {
     await close();
   });
 
+  it('says so when the code of a page is gone because the console was updated', async () => {
+    const { page, close } = await console_.open('/console/features');
+    await page.route('**/assets/features-page-*.js', async (route) => await route.fulfill({ status: 404 }));
+    await signInAs(page, console_.ada.email, console_.ada.password);
+    await page.getByText('This page could not be fetched.').waitFor();
+    await page.unroute('**/assets/features-page-*.js');
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await switchOf(page, 'host.ci').waitFor();
+    await close();
+  });
+
   it('refuses a request that another site makes the browser send', async () => {
     const { token } = await signIn(console_.server, console_.ada.email);
     const forged = await console_.server.call('PATCH /admin/platform-features/host.ci', {

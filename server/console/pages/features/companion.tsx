@@ -75,7 +75,7 @@ function Features({ of }: { readonly of: CompanionFeatures }) {
           <caption class="visually-hidden">Features of the companion service, read-only</caption>
           <thead role="rowgroup">
             <tr role="row">
-              {['Feature', 'Effective state', 'Maturity', 'Visibility'].map((name) => (
+              {['Feature', 'Effective state', 'Lifecycle', 'Visibility'].map((name) => (
                 <th key={name} scope="col" role="columnheader">
                   {name}
                 </th>

@@ -26,7 +26,7 @@ export function FeatureTable({ features, doubtful }: FeatureTableProps) {
       </caption>
       <thead role="rowgroup">
         <tr role="row">
-          {['Feature', 'Switch', 'Effective state', 'Maturity', 'Visibility', 'Last change', 'History'].map(
+          {['Feature', 'Switch', 'Effective state', 'Lifecycle', 'Visibility', 'Last change', 'History'].map(
             (name) => (
               <th key={name} scope="col" role="columnheader">
                 {name}

@@ -6,7 +6,7 @@ export function FilterBar({ shown, all }: { readonly shown: number; readonly all
   return (
     <div class="filter" role="search" aria-label="Filter features">
       <label class="filter-box">
-        <span class="visually-hidden">Filter by key, description, owner or maturity</span>
+        <span class="visually-hidden">Filter by key, description, owner or lifecycle</span>
         <Icon of="search" />
         <input
           type="search"

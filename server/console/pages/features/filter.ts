@@ -35,7 +35,7 @@ export function clearFilter(): void {
 export const isFiltering = ({ text, onlyBlocked, onlyRecent }: Filter): boolean =>
   text !== '' || onlyBlocked || onlyRecent;
 
-/** Every word must occur in the key, the description, the owner or the maturity. */
+/** Every word must occur in the key, the description, the owner or the lifecycle. */
 export function matches(feature: PlatformFeature, filter: Filter, nowMs: number): boolean {
   if (filter.onlyBlocked && !isBlocked(feature)) return false;
   if (filter.onlyRecent) {

@@ -1,4 +1,8 @@
 import type { ConsolePage } from '../../page.ts';
-import { Home } from './home.tsx';
 
-export const homePage: ConsolePage = { path: '', title: 'Overview', audience: 'everybody', View: Home };
+export const homePage: ConsolePage = {
+  path: '',
+  title: 'Overview',
+  audience: 'everybody',
+  load: async () => (await import('./home.tsx')).Home,
+};
