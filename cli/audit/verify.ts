@@ -37,9 +37,13 @@ function command(generated: GeneratedSpec, check: (context: Context) => Promise<
   };
 }
 
+/** As long as the server tries: it reads every entry. */
+const ANSWER_MS = 300_000;
+
 async function ask<T>(context: Context): Promise<T> {
   const client = await context.client();
-  return await client.call<T>(operationOf(context), context.input, { signal: context.signal });
+  const options = { signal: context.signal, timeoutMs: ANSWER_MS };
+  return await client.call<T>(operationOf(context), context.input, options);
 }
 
 /** `the ledger of team_1 is not intact: entry_changed at 4` */
