@@ -1,13 +1,16 @@
 /** What processes with different environments make of one database, each started as the server starts it. */
+import { create } from '@bufbuild/protobuf';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
+import { WatchRequestSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { createTestDatabase } from '../../test/setup/database.ts';
 import type { TestDatabase } from '../../test/setup/database.ts';
 import { has } from '../../test/setup/needs.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { systemClock } from '../platform/clock.ts';
+import type { Ctx } from '../platform/context.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { startPlatformFeatures } from './index.ts';
 import type { PlatformFeatures, PlatformFeaturesDeps } from './index.ts';
@@ -115,6 +118,25 @@ describe.skipIf(!postgresHere)('processes of one installation', () => {
     expect([off.isEnabled('host.runners'), off.gate.state('host.runners')]).toEqual([false, 'hidden']);
     expect([on.isEnabled('host.runners'), on.gate.state('host.runners')]).toEqual([true, 'open']);
     expect(await changes()).toEqual([]);
+  });
+
+  it('end the stream of a watcher that has left, and tell one that stays of every change', async () => {
+    const api = await start();
+    const watch = (signal: AbortSignal): AsyncIterator<{ readonly revision: number }> => {
+      const handler = api.handlers.methods.get('svc.platformfeatures.v1.PlatformFeaturesService/Watch');
+      const stream = handler?.(create(WatchRequestSchema), { call: { signal } } as unknown as Ctx);
+      return (stream as unknown as AsyncIterable<{ readonly revision: number }>)[Symbol.asyncIterator]();
+    };
+    const left = new AbortController();
+    const [leaving, staying] = [watch(left.signal), watch(new AbortController().signal)];
+    for (const watcher of [leaving, staying])
+      expect(await watcher.next()).toMatchObject({ done: false, value: { revision: 0, position: '0' } });
+    const [ended, told] = [leaving.next(), staying.next()];
+    left.abort();
+    expect(await ended).toEqual({ done: true, value: undefined });
+    await worker(true);
+    expect(await told).toMatchObject({ done: false, value: { revision: 1, position: '1' } });
+    await staying.return?.();
   });
 
   it('stay out of a start whose manifest cannot be right, and say what is wrong with it', async () => {
