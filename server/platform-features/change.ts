@@ -1,6 +1,6 @@
 /** What is remembered about one move of one switch. */
 import type { SwitchState } from '@svc/proto/features/definition.ts';
-import type { FeatureReason, Snapshot } from './snapshot.ts';
+import type { FeatureReason } from './snapshot.ts';
 
 export type ActorKind = 'user' | 'api_key' | 'environment';
 export type ChangeSource = 'console' | 'api' | 'cli' | 'boot';
@@ -30,21 +30,4 @@ export interface Change {
   /** Empty when a process made it at its start. */
   readonly requestId: string;
   readonly affected: readonly Affected[];
-}
-
-/** In the order of the manifest. A feature that stays off for the same reason is not affected, even when more blocks it than before. */
-export function affectedBetween(before: Snapshot, after: Snapshot): Affected[] {
-  return after.features.flatMap((now) => {
-    const then = before.get(now.key);
-    if (then.enabled === now.enabled && then.reason === now.reason) return [];
-    const { key, blockedBy } = now;
-    return {
-      key,
-      enabledBefore: then.enabled,
-      enabledAfter: now.enabled,
-      reasonBefore: then.reason,
-      reasonAfter: now.reason,
-      blockedBy,
-    };
-  });
 }

@@ -84,6 +84,15 @@ describe('lintManifest', () => {
       errors: ['dependencies lead in a circle: a.b -> a.c -> a.d -> a.b; remove one of them'],
     },
     {
+      what: 'a circle that is first met at its last feature, from its first of the manifest on all the same',
+      manifest: [
+        feature('a.outside', { dependsOn: ['a.c'] }),
+        feature('a.b', { dependsOn: ['a.c'] }),
+        feature('a.c', { dependsOn: ['a.b'] }),
+      ],
+      errors: ['dependencies lead in a circle: a.b -> a.c -> a.b; remove one of them'],
+    },
+    {
       what: 'two circles, and of each a shortest way round',
       manifest: [
         feature('a.b', { dependsOn: ['a.c', 'a.d'] }),

@@ -4,10 +4,9 @@ import { appendAudit, PLATFORM_CHAIN } from '../audit/index.ts';
 import type { AuditActor } from '../audit/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
-import { affectedBetween } from './change.ts';
 import type { ActorKind, Affected, Change, ChangeSource } from './change.ts';
 import type { Effective, Rules } from './effective.ts';
-import { resolveFeatures } from './resolve.ts';
+import { affectedBy, resolveFeatures } from './resolve.ts';
 import { writeChange } from './store.ts';
 import type { StoredStates } from './store.ts';
 
@@ -40,7 +39,7 @@ export function foresee(
 ): { readonly after: Effective; readonly affected: readonly Affected[] } {
   const states = new Map(before.states).set(key, to);
   const after = { stored: before.stored, states, snapshot: resolveFeatures(rules.manifest, states) };
-  return { after, affected: affectedBetween(before.snapshot, after.snapshot) };
+  return { after, affected: affectedBy(before.snapshot, after.snapshot) };
 }
 
 /** Call it with the states read under the lock, and only when the switch is not there already. */

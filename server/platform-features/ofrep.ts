@@ -16,6 +16,7 @@ import { toApiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Caller } from '../platform/context.ts';
 import { STAFF_SCOPE } from '../platform/scopes.ts';
+import { publicFeatures } from './resolve.ts';
 import { holdsTag } from './resolved.ts';
 import type { ResolvedFeature, Snapshot } from './snapshot.ts';
 
@@ -142,13 +143,15 @@ function createFlags(): (snapshot: Snapshot, staff: boolean) => Flags {
   return (snapshot, staff) => {
     let both = made.get(snapshot);
     if (both === undefined) {
-      const { features } = snapshot;
       both = {
-        staff: flagsOf(features.map(flagForStaff)),
+        staff: flagsOf(snapshot.features.map(flagForStaff)),
         everybody: flagsOf(
-          features
-            .filter(({ enabled, visibility }) => enabled && visibility === 'public')
-            .map(({ key }) => ({ key, value: true, reason: 'STATIC', variant: 'enabled' })),
+          publicFeatures(snapshot).map(({ key }) => ({
+            key,
+            value: true,
+            reason: 'STATIC',
+            variant: 'enabled',
+          })),
         ),
       };
       made.set(snapshot, both);

@@ -16,6 +16,7 @@ import type {
 import type { Affected, Change } from './change.ts';
 import { decidingVariable, isToggleable } from './effective.ts';
 import type { Effective, Rules } from './effective.ts';
+import { publicFeatures } from './resolve.ts';
 import type { ResolvedFeature, Snapshot } from './snapshot.ts';
 import { ACTOR_KINDS, LIFECYCLES, REASONS, SOURCES, STATES, VISIBILITIES } from './words.ts';
 
@@ -93,8 +94,8 @@ export function presentForStaff({ features }: Snapshot): ResolvedResponse {
 }
 
 /** What everybody sees: nothing but the names of what they can use. */
-export function presentForEverybody({ features }: Snapshot): ResolvedResponse {
-  const shown = features.filter(({ enabled, visibility }) => enabled && visibility === 'public');
+export function presentForEverybody(snapshot: Snapshot): ResolvedResponse {
+  const shown = publicFeatures(snapshot);
   return create(ResolvedResponseSchema, {
     features: Object.fromEntries(shown.map(({ key }) => [key, { enabled: true }])),
   });

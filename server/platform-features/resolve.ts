@@ -13,6 +13,7 @@
  * Switches of keys that are not in the manifest are ignored, and so is the second definition of a key (`lintManifest` refuses it).
  */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
+import type { Affected } from './change.ts';
 import { isCycle, stronglyConnected } from './cycles.ts';
 import { graphOf, type Graph } from './graph.ts';
 import type { FeatureReason, Resolve, ResolvedFeature, Snapshot } from './snapshot.ts';
@@ -117,28 +118,18 @@ export function publicFeatures(snapshot: Snapshot): ResolvedFeature[] {
   return snapshot.features.filter(({ enabled, visibility }) => enabled && visibility === 'public');
 }
 
-export interface AffectedFeature {
-  readonly key: string;
-  readonly enabledBefore: boolean;
-  readonly enabledAfter: boolean;
-  readonly reasonBefore: FeatureReason;
-  readonly reasonAfter: FeatureReason;
-  /** After. */
-  readonly blockedBy: readonly string[];
-}
-
 /**
  * Features whose effective state differs: enabled or reason. In the order of `after`, then those that only `before` has. A feature
  * that merely has other blockers than before is not affected: it stays as unusable as it was, for the same reason.
  */
-export function affectedBy(before: Snapshot, after: Snapshot): AffectedFeature[] {
+export function affectedBy(before: Snapshot, after: Snapshot): Affected[] {
   const gone = before.features.filter(({ key }) => after.get(key).reason === 'unknown_feature');
   return [...after.features, ...gone]
     .map(({ key }) => difference(before.get(key), after.get(key)))
     .filter((change) => change.reasonBefore !== change.reasonAfter);
 }
 
-function difference(before: ResolvedFeature, after: ResolvedFeature): AffectedFeature {
+function difference(before: ResolvedFeature, after: ResolvedFeature): Affected {
   return {
     key: after.key,
     enabledBefore: before.enabled,
