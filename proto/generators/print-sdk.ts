@@ -103,10 +103,47 @@ function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] 
   const inputText = input.length > 0 ? `{ ${input.join(', ')} }` : '{}';
   const clientMethod = form === 'page' ? 'call' : form;
   const operation = printOperation(rpc, form !== 'page');
+  if (takesFunction(rpc, form)) return printStream(context, rpc, { args, input: inputText, operation });
   return [
     ...docComment('  ', methodComment(rpc, form)),
     `  ${sdk.name}${form === 'page' ? 'Page' : ''}(${args.join(', ')}): ${resultType(context, rpc, form)} {`,
     `    return this.#client.${clientMethod}(${operation}, ${inputText}, options);`,
+    '  }',
+  ];
+}
+
+/** Where the parameters may be left out, a function may stand in their place. */
+function takesFunction(rpc: RpcModel, form: Form): boolean {
+  const params = paramFields(rpc, form);
+  return form === 'stream' && params.length > 0 && params.every((field) => !isRequired(rpc, field));
+}
+
+/**
+ * Two forms: an iterable, and a function that is called for every event. A function has no properties of its own, so that where it
+ * stands for the parameters it adds nothing to the request.
+ */
+function printStream(
+  context: FileContext,
+  rpc: RpcModel,
+  text: { readonly args: readonly string[]; readonly input: string; readonly operation: string },
+): string[] {
+  const { args, input, operation } = text;
+  const name = rpc.sdk?.name;
+  const event = use(
+    context,
+    context.plan.homeOf(rpc.response),
+    context.plan.messageName(rpc.response, 'output'),
+  );
+  const stream = resultType(context, rpc, 'stream');
+  const onEvent = `(event: ${event}) => unknown`;
+  const withParams = (param: string): string => [...args.slice(0, -2), param, ...args.slice(-1)].join(', ');
+  return [
+    ...docComment('  ', methodComment(rpc, 'stream')),
+    `  ${name}(${args.join(', ')}): ${stream};`,
+    `  ${name}(${withParams(`onEvent: ${onEvent}`)}): Promise<void>;`,
+    `  ${name}(${withParams(`${args.at(-2)} | (${onEvent})`)}): ${stream} | Promise<void> {`,
+    `    const stream = this.#client.stream<${event}>(${operation}, ${input}, options);`,
+    "    return typeof params === 'function' ? stream.forEach(params) : stream;",
     '  }',
   ];
 }
@@ -135,6 +172,10 @@ function methodComment(rpc: RpcModel, form: Form): string {
     );
   if (form === 'page')
     parts.push('One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.');
+  if (takesFunction(rpc, form))
+    parts.push(
+      'With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.',
+    );
   const needs = [
     ...(rpc.scope === undefined ? [] : [`scope \`${rpc.scope}\``]),
     ...(rpc.role ? [`role \`${rpc.role}\` on the team`] : []),

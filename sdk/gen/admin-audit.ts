@@ -44,10 +44,15 @@ export class AdminAudit {
   /**
    * Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
    *
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   *
    * Needs: a staff account.
    */
-  export(params?: AdminAuditExportParams, options?: CallOptions): EventStream<ExportLine> {
-    return this.#client.stream({ method: 'GET', path: '/admin/audit/export', stream: { resume: 'after' } }, { ...params }, options);
+  export(params?: AdminAuditExportParams, options?: CallOptions): EventStream<ExportLine>;
+  export(onEvent: (event: ExportLine) => unknown, options?: CallOptions): Promise<void>;
+  export(params?: AdminAuditExportParams | ((event: ExportLine) => unknown), options?: CallOptions): EventStream<ExportLine> | Promise<void> {
+    const stream = this.#client.stream<ExportLine>({ method: 'GET', path: '/admin/audit/export', stream: { resume: 'after' } }, { ...params }, options);
+    return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
 

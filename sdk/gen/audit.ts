@@ -48,10 +48,15 @@ export class Audit {
   /**
    * Every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` one JSON line each.
    *
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   *
    * Needs: scope `audit:read`.
    */
-  export(teamId: string, params?: AuditExportParams, options?: CallOptions): EventStream<ExportLine> {
-    return this.#client.stream({ method: 'GET', path: '/teams/{teamId}/audit/export', stream: { resume: 'after' } }, { teamId, ...params }, options);
+  export(teamId: string, params?: AuditExportParams, options?: CallOptions): EventStream<ExportLine>;
+  export(teamId: string, onEvent: (event: ExportLine) => unknown, options?: CallOptions): Promise<void>;
+  export(teamId: string, params?: AuditExportParams | ((event: ExportLine) => unknown), options?: CallOptions): EventStream<ExportLine> | Promise<void> {
+    const stream = this.#client.stream<ExportLine>({ method: 'GET', path: '/teams/{teamId}/audit/export', stream: { resume: 'after' } }, { teamId, ...params }, options);
+    return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
 

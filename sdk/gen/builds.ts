@@ -110,10 +110,15 @@ export class Builds {
    * Output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
    * after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
    *
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   *
    * Needs: scope `project:read`.
    */
-  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams, options?: CallOptions): EventStream<BuildEvent> {
-    return this.#client.stream({ method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } }, { environmentId, buildId, ...params }, options);
+  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams, options?: CallOptions): EventStream<BuildEvent>;
+  streamLogs(environmentId: string, buildId: string, onEvent: (event: BuildEvent) => unknown, options?: CallOptions): Promise<void>;
+  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams | ((event: BuildEvent) => unknown), options?: CallOptions): EventStream<BuildEvent> | Promise<void> {
+    const stream = this.#client.stream<BuildEvent>({ method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } }, { environmentId, buildId, ...params }, options);
+    return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
 

@@ -82,10 +82,15 @@ export class PlatformFeatures {
    * Tells of each new revision of the features as it comes, and first of the present one. Events say that something changed, not
    * what: read the list again.
    *
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   *
    * Needs: a staff account.
    */
-  watch(params?: PlatformFeaturesWatchParams, options?: CallOptions): EventStream<FeaturesChanged> {
-    return this.#client.stream({ method: 'GET', path: '/admin/platform-features/events', stream: { resume: 'after' } }, { ...params }, options);
+  watch(params?: PlatformFeaturesWatchParams, options?: CallOptions): EventStream<FeaturesChanged>;
+  watch(onEvent: (event: FeaturesChanged) => unknown, options?: CallOptions): Promise<void>;
+  watch(params?: PlatformFeaturesWatchParams | ((event: FeaturesChanged) => unknown), options?: CallOptions): EventStream<FeaturesChanged> | Promise<void> {
+    const stream = this.#client.stream<FeaturesChanged>({ method: 'GET', path: '/admin/platform-features/events', stream: { resume: 'after' } }, { ...params }, options);
+    return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
   /**

@@ -57,10 +57,15 @@ export class SandboxRuns {
    * Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed
    * again after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
    *
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   *
    * Needs: scope `run:read`.
    */
-  streamLogs(runId: string, params?: SandboxRunsStreamLogsParams, options?: CallOptions): EventStream<LogEvent> {
-    return this.#client.stream({ method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' } }, { runId, ...params }, options);
+  streamLogs(runId: string, params?: SandboxRunsStreamLogsParams, options?: CallOptions): EventStream<LogEvent>;
+  streamLogs(runId: string, onEvent: (event: LogEvent) => unknown, options?: CallOptions): Promise<void>;
+  streamLogs(runId: string, params?: SandboxRunsStreamLogsParams | ((event: LogEvent) => unknown), options?: CallOptions): EventStream<LogEvent> | Promise<void> {
+    const stream = this.#client.stream<LogEvent>({ method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' } }, { runId, ...params }, options);
+    return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
   /**

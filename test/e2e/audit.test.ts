@@ -66,7 +66,7 @@ describe.runIf(postgresHere)('the ledger of a team', () => {
 
   it('is exported with a checkpoint to keep, by the SDK, by the command line and as lines', async () => {
     const lines: ExportLine[] = [];
-    await platform.sdk.audit.export(teamId).forEach((line) => lines.push(line));
+    await platform.sdk.audit.export(teamId, (line) => lines.push(line));
     expect(lines.map(({ entry }) => entry?.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, undefined]);
     const { checkpoint } = lines.at(-1) ?? {};
     if (checkpoint === undefined) throw new Error(`no checkpoint at the end of ${JSON.stringify(lines)}`);
