@@ -31,6 +31,7 @@ function banner(config: Config, { baseUrl, internalPort }: RunningServer): strin
     ['database', config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'DATABASE_URL'],
     ['queue', config.amqpUrl === undefined ? 'in this process' : 'RabbitMQ'],
     ...(internalPort === undefined ? [] : [['internal', `gRPC at port ${internalPort}`] as const]),
+    ['console', `${baseUrl}/console/`],
     ['contract', `${baseUrl}/openapi.json`],
   ];
   return rows.map(([name, value]) => `  ${name.padEnd(10)}${value}\n`).join('');
