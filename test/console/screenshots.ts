@@ -5,10 +5,11 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { DESKTOP, PHONE, startConsole } from './console.ts';
+import { smallPng } from './small-png.ts';
 
 const OUT = process.argv[2] ?? new URL('../../docs/console', import.meta.url).pathname;
 const HOUR = 3_600_000;
@@ -61,7 +62,8 @@ passTime(38 * 60_000);
 mkdirSync(OUT, { recursive: true });
 
 async function shoot(page: Page, name: string, fullPage = true): Promise<void> {
-  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage, animations: 'disabled' });
+  const png = await page.screenshot({ fullPage, animations: 'disabled' });
+  writeFileSync(join(OUT, `${name}.png`), smallPng(png));
 }
 
 for (const [size, viewport] of [
