@@ -1,4 +1,4 @@
-/** The manifest of platform features against the one that customers have: lifecycles go forward only. */
+/** The manifest of platform features against the one that customers have: lifecycles go forward only. Skipped without git. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,15 +31,11 @@ async function manifestAt(commit: string): Promise<readonly FeatureDefinition[] 
 }
 
 const baseline = findBaseline(root);
-const released = baseline && (await manifestAt(baseline.commit));
-if (released === undefined)
-  console.warn('no manifest to compare with: no origin/main and no release tag that has one');
+/** A baseline from before the manifest says nothing; the last commit at least shows what is about to be committed. */
+const released = (baseline && (await manifestAt(baseline.commit))) ?? (await manifestAt('HEAD'));
 
-it.skipIf(fileAt(root, 'HEAD', PATH) === undefined)('reads the manifest of a commit', async () => {
-  expect((await manifestAt('HEAD'))?.map(({ key }) => key)).toContain('host.ci');
-});
-
-it.skipIf(released === undefined)('takes back no lifecycle that the baseline has announced', () => {
+it.skipIf(released === undefined)('takes back no lifecycle that has been announced', () => {
+  expect(released?.map(({ key }) => key)).toContain('host.ci');
   expect(lintManifest(MANIFEST, released).errors).toEqual([]);
 });
 
