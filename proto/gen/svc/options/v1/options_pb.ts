@@ -334,8 +334,8 @@ export const ExampleSchema: GenMessage<Example> = /*@__PURE__*/
  */
 export type Shape = Message<"svc.options.v1.Shape"> & {
   /**
-   * Name of a bool field: JSON is that field's bare value, `true` or `false`, while no other field of the message is set, and an
-   * object otherwise. For answers alone.
+   * Name of a bool field: over REST, JSON is that field's bare value, `true` or `false`, while no other field of the message is set,
+   * and an object otherwise. For answers alone. Connect and gRPC carry the message as any other.
    *
    * @generated from field: string bare = 1;
    */
@@ -405,7 +405,8 @@ export type Field = Message<"svc.options.v1.Field"> & {
   rest: boolean;
 
   /**
-   * REST: may also be given in the query of a request whose body is the whole message.
+   * REST: may be given in the query of a request whose body is the whole message, instead of in that body. For singular fields that
+   * may be left out. A request that gives it in both places is refused, whether they agree or not.
    *
    * @generated from field: bool query = 8;
    */
