@@ -78,7 +78,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     inTransaction: false,
     transact: async (work) => await runTransaction(client, slots, work, onError),
     afterCommit: (action) => action(),
-    listen: async (channel, onPayload, onReady) => await startListener({ url, channel, onPayload, onReady }),
+    listen: async (channel, onPayload, onReady) =>
+      await startListener({ url, role, channel, onPayload, onReady }),
     close: async (graceMs = 5_000) => await client.end(graceMs),
   };
 }

@@ -11,6 +11,8 @@ export interface Listener {
 
 export interface ListenOptions {
   readonly url: string;
+  /** See role.ts. */
+  readonly role?: string | undefined;
   readonly channel: string;
   readonly onPayload: (payload: string) => void;
   /** After each (re)connect: what was sent in between is lost. */
@@ -72,7 +74,7 @@ export async function startListener(options: ListenOptions): Promise<Listener> {
       max_lifetime: null,
       fetch_types: false,
       connect_timeout: 5,
-      connection: { application_name: 'svc-listener' },
+      connection: { application_name: 'svc-listener', role: options.role },
       onnotice: () => undefined,
       onnotify: (channel, payload) => {
         if (channel === options.channel && own === client) options.onPayload(payload);
