@@ -1,194 +1,30 @@
-/**
- * Follows the output of a run: what is stored, then what comes, over every execution in turn, until the run has ended and all of it was
- * delivered. State: the position behind which it goes on, and one decoder a stream, because a character may be cut between two
- * appends and another stream may speak in between. A position is always the end of a stored piece, so that a client that comes back
- * misses nothing; the bytes of a character that was cut there are read again from the piece before.
- */
-import { TextDecoder } from 'node:util';
+/** The output of a run as its callers see it. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { LogEventSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { SqlTag } from '../platform/db/index.ts';
-import { LOG_STREAMS, isFinal } from '../work/index.ts';
-import type { Wake, WorkState } from '../work/index.ts';
+import { followOutput, LOG_STREAMS } from '../work/index.ts';
+import type { FollowDeps, FollowOptions } from '../work/index.ts';
 
 export type LogEvent = MessageInitShape<typeof LogEventSchema>;
-type Stream = keyof typeof LOG_STREAMS;
 
-export interface FollowDeps {
-  readonly sql: SqlTag;
-  readonly wake: Wake;
-}
-
-export interface FollowOptions {
+export interface FollowRun extends Omit<FollowOptions, 'workId' | 'after'> {
   readonly runId: string;
   /** `<epoch>-<offset>` */
   readonly after: string | undefined;
-  readonly follow: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** Pieces read at once; each holds at most 256 KiB. */
-const PAGE = 32;
-const PIECE_BYTES_MAX = 262_144;
-/** Other servers' output is noticed by reading again: soon after something came, then less often. */
-const POLL_FIRST_MS = 25;
-const POLL_MAX_MS = 500;
-/** How long after the end of a run its runner may still be sending output that it has not announced as complete. */
-const LATE_OUTPUT_MS = 5_000;
-
-interface Piece {
-  readonly epoch: number;
-  readonly offset: number;
-  readonly stream: Stream;
-  readonly data: Uint8Array;
-  readonly at: Date;
-}
-
-interface Standing {
-  readonly state: WorkState;
-  /** Nothing more can come. */
-  readonly settled: boolean;
 }
 
 export async function* followLogs(
-  { sql, wake }: FollowDeps,
-  { runId, after, follow, signal }: FollowOptions,
+  deps: FollowDeps,
+  { runId, after, ...options }: FollowRun,
 ): AsyncGenerator<LogEvent> {
-  const reader = await Reader.at(sql, runId, after);
-  for (let pauseMs = POLL_FIRST_MS; !signal.aborted;) {
-    // Read before the output: what was stored before the end is then certainly seen.
-    const standing = await standingOf(sql, runId);
-    let some = false;
-    for await (const event of reader.rest()) {
-      some = true;
-      yield event;
-    }
-    if (standing === undefined || standing.settled || !follow) break;
-    pauseMs = some ? POLL_FIRST_MS : Math.min(pauseMs * 1.5, POLL_MAX_MS);
-    await wake.wait(runId, pauseMs, signal);
-  }
-  if (!signal.aborted) yield* reader.end();
-}
-
-/** Undefined: the run is gone. */
-async function standingOf(sql: SqlTag, runId: string): Promise<Standing | undefined> {
-  const [row] = await sql<
-    Array<{ state: WorkState; epoch: number; complete: boolean; reported: boolean; ended_ms: number | null }>
-  >`
-    select w.state, w.epoch, w.log_complete as complete, p.work_id is not null as reported,
-      extract(epoch from clock_timestamp() - w.finished_at) * 1000 as ended_ms
-    from work_items w left join work_reports p on p.work_id = w.id where w.id = ${runId}`;
-  if (row === undefined) return undefined;
-  const nothingMore = row.complete || !row.reported || Number(row.ended_ms ?? 0) > LATE_OUTPUT_MS;
-  return { state: row.state, settled: isFinal(row.state) && nothingMore };
-}
-
-class Reader {
-  readonly #sql: SqlTag;
-  readonly #runId: string;
-  #epoch: number;
-  #offset: number;
-  #decoders = new Map<Stream, TextDecoder>();
-  #lastAt = new Date(0);
-
-  private constructor(sql: SqlTag, runId: string, epoch: number, offset: number) {
-    this.#sql = sql;
-    this.#runId = runId;
-    this.#epoch = epoch;
-    this.#offset = offset;
-  }
-
-  static async at(sql: SqlTag, runId: string, after: string | undefined): Promise<Reader> {
-    const [epoch = 0, offset = 0] = (after ?? '0-0').split('-').map(Number);
-    const reader = new Reader(sql, runId, epoch, offset);
-    if (offset > 0) await reader.#prime();
-    return reader;
-  }
-
-  /** Everything that is stored behind the position. */
-  async *rest(): AsyncGenerator<LogEvent> {
-    for (;;) {
-      const page = await this.#page();
-      for (const piece of page) yield* this.#take(piece);
-      if (page.length < PAGE) return;
-    }
-  }
-
-  /** What a cut-off character at the very end comes to. */
-  *end(): Generator<LogEvent> {
-    for (const [stream, decoder] of this.#decoders) {
-      const text = decoder.decode();
-      if (text !== '') yield this.#event(stream, text, this.#lastAt);
-    }
-    this.#decoders = new Map();
-  }
-
-  async #page(): Promise<readonly Piece[]> {
-    const sql = this.#sql;
-    return await sql<Piece[]>`
-      select epoch, "offset", stream, data, at from work_logs
-      where work_id = ${this.#runId} and (
-        (epoch = ${this.#epoch}::bigint and "offset" >= ${this.#offset - PIECE_BYTES_MAX}::bigint and "offset" + length(data) > ${this.#offset}::bigint)
-        or epoch > ${this.#epoch}::bigint)
-      order by epoch, "offset" limit ${PAGE}::int`;
-  }
-
-  *#take(piece: Piece): Generator<LogEvent> {
-    if (piece.epoch !== this.#epoch) {
-      yield* this.end();
-      this.#epoch = piece.epoch;
-      this.#offset = 0;
-    }
-    const fresh = piece.data.subarray(Math.max(0, this.#offset - piece.offset));
-    this.#offset = piece.offset + piece.data.length;
-    this.#lastAt = piece.at;
-    const text = this.#decoder(piece.stream).decode(fresh, { stream: true });
-    if (text !== '') yield this.#event(piece.stream, text, piece.at);
-  }
-
-  #event(stream: Stream, text: string, at: Date): LogEvent {
-    return {
-      position: `${this.#epoch}-${this.#offset}`,
-      stream: LOG_STREAMS[stream],
-      text,
-      epoch: this.#epoch,
-      at: timestampFromDate(at),
+  const [epoch = 0, offset = 0] = (after ?? '0-0').split('-').map(Number);
+  for await (const output of followOutput(deps, { ...options, workId: runId, after: { epoch, offset } })) {
+    yield {
+      position: `${output.epoch}-${output.offset}`,
+      stream: LOG_STREAMS[output.stream],
+      text: output.text,
+      epoch: output.epoch,
+      at: timestampFromDate(output.at),
     };
   }
-
-  #decoder(stream: Stream): TextDecoder {
-    const decoder = this.#decoders.get(stream) ?? new TextDecoder('utf-8', { ignoreBOM: true });
-    this.#decoders.set(stream, decoder);
-    return decoder;
-  }
-
-  /** Gives each decoder the bytes of a character that was cut before the position. */
-  async #prime(): Promise<void> {
-    // Three pieces are enough even if each holds one byte: no character has more than three bytes before its last.
-    const sql = this.#sql;
-    const rows = await sql<Array<{ stream: Stream; tail: Uint8Array }>>`
-      select s.stream, string_agg(substring(p.data from greatest(1, p.seen - 2) for least(3, p.seen)), ''::bytea order by p."offset") as tail
-      from (values ('stdout'), ('stderr'), ('runner')) s(stream), lateral (
-        select g."offset", g.data, least(length(g.data), ${this.#offset}::bigint - g."offset")::int as seen from work_logs g
-        where g.work_id = ${this.#runId} and g.epoch = ${this.#epoch}::bigint and g."offset" < ${this.#offset}::bigint and g.stream = s.stream
-        order by g."offset" desc limit 3
-      ) p
-      group by s.stream`;
-    for (const { stream, tail } of rows) {
-      const cut = unfinished(tail);
-      if (cut.length > 0) this.#decoder(stream).decode(cut, { stream: true });
-    }
-  }
-}
-
-/** The bytes at the end that begin a character and do not finish it; at most three. */
-export function unfinished(bytes: Uint8Array): Uint8Array {
-  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if ((byte & 0b1100_0000) === 0b1000_0000) continue; // inside of a character: its first byte lies further back
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > back ? bytes.subarray(bytes.length - back) : new Uint8Array();
-  }
-  return new Uint8Array();
 }

@@ -25,7 +25,8 @@ import type { TestCall } from '../work/testing/ctx.ts';
 import { createWorld } from '../work/testing/world.ts';
 import type { World } from '../work/testing/world.ts';
 import { createSandboxRuns } from './index.ts';
-import { followLogs, unfinished } from './logs.ts';
+import { unfinished } from '../work/index.ts';
+import { followLogs } from './logs.ts';
 import type { LogEvent } from './logs.ts';
 
 const there = await has('postgres');

@@ -3,6 +3,8 @@ export type { Cancelled } from './cancel.ts';
 export { createDispatch, intervals } from './dispatch.ts';
 export type { DispatchCtx, DispatchDeps } from './dispatch.ts';
 export type { FeatureGates } from './features.ts';
+export { followOutput, nextPauseMs, OutputReader, standingOf, unfinished } from './follow-logs.ts';
+export type { FollowDeps, FollowOptions, Output, OutputPosition, Standing } from './follow-logs.ts';
 export { startDispatchGrpc } from './grpc.ts';
 export type { DispatchGrpc, DispatchGrpcOptions } from './grpc.ts';
 export { inProcessDispatch } from './in-process.ts';
