@@ -15,6 +15,22 @@ describe('readConfig()', () => {
     });
   });
 
+  it.each([
+    ['false', false],
+    ['OFF', false],
+    ['0', false],
+    ['yes', true],
+    ['1', true],
+  ])('reads RUNNERS_ENABLED=%s', (text, value) => {
+    expect(readConfig({ ...least, RUNNERS_ENABLED: text }).runnersEnabled).toBe(value);
+  });
+
+  it('refuses a RUNNERS_ENABLED that it cannot read', () => {
+    expect(() => readConfig({ ...least, RUNNERS_ENABLED: 'flase' })).toThrow(
+      'RUNNERS_ENABLED is "flase", expected true or false',
+    );
+  });
+
   it('names everything that is wrong at once, and no password', () => {
     const env = { AMQP_URL: 'http://user:hunter2@x', PORT: '99999', LOG_LEVEL: 'loud', INTERNAL_TOKEN: ' ' };
     expect(() => readConfig(env)).toThrow(

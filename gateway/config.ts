@@ -48,6 +48,14 @@ export function readConfig(env: Environment): Config {
     problems.push(`${name} is "${text}", expected a whole number from ${min} to ${max}`);
     return fallback;
   };
+  const flag = (name: string, fallback: boolean): boolean => {
+    const text = optional(name)?.toLowerCase() ?? String(fallback);
+    if (['true', '1', 'on', 'yes'].includes(text)) return true;
+    // A switch for emergencies: misspelt, it must not be taken for its default.
+    if (!['false', '0', 'off', 'no'].includes(text))
+      problems.push(`${name} is "${text}", expected true or false`);
+    return false;
+  };
   const amqpUrl = required('AMQP_URL', 'amqp://… of the broker that the servers use');
   if (amqpUrl !== '' && !/^amqps?:\/\//.test(amqpUrl))
     problems.push('AMQP_URL is not an address of the form amqp://host… or amqps://host…');
@@ -68,7 +76,7 @@ export function readConfig(env: Environment): Config {
     trustedProxies: list('TRUSTED_PROXIES'),
     logLevel,
     metricsToken,
-    runnersEnabled: !/^(false|0|off|no)$/i.test(optional('RUNNERS_ENABLED') ?? 'true'),
+    runnersEnabled: flag('RUNNERS_ENABLED', true),
     stopGraceMs: whole('STOP_GRACE_MS', 10_000, 0, 300_000),
     signatureFailuresBurst: whole('SIGNATURE_FAILURES_BURST', 60, 1, 1_000_000),
     callsPerSecond: whole('RUNNER_CALLS_PER_SECOND', 2_000, 1, 1_000_000),
