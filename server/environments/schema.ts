@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { boolean, check, foreignKey, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { id, instant } from '../platform/db/columns.ts';
 import { projects } from '../projects/schema.ts';
 
@@ -16,6 +16,20 @@ export const environments = pgTable(
     buildType: text('build_type', { enum: ['auto', 'dockerfile', 'buildpack'] })
       .notNull()
       .default('auto'),
+    submodules: boolean('submodules').notNull().default(false),
+    /** A person must approve each deploy. */
+    deployApproval: boolean('deploy_approval').notNull().default(false),
+    /** Null: builds end when their image is published. */
+    deploy: jsonb('deploy').$type<{
+      readonly kind: 'container' | 'dokku';
+      readonly app: string;
+      readonly containerPort: number;
+      /** 0: the engine chooses one. */
+      readonly hostPort: number;
+    }>(),
+    buildTimeoutSeconds: integer('build_timeout_seconds').notNull().default(3_600),
+    /** Credentials for the repository, encrypted; bound to the row. */
+    gitSealed: text('git_sealed'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },

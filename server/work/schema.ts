@@ -17,6 +17,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import { builds } from '../builds/schema.ts';
 import { bytes, id, instant } from '../platform/db/columns.ts';
 import { teams } from '../teams/schema.ts';
 
@@ -62,6 +63,10 @@ export const workItems = pgTable(
     timeoutMs: integer('timeout_ms').notNull().default(86_400_000),
     deadlineAt: instant('deadline_at'),
     finishedAt: instant('finished_at'),
+    /** Builds only. */
+    buildId: id('build_id'),
+    /** Builds only: the furthest phase that the holder told of, 1 to 4 as in work/phases.ts; 0 before. Begins anew with each grant. */
+    phase: smallint('phase').notNull().default(0),
     reason: text('reason'),
     exitCode: integer('exit_code'),
     message: text('message'),
@@ -88,6 +93,15 @@ export const workItems = pgTable(
       'work_items_finished',
       sql`(${t.state} in ('succeeded', 'failed', 'cancelled', 'dead')) = (${t.finishedAt} is not null)`,
     ),
+    check('work_items_build', sql`(${t.kind} = 'build') = (${t.buildId} is not null)`),
+    foreignKey({
+      columns: [t.teamId, t.buildId],
+      foreignColumns: [builds.teamId, builds.id],
+      name: 'work_items_build_fk',
+    }).onDelete('cascade'),
+    index('work_items_of_build')
+      .on(t.buildId)
+      .where(sql`${t.buildId} is not null`),
     uniqueIndex('work_items_team_id').on(t.teamId, t.id),
     index('work_items_newest').on(t.teamId, t.kind, t.createdAt.desc(), t.id.desc()),
     // The only index that a claim may walk: a second one over queued items would tempt the planner to sort the whole queue, as
@@ -143,6 +157,28 @@ export const workLeases = pgTable(
       columns: [t.teamId, t.workId],
       foreignColumns: [workItems.teamId, workItems.id],
       name: 'work_leases_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** When the control plane heard of each phase of a build: one row a grant and phase. */
+export const buildPhases = pgTable(
+  'build_phases',
+  {
+    workId: id('work_id').notNull(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    phase: smallint('phase').notNull(),
+    startedAt: instant('started_at').notNull(),
+    finishedAt: instant('finished_at'),
+    selfReportedMs: integer('self_reported_ms'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workId, t.epoch, t.phase] }),
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'build_phases_item_fk',
     }).onDelete('cascade'),
   ],
 );
