@@ -201,6 +201,28 @@ describe.skipIf(!here)('the table of features', () => {
     await close();
   });
 
+  it('says so in an open dialog when its switch is moved meanwhile', async () => {
+    const { page, close } = await console_.openAsStaff('/console/features');
+    await page.getByText('live', { exact: true }).waitFor();
+    const wasOn = (await checked(page, 'host.runners')) === 'true';
+    await switchOf(page, 'host.runners').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('drained before the upgrade');
+    await console_.move('host.runners', wasOn ? 'disabled' : 'enabled', 'drained for the upgrade');
+    const notice = dialog.getByRole('alert').filter({ hasText: 'host.runners was changed in the meantime.' });
+    await notice.filter({ hasText: 'drained for the upgrade' }).waitFor();
+    await notice.filter({ hasText: 'there is nothing left to do' }).waitFor();
+    // Moved back, the decision makes sense again, from where the switch is now.
+    await console_.move('host.runners', wasOn ? 'enabled' : 'disabled', 'not today after all');
+    await notice.filter({ hasText: 'Your text is kept.' }).waitFor();
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('drained before the upgrade');
+    await dialog.locator('.affected').waitFor();
+    await dialog.getByRole('button', { name: 'Turn off' }).click();
+    await shows(page, 'host.runners', !wasOn);
+    await console_.move('host.runners', 'enabled', 'the upgrade is done');
+    await close();
+  });
+
   it('shows the last good table and since when it is unknown, and recovers by itself', async () => {
     const { page, close } = await console_.openAsStaff('/console/features');
     await page.getByText('live', { exact: true }).waitFor();
@@ -253,7 +275,7 @@ describe.skipIf(!here)('the table of features', () => {
 
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await drawer.getByRole('button', { name: 'Copy link' }).click();
-    await drawer.getByRole('button', { name: 'Link copied' }).waitFor();
+    await drawer.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(page.url());
 
     // A change by somebody else comes to the top of the open drawer.
@@ -283,7 +305,7 @@ describe.skipIf(!here)('the table of features', () => {
     await page.getByText('None of the 8 features matches.').waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.getByRole('button', { name: 'Changed in 7 days' }).click();
-    await switchOf(page, 'host.runners').waitFor({ state: 'detached' });
+    await switchOf(page, 'host.job_runner').waitFor({ state: 'detached' });
     expect(await page.getByRole('switch').count()).toBeGreaterThan(0);
     expect(new URL(page.url()).search).toBe('?recent=1');
     await close();

@@ -2,7 +2,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';
-import { announce } from '../../announce.ts';
 import { Icon } from '../../icons.tsx';
 import { Modal } from '../../modal.tsx';
 import { Notice } from '../../notice.tsx';
@@ -81,23 +80,31 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
   );
 }
 
+/** Says what came of it itself: what is outside of an open dialog is neither seen nor announced. */
 function CopyLink({ of }: { readonly of: string }) {
-  const copied = useSignal(false);
-  const href = hrefWith({ history: of });
+  const result = useSignal<'copied' | 'refused' | undefined>(undefined);
   const copy = async (): Promise<void> => {
     try {
-      await navigator.clipboard.writeText(href);
-      copied.value = true;
-      announce('The link is copied.');
+      await navigator.clipboard.writeText(hrefWith({ history: of }));
+      result.value = 'copied';
     } catch {
-      // Refused by the browser or the person's settings: they can still copy it by hand.
-      announce('The browser does not let the page copy. Copy the address from the address bar.');
+      // The browser's settings: the address bar is still there.
+      result.value = 'refused';
     }
   };
   return (
-    <button class="button button-quiet button-small" type="button" onClick={() => void copy()}>
-      {copied.value ? 'Link copied' : 'Copy link'}
-    </button>
+    <>
+      <button class="button button-quiet button-small" type="button" onClick={() => void copy()}>
+        Copy link
+      </button>
+      <span class="copy-result" role="status">
+        {result.value === 'copied'
+          ? 'Copied'
+          : result.value === 'refused'
+            ? 'Copy it from the address bar'
+            : ''}
+      </span>
+    </>
   );
 }
 
