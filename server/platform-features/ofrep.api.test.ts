@@ -8,6 +8,7 @@ import {
   ProviderEvents,
   ProviderStatus as WebStatus,
 } from '@openfeature/web-sdk';
+import type { Provider as WebProvider } from '@openfeature/web-sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { startTestServer } from '../../test/setup/server.ts';
@@ -117,19 +118,20 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
   describe('with the web SDK, all flags at once', () => {
     /** What the provider asked, by status. */
     let answers: number[] = [];
-    const providerOf = (credential?: string, pollInterval = 0): OFREPWebProvider => {
+    // The provider's own types do not know exactOptionalPropertyTypes.
+    const providerOf = (credential?: string, pollInterval = 0): WebProvider => {
       answers = [];
       return new OFREPWebProvider({
         baseUrl: server.baseUrl,
         headers: bearer(credential),
         cacheMode: 'disabled',
         pollInterval,
-        fetchImplementation: async (input, init) => {
+        fetchImplementation: async (input: string | URL | Request, init?: RequestInit) => {
           const response = await fetch(input, init);
           answers.push(response.status);
           return response;
         },
-      });
+      }) as unknown as WebProvider;
     };
 
     it('reads what is enabled and public', async () => {
