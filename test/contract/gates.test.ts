@@ -17,6 +17,7 @@ import {
 import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
+import { waitFor } from '../e2e/processes.ts';
 import { has } from '../setup/needs.ts';
 import { startTestServer, type TestServer } from '../setup/server.ts';
 
@@ -47,6 +48,10 @@ async function set(key: string, state: 'enabled' | 'disabled'): Promise<void> {
     body: { state, reason: 'switched by the tests of the gates' },
   });
   if (status !== 200) throw new Error(`switching ${key} answered ${status}: ${text}`);
+}
+
+async function figures(): Promise<string> {
+  return await (await fetch(`${server.baseUrl}/metrics`)).text();
 }
 
 describe.runIf(await has('postgres'))('gates of platform features', () => {
@@ -140,6 +145,27 @@ describe.runIf(await has('postgres'))('gates of platform features', () => {
         }
       for (const key of keysOf(internal))
         expect(JSON.stringify(body)).not.toContain(`"x-svc-feature":"${key}"`);
+    });
+
+    it('end what was held when they went off, with the answer of an unknown path', async () => {
+      for (const key of keysOf(internal)) await set(key, 'enabled');
+      const ended: number[] = [];
+      const held = ['poll', 'build-poll'].map(async (action) => {
+        const answer = await runner.call(action, { waitMs: 40_000 });
+        ended.push(performance.now());
+        return answer;
+      });
+      await waitFor('both polls to be held', async () =>
+        (await figures()).includes('svc_gateway_polls_parked 2') ? true : undefined,
+      );
+      for (const key of keysOf(internal)) await set(key, 'disabled');
+      const switchedMs = performance.now();
+      for (const answer of await Promise.all(held))
+        expect(answer).toMatchObject({
+          status: 404,
+          body: { error: { code: 'not_found', message: UNKNOWN_ROUTE } },
+        });
+      expect(Math.max(...ended) - switchedMs).toBeLessThan(1_000);
     });
 
     it('are in no figures that others may read', async () => {
@@ -255,6 +281,7 @@ function requestsTo(rpc: RpcInfo): MakeRequest[] {
     () => body('{}', { ...JSON_TYPE, 'connect-protocol-version': '1', 'connect-timeout-ms': '5' }),
     () => ({ headers: JSON_TYPE, withhold: 1_000_000_000 }),
     () => ({ headers: JSON_TYPE, withhold: 10 }),
+    () => ({ headers: { ...JSON_TYPE, expect: '100-continue' }, withhold: 10 }),
     () => ({ headers: { accept: 'text/event-stream' } }),
     () => ({ headers: { origin: 'https://elsewhere.example', cookie: 'session=x' } }),
     () => ({
