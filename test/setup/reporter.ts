@@ -21,8 +21,9 @@ export class ClosingSummary implements Reporter {
         skippedByFile.set(file, (skippedByFile.get(file) ?? 0) + 1);
       }
     }
-    // A file that cannot be loaded and an error outside of a test are failures as well.
-    counts.failed += errors.length + modules.filter((module) => module.errors().length > 0).length;
+    // A file that cannot be loaded, a hook that throws before or after tests, and an error outside of a test are failures as well.
+    const broken = modules.flatMap((module) => [module, ...module.children.allSuites()]);
+    counts.failed += errors.length + broken.filter((each) => each.errors().length > 0).length;
     for (const [file, count] of skippedByFile)
       console.log(`skipped: ${count} in ${file} (the reason is in its output above)`);
     if (counts.skipped > 0)
