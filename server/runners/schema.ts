@@ -57,6 +57,8 @@ export const runners = pgTable(
     lastHeartbeatAt: instant('last_heartbeat_at'),
     lastSeenAt: instant('last_seen_at'),
     revokedAt: instant('revoked_at'),
+    /** Version that an event `runner.version_too_old` was written for. */
+    refusedVersion: text('refused_version'),
   },
   (t) => [
     uniqueIndex('runners_key_id').on(t.keyId),
@@ -108,7 +110,8 @@ export const runnerEvents = pgTable(
   {
     seq: bigserial('seq', { mode: 'number' }).primaryKey(),
     teamId: id('team_id').notNull(),
-    runnerId: id('runner_id').notNull(),
+    /** Null for what concerns the team's runners together. */
+    runnerId: id('runner_id'),
     at: instant('at').notNull(),
     /** `runner.enrolled`, `runner.revoked`, `runner.duration_divergence` … */
     kind: text('kind').notNull(),
@@ -122,5 +125,31 @@ export const runnerEvents = pgTable(
       name: 'runner_events_runner_fk',
     }).onDelete('cascade'),
     check('runner_events_kind', sql`${t.kind} like 'runner.%'`),
+  ],
+);
+
+/** Whether a team's work is stuck because no runner takes it; one row per team that ever was. See runners/degraded.ts. */
+export const runnerTeamHealth = pgTable(
+  'runner_team_health',
+  {
+    teamId: id('team_id')
+      .primaryKey()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    /** Null: it is not. */
+    degradedSince: instant('degraded_since'),
+    /** A word of WAITING_REASONS; of the latest entry. */
+    reason: text('reason').notNull(),
+    /** When people and webhooks were last told of an entry. */
+    toldAt: instant('told_at'),
+    /** Whether they were told of the latest entry, and so must be told of its end. */
+    told: boolean('told').notNull().default(false),
+    /** Runner that is live again, and its first contact: another one ends the state. */
+    candidateId: id('candidate_id'),
+    candidateSeenAt: instant('candidate_seen_at'),
+  },
+  (t) => [
+    index('runner_team_health_degraded')
+      .on(t.teamId)
+      .where(sql`${t.degradedSince} is not null`),
   ],
 );

@@ -153,6 +153,10 @@ export const workLeases = pgTable(
     uniqueIndex('work_leases_one_open')
       .on(t.workId)
       .where(sql`${t.endedAt} is null`),
+    // A runner's history. Ended ones alone, so that a grant and the heartbeats after it do not pay for it.
+    index('work_leases_history')
+      .on(t.runnerId, t.grantedAt.desc(), t.workId.desc())
+      .where(sql`${t.endedAt} is not null`),
     foreignKey({
       columns: [t.teamId, t.workId],
       foreignColumns: [workItems.teamId, workItems.id],
