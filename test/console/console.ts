@@ -63,10 +63,15 @@ export async function startConsole(
     monotonicMs: () => performance.now() + aheadMs + startedAgoMs,
   };
   // A fresh profile in a folder of its own, which the browser removes at its end.
-  const [server, browser] = await Promise.all([
-    startTestServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000', ...env }, clock }),
-    chromium.launch({ executablePath, args: CHROMIUM_ARGS }),
-  ]);
+  const launching = chromium.launch({ executablePath, args: CHROMIUM_ARGS });
+  const server = await startTestServer({
+    env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000', ...env },
+    clock,
+  }).catch(async (error: unknown) => {
+    await (await launching).close();
+    throw error;
+  });
+  const browser = await launching;
   const ada = await addStaff(server);
 
   const open = async (path: string, options: BrowserContextOptions = {}): Promise<Tab> => {
