@@ -7,6 +7,7 @@ import { createApiKeysService } from './apikeys/index.ts';
 import { createAudit, createSigner } from './audit/index.ts';
 import type { CheckpointFile } from './audit/index.ts';
 import { createBuilds } from './builds/index.ts';
+import { createBuildSteps } from './buildsteps/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
 import { createGraph } from './graph/index.ts';
@@ -26,6 +27,7 @@ import { createSandboxRuns } from './sandboxruns/index.ts';
 import { createSpaceFilter, createSpaces } from './spaces/index.ts';
 import { createTeamWork } from './team-work.ts';
 import { createAdminTeams, createTeams } from './teams/index.ts';
+import { createVariables } from './variables/index.ts';
 import type { Wake, WorkSettings } from './work/index.ts';
 
 export interface ServicesDeps {
@@ -60,7 +62,9 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createAdminTeams({ work }),
     createRegions(),
     createProjects({ clock, cursors, inSpace: createSpaceFilter(deps.features.gate) }),
-    createEnvironments({ clock, limits }),
+    createEnvironments({ clock, limits, secrets }),
+    createVariables({ clock, secrets }),
+    createBuildSteps({ clock }),
     createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
     createBuilds(),

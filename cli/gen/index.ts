@@ -46,6 +46,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./audit.ts')).commands,
   },
   {
+    group: 'build-steps',
+    summary: 'Commands that run before the image of a build is made',
+    commands: [
+      { words: ['add'], summary: 'Adds a step behind the others' },
+      { words: ['delete'], summary: 'Deletes a step' },
+      { words: ['list'], summary: 'Steps of an environment in the order in which they run, at most 50' },
+      { words: ['move'], summary: 'Moves a step by one place' },
+    ],
+    load: async () => (await import('./build-steps.ts')).commands,
+  },
+  {
     group: 'builds',
     summary: 'Builds and deploys of environments',
     commands: [
@@ -169,6 +180,8 @@ export const groups: readonly GroupSpec[] = [
       { words: ['clear-divergence-flag'], summary: 'Clears a runner\'s divergence flag and strikes, so that it receives work again' },
       { words: ['diagnose'], summary: 'Redacted bundle for support' },
       { words: ['enroll'], summary: 'Issues a one-shot enrollment token' },
+      { words: ['health'], summary: 'Whether work of the team is stuck because no runner takes it, since when, and which work' },
+      { words: ['history'], summary: 'What a runner held and gave back, newest grant first' },
       { words: ['list'], summary: 'Runners of a team with their health, ordered by name, at most 500' },
       { words: ['pause'], summary: 'Pauses a runner' },
       { words: ['request-diagnostics'], summary: 'Asks a runner to attach self-diagnostics to its next heartbeat' },
@@ -227,5 +240,17 @@ export const groups: readonly GroupSpec[] = [
       { words: ['update'], summary: 'Changes the named fields and leaves the others' },
     ],
     load: async () => (await import('./teams.ts')).commands,
+  },
+  {
+    group: 'variables',
+    summary: 'Variables of environments',
+    commands: [
+      { words: ['delete'], summary: 'Deletes a variable' },
+      { words: ['list'], summary: 'Variables of an environment, ordered by name, at most 500' },
+      { words: ['set'], summary: 'Sets a variable by its name' },
+      { words: ['set-many'], summary: 'Sets many variables by name, all or none' },
+      { words: ['update'], summary: 'Gives a variable a new name and value' },
+    ],
+    load: async () => (await import('./variables.ts')).commands,
   },
 ];

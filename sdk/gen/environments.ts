@@ -59,7 +59,7 @@ export class Environments {
 export interface EnvironmentsCreateParams {
   /** Name, 1 to 63 characters: lower-case letters, digits and dashes, beginning with a letter or digit. */
   name: string;
-  /** Address of the repository, `https://…`, `ssh://…` or `git@host:path`. */
+  /** Address of the repository, `https://…`, `http://…`, `ssh://…` or `git@host:path`. Credentials do not belong into it. */
   repository?: string;
   /** Branch that is built. Default: `main`. */
   branch?: string;
@@ -67,6 +67,16 @@ export interface EnvironmentsCreateParams {
   buildPath?: string;
   /** How it is built. Default: `auto`. */
   buildType?: BuildType;
+  /** Whether submodules are fetched. Default: false. */
+  submodules?: boolean;
+  /** Whether a person must approve each deploy. Default: false. */
+  deployApproval?: boolean;
+  /** Where builds are deployed. Default: nowhere. */
+  deploy?: Deploy;
+  /** Wall-clock time of one build, in seconds, 30 to 86,400. Default: 3,600. */
+  buildTimeoutSeconds?: number;
+  /** Credentials for the repository. Default: none. */
+  gitCredentials?: GitCredentials;
 }
 
 /** Parameters of `environments.update`. */
@@ -81,6 +91,16 @@ export interface EnvironmentsUpdateParams {
   buildPath?: string;
   /** New build type. */
   buildType?: BuildType;
+  /** Whether submodules are fetched. */
+  submodules?: boolean;
+  /** Whether a person must approve each deploy. */
+  deployApproval?: boolean;
+  /** Where builds are deployed. With the kind `none`: nowhere from now on. */
+  deploy?: Deploy;
+  /** Wall-clock time of one build, in seconds, 30 to 86,400. */
+  buildTimeoutSeconds?: number;
+  /** Credentials for the repository. They replace those that are held; an empty object takes them away. */
+  gitCredentials?: GitCredentials;
 }
 
 /**
@@ -91,6 +111,30 @@ export interface EnvironmentsUpdateParams {
  * - `buildpack`: Buildpacks.
  */
 export type BuildType = 'auto' | 'dockerfile' | 'buildpack';
+
+/** Where builds of an environment are deployed: always on the side of the runner; the control plane never connects to it. */
+export interface Deploy {
+  /** How. */
+  readonly kind: DeployMethod;
+  /**
+   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced.
+   * Default: the environment's id with a dash.
+   */
+  readonly app?: string;
+  /** Port that the container listens on, 1 to 65,535. Default: 8080. */
+  readonly containerPort?: number;
+  /** Port of the host, 1 to 65,535. Default: the engine chooses one. */
+  readonly hostPort?: number;
+}
+
+/**
+ * How the image of a build is brought up.
+ *
+ * - `none`: Not at all: builds end when the image is published.
+ * - `container`: A container on the host of the runner that builds.
+ * - `dokku`: An app of the Dokku instance on that host.
+ */
+export type DeployMethod = 'none' | 'container' | 'dokku';
 
 /** One environment. */
 export interface Environment {
@@ -114,4 +158,26 @@ export interface Environment {
   readonly createdAt: string;
   /** When it was last changed. */
   readonly updatedAt: string;
+  /** Whether submodules are fetched. */
+  readonly submodules: boolean;
+  /** Whether a person must approve each deploy; the build waits for it after its image was published. */
+  readonly deployApproval: boolean;
+  /** Where builds are deployed; absent: nowhere. */
+  readonly deploy?: Deploy;
+  /** Wall-clock time of one build, in seconds. */
+  readonly buildTimeoutSeconds: number;
+  /** Whether credentials for the repository are held. */
+  readonly hasGitCredentials: boolean;
+}
+
+/** How the repository is read. Stored encrypted, given to the runner of a build, never shown again. All fields absent: none is held. */
+export interface GitCredentials {
+  /** User name for HTTPS. Default: `git`, when there is a token. */
+  username?: string;
+  /** Token or password for HTTPS. */
+  token?: string;
+  /** Private key for SSH, OpenSSH format. */
+  sshKey?: string;
+  /** Lines of known_hosts that the SSH host must match. */
+  knownHosts?: string;
 }

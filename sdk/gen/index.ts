@@ -6,6 +6,7 @@ import { AdminTeams } from './admin-teams.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
+import { BuildSteps } from './build-steps.ts';
 import { Builds } from './builds.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
@@ -19,6 +20,7 @@ import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
 import { Spaces } from './spaces.ts';
 import { Teams } from './teams.ts';
+import { Variables } from './variables.ts';
 
 export { Account } from './account.ts';
 export { AdminAudit } from './admin-audit.ts';
@@ -26,6 +28,7 @@ export { AdminTeams } from './admin-teams.ts';
 export { ApiKeys } from './api-keys.ts';
 export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
+export { BuildSteps } from './build-steps.ts';
 export { Builds } from './builds.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
@@ -39,14 +42,16 @@ export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
 export { Spaces } from './spaces.ts';
 export { Teams } from './teams.ts';
+export { Variables } from './variables.ts';
 export type { AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
+export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsListPageParams, BuildsListResponse, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
 export type { Role, Scope } from './common.ts';
-export type { BuildType, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams } from './environments.ts';
+export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
@@ -55,10 +60,11 @@ export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, Featu
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { Operator, Region } from './regions.ts';
 export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
-export type { Health, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics } from './runners.ts';
+export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
+export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
 
 /** Every resource of the API. */
 export interface Resources {
@@ -74,6 +80,8 @@ export interface Resources {
   readonly audit: Audit;
   /** Sign in and out. */
   readonly auth: Auth;
+  /** Commands that run before the image of a build is made. */
+  readonly buildSteps: BuildSteps;
   /** Builds and deploys of environments. */
   readonly builds: Builds;
   /** Environments of a project. */
@@ -100,6 +108,8 @@ export interface Resources {
   readonly spaces: Spaces;
   /** Teams, members and invitations. */
   readonly teams: Teams;
+  /** Variables of environments. */
+  readonly variables: Variables;
 }
 
 /** One object of each resource, all on one client. */
@@ -111,6 +121,7 @@ export function createResources(client: Client): Resources {
     apiKeys: new ApiKeys(client),
     audit: new Audit(client),
     auth: new Auth(client),
+    buildSteps: new BuildSteps(client),
     builds: new Builds(client),
     environments: new Environments(client),
     graph: new Graph(client),
@@ -124,5 +135,6 @@ export function createResources(client: Client): Resources {
     sandboxRuns: new SandboxRuns(client),
     spaces: new Spaces(client),
     teams: new Teams(client),
+    variables: new Variables(client),
   };
 }

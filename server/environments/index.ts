@@ -1,21 +1,31 @@
 /** Environments: where a project's branch is built and deployed. */
+import { isDeepStrictEqual } from 'node:util';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
   BuildType as BuildTypeNumber,
+  DeployMethod,
   EnvironmentsService,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import type { CreateRequest } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import type {
+  CreateRequest,
+  Deploy as DeployMessage,
+  GitCredentials as GitMessage,
+  UpdateRequest,
+} from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
+import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
+import type { Secrets } from '../platform/secrets.ts';
 import { findProject } from '../projects/index.ts';
 import type { Project } from '../projects/index.ts';
+import { gitCredentials, storeGitCredentials } from './git-credentials.ts';
 import {
   countEnvironments,
   deleteEnvironment,
@@ -24,19 +34,44 @@ import {
   listEnvironments,
   updateEnvironment,
 } from './store.ts';
-import type { BuildType, Environment } from './store.ts';
+import type { BuildType, Deploy, Environment } from './store.ts';
 
-export { findEnvironment } from './store.ts';
-export type { Environment } from './store.ts';
+export { openGitCredentials } from './git-credentials.ts';
+export type { GitCredentials } from './git-credentials.ts';
+export { findEnvironment, lockEnvironment } from './store.ts';
+export type { BuildType, Deploy, Environment } from './store.ts';
 
-const TYPES: Readonly<Record<BuildType, BuildTypeNumber>> = {
+export const BUILD_TYPES: Readonly<Record<BuildType, BuildTypeNumber>> = {
   auto: BuildTypeNumber.AUTO,
   dockerfile: BuildTypeNumber.DOCKERFILE,
   buildpack: BuildTypeNumber.BUILDPACK,
 };
 
-export function createEnvironments(deps: { readonly clock: Clock; readonly limits: Limits }): Handlers<Ctx> {
-  const { clock, limits } = deps;
+const DEPLOYS: Readonly<Record<Deploy['kind'], DeployMethod>> = {
+  container: DeployMethod.CONTAINER,
+  dokku: DeployMethod.DOKKU,
+};
+
+const DEFAULT_PORT = 8_080;
+const DEFAULT_TIMEOUT_SECONDS = 3_600;
+
+export interface EnvironmentsDeps {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly secrets: Pick<Secrets, 'seal'>;
+}
+
+export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps): Handlers<Ctx> {
+  /** True: they were given, or taken away. */
+  const storeGit = async (
+    db: Database,
+    environment: Environment,
+    git: GitMessage | undefined,
+  ): Promise<boolean> => {
+    if (git === undefined) return false;
+    await storeGitCredentials(db, secrets, environment, gitCredentials(git));
+    return true;
+  };
   return implement(EnvironmentsService, {
     list: async ({ projectId }, ctx: Ctx) => {
       const project = await projectOf(ctx, projectId);
@@ -50,24 +85,18 @@ export function createEnvironments(deps: { readonly clock: Clock; readonly limit
         const n = await countEnvironments(db, project.id);
         if (n >= limits.environmentsPerProjectMax) throw full(n, limits.environmentsPerProjectMax);
         await insertEnvironment(db, environment);
+        await storeGit(db, environment, request.gitCredentials);
         await recordAct(db, ctx, act('environment.created', environment));
       });
       return present(environment);
     },
-    update: async ({ environmentId, name, repository, branch, buildPath, buildType }, ctx: Ctx) => {
-      const before = await environmentOf(ctx, environmentId);
-      const after: Environment = {
-        ...before,
-        name: name ?? before.name,
-        repository: repository ?? before.repository,
-        branch: branch ?? before.branch,
-        buildPath: buildPath === undefined ? before.buildPath : checkedPath(buildPath),
-        buildType: buildType === undefined ? before.buildType : typeName(buildType),
-        updatedAt: clock.now(),
-      };
+    update: async (request, ctx: Ctx) => {
+      const before = await environmentOf(ctx, request.environmentId);
+      const after = changed(before, request, clock.now());
       await ctx.db.transact(async (db) => {
         await updateEnvironment(db, after);
-        const fields = FIELDS.filter((field) => before[field] !== after[field]);
+        const fields: string[] = FIELDS.filter((field) => !isDeepStrictEqual(before[field], after[field]));
+        if (await storeGit(db, after, request.gitCredentials)) fields.push('gitCredentials');
         if (fields.length > 0) await recordAct(db, ctx, act('environment.updated', after, { fields }));
       });
       return present(after);
@@ -83,8 +112,49 @@ export function createEnvironments(deps: { readonly clock: Clock; readonly limit
   });
 }
 
-/** What may be changed. */
-const FIELDS = ['name', 'repository', 'branch', 'buildPath', 'buildType'] as const;
+/** What may be changed, and is compared. */
+const FIELDS = [
+  'name',
+  'repository',
+  'branch',
+  'buildPath',
+  'buildType',
+  'submodules',
+  'deployApproval',
+  'deploy',
+  'buildTimeoutSeconds',
+] as const;
+
+function changed(before: Environment, request: UpdateRequest, now: Date): Environment {
+  const { buildPath, buildType, deploy, gitCredentials: git } = request;
+  return {
+    ...before,
+    name: request.name ?? before.name,
+    repository: request.repository ?? before.repository,
+    branch: request.branch ?? before.branch,
+    buildPath: buildPath === undefined ? before.buildPath : checkedPath(buildPath),
+    buildType: buildType === undefined ? before.buildType : typeName(buildType),
+    submodules: request.submodules ?? before.submodules,
+    deployApproval: request.deployApproval ?? before.deployApproval,
+    deploy: deploy === undefined ? before.deploy : deployOf(deploy, before.id),
+    buildTimeoutSeconds: request.buildTimeoutSeconds ?? before.buildTimeoutSeconds,
+    hasGitCredentials: git === undefined ? before.hasGitCredentials : gitCredentials(git) !== undefined,
+    updatedAt: now,
+  };
+}
+
+function deployOf(
+  { kind, app, containerPort, hostPort }: DeployMessage,
+  environmentId: string,
+): Deploy | null {
+  if (kind === DeployMethod.NONE) return null;
+  return {
+    kind: kind === DeployMethod.DOKKU ? 'dokku' : 'container',
+    app: app ?? environmentId.replace('_', '-'),
+    containerPort: containerPort ?? DEFAULT_PORT,
+    hostPort: hostPort ?? 0,
+  };
+}
 
 /** A repository's address may hold a password: the ledger says that it was changed, not to what. */
 function act(action: string, { id, teamId, projectId, name }: Environment, more: object = {}) {
@@ -98,7 +168,8 @@ async function projectOf(ctx: Ctx, projectId: string): Promise<Project> {
   return project;
 }
 
-async function environmentOf(ctx: Ctx, id: string): Promise<Environment> {
+/** The environment of a call, if the caller may do this there. */
+export async function environmentOf(ctx: Ctx, id: string): Promise<Environment> {
   const environment = await findEnvironment(ctx.db, ctx.teams, id);
   if (environment === undefined) throw notFound('environment');
   ctx.teams.require(environment.teamId);
@@ -106,8 +177,10 @@ async function environmentOf(ctx: Ctx, id: string): Promise<Environment> {
 }
 
 function newEnvironment(request: CreateRequest, project: Project, now: Date): Environment {
+  const id = newId('env', now.getTime());
+  const { deploy, gitCredentials: git } = request;
   return {
-    id: newId('env', now.getTime()),
+    id,
     teamId: project.teamId,
     projectId: project.id,
     name: request.name,
@@ -115,6 +188,11 @@ function newEnvironment(request: CreateRequest, project: Project, now: Date): En
     branch: request.branch ?? 'main',
     buildPath: checkedPath(request.buildPath ?? '.'),
     buildType: request.buildType === undefined ? 'auto' : typeName(request.buildType),
+    submodules: request.submodules ?? false,
+    deployApproval: request.deployApproval ?? false,
+    deploy: deploy === undefined ? null : deployOf(deploy, id),
+    buildTimeoutSeconds: request.buildTimeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
+    hasGitCredentials: git !== undefined && gitCredentials(git) !== undefined,
     createdAt: now,
     updatedAt: now,
   };
@@ -143,12 +221,17 @@ function full(n: number, limit: number): Error {
   });
 }
 
+function presentDeploy({ kind, app, containerPort, hostPort }: Deploy) {
+  return { kind: DEPLOYS[kind], app, containerPort, ...(hostPort === 0 ? {} : { hostPort }) };
+}
+
 function present(environment: Environment) {
-  const { createdAt, updatedAt, repository, buildType, ...rest } = environment;
+  const { createdAt, updatedAt, repository, buildType, deploy, ...rest } = environment;
   return {
     ...rest,
     ...(repository === null ? {} : { repository }),
-    buildType: TYPES[buildType],
+    buildType: BUILD_TYPES[buildType],
+    ...(deploy === null ? {} : { deploy: presentDeploy(deploy) }),
     createdAt: timestampFromDate(createdAt),
     updatedAt: timestampFromDate(updatedAt),
   };

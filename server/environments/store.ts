@@ -7,6 +7,15 @@ import { notFound } from '../platform/not-found.ts';
 
 export type BuildType = 'auto' | 'dockerfile' | 'buildpack';
 
+/** Where the images of builds are brought up. */
+export interface Deploy {
+  readonly kind: 'container' | 'dokku';
+  readonly app: string;
+  readonly containerPort: number;
+  /** 0: the engine chooses one. */
+  readonly hostPort: number;
+}
+
 export interface Environment {
   readonly id: string;
   readonly teamId: string;
@@ -16,6 +25,12 @@ export interface Environment {
   readonly branch: string;
   readonly buildPath: string;
   readonly buildType: BuildType;
+  readonly submodules: boolean;
+  readonly deployApproval: boolean;
+  /** Null: builds end when their image is published. */
+  readonly deploy: Deploy | null;
+  readonly buildTimeoutSeconds: number;
+  readonly hasGitCredentials: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -24,7 +39,8 @@ const LIST_MAX = 200;
 
 const columns = (sql: SqlTag) => sql`
   id, team_id as "teamId", project_id as "projectId", name, repository, branch, build_path as "buildPath",
-  build_type as "buildType", created_at as "createdAt", updated_at as "updatedAt"`;
+  build_type as "buildType", submodules, deploy_approval as "deployApproval", deploy, build_timeout_seconds as "buildTimeoutSeconds",
+  git_sealed is not null as "hasGitCredentials", created_at as "createdAt", updated_at as "updatedAt"`;
 
 export async function listEnvironments(
   { sql }: Database,
@@ -59,9 +75,10 @@ export async function insertEnvironment({ sql }: Database, e: Environment): Prom
   try {
     await sql`
       insert into environments
-        (id, team_id, project_id, name, repository, branch, build_path, build_type, created_at, updated_at)
+        (id, team_id, project_id, name, repository, branch, build_path, build_type, submodules, deploy_approval, deploy,
+          build_timeout_seconds, created_at, updated_at)
       values (${e.id}, ${e.teamId}, ${e.projectId}, ${e.name}, ${e.repository}, ${e.branch}, ${e.buildPath}, ${e.buildType},
-        ${e.createdAt}, ${e.updatedAt})`;
+        ${e.submodules}, ${e.deployApproval}, ${json(sql, e.deploy)}, ${e.buildTimeoutSeconds}, ${e.createdAt}, ${e.updatedAt})`;
   } catch (error) {
     if (isForeignKeyViolation(error, 'environments_project_fk')) throw notFound('project'); // deleted at this very moment
     throw nameTaken(error, e.name);
@@ -72,11 +89,25 @@ export async function updateEnvironment({ sql }: Database, e: Environment): Prom
   try {
     await sql`
       update environments set name = ${e.name}, repository = ${e.repository}, branch = ${e.branch},
-        build_path = ${e.buildPath}, build_type = ${e.buildType}, updated_at = ${e.updatedAt}
+        build_path = ${e.buildPath}, build_type = ${e.buildType}, submodules = ${e.submodules},
+        deploy_approval = ${e.deployApproval}, deploy = ${json(sql, e.deploy)}, build_timeout_seconds = ${e.buildTimeoutSeconds}, updated_at = ${e.updatedAt}
       where id = ${e.id} and team_id = ${e.teamId}`;
   } catch (error) {
     throw nameTaken(error, e.name);
   }
+}
+
+const json = (sql: SqlTag, deploy: Deploy | null) => (deploy === null ? null : sql.json({ ...deploy }));
+
+/** Makes changes that count or number an environment's rows take turns. False when it is gone. */
+export async function lockEnvironment(
+  { sql }: Database,
+  { id, teamId }: Pick<Environment, 'id' | 'teamId'>,
+): Promise<boolean> {
+  // Not `for update`: rows that refer to the environment may be written meanwhile.
+  const rows =
+    await sql`select 1 from environments where id = ${id} and team_id = ${teamId} for no key update`;
+  return rows.length === 1;
 }
 
 /** False when somebody else was faster. */

@@ -18,7 +18,92 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/environments/v1/environments.proto.
  */
 export const file_svc_environments_v1_environments: GenFile = /*@__PURE__*/
-  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSLeAgoLRW52aXJvbm1lbnQSDwoCaWQYASABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAIgASgJQgPgQQMSFAoHdGVhbV9pZBgDIAEoCUID4EEDEhEKBG5hbWUYBCABKAlCA+BBAxIcCgpyZXBvc2l0b3J5GAUgASgJQgPgQQNIAIgBARITCgZicmFuY2gYBiABKAlCA+BBAxIXCgpidWlsZF9wYXRoGAcgASgJQgPgQQMSNwoKYnVpbGRfdHlwZRgIIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgPgQQMSMwoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgp1cGRhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQg0KC19yZXBvc2l0b3J5IiYKC0xpc3RSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAiJLCgxMaXN0UmVzcG9uc2USOwoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudEID4EEDIikKCkdldFJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAiKTAwoNQ3JlYXRlUmVxdWVzdBIXCgpwcm9qZWN0X2lkGAEgASgJQgPgQQISMQoEbmFtZRgCIAEoCUIj4EECukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQQoKcmVwb3NpdG9yeRgDIAEoCUIoukglciMY9AMyHl4oaHR0cHM6Ly98c3NoOi8vfGdpdEApW15cc10rJEgAiAEBEkEKBmJyYW5jaBgEIAEoCUIsukgpcicQARj0ATIgXlteXHN+Xjo/KlxbXFwtXVteXHN+Xjo/KlxbXFxdKiRIAYgBARIzCgpidWlsZF9wYXRoGAUgASgJQhq6SBdyFRABGPQDMg5eW14vXHNdW15cc10qJEgCiAEBEkMKCmJ1aWxkX3R5cGUYBiABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUIKukgHggEEEAEgAEgDiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGUiogMKDVVwZGF0ZVJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAhIzCgRuYW1lGAIgASgJQiC6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JEgAiAEBEkEKCnJlcG9zaXRvcnkYAyABKAlCKLpIJXIjGPQDMh5eKGh0dHBzOi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAYgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAKIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIA4gBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIBIgBAUIHCgVfbmFtZUINCgtfcmVwb3NpdG9yeUIJCgdfYnJhbmNoQg0KC19idWlsZF9wYXRoQg0KC19idWlsZF90eXBlIiwKDURlbGV0ZVJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAiIQCg5EZWxldGVSZXNwb25zZSpxCglCdWlsZFR5cGUSGgoWQlVJTERfVFlQRV9VTlNQRUNJRklFRBAAEhMKD0JVSUxEX1RZUEVfQVVUTxABEhkKFUJVSUxEX1RZUEVfRE9DS0VSRklMRRACEhgKFEJVSUxEX1RZUEVfQlVJTERQQUNLEAMyswYKE0Vudmlyb25tZW50c1NlcnZpY2USwAEKBExpc3QSIC5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXF1ZXN0GiEuc3ZjLmVudmlyb25tZW50cy52MS5MaXN0UmVzcG9uc2Uic5ACAYq1GEEwAzgDogEMZW52aXJvbm1lbnRzqgECaWSqAQRuYW1lqgEKcmVwb3NpdG9yeaoBBmJyYW5jaKoBCWJ1aWxkVHlwZYLT5JMCJRIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSewoDR2V0Eh8uc3ZjLmVudmlyb25tZW50cy52MS5HZXRSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIxkAIBirUYBDADOAOC0+STAiASHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKLAQoGQ3JlYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5DcmVhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCI7irUYCTADOARQAVjJAYLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSgwEKBlVwZGF0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuVXBkYXRlUmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiM4q1GAYwAzgEUAGC0+STAiM6ASoyHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKIAQoGRGVsZXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXF1ZXN0GiMuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXNwb25zZSI1irUYCzADOARQAVjMAXABgtPkkwIgKh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0aPYq1GDkKDGVudmlyb25tZW50cxIMZW52aXJvbm1lbnRzGhlFbnZpcm9ubWVudHMgb2YgYSBwcm9qZWN0KAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLcAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESJQoLa25vd25faG9zdHMYBCABKAlCC7pICHIGEAEYgIABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMinQQKC0Vudmlyb25tZW50Eg8KAmlkGAEgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgCIAEoCUID4EEDEhQKB3RlYW1faWQYAyABKAlCA+BBAxIRCgRuYW1lGAQgASgJQgPgQQMSHAoKcmVwb3NpdG9yeRgFIAEoCUID4EEDSACIAQESEwoGYnJhbmNoGAYgASgJQgPgQQMSFwoKYnVpbGRfcGF0aBgHIAEoCUID4EEDEjcKCmJ1aWxkX3R5cGUYCCABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUID4EEDEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzdWJtb2R1bGVzGAsgASgIQgPgQQMSHAoPZGVwbG95X2FwcHJvdmFsGAwgASgIQgPgQQMSNQoGZGVwbG95GA0gASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lCA+BBA0gBiAEBEiIKFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgOIAEoDUID4EEDEiAKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAhCA+BBA0INCgtfcmVwb3NpdG9yeUIJCgdfZGVwbG95IiYKC0xpc3RSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAiJLCgxMaXN0UmVzcG9uc2USOwoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudEID4EEDIikKCkdldFJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAiLNBQoNQ3JlYXRlUmVxdWVzdBIXCgpwcm9qZWN0X2lkGAEgASgJQgPgQQISMQoEbmFtZRgCIAEoCUIj4EECukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAIgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAGIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIAogBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIA4gBARIXCgpzdWJtb2R1bGVzGAcgASgISASIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAWIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIBogBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAeIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gIiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFscyLcBQoNVXBkYXRlUmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEjMKBG5hbWUYAiABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCw2Mn0kSACIAQESQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAYgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAKIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIA4gBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIBIgBARIXCgpzdWJtb2R1bGVzGAcgASgISAWIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAaIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIB4gBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAiIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gJiAEBQgcKBV9uYW1lQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFscyIsCg1EZWxldGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UqcQoJQnVpbGRUeXBlEhoKFkJVSUxEX1RZUEVfVU5TUEVDSUZJRUQQABITCg9CVUlMRF9UWVBFX0FVVE8QARIZChVCVUlMRF9UWVBFX0RPQ0tFUkZJTEUQAhIYChRCVUlMRF9UWVBFX0JVSUxEUEFDSxADKnsKDERlcGxveU1ldGhvZBIdChlERVBMT1lfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSREVQTE9ZX01FVEhPRF9OT05FEAESGwoXREVQTE9ZX01FVEhPRF9DT05UQUlORVIQAhIXChNERVBMT1lfTUVUSE9EX0RPS0tVEAMyswYKE0Vudmlyb25tZW50c1NlcnZpY2USwAEKBExpc3QSIC5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXF1ZXN0GiEuc3ZjLmVudmlyb25tZW50cy52MS5MaXN0UmVzcG9uc2Uic5ACAYq1GEEwAzgDogEMZW52aXJvbm1lbnRzqgECaWSqAQRuYW1lqgEKcmVwb3NpdG9yeaoBBmJyYW5jaKoBCWJ1aWxkVHlwZYLT5JMCJRIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSewoDR2V0Eh8uc3ZjLmVudmlyb25tZW50cy52MS5HZXRSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIxkAIBirUYBDADOAOC0+STAiASHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKLAQoGQ3JlYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5DcmVhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCI7irUYCTADOARQAVjJAYLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSgwEKBlVwZGF0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuVXBkYXRlUmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiM4q1GAYwAzgEUAGC0+STAiM6ASoyHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKIAQoGRGVsZXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXF1ZXN0GiMuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXNwb25zZSI1irUYCzADOARQAVjMAXABgtPkkwIgKh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0aPYq1GDkKDGVudmlyb25tZW50cxIMZW52aXJvbm1lbnRzGhlFbnZpcm9ubWVudHMgb2YgYSBwcm9qZWN0KAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+
+/**
+ * Where builds of an environment are deployed: always on the side of the runner; the control plane never connects to it.
+ *
+ * @generated from message svc.environments.v1.Deploy
+ */
+export type Deploy = Message<"svc.environments.v1.Deploy"> & {
+  /**
+   * How.
+   *
+   * @generated from field: svc.environments.v1.DeployMethod kind = 1;
+   */
+  kind: DeployMethod;
+
+  /**
+   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced.
+   * Default: the environment's id with a dash.
+   *
+   * @generated from field: optional string app = 2;
+   */
+  app?: string | undefined;
+
+  /**
+   * Port that the container listens on, 1 to 65,535. Default: 8080.
+   *
+   * @generated from field: optional uint32 container_port = 3;
+   */
+  containerPort?: number | undefined;
+
+  /**
+   * Port of the host, 1 to 65,535. Default: the engine chooses one.
+   *
+   * @generated from field: optional uint32 host_port = 4;
+   */
+  hostPort?: number | undefined;
+};
+
+/**
+ * Describes the message svc.environments.v1.Deploy.
+ * Use `create(DeploySchema)` to create a new message.
+ */
+export const DeploySchema: GenMessage<Deploy> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 0);
+
+/**
+ * How the repository is read. Stored encrypted, given to the runner of a build, never shown again. All fields absent: none is held.
+ *
+ * @generated from message svc.environments.v1.GitCredentials
+ */
+export type GitCredentials = Message<"svc.environments.v1.GitCredentials"> & {
+  /**
+   * User name for HTTPS. Default: `git`, when there is a token.
+   *
+   * @generated from field: optional string username = 1;
+   */
+  username?: string | undefined;
+
+  /**
+   * Token or password for HTTPS.
+   *
+   * @generated from field: optional string token = 2;
+   */
+  token?: string | undefined;
+
+  /**
+   * Private key for SSH, OpenSSH format.
+   *
+   * @generated from field: optional string ssh_key = 3;
+   */
+  sshKey?: string | undefined;
+
+  /**
+   * Lines of known_hosts that the SSH host must match.
+   *
+   * @generated from field: optional string known_hosts = 4;
+   */
+  knownHosts?: string | undefined;
+};
+
+/**
+ * Describes the message svc.environments.v1.GitCredentials.
+ * Use `create(GitCredentialsSchema)` to create a new message.
+ */
+export const GitCredentialsSchema: GenMessage<GitCredentials> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 1);
 
 /**
  * One environment.
@@ -95,6 +180,41 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 10;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * Whether submodules are fetched.
+   *
+   * @generated from field: bool submodules = 11;
+   */
+  submodules: boolean;
+
+  /**
+   * Whether a person must approve each deploy; the build waits for it after its image was published.
+   *
+   * @generated from field: bool deploy_approval = 12;
+   */
+  deployApproval: boolean;
+
+  /**
+   * Where builds are deployed; absent: nowhere.
+   *
+   * @generated from field: optional svc.environments.v1.Deploy deploy = 13;
+   */
+  deploy?: Deploy | undefined;
+
+  /**
+   * Wall-clock time of one build, in seconds.
+   *
+   * @generated from field: uint32 build_timeout_seconds = 14;
+   */
+  buildTimeoutSeconds: number;
+
+  /**
+   * Whether credentials for the repository are held.
+   *
+   * @generated from field: bool has_git_credentials = 15;
+   */
+  hasGitCredentials: boolean;
 };
 
 /**
@@ -102,7 +222,7 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
  * Use `create(EnvironmentSchema)` to create a new message.
  */
 export const EnvironmentSchema: GenMessage<Environment> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 0);
+  messageDesc(file_svc_environments_v1_environments, 2);
 
 /**
  * Which project.
@@ -123,7 +243,7 @@ export type ListRequest = Message<"svc.environments.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 1);
+  messageDesc(file_svc_environments_v1_environments, 3);
 
 /**
  * Environments of one project.
@@ -144,7 +264,7 @@ export type ListResponse = Message<"svc.environments.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 2);
+  messageDesc(file_svc_environments_v1_environments, 4);
 
 /**
  * Which environment.
@@ -165,7 +285,7 @@ export type GetRequest = Message<"svc.environments.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 3);
+  messageDesc(file_svc_environments_v1_environments, 5);
 
 /**
  * The new environment.
@@ -188,7 +308,7 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   name: string;
 
   /**
-   * Address of the repository, `https://…`, `ssh://…` or `git@host:path`.
+   * Address of the repository, `https://…`, `http://…`, `ssh://…` or `git@host:path`. Credentials do not belong into it.
    *
    * @generated from field: optional string repository = 3;
    */
@@ -214,6 +334,41 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
    * @generated from field: optional svc.environments.v1.BuildType build_type = 6;
    */
   buildType?: BuildType | undefined;
+
+  /**
+   * Whether submodules are fetched. Default: false.
+   *
+   * @generated from field: optional bool submodules = 7;
+   */
+  submodules?: boolean | undefined;
+
+  /**
+   * Whether a person must approve each deploy. Default: false.
+   *
+   * @generated from field: optional bool deploy_approval = 8;
+   */
+  deployApproval?: boolean | undefined;
+
+  /**
+   * Where builds are deployed. Default: nowhere.
+   *
+   * @generated from field: optional svc.environments.v1.Deploy deploy = 9;
+   */
+  deploy?: Deploy | undefined;
+
+  /**
+   * Wall-clock time of one build, in seconds, 30 to 86,400. Default: 3,600.
+   *
+   * @generated from field: optional uint32 build_timeout_seconds = 10;
+   */
+  buildTimeoutSeconds?: number | undefined;
+
+  /**
+   * Credentials for the repository. Default: none.
+   *
+   * @generated from field: optional svc.environments.v1.GitCredentials git_credentials = 11;
+   */
+  gitCredentials?: GitCredentials | undefined;
 };
 
 /**
@@ -221,7 +376,7 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 4);
+  messageDesc(file_svc_environments_v1_environments, 6);
 
 /**
  * What changes.
@@ -270,6 +425,41 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
    * @generated from field: optional svc.environments.v1.BuildType build_type = 6;
    */
   buildType?: BuildType | undefined;
+
+  /**
+   * Whether submodules are fetched.
+   *
+   * @generated from field: optional bool submodules = 7;
+   */
+  submodules?: boolean | undefined;
+
+  /**
+   * Whether a person must approve each deploy.
+   *
+   * @generated from field: optional bool deploy_approval = 8;
+   */
+  deployApproval?: boolean | undefined;
+
+  /**
+   * Where builds are deployed. With the kind `none`: nowhere from now on.
+   *
+   * @generated from field: optional svc.environments.v1.Deploy deploy = 9;
+   */
+  deploy?: Deploy | undefined;
+
+  /**
+   * Wall-clock time of one build, in seconds, 30 to 86,400.
+   *
+   * @generated from field: optional uint32 build_timeout_seconds = 10;
+   */
+  buildTimeoutSeconds?: number | undefined;
+
+  /**
+   * Credentials for the repository. They replace those that are held; an empty object takes them away.
+   *
+   * @generated from field: optional svc.environments.v1.GitCredentials git_credentials = 11;
+   */
+  gitCredentials?: GitCredentials | undefined;
 };
 
 /**
@@ -277,7 +467,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 5);
+  messageDesc(file_svc_environments_v1_environments, 7);
 
 /**
  * Which environment.
@@ -298,7 +488,7 @@ export type DeleteRequest = Message<"svc.environments.v1.DeleteRequest"> & {
  * Use `create(DeleteRequestSchema)` to create a new message.
  */
 export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 6);
+  messageDesc(file_svc_environments_v1_environments, 8);
 
 /**
  * Nothing to say.
@@ -313,7 +503,7 @@ export type DeleteResponse = Message<"svc.environments.v1.DeleteResponse"> & {
  * Use `create(DeleteResponseSchema)` to create a new message.
  */
 export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 7);
+  messageDesc(file_svc_environments_v1_environments, 9);
 
 /**
  * How a build of the environment is made.
@@ -355,6 +545,47 @@ export enum BuildType {
  */
 export const BuildTypeSchema: GenEnum<BuildType> = /*@__PURE__*/
   enumDesc(file_svc_environments_v1_environments, 0);
+
+/**
+ * How the image of a build is brought up.
+ *
+ * @generated from enum svc.environments.v1.DeployMethod
+ */
+export enum DeployMethod {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: DEPLOY_METHOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Not at all: builds end when the image is published.
+   *
+   * @generated from enum value: DEPLOY_METHOD_NONE = 1;
+   */
+  NONE = 1,
+
+  /**
+   * A container on the host of the runner that builds.
+   *
+   * @generated from enum value: DEPLOY_METHOD_CONTAINER = 2;
+   */
+  CONTAINER = 2,
+
+  /**
+   * An app of the Dokku instance on that host.
+   *
+   * @generated from enum value: DEPLOY_METHOD_DOKKU = 3;
+   */
+  DOKKU = 3,
+}
+
+/**
+ * Describes the enum svc.environments.v1.DeployMethod.
+ */
+export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
+  enumDesc(file_svc_environments_v1_environments, 1);
 
 /**
  * Environments of projects.

@@ -18,7 +18,35 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/runners/v1/runners.proto.
  */
 export const file_svc_runners_v1_runners: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSKpBwoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9sYXN0X2hlYXJ0YmVhdF9hdEIPCg1fbGFzdF9zZWVuX2F0QgwKCl9wYXVzZWRfYXRCDwoNX3BhdXNlZF91bnRpbEINCgtfcGF1c2Vfbm90ZUINCgtfcmV2b2tlZF9hdEIOCgxfZGlhZ25vc3RpY3MiqAEKD1NlbGZEaWFnbm9zdGljcxInChVjb250YWluZXJfY2xpX3ZlcnNpb24YASABKAlCCLpIBXIDGMgBEiQKEmRlcGxveV9jbGlfdmVyc2lvbhgCIAEoCUIIukgFcgMYyAESGQoRd29ya3NwYWNlX2ZyZWVfbWIYAyABKA0SKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiXwoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIcCg9pbmNsdWRlX3Jldm9rZWQYAiABKAhIAIgBAUISChBfaW5jbHVkZV9yZXZva2VkIjwKDExpc3RSZXNwb25zZRIsCgdydW5uZXJzGAEgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMiRAoKR2V0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIjoKGENyZWF0ZUVucm9sbFRva2VuUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtImoKGUNyZWF0ZUVucm9sbFRva2VuUmVzcG9uc2USGAoFdG9rZW4YASABKAlCCeBBA4q1GAIIARIzCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIkcKDVJldm9rZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiIQCg5SZXZva2VSZXNwb25zZSJNCg9EaWFnbm9zZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIRCgRsaXZlGAIgASgISACIAQFCBwoFX2xpdmUipgMKEERpYWdub3NlUmVzcG9uc2USNQoMZ2VuZXJhdGVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiwKB3J1bm5lcnMYAiADKAsyFi5zdmMucnVubmVycy52MS5SdW5uZXJCA+BBAxIYCgtsaXZlX2xlYXNlcxgDIAEoDUID4EEDEhsKDmV4cGlyZWRfbGVhc2VzGAQgASgNQgPgQQMSEwoGcXVldWVkGAUgASgNQgPgQQMSMAoGZXZlbnRzGAYgAygLMhsuc3ZjLnJ1bm5lcnMudjEuUnVubmVyRXZlbnRCA+BBAxJJCgpjb25maWd1cmVkGAcgAygLMjAuc3ZjLnJ1bm5lcnMudjEuRGlhZ25vc2VSZXNwb25zZS5Db25maWd1cmVkRW50cnlCA+BBAxIfCg1saXZlX2Fuc3dlcmVkGAggASgIQgPgQQNIAIgBARoxCg9Db25maWd1cmVkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIQCg5fbGl2ZV9hbnN3ZXJlZCJ6CgtSdW5uZXJFdmVudBIrCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIWCglydW5uZXJfaWQYAiABKAlCA+BBAxIRCgRraW5kGAMgASgJQgPgQQMSEwoGZGV0YWlsGAQgASgJQgPgQQMiVAoaQ2xlYXJEaXZlcmdlbmNlRmxhZ1JlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiJTChlSZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIimgEKDFBhdXNlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECEhsKBG5vdGUYAyABKAlCCLpIBXIDGPQDSACIAQESIAoHbWludXRlcxgEIAEoDUIKukgHKgUY4E4oAUgBiAEBQgcKBV9ub3RlQgoKCF9taW51dGVzIkcKDVJlc3VtZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAirBAQoGSGVhbHRoEhYKEkhFQUxUSF9VTlNQRUNJRklFRBAAEhUKEUhFQUxUSF9ORVZFUl9TRUVOEAESDwoLSEVBTFRIX0xJVkUQAhIRCg1IRUFMVEhfU0lMRU5UEAMSEwoPSEVBTFRIX0RSQUlOSU5HEAQSEQoNSEVBTFRIX1BBVVNFRBAFEhQKEEhFQUxUSF9OT1RfUkVBRFkQBhISCg5IRUFMVEhfRkxBR0dFRBAHEhIKDkhFQUxUSF9SRVZPS0VEEAgyjgwKDlJ1bm5lcnNTZXJ2aWNlErIBCgRMaXN0Ehsuc3ZjLnJ1bm5lcnMudjEuTGlzdFJlcXVlc3QaHC5zdmMucnVubmVycy52MS5MaXN0UmVzcG9uc2Uib5ACAYq1GEgwAzgHogEHcnVubmVyc6oBAmlkqgEEbmFtZaoBBmhlYWx0aKoBBmxlYXNlc6oBD2xhc3RIZWFydGJlYXRBdKoBB3ZlcnNpb26C0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vcnVubmVycxJ6CgNHZXQSGi5zdmMucnVubmVycy52MS5HZXRSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIj+QAgGKtRgMIgZzdGF0dXMwAzgHgtPkkwImEiQvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0SlAIKEUNyZWF0ZUVucm9sbFRva2VuEiguc3ZjLnJ1bm5lcnMudjEuQ3JlYXRlRW5yb2xsVG9rZW5SZXF1ZXN0Gikuc3ZjLnJ1bm5lcnMudjEuQ3JlYXRlRW5yb2xsVG9rZW5SZXNwb25zZSKpAYq1GHQiBmVucm9sbDADOAhQBFjJAZoBYAoZQSB0b2tlbiBmb3IgYSBuZXcgbWFjaGluZRIdcnVubmVycyBlbnJvbGwgLS10ZWFtIHRlYW1fMDEaJHJ1bm5lcnMuY3JlYXRlRW5yb2xsVG9rZW4oJ3RlYW1fMDEnKYLT5JMCKzoBKiImL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2Vucm9sbC10b2tlbnMShAEKBlJldm9rZRIdLnN2Yy5ydW5uZXJzLnYxLlJldm9rZVJlcXVlc3QaHi5zdmMucnVubmVycy52MS5SZXZva2VSZXNwb25zZSI7irUYCzADOAhQA1jMAXABgtPkkwImKiQvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0ShwEKCERpYWdub3NlEh8uc3ZjLnJ1bm5lcnMudjEuRGlhZ25vc2VSZXF1ZXN0GiAuc3ZjLnJ1bm5lcnMudjEuRGlhZ25vc2VSZXNwb25zZSI4kAIBirUYCDADOAd4yN8CgtPkkwIjEiEvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvZGlhZ25vc2USrAEKE0NsZWFyRGl2ZXJnZW5jZUZsYWcSKi5zdmMucnVubmVycy52MS5DbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJRirUYCDADOAhABFABgtPkkwI/OgEqIjovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vY2xlYXItZGl2ZXJnZW5jZS1mbGFnEqkBChJSZXF1ZXN0RGlhZ25vc3RpY3MSKS5zdmMucnVubmVycy52MS5SZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIlCKtRgJMAM4CFABWMoBgtPkkwI9OgEqIjgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVxdWVzdC1kaWFnbm9zdGljcxJ+CgVQYXVzZRIcLnN2Yy5ydW5uZXJzLnYxLlBhdXNlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI/irUYBjADOAhQAYLT5JMCLzoBKiIqL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L3BhdXNlEoEBCgZSZXN1bWUSHS5zdmMucnVubmVycy52MS5SZXN1bWVSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkCKtRgGMAM4CFABgtPkkwIwOgEqIisvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVzdW1lGkSKtRhACgdydW5uZXJzEgdydW5uZXJzGhxSdW5uZXJzIG9uIHlvdXIgb3duIG1hY2hpbmVzIgxob3N0LnJ1bm5lcnMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyLLBwoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARIgChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIQgPgQQMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfbGFzdF9oZWFydGJlYXRfYXRCDwoNX2xhc3Rfc2Vlbl9hdEIMCgpfcGF1c2VkX2F0Qg8KDV9wYXVzZWRfdW50aWxCDQoLX3BhdXNlX25vdGVCDQoLX3Jldm9rZWRfYXRCDgoMX2RpYWdub3N0aWNzIqgBCg9TZWxmRGlhZ25vc3RpY3MSJwoVY29udGFpbmVyX2NsaV92ZXJzaW9uGAEgASgJQgi6SAVyAxjIARIkChJkZXBsb3lfY2xpX3ZlcnNpb24YAiABKAlCCLpIBXIDGMgBEhkKEXdvcmtzcGFjZV9mcmVlX21iGAMgASgNEisKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIl8KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHAoPaW5jbHVkZV9yZXZva2VkGAIgASgISACIAQFCEgoQX2luY2x1ZGVfcmV2b2tlZCI8CgxMaXN0UmVzcG9uc2USLAoHcnVubmVycxgBIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDIkQKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiI6ChhDcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSJqChlDcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyJHCg1SZXZva2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UiTQoPRGlhZ25vc2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEQoEbGl2ZRgCIAEoCEgAiAEBQgcKBV9saXZlIqYDChBEaWFnbm9zZVJlc3BvbnNlEjUKDGdlbmVyYXRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSGAoLbGl2ZV9sZWFzZXMYAyABKA1CA+BBAxIbCg5leHBpcmVkX2xlYXNlcxgEIAEoDUID4EEDEhMKBnF1ZXVlZBgFIAEoDUID4EEDEjAKBmV2ZW50cxgGIAMoCzIbLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckV2ZW50QgPgQQMSSQoKY29uZmlndXJlZBgHIAMoCzIwLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UuQ29uZmlndXJlZEVudHJ5QgPgQQMSHwoNbGl2ZV9hbnN3ZXJlZBgIIAEoCEID4EEDSACIAQEaMQoPQ29uZmlndXJlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCEAoOX2xpdmVfYW5zd2VyZWQiegoLUnVubmVyRXZlbnQSKwoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFgoJcnVubmVyX2lkGAIgASgJQgPgQQMSEQoEa2luZBgDIAEoCUID4EEDEhMKBmRldGFpbBgEIAEoCUID4EEDIlQKGkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiUwoZUmVxdWVzdERpYWdub3N0aWNzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIpoBCgxQYXVzZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyJHCg1SZXN1bWVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiMgoQR2V0SGVhbHRoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtItQBCgpUZWFtSGVhbHRoEhUKCGRlZ3JhZGVkGAEgASgIQgPgQQMSMwoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nQgPgQQNIAYgBARIyCgpzdHVja193b3JrGAQgASgLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tXb3JrQgPgQQNCCAoGX3NpbmNlQgkKB19yZWFzb24iqQEKCVN0dWNrV29yaxIRCgRydW5zGAEgASgNQgPgQQMSEwoGYnVpbGRzGAIgASgNQgPgQQMSNwoJb2xkZXN0X2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESLQoFaXRlbXMYBCADKAsyGS5zdmMucnVubmVycy52MS5TdHVja0l0ZW1CA+BBA0IMCgpfb2xkZXN0X2F0IpMBCglTdHVja0l0ZW0SDwoCaWQYASABKAlCA+BBAxIRCgRraW5kGAIgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxItCgd3YWl0aW5nGAQgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDIqIBChJMaXN0SGlzdG9yeVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInAKE0xpc3RIaXN0b3J5UmVzcG9uc2USKgoGbGVhc2VzGAEgAygLMhUuc3ZjLnJ1bm5lcnMudjEuTGVhc2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIo4DCgVMZWFzZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEhIKBWVwb2NoGAMgASgNQgPgQQMSFAoHb3V0Y29tZRgEIAEoCUID4EEDEjMKCmdyYW50ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEjEKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhwKCm1ldGVyZWRfbXMYCCABKA1CA+BBA0gBiAEBEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCSABKA1CA+BBA0gCiAEBEhsKDmNvbnRhY3RfZ2FwX21zGAogASgNQgPgQQNCDQoLX3N0YXJ0ZWRfYXRCDQoLX21ldGVyZWRfbXNCEwoRX3NlbGZfcmVwb3J0ZWRfbXMqlQMKDVdhaXRpbmdSZWFzb24SHgoaV0FJVElOR19SRUFTT05fVU5TUEVDSUZJRUQQABIeChpXQUlUSU5HX1JFQVNPTl9ESVNQQVRDSElORxABEh4KGldBSVRJTkdfUkVBU09OX1JFVFJZX0RFTEFZEAISIQodV0FJVElOR19SRUFTT05fTk9fTElWRV9SVU5ORVIQAxIbChdXQUlUSU5HX1JFQVNPTl9BTExfQlVTWRAEEh0KGVdBSVRJTkdfUkVBU09OX0FMTF9QQVVTRUQQBRIcChhXQUlUSU5HX1JFQVNPTl9OT1RfUkVBRFkQBhIlCiFXQUlUSU5HX1JFQVNPTl9JU09MQVRJT05fUkVRVUlSRUQQBxIaChZXQUlUSU5HX1JFQVNPTl9GTEFHR0VEEAgSIgoeV0FJVElOR19SRUFTT05fVkVSU0lPTl9UT09fT0xEEAkSGwoXV0FJVElOR19SRUFTT05fUE9PTF9PRkYQChIjCh9XQUlUSU5HX1JFQVNPTl9FTlZJUk9OTUVOVF9CVVNZEAsq3QEKBkhlYWx0aBIWChJIRUFMVEhfVU5TUEVDSUZJRUQQABIVChFIRUFMVEhfTkVWRVJfU0VFThABEg8KC0hFQUxUSF9MSVZFEAISEQoNSEVBTFRIX1NJTEVOVBADEhMKD0hFQUxUSF9EUkFJTklORxAEEhEKDUhFQUxUSF9QQVVTRUQQBRIUChBIRUFMVEhfTk9UX1JFQURZEAYSEgoOSEVBTFRIX0ZMQUdHRUQQBxISCg5IRUFMVEhfUkVWT0tFRBAIEhoKFkhFQUxUSF9WRVJTSU9OX1RPT19PTEQQCTKnDwoOUnVubmVyc1NlcnZpY2USsgEKBExpc3QSGy5zdmMucnVubmVycy52MS5MaXN0UmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXNwb25zZSJvkAIBirUYSDADOAeiAQdydW5uZXJzqgECaWSqAQRuYW1lqgEGaGVhbHRoqgEGbGVhc2VzqgEPbGFzdEhlYXJ0YmVhdEF0qgEHdmVyc2lvboLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzEnoKA0dldBIaLnN2Yy5ydW5uZXJzLnYxLkdldFJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiP5ACAYq1GAwiBnN0YXR1czADOAeC0+STAiYSJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKUAgoRQ3JlYXRlRW5yb2xsVG9rZW4SKC5zdmMucnVubmVycy52MS5DcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QaKS5zdmMucnVubmVycy52MS5DcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlIqkBirUYdCIGZW5yb2xsMAM4CFAEWMkBmgFgChlBIHRva2VuIGZvciBhIG5ldyBtYWNoaW5lEh1ydW5uZXJzIGVucm9sbCAtLXRlYW0gdGVhbV8wMRokcnVubmVycy5jcmVhdGVFbnJvbGxUb2tlbigndGVhbV8wMScpgtPkkwIrOgEqIiYvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvZW5yb2xsLXRva2VucxKEAQoGUmV2b2tlEh0uc3ZjLnJ1bm5lcnMudjEuUmV2b2tlUmVxdWVzdBoeLnN2Yy5ydW5uZXJzLnYxLlJldm9rZVJlc3BvbnNlIjuKtRgLMAM4CFADWMwBcAGC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKHAQoIRGlhZ25vc2USHy5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlcXVlc3QaIC5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlc3BvbnNlIjiQAgGKtRgIMAM4B3jI3wKC0+STAiMSIS90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9kaWFnbm9zZRKNAQoJR2V0SGVhbHRoEiAuc3ZjLnJ1bm5lcnMudjEuR2V0SGVhbHRoUmVxdWVzdBoaLnN2Yy5ydW5uZXJzLnYxLlRlYW1IZWFsdGgiQpACAYq1GBQKBmhlYWx0aCIGaGVhbHRoMAM4B4LT5JMCIRIfL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2hlYWx0aBKGAgoLTGlzdEhpc3RvcnkSIi5zdmMucnVubmVycy52MS5MaXN0SGlzdG9yeVJlcXVlc3QaIy5zdmMucnVubmVycy52MS5MaXN0SGlzdG9yeVJlc3BvbnNlIq0BkAIBirUYcgoHaGlzdG9yeSIHaGlzdG9yeTADOAdiDQoGbGVhc2VzEDIYyAGqAQZ3b3JrSWSqAQRraW5kqgEHb3V0Y29tZaoBCWdyYW50ZWRBdKoBB2VuZGVkQXSqAQltZXRlcmVkTXOqAQ5zZWxmUmVwb3J0ZWRNc4LT5JMCLhIsL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L2hpc3RvcnkSrAEKE0NsZWFyRGl2ZXJnZW5jZUZsYWcSKi5zdmMucnVubmVycy52MS5DbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJRirUYCDADOAhABFABgtPkkwI/OgEqIjovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vY2xlYXItZGl2ZXJnZW5jZS1mbGFnEqkBChJSZXF1ZXN0RGlhZ25vc3RpY3MSKS5zdmMucnVubmVycy52MS5SZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIlCKtRgJMAM4CFABWMoBgtPkkwI9OgEqIjgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVxdWVzdC1kaWFnbm9zdGljcxJ+CgVQYXVzZRIcLnN2Yy5ydW5uZXJzLnYxLlBhdXNlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI/irUYBjADOAhQAYLT5JMCLzoBKiIqL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L3BhdXNlEoEBCgZSZXN1bWUSHS5zdmMucnVubmVycy52MS5SZXN1bWVSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkCKtRgGMAM4CFABgtPkkwIwOgEqIisvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVzdW1lGkSKtRhACgdydW5uZXJzEgdydW5uZXJzGhxSdW5uZXJzIG9uIHlvdXIgb3duIG1hY2hpbmVzIgxob3N0LnJ1bm5lcnMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+
+/**
+ * Why an item of work waits, seen at the moment of the call.
+ *
+ * @generated from message svc.runners.v1.Waiting
+ */
+export type Waiting = Message<"svc.runners.v1.Waiting"> & {
+  /**
+   * Reason in one word.
+   *
+   * @generated from field: svc.runners.v1.WaitingReason reason = 1;
+   */
+  reason: WaitingReason;
+
+  /**
+   * One sentence: what is the matter, and what to do about it.
+   *
+   * @generated from field: string detail = 2;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message svc.runners.v1.Waiting.
+ * Use `create(WaitingSchema)` to create a new message.
+ */
+export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 0);
 
 /**
  * One runner. Its public key is never shown.
@@ -165,6 +193,13 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
    * @generated from field: optional svc.runners.v1.SelfDiagnostics diagnostics = 19;
    */
   diagnostics?: SelfDiagnostics | undefined;
+
+  /**
+   * Whether its version is below the one that the service recommends.
+   *
+   * @generated from field: bool upgrade_recommended = 21;
+   */
+  upgradeRecommended: boolean;
 };
 
 /**
@@ -172,7 +207,7 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
  * Use `create(RunnerSchema)` to create a new message.
  */
 export const RunnerSchema: GenMessage<Runner> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 0);
+  messageDesc(file_svc_runners_v1_runners, 1);
 
 /**
  * What a runner says of its machine when asked.
@@ -214,7 +249,7 @@ export type SelfDiagnostics = Message<"svc.runners.v1.SelfDiagnostics"> & {
  * Use `create(SelfDiagnosticsSchema)` to create a new message.
  */
 export const SelfDiagnosticsSchema: GenMessage<SelfDiagnostics> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 1);
+  messageDesc(file_svc_runners_v1_runners, 2);
 
 /**
  * Which team.
@@ -242,7 +277,7 @@ export type ListRequest = Message<"svc.runners.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 2);
+  messageDesc(file_svc_runners_v1_runners, 3);
 
 /**
  * Runners of a team.
@@ -263,7 +298,7 @@ export type ListResponse = Message<"svc.runners.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 3);
+  messageDesc(file_svc_runners_v1_runners, 4);
 
 /**
  * Which runner.
@@ -291,7 +326,7 @@ export type GetRequest = Message<"svc.runners.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 4);
+  messageDesc(file_svc_runners_v1_runners, 5);
 
 /**
  * Which team.
@@ -312,7 +347,7 @@ export type CreateEnrollTokenRequest = Message<"svc.runners.v1.CreateEnrollToken
  * Use `create(CreateEnrollTokenRequestSchema)` to create a new message.
  */
 export const CreateEnrollTokenRequestSchema: GenMessage<CreateEnrollTokenRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 5);
+  messageDesc(file_svc_runners_v1_runners, 6);
 
 /**
  * A one-shot token.
@@ -340,7 +375,7 @@ export type CreateEnrollTokenResponse = Message<"svc.runners.v1.CreateEnrollToke
  * Use `create(CreateEnrollTokenResponseSchema)` to create a new message.
  */
 export const CreateEnrollTokenResponseSchema: GenMessage<CreateEnrollTokenResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 6);
+  messageDesc(file_svc_runners_v1_runners, 7);
 
 /**
  * Which runner.
@@ -368,7 +403,7 @@ export type RevokeRequest = Message<"svc.runners.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 7);
+  messageDesc(file_svc_runners_v1_runners, 8);
 
 /**
  * Nothing to say.
@@ -383,7 +418,7 @@ export type RevokeResponse = Message<"svc.runners.v1.RevokeResponse"> & {
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 8);
+  messageDesc(file_svc_runners_v1_runners, 9);
 
 /**
  * Which team, and whether to ask its runners.
@@ -411,7 +446,7 @@ export type DiagnoseRequest = Message<"svc.runners.v1.DiagnoseRequest"> & {
  * Use `create(DiagnoseRequestSchema)` to create a new message.
  */
 export const DiagnoseRequestSchema: GenMessage<DiagnoseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 9);
+  messageDesc(file_svc_runners_v1_runners, 10);
 
 /**
  * A redacted bundle.
@@ -481,7 +516,7 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
  * Use `create(DiagnoseResponseSchema)` to create a new message.
  */
 export const DiagnoseResponseSchema: GenMessage<DiagnoseResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 10);
+  messageDesc(file_svc_runners_v1_runners, 11);
 
 /**
  * Something that happened to a runner.
@@ -497,7 +532,7 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Runner id.
+   * Runner id; empty for what concerns the team's runners together.
    *
    * @generated from field: string runner_id = 2;
    */
@@ -505,7 +540,7 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
 
   /**
    * What: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`,
-   * `runner.duration_divergence`, `runner.divergence_cleared`.
+   * `runner.duration_divergence`, `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
    *
    * @generated from field: string kind = 3;
    */
@@ -524,7 +559,7 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
  * Use `create(RunnerEventSchema)` to create a new message.
  */
 export const RunnerEventSchema: GenMessage<RunnerEvent> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 11);
+  messageDesc(file_svc_runners_v1_runners, 12);
 
 /**
  * Which runner.
@@ -552,7 +587,7 @@ export type ClearDivergenceFlagRequest = Message<"svc.runners.v1.ClearDivergence
  * Use `create(ClearDivergenceFlagRequestSchema)` to create a new message.
  */
 export const ClearDivergenceFlagRequestSchema: GenMessage<ClearDivergenceFlagRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 12);
+  messageDesc(file_svc_runners_v1_runners, 13);
 
 /**
  * Which runner.
@@ -580,7 +615,7 @@ export type RequestDiagnosticsRequest = Message<"svc.runners.v1.RequestDiagnosti
  * Use `create(RequestDiagnosticsRequestSchema)` to create a new message.
  */
 export const RequestDiagnosticsRequestSchema: GenMessage<RequestDiagnosticsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 13);
+  messageDesc(file_svc_runners_v1_runners, 14);
 
 /**
  * Which runner, why, for how long.
@@ -622,7 +657,7 @@ export type PauseRequest = Message<"svc.runners.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 14);
+  messageDesc(file_svc_runners_v1_runners, 15);
 
 /**
  * Which runner.
@@ -650,7 +685,405 @@ export type ResumeRequest = Message<"svc.runners.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 15);
+  messageDesc(file_svc_runners_v1_runners, 16);
+
+/**
+ * Which team.
+ *
+ * @generated from message svc.runners.v1.GetHealthRequest
+ */
+export type GetHealthRequest = Message<"svc.runners.v1.GetHealthRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+};
+
+/**
+ * Describes the message svc.runners.v1.GetHealthRequest.
+ * Use `create(GetHealthRequestSchema)` to create a new message.
+ */
+export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 17);
+
+/**
+ * Health of a team's runners together.
+ *
+ * @generated from message svc.runners.v1.TeamHealth
+ */
+export type TeamHealth = Message<"svc.runners.v1.TeamHealth"> & {
+  /**
+   * Whether work is stuck because no runner takes it.
+   *
+   * @generated from field: bool degraded = 1;
+   */
+  degraded: boolean;
+
+  /**
+   * Since when; absent when it is not degraded.
+   *
+   * @generated from field: optional google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Why no runner took it when that began; absent when it is not degraded.
+   *
+   * @generated from field: optional svc.runners.v1.Waiting reason = 3;
+   */
+  reason?: Waiting | undefined;
+
+  /**
+   * Work that waits now, whether degraded or not.
+   *
+   * @generated from field: svc.runners.v1.StuckWork stuck_work = 4;
+   */
+  stuckWork?: StuckWork | undefined;
+};
+
+/**
+ * Describes the message svc.runners.v1.TeamHealth.
+ * Use `create(TeamHealthSchema)` to create a new message.
+ */
+export const TeamHealthSchema: GenMessage<TeamHealth> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 18);
+
+/**
+ * Work that waits.
+ *
+ * @generated from message svc.runners.v1.StuckWork
+ */
+export type StuckWork = Message<"svc.runners.v1.StuckWork"> & {
+  /**
+   * Sandbox runs.
+   *
+   * @generated from field: uint32 runs = 1;
+   */
+  runs: number;
+
+  /**
+   * Builds.
+   *
+   * @generated from field: uint32 builds = 2;
+   */
+  builds: number;
+
+  /**
+   * When the one was made that waits longest; absent when none waits.
+   *
+   * @generated from field: optional google.protobuf.Timestamp oldest_at = 3;
+   */
+  oldestAt?: Timestamp | undefined;
+
+  /**
+   * The next ones in the queue, at most 10.
+   *
+   * @generated from field: repeated svc.runners.v1.StuckItem items = 4;
+   */
+  items: StuckItem[];
+};
+
+/**
+ * Describes the message svc.runners.v1.StuckWork.
+ * Use `create(StuckWorkSchema)` to create a new message.
+ */
+export const StuckWorkSchema: GenMessage<StuckWork> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 19);
+
+/**
+ * One item that waits.
+ *
+ * @generated from message svc.runners.v1.StuckItem
+ */
+export type StuckItem = Message<"svc.runners.v1.StuckItem"> & {
+  /**
+   * Run or build id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * `run` or `build`.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Why it waits.
+   *
+   * @generated from field: svc.runners.v1.Waiting waiting = 4;
+   */
+  waiting?: Waiting | undefined;
+};
+
+/**
+ * Describes the message svc.runners.v1.StuckItem.
+ * Use `create(StuckItemSchema)` to create a new message.
+ */
+export const StuckItemSchema: GenMessage<StuckItem> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 20);
+
+/**
+ * Which runner, and which page.
+ *
+ * @generated from message svc.runners.v1.ListHistoryRequest
+ */
+export type ListHistoryRequest = Message<"svc.runners.v1.ListHistoryRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Runner id.
+   *
+   * @generated from field: string runner_id = 2;
+   */
+  runnerId: string;
+
+  /**
+   * Leases per page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 4;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.runners.v1.ListHistoryRequest.
+ * Use `create(ListHistoryRequestSchema)` to create a new message.
+ */
+export const ListHistoryRequestSchema: GenMessage<ListHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 21);
+
+/**
+ * One page.
+ *
+ * @generated from message svc.runners.v1.ListHistoryResponse
+ */
+export type ListHistoryResponse = Message<"svc.runners.v1.ListHistoryResponse"> & {
+  /**
+   * Newest grant first.
+   *
+   * @generated from field: repeated svc.runners.v1.Lease leases = 1;
+   */
+  leases: Lease[];
+
+  /**
+   * Cursor of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.runners.v1.ListHistoryResponse.
+ * Use `create(ListHistoryResponseSchema)` to create a new message.
+ */
+export const ListHistoryResponseSchema: GenMessage<ListHistoryResponse> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 22);
+
+/**
+ * One lease that has ended: one grant of one item to one runner.
+ *
+ * @generated from message svc.runners.v1.Lease
+ */
+export type Lease = Message<"svc.runners.v1.Lease"> & {
+  /**
+   * Run or build id.
+   *
+   * @generated from field: string work_id = 1;
+   */
+  workId: string;
+
+  /**
+   * `run` or `build`.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * Number of the grant of that item, from 1; grants that nobody accepted count too.
+   *
+   * @generated from field: uint32 epoch = 3;
+   */
+  epoch: number;
+
+  /**
+   * How it ended: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away.
+   *
+   * @generated from field: string outcome = 4;
+   */
+  outcome: string;
+
+  /**
+   * When it was granted, by the control plane's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp granted_at = 5;
+   */
+  grantedAt?: Timestamp | undefined;
+
+  /**
+   * When the runner first confirmed it; absent if it never did.
+   *
+   * @generated from field: optional google.protobuf.Timestamp started_at = 6;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * When it ended.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 7;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * Metered time in milliseconds; absent when it was not reported.
+   *
+   * @generated from field: optional uint32 metered_ms = 8;
+   */
+  meteredMs?: number | undefined;
+
+  /**
+   * What the runner measured itself, in milliseconds; absent when it did not say.
+   *
+   * @generated from field: optional uint32 self_reported_ms = 9;
+   */
+  selfReportedMs?: number | undefined;
+
+  /**
+   * Longest time without contact while it was held, in milliseconds.
+   *
+   * @generated from field: uint32 contact_gap_ms = 10;
+   */
+  contactGapMs: number;
+};
+
+/**
+ * Describes the message svc.runners.v1.Lease.
+ * Use `create(LeaseSchema)` to create a new message.
+ */
+export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 23);
+
+/**
+ * Why an item of work waits.
+ *
+ * @generated from enum svc.runners.v1.WaitingReason
+ */
+export enum WaitingReason {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: WAITING_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A runner can take it and is being offered it.
+   *
+   * @generated from enum value: WAITING_REASON_DISPATCHING = 1;
+   */
+  DISPATCHING = 1,
+
+  /**
+   * It lost its runner and is offered again a little later.
+   *
+   * @generated from enum value: WAITING_REASON_RETRY_DELAY = 2;
+   */
+  RETRY_DELAY = 2,
+
+  /**
+   * No runner is enrolled, or none is in contact.
+   *
+   * @generated from enum value: WAITING_REASON_NO_LIVE_RUNNER = 3;
+   */
+  NO_LIVE_RUNNER = 3,
+
+  /**
+   * Every runner that could take it is at work.
+   *
+   * @generated from enum value: WAITING_REASON_ALL_BUSY = 4;
+   */
+  ALL_BUSY = 4,
+
+  /**
+   * Every runner that is in contact is paused, or finishes what it holds before it stops.
+   *
+   * @generated from enum value: WAITING_REASON_ALL_PAUSED = 5;
+   */
+  ALL_PAUSED = 5,
+
+  /**
+   * Runners are in contact and say that they cannot take work.
+   *
+   * @generated from enum value: WAITING_REASON_NOT_READY = 6;
+   */
+  NOT_READY = 6,
+
+  /**
+   * It asks for a container, and no runner that could take it offers one.
+   *
+   * @generated from enum value: WAITING_REASON_ISOLATION_REQUIRED = 7;
+   */
+  ISOLATION_REQUIRED = 7,
+
+  /**
+   * Every runner that is in contact is refused new work after divergence strikes.
+   *
+   * @generated from enum value: WAITING_REASON_FLAGGED = 8;
+   */
+  FLAGGED = 8,
+
+  /**
+   * Every runner that is in contact has a version below the least that is served.
+   *
+   * @generated from enum value: WAITING_REASON_VERSION_TOO_OLD = 9;
+   */
+  VERSION_TOO_OLD = 9,
+
+  /**
+   * The service's own runners are switched off.
+   *
+   * @generated from enum value: WAITING_REASON_POOL_OFF = 10;
+   */
+  POOL_OFF = 10,
+
+  /**
+   * Another build of its environment is at work.
+   *
+   * @generated from enum value: WAITING_REASON_ENVIRONMENT_BUSY = 11;
+   */
+  ENVIRONMENT_BUSY = 11,
+}
+
+/**
+ * Describes the enum svc.runners.v1.WaitingReason.
+ */
+export const WaitingReasonSchema: GenEnum<WaitingReason> = /*@__PURE__*/
+  enumDesc(file_svc_runners_v1_runners, 0);
 
 /**
  * Health of a runner in one word.
@@ -720,13 +1153,20 @@ export enum Health {
    * @generated from enum value: HEALTH_REVOKED = 8;
    */
   REVOKED = 8,
+
+  /**
+   * In contact, with a version below the least that is served: it finishes what it holds and receives nothing new until it is upgraded.
+   *
+   * @generated from enum value: HEALTH_VERSION_TOO_OLD = 9;
+   */
+  VERSION_TOO_OLD = 9,
 }
 
 /**
  * Describes the enum svc.runners.v1.Health.
  */
 export const HealthSchema: GenEnum<Health> = /*@__PURE__*/
-  enumDesc(file_svc_runners_v1_runners, 0);
+  enumDesc(file_svc_runners_v1_runners, 1);
 
 /**
  * Runners of a team.
@@ -785,6 +1225,28 @@ export const RunnersService: GenService<{
     methodKind: "unary";
     input: typeof DiagnoseRequestSchema;
     output: typeof DiagnoseResponseSchema;
+  },
+  /**
+   * Whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
+   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that
+   * the team paused itself do not make it degraded while they are in contact.
+   *
+   * @generated from rpc svc.runners.v1.RunnersService.GetHealth
+   */
+  getHealth: {
+    methodKind: "unary";
+    input: typeof GetHealthRequestSchema;
+    output: typeof TeamHealthSchema;
+  },
+  /**
+   * What a runner held and gave back, newest grant first; what it holds now is not in it. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.runners.v1.RunnersService.ListHistory
+   */
+  listHistory: {
+    methodKind: "unary";
+    input: typeof ListHistoryRequestSchema;
+    output: typeof ListHistoryResponseSchema;
   },
   /**
    * Clears a runner's divergence flag and strikes, so that it receives work again. Team owners only. Errors: `not_found` (404).
