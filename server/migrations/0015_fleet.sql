@@ -72,6 +72,7 @@ ALTER TABLE "notifications" ADD CONSTRAINT "notifications_team_id_teams_id_fk" F
 ALTER TABLE "notifications" ADD CONSTRAINT "notifications_user_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "runner_team_health" ADD CONSTRAINT "runner_team_health_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "usage_days" ADD CONSTRAINT "usage_days_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_endpoints_team" ON "webhook_endpoints" USING btree ("team_id","id");--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_fk" FOREIGN KEY ("team_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE UNIQUE INDEX "notifications_once" ON "notifications" USING btree ("user_id","event_id");--> statement-breakpoint
@@ -81,5 +82,4 @@ CREATE INDEX "runner_team_health_degraded" ON "runner_team_health" USING btree (
 CREATE UNIQUE INDEX "webhook_deliveries_once" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_newest" ON "webhook_deliveries" USING btree ("endpoint_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" USING btree ("next_attempt_at") WHERE "webhook_deliveries"."state" = 'pending';--> statement-breakpoint
-CREATE UNIQUE INDEX "webhook_endpoints_team" ON "webhook_endpoints" USING btree ("team_id","id");--> statement-breakpoint
 CREATE INDEX "work_leases_history" ON "work_leases" USING btree ("runner_id","granted_at" DESC NULLS LAST,"work_id" DESC NULLS LAST) WHERE "work_leases"."ended_at" is not null;
