@@ -25,6 +25,9 @@ const REPLY_BYTES_MAX: Readonly<Record<CallName, number>> = {
   poll: 32 * MEBIBYTE,
   logs: MEBIBYTE,
   report: MEBIBYTE,
+  'build-poll': 32 * MEBIBYTE,
+  'build-logs': MEBIBYTE,
+  'build-report': MEBIBYTE,
 };
 /** One attempt. A poll adds its waiting time. */
 const ATTEMPT_MS: Readonly<Record<CallName, number>> = {
@@ -32,6 +35,9 @@ const ATTEMPT_MS: Readonly<Record<CallName, number>> = {
   poll: 10_000,
   logs: 20_000,
   report: 20_000,
+  'build-poll': 10_000,
+  'build-logs': 20_000,
+  'build-report': 20_000,
 };
 
 export interface ApiOptions {

@@ -3,6 +3,7 @@
  * everything here works on its `Parts`.
  */
 import type { Api } from './api.ts';
+import type { Builds } from './build/builds.ts';
 import { wallMs } from './clock.ts';
 import type { Deliveries } from './delivery.ts';
 import { collectDiagnostics } from './diagnostics.ts';
@@ -55,6 +56,10 @@ export interface Parts {
   slots: Slots;
   runs: Map<string, RunRow>;
   works: Set<Promise<void>>;
+  /** Undefined: this runner takes no builds. */
+  builds: Builds | undefined;
+  /** Runs that hold a slot. */
+  runsNow: Set<Promise<void>>;
   api: Api;
   executor: Executor;
   journal: Journal;
@@ -182,7 +187,7 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     ...(away === undefined ? {} : { away }),
     clockOffsetMs: parts.offsetMs(),
     // Not the free ones of `slots`: the poller holds one while it asks.
-    slots: { total: slots.total, free: slots.total - parts.works.size },
+    slots: { total: slots.total, free: slots.total - parts.runsNow.size },
     draining: parts.shutdown.stopTaking.aborted,
     paused: server.paused,
     flagged: server.flagged,

@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { createApi } from './api.ts';
+import { openBuilds } from './build/builds.ts';
 import { createClockOffset, monotonicMs, pause } from './clock.ts';
 import {
   hear,
@@ -29,16 +30,17 @@ import { DEFAULT_INTERVALS, steer } from './intervals.ts';
 import { openJournal } from './journal.ts';
 import { acquireLock } from './lock.ts';
 import { openOutbox, readMachineBoot } from './outbox.ts';
-import { runPollLoop } from './poll-loop.ts';
+import { runPollLoop, type PollLoopOptions } from './poll-loop.ts';
 import { createPresence } from './presence.ts';
 import { createReadiness } from './readiness.ts';
 import { closeLeftovers, redeliver } from './recover.ts';
-import { runWork } from './run-work.ts';
+import { runsAsWork } from './run-spec.ts';
+import { runWork, type Offer, type Work } from './run-work.ts';
 import { createShutdown, EXIT, type ExitCode, type Shutdown } from './shutdown.ts';
 import { createSlots } from './slots.ts';
 import { createStateWriter } from './state-file.ts';
 import { VERSION } from './version.ts';
-import type { RunOffer } from './wire.ts';
+import type { WorkKind } from './wire.ts';
 import { refKey } from './work-ref.ts';
 
 const STATE_MS = 5_000;
@@ -94,7 +96,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 async function openDisk(
   options: DaemonOptions,
   paths: DataPaths,
-): Promise<Pick<Parts, 'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot'>> {
+): Promise<Pick<Parts, 'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot' | 'builds'>> {
   const { settings, log } = options;
   await mkdir(paths.spool, { recursive: true, mode: 0o700 });
   const machineBoot = readMachineBoot();
@@ -113,8 +115,16 @@ async function openDisk(
   });
   // Nothing is live yet: whatever carries our label is from a process that is gone.
   await readiness.checkEngine();
+  const builds = await openBuilds({
+    executor,
+    settings,
+    dataDir: paths.dataDir,
+    runnerId: options.config.runnerId,
+    env: options.env,
+    log,
+  });
   await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
-  return { journal, outbox, executor, readiness, runs, machineBoot };
+  return { journal, outbox, executor, readiness, runs, machineBoot, builds };
 }
 
 async function openParts(
@@ -190,6 +200,7 @@ async function openParts(
     shutdown,
     slots: createSlots(settings.slots),
     works: new Set(),
+    runsNow: new Set(),
     api,
     deliveries: createDeliveries({
       api,
@@ -225,20 +236,7 @@ async function live(parts: Parts): Promise<void> {
     onPhase: phaseNoter(parts),
     log: options.log,
   });
-  const polling = runPollLoop({
-    api: parts.api,
-    bootId: parts.bootId,
-    slots: parts.slots,
-    held: () => heartbeat.held(),
-    notReady: async () => await parts.readiness.reasons(),
-    waitMs: () => parts.server.intervals.pollWaitMs,
-    onOffer: async (offer) => await work(parts, offer),
-    onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
-    onNotReady: (reasons) => noteNotReady(parts, reasons),
-    presence: parts.presence,
-    stop: shutdown.stopTaking,
-    log: options.log,
-  }).catch((error: unknown) => {
+  const polling = Promise.all([pollForRuns(parts), pollForBuilds(parts)]).catch((error: unknown) => {
     options.log.error({ problem: errorText(error) }, 'the poller failed');
     shutdown.fail(EXIT.failed);
   });
@@ -282,11 +280,63 @@ async function settled(works: Set<Promise<void>>, ms: number, patience?: AbortSi
   }
 }
 
-async function work(parts: Parts, offer: RunOffer): Promise<void> {
+async function pollForRuns(parts: Parts): Promise<void> {
+  const { executor, options, presence } = parts;
+  const work = runsAsWork({ runnerId: options.config.runnerId, executor });
+  await runPollLoop({
+    ...pollOptions(parts, 'run'),
+    slots: parts.slots,
+    presence,
+    onNotReady: (reasons) => noteNotReady(parts, reasons),
+    async onOffer(offer) {
+      const done = doWork(parts, work, offer);
+      parts.runsNow.add(done);
+      await done;
+      parts.runsNow.delete(done);
+    },
+  });
+}
+
+/** Says nothing about whether the control plane serves runners: builds may be switched off there alone. */
+async function pollForBuilds(parts: Parts): Promise<void> {
+  const { builds, presence } = parts;
+  if (builds === undefined) return;
+  await runPollLoop({
+    ...pollOptions(parts, 'build'),
+    slots: builds.slots,
+    presence: {
+      pause: async (ms, signal) => await presence.pause(ms, signal),
+      served: () => undefined,
+      unserved: () => undefined,
+    },
+    onNotReady: () => undefined,
+    onOffer: async (offer) => await doWork(parts, builds.work, offer),
+  });
+}
+
+function pollOptions<K extends WorkKind>(
+  parts: Parts,
+  kind: K,
+): Omit<PollLoopOptions<K>, 'slots' | 'presence' | 'onNotReady' | 'onOffer'> {
+  const { options, shutdown } = parts;
+  return {
+    kind,
+    api: parts.api,
+    bootId: parts.bootId,
+    held: () => parts.heartbeat.held(),
+    notReady: async () => await parts.readiness.reasons(),
+    waitMs: () => parts.server.intervals.pollWaitMs,
+    onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
+    stop: shutdown.stopTaking,
+    log: options.log,
+  };
+}
+
+async function doWork<O extends Offer>(parts: Parts, kind: Work<O>, offer: O): Promise<void> {
   const { options, shutdown } = parts;
   const done = runWork(offer, {
     ...parts,
-    runnerId: options.config.runnerId,
+    work: kind,
     spoolFolder: parts.paths.spool,
     secrets: options.secrets,
     cancel: shutdown.cancelWork,

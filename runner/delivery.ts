@@ -18,6 +18,7 @@ import { type Outbox, type OutboxEntry, waitedMs } from './outbox.ts';
 import type { Presence } from './presence.ts';
 import { CallError } from './retryable.ts';
 import { createSlots } from './slots.ts';
+import { WORK_CALLS } from './wire.ts';
 
 /** After a long outage a full outbox must not come down on the control plane all at once. */
 const DELIVERIES_AT_ONCE = 8;
@@ -110,7 +111,7 @@ async function report(
   // What heartbeats say of the lease does not count any more: the task is dead, and the answer to the report is the definite word.
   try {
     const { value } = await options.api.callUntilAnswered(
-      'report',
+      WORK_CALLS[entry.kind ?? 'run'].report,
       () => ({ ...entry.report, ...told, waitedMs: waitedMs(entry, options.machineBoot) }),
       {
         signal: options.signal,

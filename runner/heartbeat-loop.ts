@@ -12,8 +12,8 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-pro
 import { DEFAULT_INTERVALS, steer, type Intervals } from './intervals.ts';
 import { createLeaseBook, type LeaseBook } from './lease-book.ts';
 import { CallError } from './retryable.ts';
-import type { HeartbeatReply, HeartbeatRequest, WireDiagnostics } from './wire.ts';
-import type { WorkRef } from './work-ref.ts';
+import type { HeartbeatReply, HeartbeatRequest, WireDiagnostics, WireLease } from './wire.ts';
+import { refKey } from './work-ref.ts';
 
 /** A beat under way for longer than this is given up when an offer waits for its acceptance: an offer stands for 15 s only. */
 const HANGING_MS = 2_000;
@@ -130,6 +130,9 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
     case 'renewed':
       state.book.renew(message.ref, message.sentMonotonicMs, state.intervals.leaseMs);
       return false;
+    case 'phase':
+      state.book.enter(message.ref, message.phase);
+      return true;
     case 'finished':
       state.book.finish(message.ref);
       return false;
@@ -153,13 +156,13 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
 async function attempt(
   options: HeartbeatLoopOptions,
   state: State,
-  asked: WorkRef[],
+  asked: WireLease[],
   signal: AbortSignal,
 ): Promise<number | 'fatal'> {
   const { diagnostics } = state;
   const request: HeartbeatRequest = {
     bootId: options.setup.bootId,
-    leases: asked.map(({ id, epoch }) => ({ id, epoch })),
+    leases: asked,
     ...(state.draining ? { draining: true } : {}),
     ...(diagnostics === undefined ? {} : { diagnostics }),
     ...(state.introduced ? {} : { facts: options.setup.facts, labels: options.setup.labels }),
@@ -173,7 +176,7 @@ async function attempt(
       say(options, 'info', { failures: state.failures }, 'the control plane answers again');
     state.failures = 0;
     state.unserved = undefined;
-    hear(options, state, value, sentMonotonicMs);
+    hear(options, state, value, { asked, sentMonotonicMs });
     return state.intervals.heartbeatMs;
   } catch (error) {
     return afterFailure(options, state, error);
@@ -184,8 +187,9 @@ function hear(
   options: HeartbeatLoopOptions,
   state: State,
   reply: HeartbeatReply,
-  sentMonotonicMs: number,
+  { asked, sentMonotonicMs }: { asked: readonly WireLease[]; sentMonotonicMs: number },
 ): void {
+  const phases = new Map(asked.map((lease) => [refKey(lease), lease.phase]));
   state.intervals = steer(state.intervals, reply.intervals);
   for (const status of reply.leases ?? []) {
     const ref = { id: status.id, epoch: status.epoch };
@@ -194,7 +198,9 @@ function hear(
     if (status.state === 'ok')
       state.book.renew(ref, sentMonotonicMs, status.leaseMs ?? state.intervals.leaseMs);
     if (status.state === 'superseded') state.book.release(ref);
-    options.tell({ type: 'word', ref, word: status.state });
+    // The phase of the request: the answer is about what was said then, not about what has been entered meanwhile.
+    const phase = phases.get(refKey(ref));
+    options.tell({ type: 'word', ref, word: status.state, ...(phase === undefined ? {} : { phase }) });
   }
   options.tell({
     type: 'contact',

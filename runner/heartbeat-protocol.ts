@@ -1,7 +1,14 @@
 /** What the main thread and the heartbeat thread tell each other. */
 import type { Intervals } from './intervals.ts';
 import type { LogLevel } from './log.ts';
-import type { WireDiagnostics, WireDirectives, WireFacts, WireIntervals, WireLeaseState } from './wire.ts';
+import type {
+  BuildPhase,
+  WireDiagnostics,
+  WireDirectives,
+  WireFacts,
+  WireIntervals,
+  WireLeaseState,
+} from './wire.ts';
 import type { WorkRef } from './work-ref.ts';
 
 /** What the heartbeat thread is started with. It reads the key file itself: key objects and secrets do not travel. */
@@ -20,6 +27,8 @@ export interface HeartbeatSetup {
 export type ToHeartbeat =
   | { type: 'hold'; ref: WorkRef; leaseMs?: number }
   | { type: 'renewed'; ref: WorkRef; sentMonotonicMs: number }
+  /** A build is about to enter a phase: told at once. */
+  | { type: 'phase'; ref: WorkRef; phase: BuildPhase }
   | { type: 'finished'; ref: WorkRef }
   | { type: 'release'; ref: WorkRef }
   | { type: 'diagnostics'; diagnostics: WireDiagnostics }
@@ -34,7 +43,8 @@ export type ToHeartbeat =
 export type LeaseWord = WireLeaseState | 'lost';
 
 export type FromHeartbeat =
-  | { type: 'word'; ref: WorkRef; word: LeaseWord }
+  /** `phase`: the one that the answered heartbeat named. */
+  | { type: 'word'; ref: WorkRef; word: LeaseWord; phase?: BuildPhase }
   /** The control plane serves no runners here; the next beat comes after so long. */
   | { type: 'unserved'; nextInMs: number }
   | {

@@ -4,16 +4,21 @@
 import { Worker } from 'node:worker_threads';
 import type { FromHeartbeat, HeartbeatSetup, LeaseWord, ToHeartbeat } from './heartbeat-protocol.ts';
 import type { Log } from './log.ts';
-import type { WireDiagnostics } from './wire.ts';
+import type { BuildPhase, WireDiagnostics } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
 
 const TICK_MS = 2_000;
 /** The last beat has its own time limit; this is the net under a thread that hangs. */
 const STOP_MS_MAX = 5_000;
 
+/** `phase`: the one that the answered heartbeat named. */
+export type OnWord = (word: LeaseWord, phase?: BuildPhase) => void;
+
 export interface Heartbeat {
   /** Names the work in every heartbeat from now on, the first one at once. `leaseMs` is the offer's; undefined when only a report is outstanding. */
-  hold(ref: WorkRef, leaseMs: number | undefined, onWord: (word: LeaseWord) => void): void;
+  hold(ref: WorkRef, leaseMs: number | undefined, onWord: OnWord): void;
+  /** Names the phase of a build in every heartbeat from now on, the first one at once. */
+  enter(ref: WorkRef, phase: BuildPhase): void;
   /** A log append renewed the lease. */
   renewed(ref: WorkRef, sentMonotonicMs: number): void;
   /** The task is dead: from now on nothing has to be killed when the lease runs out. */
@@ -39,7 +44,7 @@ export interface HeartbeatCallbacks {
 
 export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: HeartbeatCallbacks): Heartbeat {
   const worker = startWorker(setup);
-  const listeners = new Map<string, { ref: WorkRef; onWord: (word: LeaseWord) => void }>();
+  const listeners = new Map<string, { ref: WorkRef; onWord: OnWord }>();
   let stopping = false;
   let onStopped: () => void = () => undefined;
   const stopped = new Promise<void>((resolve) => (onStopped = resolve));
@@ -49,7 +54,7 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
   worker.on('message', (message: FromHeartbeat) => {
     switch (message.type) {
       case 'word':
-        listeners.get(refKey(message.ref))?.onWord(message.word);
+        listeners.get(refKey(message.ref))?.onWord(message.word, message.phase);
         return;
       case 'unserved':
         callbacks.onUnserved(message.nextInMs);
@@ -81,6 +86,7 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
       listeners.set(refKey(ref), { ref, onWord });
       tell({ type: 'hold', ref, ...(leaseMs === undefined ? {} : { leaseMs }) });
     },
+    enter: (ref, phase) => tell({ type: 'phase', ref, phase }),
     renewed: (ref, sentMonotonicMs) => tell({ type: 'renewed', ref, sentMonotonicMs }),
     finished: (ref) => tell({ type: 'finished', ref }),
     release(ref) {

@@ -26,6 +26,9 @@ export interface RunnerConfig {
   intervals?: WireIntervals;
   enrolledAt: string;
   slots?: number;
+  buildSlots?: number;
+  deployAddress?: string;
+  allowInsecureGit?: boolean;
   executor?: string;
   defaultImage?: string;
   caFile?: string;

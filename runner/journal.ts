@@ -1,7 +1,7 @@
 /**
  * What this daemon did with each grant of work, so that a later process knows: one JSON line an event, synced before the step that it announces.
  *
- *   offered → accepted → started → ended → reported
+ *   offered → accepted → started → (phase …) → ended → reported
  *        \________\_________\________\___→ dropped   (declined, superseded, lease lost, or the daemon died)
  *
  * The journal owns its file; writes go through one queue, so lines are whole and in order. A grant that was ever started is never started
@@ -9,9 +9,18 @@
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { isMissing, writeDurably } from './durable-file.ts';
+import type { BuildPhase } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
 
-export const JOURNAL_EVENTS = ['offered', 'accepted', 'started', 'ended', 'reported', 'dropped'] as const;
+export const JOURNAL_EVENTS = [
+  'offered',
+  'accepted',
+  'started',
+  'phase',
+  'ended',
+  'reported',
+  'dropped',
+] as const;
 export type JournalEvent = (typeof JOURNAL_EVENTS)[number];
 
 export interface JournalEntry extends WorkRef {
@@ -21,7 +30,11 @@ export interface JournalEntry extends WorkRef {
   /** Of `ended` and `dropped`. */
   reason?: string;
   reportId?: string;
+  /** Of `phase`: the phase of a build that is entered next. */
+  phase?: BuildPhase;
 }
+
+export type JournalDetail = Pick<JournalEntry, 'reason' | 'reportId' | 'phase'>;
 
 /** Closed grants that are remembered, so that a stale repetition of an old offer is recognised. */
 const CLOSED_MAX = 1_000;
@@ -30,7 +43,7 @@ const COMPACT_LINES = 4_000;
 
 export interface Journal {
   /** Resolves when the line is on the disk. */
-  record(event: JournalEvent, ref: WorkRef, detail?: { reason?: string; reportId?: string }): Promise<void>;
+  record(event: JournalEvent, ref: WorkRef, detail?: JournalDetail): Promise<void>;
   last(ref: WorkRef): JournalEvent | undefined;
   /** Grants whose last event is neither `reported` nor `dropped`, oldest first. */
   open(): JournalEntry[];

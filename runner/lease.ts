@@ -1,6 +1,7 @@
 /** One grant as the rest of the daemon sees it: the control plane's last word on it, and who wants to hear the next. */
 import type { LeaseWord } from './heartbeat-protocol.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { BuildPhase } from './wire.ts';
 import type { WorkRef } from './work-ref.ts';
 
 export interface Lease {
@@ -13,6 +14,11 @@ export interface Lease {
   readonly first: Promise<LeaseWord>;
   /** The control plane said it in the answer to another call. */
   heard(word: LeaseWord, sentMonotonicMs?: number): void;
+  /**
+   * Announces a phase of a build. Resolves when a heartbeat that named it was answered `ok`: only then does the control plane know, and will not
+   * give the build to somebody else by itself. Never resolves when the lease ends before; whoever waits must listen to that, too.
+   */
+  enter(phase: BuildPhase): Promise<void>;
   finished(): void;
   release(): void;
 }
@@ -31,7 +37,11 @@ export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | 
     resolveFirst(said);
     listener(said);
   };
-  heartbeat.hold(ref, leaseMs, take);
+  const entering = new Map<BuildPhase, () => void>();
+  heartbeat.hold(ref, leaseMs, (said, phase) => {
+    take(said);
+    if (said === 'ok' && phase !== undefined) entering.get(phase)?.();
+  });
   return {
     ref,
     get word() {
@@ -45,6 +55,11 @@ export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | 
     heard(said, sentMonotonicMs) {
       if (said === 'ok' && sentMonotonicMs !== undefined) heartbeat.renewed(ref, sentMonotonicMs);
       take(said);
+    },
+    async enter(phase) {
+      const confirmed = new Promise<void>((resolve) => entering.set(phase, resolve));
+      heartbeat.enter(ref, phase);
+      await confirmed;
     },
     finished: () => heartbeat.finished(ref),
     release: () => heartbeat.release(ref),

@@ -13,7 +13,7 @@ import type { Log } from './log.ts';
 import { BATCH_BYTES_MAX, type Spool, type SpoolBatch } from './log-spool.ts';
 import type { Presence } from './presence.ts';
 import { CallError, type Failure } from './retryable.ts';
-import type { LogsReply, WireLeaseState } from './wire.ts';
+import { WORK_CALLS, type LogsReply, type WireLeaseState, type WorkKind } from './wire.ts';
 
 /** From the first byte after a silence to its call. */
 const FIRST_BYTE_MS = 100;
@@ -36,6 +36,8 @@ export interface LogSenderOptions {
   api: Pick<Api, 'call'>;
   log: Log;
   signal: AbortSignal;
+  /** Of what kind the work is. */
+  kind?: WorkKind;
   /** A spool of an earlier process: asks first how much is stored. */
   resume?: boolean;
   /** The control plane's word on the lease, with the time of the request that it answers. */
@@ -131,7 +133,7 @@ function isUrgent(spool: Spool, state: SendState): boolean {
 async function send(options: LogSenderOptions, batch: SpoolBatch, final: boolean): Promise<LogsReply> {
   const { spool } = options;
   const { value, sentMonotonicMs } = await options.api.call(
-    'logs',
+    WORK_CALLS[options.kind ?? 'run'].logs,
     {
       id: spool.ref.id,
       epoch: spool.ref.epoch,

@@ -10,9 +10,11 @@ import { monotonicMs, wallMs } from './clock.ts';
 import { errorText, removeDurably, writeDurably } from './durable-file.ts';
 import type { Log } from './log.ts';
 import { isWorkRef, refKey, type WorkRef } from './work-ref.ts';
-import type { ReportRequest } from './wire.ts';
+import type { ReportRequest, WorkKind } from './wire.ts';
 
 export interface OutboxEntry {
+  /** Absent in what older versions wrote: a run. */
+  kind?: WorkKind;
   report: Omit<ReportRequest, 'waitedMs'>;
   /** When it was put here, on both clocks; the monotonic one counts as long as the machine has not been restarted. */
   putAtMs: number;
@@ -22,7 +24,7 @@ export interface OutboxEntry {
 
 export interface Outbox {
   /** Resolves when the report is on the disk. */
-  put(report: Omit<ReportRequest, 'waitedMs'>): Promise<OutboxEntry>;
+  put(report: Omit<ReportRequest, 'waitedMs'>, kind?: WorkKind): Promise<OutboxEntry>;
   remove(ref: WorkRef): Promise<void>;
   /** What was found at the start and what has been put since, oldest first. */
   entries(): OutboxEntry[];
@@ -62,8 +64,14 @@ export async function openOutbox(options: OutboxOptions): Promise<Outbox> {
   const entries = new Map<string, OutboxEntry>();
   for (const entry of await readEntries(folder, options.log)) entries.set(refKey(entry.report), entry);
   return {
-    async put(report) {
-      const entry: OutboxEntry = { report, putAtMs: wallMs(), putMonotonicMs: monotonicMs(), machineBoot };
+    async put(report, kind = 'run') {
+      const entry: OutboxEntry = {
+        kind,
+        report,
+        putAtMs: wallMs(),
+        putMonotonicMs: monotonicMs(),
+        machineBoot,
+      };
       await writeDurably(join(folder, `${refKey(report)}.json`), JSON.stringify(entry));
       entries.set(refKey(report), entry);
       return entry;

@@ -1,5 +1,5 @@
 /**
- * The one poller of this process.
+ * The poller of one kind of work; a process has one for each.
  *
  *   take a slot → poll (the same pollId until it is answered) → offer: hand over with the slot → take the next slot
  *                                                            ↘ empty: give the slot back, go on
@@ -17,7 +17,7 @@ import type { Log } from './log.ts';
 import type { Presence } from './presence.ts';
 import { CallError, type Failure } from './retryable.ts';
 import type { Slots } from './slots.ts';
-import type { RunOffer } from './wire.ts';
+import { WORK_CALLS, type BuildOffer, type RunOffer, type WorkKind } from './wire.ts';
 import type { WorkRef } from './work-ref.ts';
 
 /** How much longer than asked for a held poll may take. */
@@ -29,7 +29,14 @@ const EARLY_PAUSE_MS_MAX = 5_000;
 /** A refusal that we cannot explain is not worth hammering on. */
 const REFUSED_PAUSE_MS = 30_000;
 
-export interface PollLoopOptions {
+/** What is offered to each kind of poll. */
+export interface Offers {
+  run: RunOffer;
+  build: BuildOffer;
+}
+
+export interface PollLoopOptions<K extends WorkKind = 'run'> {
+  kind: K;
   api: Pick<Api, 'call'>;
   bootId: string;
   slots: Slots;
@@ -38,7 +45,7 @@ export interface PollLoopOptions {
   notReady: () => Promise<string[]>;
   waitMs: () => number;
   /** Resolves when the work has ended and its slot is free. Never rejects. */
-  onOffer: (offer: RunOffer) => Promise<void>;
+  onOffer: (offer: Offers[K]) => Promise<void>;
   onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
   onNotReady: (reasons: string[]) => void;
   presence: Pick<Presence, 'unserved' | 'served' | 'pause'>;
@@ -48,7 +55,7 @@ export interface PollLoopOptions {
 }
 
 /** Resolves when the poller has ended; work that it handed over may go on. */
-export async function runPollLoop(options: PollLoopOptions): Promise<void> {
+export async function runPollLoop<K extends WorkKind>(options: PollLoopOptions<K>): Promise<void> {
   const random = options.random ?? Math.random;
   const cut = new AbortController();
   options.stop.addEventListener('abort', () => void pause(LAST_POLL_MS, cut.signal).then(() => cut.abort()), {
@@ -71,13 +78,16 @@ export async function runPollLoop(options: PollLoopOptions): Promise<void> {
   cut.abort();
 }
 
-interface PollAnswer {
-  offer?: RunOffer;
+interface PollAnswer<K extends WorkKind> {
+  offer?: Offers[K];
   /** Empty, and long before the time that was asked for. */
   early: boolean;
 }
 
-async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal): Promise<PollAnswer | 'end'> {
+async function pollUntilAnswered<K extends WorkKind>(
+  options: PollLoopOptions<K>,
+  signal: AbortSignal,
+): Promise<PollAnswer<K> | 'end'> {
   const pollId = randomUUID();
   let unserved = 0;
   for (let failures = 1; !options.stop.aborted; failures += 1) {
@@ -87,7 +97,7 @@ async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal):
       const notReady = await options.notReady();
       options.onNotReady(notReady);
       const { value, sentMonotonicMs } = await options.api.call(
-        'poll',
+        WORK_CALLS[options.kind].poll,
         {
           pollId,
           waitMs,
@@ -104,7 +114,8 @@ async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal):
       options.presence.served(sentMonotonicMs);
       if (failures - unserved > 1) options.log.info({ failures: failures - unserved - 1 }, 'polling again');
       const early = monotonicMs() - begunMs < waitMs / 2;
-      return value.run === undefined || value.run === null ? { early } : { offer: value.run, early: false };
+      const offer = (value as Partial<Record<WorkKind, unknown>>)[options.kind];
+      return offer === undefined || offer === null ? { early } : { offer: offer as Offers[K], early: false };
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       if (error.failure.unserved === true) {
@@ -121,7 +132,11 @@ async function pollUntilAnswered(options: PollLoopOptions, signal: AbortSignal):
 }
 
 /** False when polling is over. */
-async function afterFailure(options: PollLoopOptions, failure: Failure, failures: number): Promise<boolean> {
+async function afterFailure<K extends WorkKind>(
+  options: PollLoopOptions<K>,
+  failure: Failure,
+  failures: number,
+): Promise<boolean> {
   switch (failure.verdict) {
     case 'revoked':
     case 'boot_superseded':

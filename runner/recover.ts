@@ -44,9 +44,17 @@ export async function closeLeftovers(
   const waiting = new Set(outbox.entries().map(({ report }) => refKey(report)));
   for (const entry of journal.open()) {
     if (waiting.has(refKey(entry))) continue;
+    const { phase } = entry;
     log.warn(
-      { id: entry.id, epoch: entry.epoch, last: entry.event },
-      'the last daemon died during this run; it goes back to the queue',
+      {
+        id: entry.id,
+        epoch: entry.epoch,
+        last: entry.event,
+        ...(phase === undefined ? {} : { phase }),
+      },
+      phase === 'publishing' || phase === 'deploying'
+        ? `the last daemon died during this build while it was ${phase}; it is not done again here, the control plane decides`
+        : 'the last daemon died during this work; it goes back to the queue',
     );
     await journal.record('dropped', entry, { reason: 'daemon_died' });
   }
@@ -72,6 +80,7 @@ async function redeliverOne(options: RecoverOptions, entry: OutboxEntry): Promis
   const sender = startLogSender({
     spool,
     api: options.api,
+    ...(entry.kind === undefined ? {} : { kind: entry.kind }),
     log: options.log,
     signal: options.abandon,
     resume: true,

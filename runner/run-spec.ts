@@ -1,5 +1,6 @@
-/** From an offer to what the executor is asked to do. The server fills in every bound; the defaults here are its own, for one that did not. */
+/** Runs as a kind of work: from an offer to what the executor is asked to do. The server fills in every bound; the defaults here are its own, for one that did not. */
 import { InvalidSpecError, type Executor, type SandboxSpec } from './executor/executor.ts';
+import type { Work } from './run-work.ts';
 import type { RunOffer } from './wire.ts';
 
 const DEFAULT_LIMITS = { timeoutSeconds: 600, memoryMb: 512, cpus: 1, pids: 256, outputBytes: 16_777_216 };
@@ -34,6 +35,20 @@ export function specOf(
       cpus: limits.cpus ?? DEFAULT_LIMITS.cpus,
       pids: limits.pids ?? DEFAULT_LIMITS.pids,
       outputBytes: limits.outputBytes ?? DEFAULT_LIMITS.outputBytes,
+    },
+  };
+}
+
+export function runsAsWork(options: {
+  runnerId: string;
+  executor: Pick<Executor, 'start' | 'isolation' | 'name'>;
+}): Work<RunOffer> {
+  return {
+    kind: 'run',
+    secretsOf: (offer) => Object.values(offer.env ?? {}),
+    prepare(offer) {
+      const spec = specOf(offer, options);
+      return async ({ onOutput }) => await options.executor.start(spec, onOutput);
     },
   };
 }

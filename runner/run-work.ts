@@ -1,5 +1,5 @@
 /**
- * One grant of work, from offer to result.
+ * One grant of work, a run or a build, from offer to result. What differs between the two comes in as `Work`.
  *
  *   offered ── heartbeat ──→ accepted ──→ task runs ──→ ended ──→ result in the outbox ──→ delivery (delivery.ts)
  *      │                        │             │
@@ -12,13 +12,7 @@
 import type { Api } from './api.ts';
 import type { Deliveries } from './delivery.ts';
 import { errorText } from './durable-file.ts';
-import {
-  InvalidSpecError,
-  type Executor,
-  type KillReason,
-  type Outcome,
-  type Running,
-} from './executor/executor.ts';
+import { InvalidSpecError, type KillReason, type Outcome, type Running } from './executor/executor.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Journal } from './journal.ts';
 import { holdLease, type Lease } from './lease.ts';
@@ -29,8 +23,7 @@ import { openSpool, type Spool } from './log-spool.ts';
 import { createMasker, type Masker } from './masking.ts';
 import { newReportId, type Outbox, type OutboxEntry } from './outbox.ts';
 import type { Presence } from './presence.ts';
-import { specOf } from './run-spec.ts';
-import type { ReportRequest, RunOffer } from './wire.ts';
+import type { BuildPhase, ReportRequest, WireBuildResult, WireLogStream, WorkKind } from './wire.ts';
 import { monotonicMs, wallMs } from './clock.ts';
 import { isWorkRef, refKey, type WorkRef } from './work-ref.ts';
 
@@ -40,11 +33,44 @@ const OFFER_MS = 15_000;
 const CANCEL_GRACE_MS = 5_000;
 const MESSAGE_LENGTH_MAX = 2_000;
 
-export type WorkPhase = 'offered' | 'running' | 'ending' | 'reporting';
+export type WorkPhase = 'offered' | 'running' | 'ending' | 'reporting' | BuildPhase;
 
-export interface RunWorkOptions {
-  runnerId: string;
-  executor: Pick<Executor, 'start' | 'isolation' | 'name'>;
+/** What every offer says. */
+export interface Offer extends WorkRef {
+  leaseMs?: number;
+  attempt?: number;
+}
+
+export interface WorkOutcome extends Outcome {
+  build?: WireBuildResult;
+}
+
+export interface StartContext {
+  ref: WorkRef;
+  /** As an executor's, and besides the lines that the runner itself writes. */
+  onOutput: (stream: WireLogStream, chunk: Uint8Array) => Promise<void>;
+  /**
+   * Journal first, then the control plane: resolves when both know that this phase comes next. Never resolves when the lease ends before:
+   * then the work is killed.
+   */
+  enter: (phase: BuildPhase) => Promise<void>;
+}
+
+export interface RunningWork extends Pick<Running, 'kill'> {
+  readonly done: Promise<WorkOutcome>;
+}
+
+/** What is particular to one kind of work. */
+export interface Work<O extends Offer> {
+  kind: WorkKind;
+  /** Struck out of its output. */
+  secretsOf: (offer: O) => string[];
+  /** Throws InvalidSpecError when it can never run; nothing has happened then. The result is called at most once. */
+  prepare: (offer: O) => (context: StartContext) => Promise<RunningWork>;
+}
+
+interface WorkOptions {
+  work: Pick<Work<never>, 'kind'>;
   heartbeat: Heartbeat;
   journal: Journal;
   outbox: Outbox;
@@ -67,8 +93,12 @@ export interface RunWorkOptions {
   log: Log;
 }
 
+export interface RunWorkOptions<O extends Offer> extends WorkOptions {
+  work: Work<O>;
+}
+
 /** Resolves when the slot is free again. Never rejects. */
-export async function runWork(offer: RunOffer, options: RunWorkOptions): Promise<void> {
+export async function runWork<O extends Offer>(offer: O, options: RunWorkOptions<O>): Promise<void> {
   const ref: WorkRef = { id: offer.id, epoch: offer.epoch };
   const { log } = options;
   if (!isWorkRef(ref))
@@ -94,24 +124,25 @@ export async function runWork(offer: RunOffer, options: RunWorkOptions): Promise
   }
 }
 
-async function accept(offer: RunOffer, lease: Lease, options: RunWorkOptions): Promise<void> {
+async function accept<O extends Offer>(offer: O, lease: Lease, options: RunWorkOptions<O>): Promise<void> {
   const word = await firstWord(lease, options.cancel);
   if (word === 'superseded' || word === 'lost' || word === 'stopping')
     return await drop(lease, word, options);
   await options.journal.record('accepted', lease.ref);
-  options.log.info({ ...lease.ref, attempt: offer.attempt ?? 1 }, 'run accepted');
+  options.log.info({ ...lease.ref, attempt: offer.attempt ?? 1 }, `${options.work.kind} accepted`);
   const spool = await openSpool(options.spoolFolder, lease.ref);
   const unwanted = new AbortController();
   const sender = startLogSender({
     spool,
     api: options.api,
+    kind: options.work.kind,
     log: options.log,
     signal: AbortSignal.any([options.abandon, unwanted.signal]),
     onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
     inContact: options.inContact,
     presence: options.presence,
   });
-  const masker = createMasker([...Object.values(offer.env ?? {}), ...options.secrets]);
+  const masker = createMasker([...options.work.secretsOf(offer), ...options.secrets]);
   const outcome = await execute(offer, lease, spool, masker, options);
   lease.finished();
   const { word: last } = lease;
@@ -142,13 +173,13 @@ async function firstWord(
 }
 
 /** Runs the task to its end; everything that goes wrong on this machine is an outcome. */
-async function execute(
-  offer: RunOffer,
+async function execute<O extends Offer>(
+  offer: O,
   lease: Lease,
   spool: Spool,
   masker: Masker,
-  options: RunWorkOptions,
-): Promise<Outcome> {
+  options: RunWorkOptions<O>,
+): Promise<WorkOutcome> {
   if (lease.word === 'cancelled') return { reason: 'cancelled', durationMs: 0 };
   const begunMs = monotonicMs();
   const failed = (error: unknown): Outcome => ({
@@ -156,15 +187,21 @@ async function execute(
     durationMs: Math.round(monotonicMs() - begunMs),
     message: errorText(error),
   });
-  const streams = { stdout: masker.stream(), stderr: masker.stream() };
-  const onOutput = async (stream: 'stdout' | 'stderr', chunk: Uint8Array) =>
-    await spool.append(stream, streams[stream].push(chunk));
-  let running: Running;
+  const streams = { stdout: masker.stream(), stderr: masker.stream(), runner: masker.stream() };
+  let running: RunningWork;
   try {
-    const spec = specOf(offer, options);
+    const begin = options.work.prepare(offer);
     await options.journal.record('started', lease.ref);
     options.onPhase(lease.ref, 'running');
-    running = await options.executor.start(spec, onOutput);
+    running = await begin({
+      ref: lease.ref,
+      onOutput: async (stream, chunk) => await spool.append(stream, streams[stream].push(chunk)),
+      async enter(phase) {
+        await options.journal.record('phase', lease.ref, { phase });
+        options.onPhase(lease.ref, phase);
+        await lease.enter(phase);
+      },
+    });
   } catch (error) {
     const level = error instanceof InvalidSpecError ? 'warn' : 'error';
     if (level === 'error') options.onEngineError();
@@ -177,7 +214,8 @@ async function execute(
   options.onPhase(lease.ref, 'ending');
   if (outcome.reason === 'engine_error') options.onEngineError();
   try {
-    for (const stream of ['stdout', 'stderr'] as const) await spool.append(stream, streams[stream].flush());
+    for (const stream of ['stdout', 'stderr', 'runner'] as const)
+      await spool.append(stream, streams[stream].flush());
   } catch (error) {
     // The last few bytes must not cost the result.
     options.log.error({ ...lease.ref, problem: errorText(error) }, 'the end of the output cannot be written');
@@ -186,7 +224,7 @@ async function execute(
 }
 
 /** Listens to the lease and to the process's own end; returns how to stop listening. */
-function killOnWord(running: Running, lease: Lease, options: RunWorkOptions): () => void {
+function killOnWord(running: RunningWork, lease: Lease, options: WorkOptions): () => void {
   // Dead well before the lease ends: it is given up a margin before, and half of that is the task's own time to end.
   const lossGraceMs = leaseMarginMs(options.leaseMs()) / 2;
   const kill = (reason: KillReason, graceMs: number, why: string) => {
@@ -209,7 +247,7 @@ function killOnWord(running: Running, lease: Lease, options: RunWorkOptions): ()
 }
 
 interface Ended {
-  outcome: Outcome;
+  outcome: WorkOutcome;
   lease: Lease;
   spool: Spool;
   sender: LogSender;
@@ -217,13 +255,13 @@ interface Ended {
 }
 
 /** Puts the result on the disk and hands the rest over; resolves when that much is done. */
-async function hand(ended: Ended, options: RunWorkOptions): Promise<void> {
+async function hand(ended: Ended, options: WorkOptions): Promise<void> {
   const { lease, spool, outcome } = ended;
   await spool.end();
   const report = reportOf(lease.ref, outcome, ended.masker);
   let entry: OutboxEntry;
   try {
-    entry = await options.outbox.put(report);
+    entry = await options.outbox.put(report, options.work.kind);
     await options.journal.record('ended', lease.ref, { reason: report.reason, reportId: report.reportId });
   } catch (error) {
     // A full disk: the result still has this process to deliver it.
@@ -231,11 +269,17 @@ async function hand(ended: Ended, options: RunWorkOptions): Promise<void> {
       { ...lease.ref, problem: errorText(error) },
       'the result cannot be written to the outbox, it lives in memory only',
     );
-    entry = { report, putAtMs: wallMs(), putMonotonicMs: monotonicMs(), machineBoot: options.machineBoot };
+    entry = {
+      kind: options.work.kind,
+      report,
+      putAtMs: wallMs(),
+      putMonotonicMs: monotonicMs(),
+      machineBoot: options.machineBoot,
+    };
   }
   options.log.info(
     { ...lease.ref, reason: report.reason, exitCode: report.exitCode, durationMs: report.durationMs },
-    'run ended',
+    `${options.work.kind} ended`,
   );
   options.onPhase(lease.ref, 'reporting');
   void options.deliveries
@@ -243,8 +287,8 @@ async function hand(ended: Ended, options: RunWorkOptions): Promise<void> {
     .then(() => options.onPhase(lease.ref, undefined));
 }
 
-function reportOf(ref: WorkRef, outcome: Outcome, masker: Masker): Omit<ReportRequest, 'waitedMs'> {
-  const { exitCode, message } = outcome;
+function reportOf(ref: WorkRef, outcome: WorkOutcome, masker: Masker): Omit<ReportRequest, 'waitedMs'> {
+  const { exitCode, message, build } = outcome;
   return {
     id: ref.id,
     epoch: ref.epoch,
@@ -255,11 +299,12 @@ function reportOf(ref: WorkRef, outcome: Outcome, masker: Masker): Omit<ReportRe
     ...(exitCode === undefined || outcome.reason !== 'exit' ? {} : { exitCode: exitCode & 0xff }),
     ...(message === undefined ? {} : { message: masker.text(message).slice(0, MESSAGE_LENGTH_MAX) }),
     durationMs: Math.max(0, Math.round(outcome.durationMs)),
+    ...(build === undefined ? {} : { build }),
   };
 }
 
 /** Nothing is reported: the grant ends, or has ended, without us. */
-async function drop(lease: Lease, reason: string, options: RunWorkOptions): Promise<void> {
+async function drop(lease: Lease, reason: string, options: WorkOptions): Promise<void> {
   options.log.info({ ...lease.ref, reason }, 'work let go');
   lease.release();
   options.onPhase(lease.ref, undefined);

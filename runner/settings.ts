@@ -1,5 +1,6 @@
 /** Settings of `svc-runner run`: flag, else environment variable, else config file, else default; each checked once, here. */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import type { ExecutorName } from './executor/executor.ts';
 import { UsageError, type FlagSpec, type Flags } from './flags.ts';
 import type { RunnerConfig } from './identity.ts';
@@ -32,6 +33,23 @@ export const DEFAULT_IMAGE_FLAG: FlagSpec = {
 
 export const RUN_FLAGS: readonly FlagSpec[] = [
   { name: 'slots', value: 'n', env: 'SVC_RUNNER_SLOTS', help: 'runs at a time, 1 to 256; default 1' },
+  {
+    name: 'build-slots',
+    value: 'n',
+    env: 'SVC_RUNNER_BUILD_SLOTS',
+    help: 'builds at a time, 0 to 64, where a container engine works; 0 takes none; default 1',
+  },
+  {
+    name: 'deploy-address',
+    value: 'ip',
+    env: 'SVC_RUNNER_DEPLOY_ADDRESS',
+    help: 'address of this machine that deployed containers are bound to; default 127.0.0.1',
+  },
+  {
+    name: 'allow-insecure-git',
+    env: 'SVC_RUNNER_ALLOW_INSECURE_GIT',
+    help: 'clone by plain http, from loopback addresses only',
+  },
   EXECUTOR_FLAG,
   DEFAULT_IMAGE_FLAG,
   DATA_DIR_FLAG,
@@ -53,6 +71,9 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
 
 export interface RunSettings {
   slots: number;
+  buildSlots: number;
+  deployAddress: string;
+  allowInsecureGit: boolean;
   executor?: ExecutorName;
   defaultImage?: string;
   caFile?: string;
@@ -71,6 +92,9 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
   const defaultImage = flags.text('default-image') ?? config.defaultImage;
   return {
     slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, 1, 256),
+    buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, 0, 64),
+    deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? '127.0.0.1'),
+    allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
     ...(executor === undefined ? {} : { executor }),
     ...(defaultImage === undefined ? {} : { defaultImage }),
     ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
@@ -97,6 +121,12 @@ export function readCa(path: string): string {
   if (!text.includes('-----BEGIN CERTIFICATE-----'))
     throw new UsageError(`--ca-file ${path} holds no PEM certificate`);
   return text;
+}
+
+function ipAddress(value: string): string {
+  if (isIP(value) === 0)
+    throw new UsageError(`--deploy-address is ${JSON.stringify(value)}, expected an address like 127.0.0.1`);
+  return value;
 }
 
 function wholeNumber(name: string, value: string | number, min: number, max: number): number {

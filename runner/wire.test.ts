@@ -3,6 +3,9 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import {
+  BuildOfferSchema,
+  BuildPollResponseSchema,
+  BuildResultSchema,
   DirectivesSchema,
   EnrollRequestSchema,
   EnrollResponseSchema,
@@ -16,6 +19,8 @@ import {
   ReportResponseSchema,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
+  BuildOffer,
+  BuildPollReply,
   EnrollReply,
   EnrollRequest,
   HeartbeatReply,
@@ -26,6 +31,9 @@ import type {
   PollRequest,
   ReportReply,
   ReportRequest,
+  WireBuildSource,
+  WireDeployTarget,
+  WireImageTarget,
 } from './wire.ts';
 
 /** One of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
@@ -44,7 +52,7 @@ const enrolled: Required<EnrollReply> = {
 };
 const heartbeat: Required<HeartbeatRequest> = {
   bootId: '',
-  leases: [{ id: '', epoch: 1 }],
+  leases: [{ id: '', epoch: 1, phase: 'publishing' }],
   diagnostics: { containerCliVersion: '', deployCliVersion: '', workspaceFreeMb: 1 },
   draining: true,
   facts: enroll.facts,
@@ -74,6 +82,49 @@ const polled: { run: Required<NonNullable<PollReply['run']>> } = {
     attempt: 1,
   },
 };
+const buildPolled: {
+  build: Required<NonNullable<BuildPollReply['build']>> & {
+    source: Required<WireBuildSource>;
+    image: Required<WireImageTarget>;
+    deploy: Required<WireDeployTarget>;
+  };
+} = {
+  build: {
+    id: '',
+    leaseId: '',
+    epoch: 1,
+    leaseMs: 1,
+    attempt: 1,
+    source: {
+      repository: '',
+      branch: '',
+      commit: '',
+      buildPath: '',
+      submodules: true,
+      username: '',
+      token: '',
+      sshKey: '',
+      knownHosts: '',
+    },
+    buildType: 'auto',
+    variables: {},
+    secrets: {},
+    steps: [],
+    image: {
+      host: '',
+      namespace: '',
+      repository: '',
+      tag: '',
+      username: '',
+      password: '',
+      insecure: true,
+    },
+    deploy: { kind: 'dokku', app: '', containerPort: 1, hostPort: 1 },
+    deployImage: '',
+    limits: { timeoutSeconds: 1, memoryMb: 1, cpus: 1, outputBytes: 1 },
+    builderImage: '',
+  } satisfies Required<BuildOffer>,
+};
 const logs: Required<LogsRequest> = {
   id: '',
   epoch: 1,
@@ -91,6 +142,15 @@ const report: Required<ReportRequest> = {
   message: '',
   durationMs: 1,
   waitedMs: 1,
+  build: {
+    commit: '',
+    buildType: 'buildpack',
+    image: '',
+    digest: '',
+    address: '',
+    phase: 'deploying',
+    phases: [{ phase: 'cloning', durationMs: 1 }],
+  },
 };
 const reported: Required<ReportReply> = { accepted: true, repeated: true };
 
@@ -120,6 +180,7 @@ describe('the wire', () => {
     [HeartbeatResponseSchema, beaten],
     [PollRequestSchema, poll],
     [PollResponseSchema, polled],
+    [BuildPollResponseSchema, buildPolled],
     [LogsRequestSchema, logs],
     [LogsResponseSchema, logged],
     [ReportRequestSchema, report],
@@ -134,6 +195,12 @@ describe('the wire', () => {
   it('knows every field of the offer and of the directives', () => {
     expect(runner.RunOfferSchema.fields.map((field) => field.jsonName).sort()).toEqual(
       Object.keys(polled.run).sort(),
+    );
+    expect(BuildOfferSchema.fields.map((field) => field.jsonName).sort()).toEqual(
+      Object.keys(buildPolled.build).sort(),
+    );
+    expect(BuildResultSchema.fields.map((field) => field.jsonName).sort()).toEqual(
+      Object.keys(report.build).sort(),
     );
     expect(DirectivesSchema.fields.map((field) => field.jsonName).sort()).toEqual(
       Object.keys(beaten.directives).sort(),

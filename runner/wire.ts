@@ -4,9 +4,15 @@
  * test holds them against the contract. What a reply may leave out is optional here: an absent field is its zero value.
  */
 
+/** Phases of a build, in order. */
+export const BUILD_PHASES = ['cloning', 'building', 'publishing', 'deploying'] as const;
+export type BuildPhase = (typeof BUILD_PHASES)[number];
+
 export interface WireLease {
   id: string;
   epoch: number;
+  /** Builds only: what it is in, or is about to enter. */
+  phase?: BuildPhase;
 }
 
 export interface WireFacts {
@@ -55,7 +61,9 @@ export interface HeartbeatRequest {
 
 export type WireLeaseState = 'ok' | 'cancelled' | 'superseded';
 
-export interface WireLeaseStatus extends WireLease {
+export interface WireLeaseStatus {
+  id: string;
+  epoch: number;
   state?: WireLeaseState;
   leaseMs?: number;
 }
@@ -111,6 +119,66 @@ export interface PollReply {
   run?: RunOffer;
 }
 
+export type WireBuildType = 'auto' | 'dockerfile' | 'buildpack';
+
+export interface WireBuildSource {
+  repository?: string;
+  branch?: string;
+  commit?: string;
+  buildPath?: string;
+  submodules?: boolean;
+  username?: string;
+  token?: string;
+  sshKey?: string;
+  knownHosts?: string;
+}
+
+export interface WireImageTarget {
+  host?: string;
+  namespace?: string;
+  repository?: string;
+  tag?: string;
+  username?: string;
+  password?: string;
+  insecure?: boolean;
+}
+
+export interface WireDeployTarget {
+  kind?: 'container' | 'dokku';
+  app?: string;
+  containerPort?: number;
+  hostPort?: number;
+}
+
+export interface WireBuildLimits {
+  timeoutSeconds?: number;
+  memoryMb?: number;
+  cpus?: number;
+  outputBytes?: number;
+}
+
+export interface BuildOffer {
+  id: string;
+  leaseId?: string;
+  epoch: number;
+  leaseMs?: number;
+  attempt?: number;
+  source?: WireBuildSource;
+  buildType?: WireBuildType;
+  variables?: Record<string, string>;
+  secrets?: Record<string, string>;
+  steps?: string[];
+  image?: WireImageTarget;
+  deploy?: WireDeployTarget;
+  deployImage?: string;
+  limits?: WireBuildLimits;
+  builderImage?: string;
+}
+
+export interface BuildPollReply {
+  build?: BuildOffer;
+}
+
 export type WireLogStream = 'stdout' | 'stderr' | 'runner';
 
 export interface WireLogChunk {
@@ -140,6 +208,21 @@ export interface LogsReply {
 
 export type WireEndReason = 'exit' | 'timeout' | 'memory' | 'cancelled' | 'lease_lost' | 'engine_error';
 
+export interface WirePhaseTime {
+  phase: BuildPhase;
+  durationMs: number;
+}
+
+export interface WireBuildResult {
+  commit?: string;
+  buildType?: WireBuildType;
+  image?: string;
+  digest?: string;
+  address?: string;
+  phase?: BuildPhase;
+  phases?: WirePhaseTime[];
+}
+
 export interface ReportRequest {
   id: string;
   epoch: number;
@@ -149,6 +232,7 @@ export interface ReportRequest {
   message?: string;
   durationMs?: number;
   waitedMs?: number;
+  build?: WireBuildResult;
 }
 
 export interface ReportReply {
@@ -172,6 +256,16 @@ export interface Calls {
   poll: { request: PollRequest; reply: PollReply };
   logs: { request: LogsRequest; reply: LogsReply };
   report: { request: ReportRequest; reply: ReportReply };
+  'build-poll': { request: PollRequest; reply: BuildPollReply };
+  'build-logs': { request: LogsRequest; reply: LogsReply };
+  'build-report': { request: ReportRequest; reply: ReportReply };
 }
+
+/** The two kinds of work: which calls are about it, and what it is called in messages. */
+export const WORK_CALLS = {
+  run: { poll: 'poll', logs: 'logs', report: 'report' },
+  build: { poll: 'build-poll', logs: 'build-logs', report: 'build-report' },
+} as const;
+export type WorkKind = keyof typeof WORK_CALLS;
 
 export type CallName = keyof Calls;

@@ -34,6 +34,7 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
     new EngineExecutor({
       engine,
       cgroups: undefined,
+      rootless: info.SecurityOptions?.some((option) => option.startsWith('name=rootless')) === true,
       runnerId: options.runnerId,
       launchFolder,
       defaultImage: image,

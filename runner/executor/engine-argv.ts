@@ -42,6 +42,8 @@ export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';
 const SHELL_PATH = '/run/svc/sh';
 const OPEN_FILES = 1024;
+/** One file that a build step writes. */
+const CLONE_FILE_BYTES_MAX = 4 * 1_073_741_824;
 /** The engine's own time limit only matters when the daemon died: well after ours, so that they never race. */
 const ENGINE_DEADLINE_SLACK_SECONDS = 60;
 
@@ -69,7 +71,7 @@ export function createArgv(engine: Engine, options: CreateOptions): string[] {
     'create',
     `--name=${name}`,
     ...labels(options),
-    ...isolation(engine),
+    ...isolation(engine, spec),
     ...limits(engine, options),
     ...mounts(engine, spec, launchFile),
     ...(engine.name === 'podman' ? podmanOnly(spec) : dockerOnly(engine)),
@@ -96,11 +98,12 @@ function labels({ spec, nowMs }: CreateOptions): string[] {
   return Object.entries(pairs).map(([key, value]) => `--label=${key}=${value}`);
 }
 
-function isolation(engine: Engine): string[] {
+function isolation(engine: Engine, spec: SandboxSpec): string[] {
   return [
-    '--network=none',
+    // Without the option: the engine's own network, from which nothing of this machine's loopback can be reached.
+    ...(spec.network === 'none' ? ['--network=none'] : []),
     '--read-only',
-    `--user=${TASK_USER}`,
+    `--user=${spec.clone?.user ?? TASK_USER}`,
     '--cap-drop=ALL',
     '--security-opt=no-new-privileges',
     ...(engine.seccompPath === undefined ? [] : [`--security-opt=seccomp=${engine.seccompPath}`]),
@@ -118,7 +121,7 @@ function isolation(engine: Engine): string[] {
 
 function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
   const { memoryMb, cpus, pids } = spec.limits;
-  const workspaceBytes = workspaceMb(memoryMb) * 1_048_576;
+  const workspaceBytes = spec.clone === undefined ? workspaceMb(memoryMb) * 1_048_576 : CLONE_FILE_BYTES_MAX;
   return [
     `--pids-limit=${pids}`,
     `--memory=${memoryMb}m`,
@@ -139,7 +142,9 @@ function mounts(engine: Engine, spec: SandboxSpec, launchFile: string): string[]
   const tmpMb = Math.max(1, Math.min(256, Math.floor(memoryMb / 4)));
   return [
     `--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=${tmpMb}m,mode=1777`,
-    `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(memoryMb)}m,mode=1777`,
+    spec.clone === undefined
+      ? `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(memoryMb)}m,mode=1777`
+      : `--volume=${spec.clone.folder}:/workspace:rw,z`,
     // `z`: on hosts with SELinux the container may not read unlabelled files.
     `--volume=${launchFile}:${LAUNCH_PATH}:ro,z`,
     ...(engine.shellPath === undefined ? [] : [`--volume=${engine.shellPath}:${SHELL_PATH}:ro,z`]),

@@ -30,6 +30,7 @@ describe('an engine that misbehaves', () => {
     return new EngineExecutor({
       engine: { name: 'docker', program, processesPerUser: 1024, timeouts: TIMEOUTS },
       cgroups: undefined,
+      rootless: false,
       runnerId: 'rnr_test',
       launchFolder: folder.path,
       defaultImage: 'localhost/base:1',

@@ -6,7 +6,15 @@ import { engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import { EngineSandbox } from './engine-sandbox.ts';
-import type { Executor, ExecutorName, OnOutput, Running, SandboxSpec, WorkRef } from './executor.ts';
+import type {
+  BuildEngine,
+  Executor,
+  ExecutorName,
+  OnOutput,
+  Running,
+  SandboxSpec,
+  WorkRef,
+} from './executor.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
@@ -15,6 +23,7 @@ const NAME = /^cp-(.+)-(\d+)$/;
 export interface EngineExecutorOptions {
   engine: Engine;
   cgroups: EngineCgroups | undefined;
+  rootless: boolean;
   runnerId: string;
   /** Folder only this user can enter, for launch scripts. */
   launchFolder: string;
@@ -39,6 +48,11 @@ export class EngineExecutor implements Executor {
   constructor(options: EngineExecutorOptions) {
     this.#options = options;
     this.name = options.engine.name;
+  }
+
+  get buildEngine(): BuildEngine {
+    const { engine, rootless, launchFolder, defaultImage } = this.#options;
+    return { engine, rootless, privateFolder: launchFolder, stepImage: defaultImage };
   }
 
   describe(): string {

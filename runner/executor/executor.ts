@@ -6,6 +6,7 @@
  * cancel and lease loss race for one variable, and the first to write it wins (see supervise.ts).
  */
 import { createDockerExecutor } from './docker.ts';
+import type { Engine } from './engine-argv.ts';
 import { probe } from './engine-setup.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 import { createPodmanExecutor } from './podman.ts';
@@ -54,8 +55,17 @@ export interface SandboxSpec {
   /** Absolute; default `/workspace`. */
   workdir?: string;
   stdin?: string;
-  network: 'none';
+  /** `private`: the engine's own network, outward only; for build steps. */
+  network: 'none' | 'private';
+  /** Build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
+  clone?: CloneMount;
   limits: SandboxLimits;
+}
+
+export interface CloneMount {
+  folder: string;
+  /** Who owns the folder, as seen in the container: `uid:gid`. Without capabilities nobody else could write there. */
+  user: string;
 }
 
 export interface Outcome {
@@ -101,6 +111,17 @@ export interface Executor {
   start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running>;
   /** Kills and removes what earlier daemons of this runner left behind, except the live ones; returns those it found. */
   reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
+  /** What builds need of a container engine; absent where there is none: then this runner cannot build. */
+  readonly buildEngine?: BuildEngine;
+}
+
+export interface BuildEngine {
+  engine: Engine;
+  rootless: boolean;
+  /** In memory where possible, entered by this user only: for secrets. */
+  privateFolder: string;
+  /** For build steps. */
+  stepImage: string;
 }
 
 export interface DetectOptions {

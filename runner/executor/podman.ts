@@ -58,6 +58,7 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
       new EngineExecutor({
         engine,
         cgroups,
+        rootless,
         runnerId: options.runnerId,
         launchFolder,
         defaultImage: image,

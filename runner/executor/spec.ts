@@ -48,7 +48,7 @@ export function checkSpec(spec: SandboxSpec): void {
   if (!Number.isSafeInteger(spec.epoch) || spec.epoch < 0) {
     throw new InvalidSpecError(`epoch is ${spec.epoch}, expected a whole number from 0`);
   }
-  if (spec.network !== 'none')
+  if (spec.network !== 'none' && (spec.network !== 'private' || spec.clone === undefined))
     throw new InvalidSpecError(`network is ${quote(spec.network)}, only "none" is supported`);
   if (spec.image !== undefined) checkImage(spec.image);
   checkCommand(spec.command);

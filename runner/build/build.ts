@@ -1,0 +1,235 @@
+/**
+ * One build from its first phase to its last.
+ *
+ *   cloning → building → publishing → deploying       (a deploy of an image that exists: deploying alone)
+ *
+ * Each phase is announced before it is entered, and entered only when the control plane has confirmed it: one that cannot confirm
+ * may have given the build to somebody else, and then nothing may be pushed or deployed from here. Whatever ends the build, its
+ * processes, containers, clone and secrets are gone when `done` resolves.
+ */
+import { MachineFailed, BuildFailed } from './failure.ts';
+import { monotonicMs } from '../clock.ts';
+import { errorText } from '../durable-file.ts';
+import { deployerOf } from '../deploy/deployer.ts';
+import { findProgram } from '../executor/command.ts';
+import { engineArgv } from '../executor/engine-argv.ts';
+import { createOutputCap } from '../executor/output-cap.ts';
+import type { Executor } from '../executor/executor.ts';
+import type { Log } from '../log.ts';
+import type { RunningWork, StartContext, WorkOutcome } from '../run-work.ts';
+import type { BuildPhase, WireBuildResult } from '../wire.ts';
+import { call, engineEnv, type BuildContext } from './context.ts';
+import { BuildStopped, createControl, type BuildControl } from './control.ts';
+import { detectRecipe, type Recipe } from './detect.ts';
+import { cloneSource } from './git.ts';
+import { buildImage, localTag } from './image.ts';
+import { packImage } from './pack.ts';
+import type { BuildPlan } from './plan.ts';
+import { pushImage } from './push.ts';
+import { runSteps } from './steps.ts';
+import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
+
+const GRACE_MS = 5_000;
+
+export interface BuildOptions {
+  host: BuildHost & { engine: NonNullable<BuildHost['engine']> };
+  executor: Pick<Executor, 'start'>;
+  env: NodeJS.ProcessEnv;
+  caFile: string | undefined;
+  deployAddress: string;
+  log: Log;
+}
+
+export function startBuild(plan: BuildPlan, options: BuildOptions, start: StartContext): RunningWork {
+  const control = createControl(plan.limits.timeoutSeconds * 1_000);
+  const build = new Build(plan, options, start, control);
+  return {
+    done: build.whole(),
+    kill: (reason, graceMs) => control.stop(reason, graceMs ?? GRACE_MS),
+  };
+}
+
+class Build {
+  readonly #plan: BuildPlan;
+  readonly #options: BuildOptions;
+  readonly #start: StartContext;
+  readonly #control: BuildControl;
+  readonly #context: BuildContext;
+  readonly #begunMs = monotonicMs();
+  readonly #result: WireBuildResult & { phases: NonNullable<WireBuildResult['phases']> } = { phases: [] };
+  #phaseBegunMs = 0;
+
+  constructor(plan: BuildPlan, options: BuildOptions, start: StartContext, control: BuildControl) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#start = start;
+    this.#control = control;
+    const cap = createOutputCap(plan.limits.outputBytes);
+    this.#context = {
+      plan,
+      control,
+      workspace: workspaceOf(options.host, plan.id, plan.epoch),
+      engine: options.host.engine,
+      runnerId: options.host.runnerId,
+      env: options.env,
+      caFile: options.caFile,
+      // Few and short: not counted, so that how the build ended is always to be read.
+      say: async (line) => await start.onOutput('runner', Buffer.from(`==> ${line}\n`)),
+      async output(stream, chunk) {
+        for (const piece of cap.take(chunk)) await start.onOutput(stream, piece);
+      },
+    };
+  }
+
+  async whole(): Promise<WorkOutcome> {
+    let outcome: WorkOutcome;
+    try {
+      await makeWorkspace(this.#context.workspace);
+      await this.#phases();
+      outcome = { reason: 'exit', exitCode: 0, durationMs: 0 };
+    } catch (error) {
+      outcome = { ...this.#outcomeOf(error), durationMs: 0 };
+    }
+    this.#leavePhase();
+    this.#control.end();
+    const durationMs = Math.round(monotonicMs() - this.#begunMs);
+    await this.#sayEnd(outcome);
+    await this.#clean();
+    return { ...outcome, durationMs, build: this.#result };
+  }
+
+  async #phases(): Promise<void> {
+    const { source, deployImage, image, deploy } = this.#plan;
+    const { id, epoch } = this.#plan;
+    const tag = localTag(id, epoch);
+    let deployed = deployImage;
+    if (source !== undefined) {
+      await this.#enter(
+        'cloning',
+        `cloning ${source.url}, ${source.commit ?? `head of branch ${source.branch}`}`,
+      );
+      this.#result.commit = await cloneSource(this.#context, source);
+      await this.#context.say(`at commit ${this.#result.commit}`);
+      await this.#enter('building', `building with ${this.#plan.buildType}`);
+      await this.#make(tag, source.buildPath);
+      deployed = tag;
+    }
+    if (image !== undefined && source !== undefined) {
+      await this.#enter('publishing', `pushing ${image.name}:${image.tag}`);
+      this.#result.digest = await pushImage(this.#context, tag, image);
+      this.#result.image = image.name;
+      await this.#context.say(`the registry confirmed ${this.#result.digest}`);
+      deployed = `${image.name}@${this.#result.digest}`;
+    }
+    if (deploy === undefined || deployed === undefined) return;
+    await this.#enter('deploying', `deploying ${deploy.app} as ${deploy.kind}`);
+    const { address } = await deployerOf(deploy.kind).deploy(this.#context, {
+      target: deploy,
+      image: deployed,
+      env: { ...this.#plan.variables, ...this.#plan.secrets },
+      bindAddress: this.#options.deployAddress,
+    });
+    if (address === undefined) return;
+    this.#result.address = address;
+    await this.#context.say(`${deploy.app} is up at ${address}`);
+  }
+
+  async #make(tag: string, buildPath: string): Promise<void> {
+    const context = this.#context;
+    const deadlineMs = this.#begunMs + this.#plan.limits.timeoutSeconds * 1_000;
+    await runSteps(context, this.#options.executor, deadlineMs);
+    const pack = findProgram('pack');
+    const recipe = await detectRecipe({
+      clone: context.workspace.clone,
+      buildPath,
+      wanted: this.#plan.buildType,
+      pack: pack !== undefined,
+    });
+    this.#result.buildType = recipe.type;
+    await context.say(`build type ${recipe.type}`);
+    if (recipe.type === 'buildpack')
+      await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
+    else if (hasDockerfile(recipe)) await buildImage(context, recipe, tag);
+  }
+
+  /** Announces the phase and waits until the control plane knows; the build may be stopped instead. */
+  async #enter(phase: BuildPhase, line: string): Promise<void> {
+    this.#control.check();
+    this.#leavePhase();
+    this.#result.phase = phase;
+    this.#phaseBegunMs = monotonicMs();
+    await this.#context.say(`${phase}: ${line}`);
+    const entered = this.#start.enter(phase);
+    // Only what others could see twice must wait: until then a second grant of the build would do no harm.
+    if (phase === 'publishing' || phase === 'deploying') await this.#control.race(entered);
+    else
+      entered.catch((error: unknown) =>
+        this.#options.log.error({ problem: errorText(error) }, 'a phase cannot be noted'),
+      );
+  }
+
+  #leavePhase(): void {
+    const { phase, phases } = this.#result;
+    if (phase === undefined || phases.at(-1)?.phase === phase) return;
+    phases.push({ phase, durationMs: Math.round(monotonicMs() - this.#phaseBegunMs) });
+  }
+
+  #outcomeOf(error: unknown): Omit<WorkOutcome, 'durationMs'> {
+    const { cause } = this.#control;
+    if (cause === 'timeout')
+      return {
+        reason: 'timeout',
+        message: `the build was not done within ${this.#plan.limits.timeoutSeconds} s`,
+      };
+    if (cause !== undefined) return { reason: cause };
+    if (error instanceof BuildFailed)
+      return { reason: 'exit', exitCode: error.exitCode, message: error.message };
+    const known = error instanceof MachineFailed || error instanceof BuildStopped;
+    return {
+      reason: 'engine_error',
+      message: known ? error.message : `the runner failed: ${errorText(error)}`,
+    };
+  }
+
+  async #sayEnd(outcome: WorkOutcome): Promise<void> {
+    const text =
+      outcome.exitCode === 0
+        ? 'done'
+        : `ended in ${this.#result.phase ?? 'the beginning'}: ${outcome.message ?? outcome.reason}`;
+    // The output's file is broken then, and the result says so already.
+    await this.#context.say(text).catch(() => undefined);
+  }
+
+  async #clean(): Promise<void> {
+    const { host, log } = this.#options;
+    const { engine } = host.engine;
+    const published = this.#plan.image !== undefined && this.#plan.source !== undefined;
+    try {
+      // Without a registry the image is what came of the build, and stays.
+      if (published || this.#result.phase === 'building')
+        await this.#forgetImage(
+          engineArgv(engine, 'rmi', '--force', localTag(this.#plan.id, this.#plan.epoch)),
+        );
+      await destroyWorkspace(host, this.#context.workspace);
+    } catch (error) {
+      log.error(
+        { id: this.#plan.id, problem: errorText(error) },
+        'a build is not cleaned up, the next start of the daemon tries again',
+      );
+    }
+  }
+
+  async #forgetImage(argv: readonly string[]): Promise<void> {
+    if (this.#result.phase === 'cloning') return;
+    const fresh = createControl(30_000);
+    // Not there when the build failed before it: nothing to say about that.
+    await call({ ...this.#context, control: fresh }, { argv, env: engineEnv(this.#context) }).catch(
+      () => undefined,
+    );
+    fresh.end();
+  }
+}
+
+function hasDockerfile(recipe: Recipe): recipe is Recipe & { dockerfile: string } {
+  return recipe.dockerfile !== undefined;
+}

@@ -1,0 +1,70 @@
+/** Builds as a kind of work, and what must be put in order before the first one. */
+import { errorText } from '../durable-file.ts';
+import { restoreApps } from '../deploy/app-containers.ts';
+import type { Executor } from '../executor/executor.ts';
+import type { Log } from '../log.ts';
+import type { Work } from '../run-work.ts';
+import type { RunSettings } from '../settings.ts';
+import { createSlots, type Slots } from '../slots.ts';
+import type { BuildOffer } from '../wire.ts';
+import { startBuild } from './build.ts';
+import { planOf, secretsOfBuild } from './plan.ts';
+import { sweepWorkspaces } from './workspace.ts';
+
+export interface Builds {
+  slots: Slots;
+  work: Work<BuildOffer>;
+}
+
+export interface BuildsOptions {
+  executor: Executor;
+  settings: Pick<RunSettings, 'buildSlots' | 'allowInsecureGit' | 'deployAddress' | 'caFile'>;
+  dataDir: string;
+  runnerId: string;
+  env: NodeJS.ProcessEnv;
+  log: Log;
+}
+
+/** Undefined: this runner takes no builds. Before that, whatever builds of an earlier process left is killed and removed. */
+export async function openBuilds(options: BuildsOptions): Promise<Builds | undefined> {
+  const { executor, settings, log, dataDir, runnerId } = options;
+  const { buildEngine: engine } = executor;
+  const host = { dataDir, runnerId, engine };
+  try {
+    // Nothing is live yet.
+    for (const ref of await sweepWorkspaces(host, () => false))
+      log.warn(ref, 'killed and removed what an earlier process left of a build');
+    if (engine !== undefined)
+      for (const app of await restoreApps(engine.engine, runnerId))
+        log.warn(
+          { app },
+          'a deploy of an earlier process was not finished: what served before it serves again',
+        );
+  } catch (error) {
+    log.error({ problem: errorText(error) }, 'what builds of an earlier process left cannot be removed');
+  }
+  if (engine === undefined) {
+    log.info({ executor: executor.name }, 'taking no builds: they need podman or docker on this machine');
+    return undefined;
+  }
+  if (settings.buildSlots === 0) return undefined;
+  return {
+    slots: createSlots(settings.buildSlots),
+    work: {
+      kind: 'build',
+      secretsOf: secretsOfBuild,
+      prepare(offer) {
+        const plan = planOf(offer, settings);
+        const build = {
+          host: { ...host, engine },
+          executor,
+          env: options.env,
+          caFile: settings.caFile,
+          deployAddress: settings.deployAddress,
+          log,
+        };
+        return async (start) => startBuild(plan, build, start);
+      },
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * Who ends a build: the deadline, the team, a lost lease or a failure of its own race for one variable, and the first to write it wins. This file owns
+ * that variable and the one timer of the deadline.
+ *
+ *   running ── stop(reason, grace) ──→ `term` aborted ── after the grace ──→ `kill` aborted
+ */
+import { setMaxListeners } from 'node:events';
+import { monotonicMs } from '../clock.ts';
+import type { KillReason } from '../executor/executor.ts';
+
+/** From SIGTERM to SIGKILL when the time is over. */
+const TIMEOUT_GRACE_MS = 5_000;
+
+export type StopReason = KillReason | 'timeout';
+
+/** Thrown by whatever was waited for when the build was stopped. The reason is in `control.cause`. */
+export class BuildStopped extends Error {
+  override readonly name = 'BuildStopped';
+}
+
+export interface BuildControl {
+  readonly cause: StopReason | undefined;
+  /** End what runs, politely. */
+  readonly term: AbortSignal;
+  /** End it now. */
+  readonly kill: AbortSignal;
+  /** The first reason stands; a later call can only shorten the grace. */
+  stop(reason: StopReason, graceMs: number): void;
+  /** Throws BuildStopped when the build was stopped. */
+  check(): void;
+  /** Rejects with BuildStopped as soon as the build is stopped. */
+  race<T>(promise: Promise<T>): Promise<T>;
+  /** No timer is left behind. */
+  end(): void;
+}
+
+export function createControl(timeoutMs: number): BuildControl {
+  const [term, kill] = [new AbortController(), new AbortController()];
+  setMaxListeners(0, term.signal, kill.signal);
+  let cause: StopReason | undefined;
+  let killAtMs = Number.POSITIVE_INFINITY;
+  let killTimer: NodeJS.Timeout | undefined;
+  const deadline = setTimeout(() => stop('timeout', TIMEOUT_GRACE_MS), timeoutMs);
+  const stop = (reason: StopReason, graceMs: number) => {
+    cause ??= reason;
+    const atMs = monotonicMs() + graceMs;
+    if (atMs < killAtMs) {
+      killAtMs = atMs;
+      clearTimeout(killTimer);
+      killTimer = setTimeout(() => kill.abort(), graceMs);
+    }
+    term.abort();
+  };
+  const check = () => {
+    if (cause !== undefined) throw new BuildStopped(`stopped: ${cause}`);
+  };
+  return {
+    get cause() {
+      return cause;
+    },
+    term: term.signal,
+    kill: kill.signal,
+    stop,
+    check,
+    async race(promise) {
+      check();
+      let onAbort: () => void = () => undefined;
+      const stopped = new Promise<never>((_resolve, reject) => {
+        onAbort = () => reject(new BuildStopped(`stopped: ${cause}`));
+        term.signal.addEventListener('abort', onAbort);
+      });
+      try {
+        return await Promise.race([promise, stopped]);
+      } finally {
+        term.signal.removeEventListener('abort', onAbort);
+      }
+    },
+    end() {
+      clearTimeout(deadline);
+      clearTimeout(killTimer);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** How the image is made, and from which folder: looked up in the clone after the build steps, every path resolved and held inside of it. */
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { errorCode } from '../durable-file.ts';
+import { BuildFailed } from './failure.ts';
+import type { WireBuildType } from '../wire.ts';
+
+const DOCKERFILES = ['Dockerfile', 'Containerfile'];
+/** Enough to see what was meant, in a message. */
+const NAMES_SHOWN = 12;
+
+export interface Recipe {
+  type: Exclude<WireBuildType, 'auto'>;
+  /** Real path of the folder that is built. */
+  folder: string;
+  /** Real path, of dockerfile builds. */
+  dockerfile?: string;
+}
+
+export interface DetectOptions {
+  clone: string;
+  buildPath: string;
+  wanted: WireBuildType;
+  /** Whether `pack` is on this machine. */
+  pack: boolean;
+}
+
+export async function detectRecipe(options: DetectOptions): Promise<Recipe> {
+  const { buildPath, wanted } = options;
+  const folder = await inside(options.clone, buildPath, 'the build path');
+  if (folder === undefined || !(await stat(folder)).isDirectory())
+    throw new BuildFailed(
+      `the build path ${buildPath} is no folder of the repository; it holds ${await listed(options.clone)}`,
+    );
+  if (wanted === 'buildpack') {
+    if (options.pack) return { type: 'buildpack', folder };
+    throw new BuildFailed(
+      `the build type is buildpack and this runner has no pack program; install pack on it, or add a Dockerfile and use dockerfile`,
+    );
+  }
+  const tried = DOCKERFILES.map((name) => join(buildPath, name));
+  for (const path of tried) {
+    const dockerfile = await inside(options.clone, path, 'the Dockerfile');
+    if (dockerfile !== undefined && (await stat(dockerfile)).isFile())
+      return { type: 'dockerfile', folder, dockerfile };
+  }
+  if (wanted === 'dockerfile')
+    throw new BuildFailed(
+      `there is no ${tried[0]} in the repository (${tried[1]} was tried too); ${buildPath} holds ${await listed(folder)}`,
+    );
+  if (options.pack) return { type: 'buildpack', folder };
+  throw new BuildFailed(
+    `there is no ${tried[0]} in the repository: auto tried ${tried.join(', then ')}, then buildpacks, for which this runner has no pack program; ` +
+      `add ${tried[0]}, set the build path, or install pack on the runner; ${buildPath} holds ${await listed(folder)}`,
+  );
+}
+
+/** The real path of something in the clone; undefined when it is not there. A way out of the clone ends the build. */
+async function inside(clone: string, path: string, what: string): Promise<string | undefined> {
+  const root = await realpath(clone);
+  let real: string;
+  try {
+    real = await realpath(join(root, path));
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+  const way = relative(root, real);
+  if (way === '..' || way.startsWith(`..${sep}`))
+    throw new BuildFailed(`${what} ${path} leads out of the repository`);
+  return real;
+}
+
+async function listed(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name !== '.git').sort();
+  const more = names.length - NAMES_SHOWN;
+  return names.length === 0
+    ? 'nothing'
+    : `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,40 @@
+/** Why a build ended before its end. */
+
+/** The build itself failed: its source, its steps, its target. Reported as its own exit. */
+export class BuildFailed extends Error {
+  override readonly name = 'BuildFailed';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode === 0 ? 1 : exitCode;
+  }
+}
+
+/** This machine or something on the way failed, through no fault of the build. */
+export class MachineFailed extends Error {
+  override readonly name = 'MachineFailed';
+}
+
+export interface RetryNotes {
+  /** Told before each wait. */
+  note: (message: string) => Promise<void>;
+  wait: (ms: number) => Promise<void>;
+}
+
+/** Waits between tries, in milliseconds. */
+const WAITS_MS = [1_000, 4_000, 10_000];
+
+/** Repeats while `attempt` throws MachineFailed, at most three times more. */
+export async function withRetries<T>(attempt: () => Promise<T>, { note, wait }: RetryNotes): Promise<T> {
+  for (const waitMs of WAITS_MS) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof MachineFailed)) throw error;
+      await note(`${error.message}; trying again in ${waitMs / 1_000} s`);
+      await wait(waitMs);
+    }
+  }
+  return await attempt();
+}

@@ -1,0 +1,231 @@
+/**
+ * From an offer to what will be done, every string of it checked: they come from the far side and end up in argument lists, paths, addresses
+ * and names of images. Pure; what it lets through can be nothing else than what it is called.
+ */
+import { checkImage, InvalidSpecError } from '../executor/spec.ts';
+import type {
+  BuildOffer,
+  WireBuildSource,
+  WireBuildType,
+  WireDeployTarget,
+  WireImageTarget,
+} from '../wire.ts';
+import { BUILDER_IMAGE } from './pinned.ts';
+
+/** The contract's defaults, for an offer that leaves bounds out. */
+const DEFAULT_LIMITS = { timeoutSeconds: 1_800, memoryMb: 2_048, cpus: 2, outputBytes: 67_108_864 };
+const TIMEOUT_SECONDS_MAX = 24 * 3_600;
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
+/** As git check-ref-format, narrowed to what hosting services take. */
+const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[A-Za-z0-9._/@+#=,-]{1,244}(?<![/.])$/;
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const APP = /^[a-z0-9][a-z0-9-]{0,61}$/;
+const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):(?!\/\/)([^\s:][^\s]*)$/;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+const DIGEST = /@sha256:[0-9a-f]{64}$/;
+/** `CON`TROL characters and spaces have no place in an address. */
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+export interface SourcePlan {
+  /** Without credentials. */
+  url: string;
+  transport: 'https' | 'http' | 'ssh';
+  /** Host with port, as git names it when it asks for credentials. */
+  host: string;
+  branch: string;
+  commit?: string;
+  buildPath: string;
+  submodules: boolean;
+  username?: string;
+  token?: string;
+  sshKey?: string;
+  knownHosts?: string;
+}
+
+export interface ImagePlan {
+  host: string;
+  /** `host/namespace/repository`. */
+  name: string;
+  tag: string;
+  username?: string;
+  password?: string;
+  insecure: boolean;
+}
+
+export interface DeployPlan {
+  kind: 'container' | 'dokku';
+  app: string;
+  containerPort: number;
+  hostPort: number;
+}
+
+export interface BuildPlan {
+  id: string;
+  epoch: number;
+  source?: SourcePlan;
+  buildType: WireBuildType;
+  variables: Readonly<Record<string, string>>;
+  secrets: Readonly<Record<string, string>>;
+  steps: readonly string[];
+  image?: ImagePlan;
+  deploy?: DeployPlan;
+  deployImage?: string;
+  limits: { timeoutSeconds: number; memoryMb: number; cpus: number; outputBytes: number };
+  builderImage: string;
+}
+
+export interface PlanOptions {
+  /** Clone by plain http from loopback addresses. */
+  allowInsecureGit: boolean;
+}
+
+/** Throws InvalidSpecError; the message names the field, its value and what is allowed. */
+export function planOf(offer: BuildOffer, options: PlanOptions): BuildPlan {
+  const { variables = {}, secrets = {}, steps = [] } = offer;
+  for (const [name, value] of [...Object.entries(variables), ...Object.entries(secrets)]) {
+    if (!VARIABLE.test(name))
+      refuse('variable name', name, 'letters, digits and underscores, no digit first');
+    if (value.includes('\0')) throw new InvalidSpecError(`variable ${name} holds a NUL character`);
+  }
+  for (const step of steps)
+    if (step.includes('\0')) throw new InvalidSpecError('a build step holds a NUL character');
+  const deployImage = offer.deployImage || undefined;
+  if ((offer.source === undefined) === (deployImage === undefined))
+    throw new InvalidSpecError(
+      'the build has neither or both of a source and an image to deploy, expected one',
+    );
+  if (deployImage !== undefined) {
+    checkImage(deployImage);
+    if (!DIGEST.test(deployImage))
+      refuse('deployImage', deployImage, 'a reference with a digest, name@sha256:…');
+    if (offer.deploy === undefined)
+      throw new InvalidSpecError('an image to deploy, and no target to deploy it on');
+  }
+  const builderImage = offer.builderImage || BUILDER_IMAGE;
+  checkImage(builderImage);
+  return {
+    id: offer.id,
+    epoch: offer.epoch,
+    ...(offer.source === undefined ? {} : { source: sourceOf(offer.source, options) }),
+    buildType: offer.buildType ?? 'auto',
+    variables,
+    secrets,
+    steps,
+    ...(offer.image === undefined ? {} : { image: imageOf(offer.image) }),
+    ...(offer.deploy === undefined ? {} : { deploy: deployOf(offer.deploy) }),
+    ...(deployImage === undefined ? {} : { deployImage }),
+    limits: limitsOf(offer),
+    builderImage,
+  };
+}
+
+/** Everything of an offer that must not show up in output. */
+export function secretsOfBuild(offer: BuildOffer): string[] {
+  const { source = {}, image = {} } = offer;
+  const held = [source.token, source.sshKey, image.password, ...Object.values(offer.secrets ?? {})];
+  return held.filter((secret) => secret !== undefined && secret !== '') as string[];
+}
+
+function sourceOf(source: WireBuildSource, options: PlanOptions): SourcePlan {
+  const { repository = '', branch = '', buildPath = '.' } = source;
+  const address = addressOf(repository, options);
+  if (!BRANCH.test(branch)) refuse('branch', branch, 'the name of a branch');
+  const commit = source.commit || undefined;
+  if (commit !== undefined && !COMMIT.test(commit)) refuse('commit', commit, '40 or 64 hexadecimal digits');
+  const segments = buildPath.split('/');
+  if (
+    buildPath.startsWith('/') ||
+    segments.includes('..') ||
+    segments.includes('.git') ||
+    /[\0\n\r]/.test(buildPath)
+  )
+    refuse('buildPath', buildPath, 'a relative path inside of the repository');
+  if (/[\n\r\0]/.test(`${source.username ?? ''}${source.token ?? ''}`))
+    throw new InvalidSpecError('the git user name or token holds a line break');
+  return {
+    ...address,
+    branch,
+    ...(commit === undefined ? {} : { commit }),
+    buildPath: buildPath === '' ? '.' : buildPath,
+    submodules: source.submodules === true,
+    ...set('username', source.username),
+    ...set('token', source.token),
+    ...set('sshKey', source.sshKey),
+    ...set('knownHosts', source.knownHosts),
+  };
+}
+
+function set<K extends string>(name: K, value: string | undefined): Partial<Record<K, string>> {
+  return value === undefined || value === '' ? {} : ({ [name]: value } as Record<K, string>);
+}
+
+function addressOf(repository: string, options: PlanOptions): Pick<SourcePlan, 'url' | 'transport' | 'host'> {
+  const wanted = 'https://host/path, ssh://user@host/path or user@host:path';
+  if (!PRINTABLE.test(repository) || repository.startsWith('-')) refuse('repository', repository, wanted);
+  const scp = SCP_LIKE.exec(repository);
+  if (scp !== null) return { url: repository, transport: 'ssh', host: scp[2] ?? '' };
+  // `ext::sh -c …` and its like are URLs to no parser that we would ask.
+  const url = URL.canParse(repository) ? new URL(repository) : undefined;
+  if (url === undefined) return refuse('repository', repository, wanted);
+  if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:'))
+    throw new InvalidSpecError(
+      'the repository address holds credentials; register them as git credentials instead',
+    );
+  if (url.protocol === 'https:') return { url: url.href, transport: 'https', host: url.host };
+  if (url.protocol === 'ssh:' && !url.hostname.startsWith('-') && !url.username.startsWith('-'))
+    return { url: url.href, transport: 'ssh', host: url.host };
+  if (url.protocol === 'http:') {
+    if (options.allowInsecureGit && LOOPBACK.test(url.hostname))
+      return { url: url.href, transport: 'http', host: url.host };
+    throw new InvalidSpecError(
+      'the repository is on plain http, which anybody on the way can change; use https (loopback only: svc-runner run --allow-insecure-git)',
+    );
+  }
+  return refuse('repository', repository, wanted);
+}
+
+function imageOf(image: WireImageTarget): ImagePlan {
+  const { host = '', namespace = '', repository = '', tag = '' } = image;
+  const name = [host, namespace, repository].filter((part) => part !== '').join('/');
+  checkImage(`${name}:${tag}`);
+  if (!/^[A-Za-z0-9.-]+(?::\d{1,5})?$/.test(host) || tag === '')
+    throw new InvalidSpecError(
+      `the image target ${JSON.stringify(`${name}:${tag}`)} has no registry host or no tag`,
+    );
+  return {
+    host,
+    name,
+    tag,
+    ...set('username', image.username),
+    ...set('password', image.password),
+    insecure: image.insecure === true,
+  };
+}
+
+function deployOf(deploy: WireDeployTarget): DeployPlan {
+  const { kind, app = '', containerPort = 0, hostPort = 0 } = deploy;
+  if (kind !== 'container' && kind !== 'dokku')
+    return refuse('deploy.kind', String(kind), 'container or dokku');
+  if (!APP.test(app)) refuse('deploy.app', app, '1 to 62 lower-case letters, digits and dashes');
+  if (!Number.isInteger(containerPort) || containerPort < 1 || containerPort > 65_535)
+    refuse('deploy.containerPort', String(containerPort), '1 to 65535');
+  if (!Number.isInteger(hostPort) || hostPort < 0 || hostPort > 65_535)
+    refuse('deploy.hostPort', String(hostPort), '0 to 65535');
+  return { kind, app, containerPort, hostPort };
+}
+
+function limitsOf(offer: BuildOffer): BuildPlan['limits'] {
+  const { limits = {} } = offer;
+  return {
+    timeoutSeconds: Math.min(limits.timeoutSeconds || DEFAULT_LIMITS.timeoutSeconds, TIMEOUT_SECONDS_MAX),
+    memoryMb: limits.memoryMb || DEFAULT_LIMITS.memoryMb,
+    cpus: limits.cpus || DEFAULT_LIMITS.cpus,
+    outputBytes: limits.outputBytes || DEFAULT_LIMITS.outputBytes,
+  };
+}
+
+function refuse(field: string, value: string, wanted: string): never {
+  const shown = JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
+  throw new InvalidSpecError(`${field} is ${shown}, expected ${wanted}`);
+}

@@ -1,0 +1,167 @@
+/**
+ * One command of a build on the host (git, the engine's client, pack): in a process group of its own, with its output streamed, ended when the build is
+ * stopped. Never through a shell, and with an environment that is written out, not inherited.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import type { BuildControl } from './control.ts';
+
+/** What is kept of the end of the output, for messages. */
+const TAIL_BYTES = 8_192;
+
+export interface ProcessOptions {
+  argv: readonly string[];
+  env: Readonly<Record<string, string>>;
+  cwd: string;
+  /** Absent: the output is only kept, see `stdout` and `tail`. */
+  onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
+  stdin?: string;
+  /** Of this command alone; it is then killed and counts as failed. */
+  timeoutMs?: number;
+  /** Aborted: this command alone is killed; the reason is the failure. */
+  abort?: AbortSignal;
+}
+
+export interface ProcessResult {
+  /** Absent when it was ended by a signal or never started. */
+  code?: number;
+  /** All of it up to 8 KiB, then its beginning. */
+  stdout: string;
+  /** The end of both streams. */
+  tail: string;
+  failure?: string;
+}
+
+/** Rejects with BuildStopped when the build was stopped meanwhile, after the command is gone. */
+export async function runProcess(options: ProcessOptions, control: BuildControl): Promise<ProcessResult> {
+  control.check();
+  const [program = '', ...args] = options.argv;
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: { ...options.env },
+    stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let failure: string | undefined;
+  const fail = (problem: string) => {
+    failure ??= problem;
+  };
+  child.stdin?.on('error', () => undefined); // It may end without reading its input.
+  child.stdin?.end(options.stdin);
+  const exited = exitOf(child, (error) => fail(`${program} cannot be started: ${error.message}`));
+  const letGo = endOn(child, options, control, fail);
+  const kept: Kept = { head: '', tail: Buffer.alloc(0) };
+  const read = async (stream: 'stdout' | 'stderr'): Promise<void> => {
+    try {
+      await readAll(stream, child[stream], kept, options.onOutput);
+    } catch (error) {
+      // Either the pipes were closed by us, or the output could not be stored: then nothing more of it may happen unseen.
+      if (!control.term.aborted) fail(`output cannot be stored: ${String(error)}`);
+      signalGroup(child, 'SIGKILL');
+    }
+  };
+  const drained = Promise.all([read('stdout'), read('stderr')]);
+  const exit = await exited;
+  signalGroup(child, control.term.aborted ? 'SIGKILL' : 'SIGTERM'); // What it left in its group.
+  await Promise.race([drained, aborted(control.kill)]);
+  letGo();
+  control.check();
+  if (exit.signal !== undefined) fail(`${program} was killed by ${exit.signal}`);
+  return {
+    stdout: kept.head,
+    tail: kept.tail.toString(),
+    ...(exit.code === undefined || failure !== undefined ? {} : { code: exit.code }),
+    ...(failure === undefined ? {} : { failure }),
+  };
+}
+
+interface Kept {
+  head: string;
+  tail: Buffer;
+}
+
+async function readAll(
+  stream: 'stdout' | 'stderr',
+  source: Readable | null,
+  kept: Kept,
+  onOutput: ProcessOptions['onOutput'],
+): Promise<void> {
+  for await (const chunk of (source ?? []) as AsyncIterable<Buffer>) {
+    kept.tail = Buffer.concat([kept.tail, chunk]).subarray(-TAIL_BYTES);
+    if (stream === 'stdout' && kept.head.length < TAIL_BYTES) kept.head += chunk.toString();
+    await onOutput?.(stream, chunk);
+  }
+}
+
+async function exitOf(
+  child: ChildProcess,
+  onError: (error: Error) => void,
+): Promise<{ code?: number; signal?: string }> {
+  return await new Promise((resolve) => {
+    child.once('error', (error) => {
+      onError(error);
+      resolve({});
+    });
+    child.once('exit', (code, signal) =>
+      resolve({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) }),
+    );
+  });
+}
+
+/** Everything that ends the command before its time; returns how to stop listening. */
+function endOn(
+  child: ChildProcess,
+  options: ProcessOptions,
+  control: BuildControl,
+  fail: (problem: string) => void,
+): () => void {
+  const onTerm = () => signalGroup(child, 'SIGTERM');
+  const onKill = () => {
+    signalGroup(child, 'SIGKILL');
+    // A process that left the group may hold the pipes open: the clean-up finds it, nobody waits for it here.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  };
+  const end = (problem: string) => {
+    fail(problem);
+    onKill();
+  };
+  const { timeoutMs, abort } = options;
+  const onAbort = () => end(String(abort?.reason));
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(
+          () => end(`${options.argv[0]} did not end within ${Math.round(timeoutMs / 1_000)} s`),
+          timeoutMs,
+        );
+  control.term.addEventListener('abort', onTerm);
+  control.kill.addEventListener('abort', onKill);
+  abort?.addEventListener('abort', onAbort);
+  return () => {
+    clearTimeout(timer);
+    control.term.removeEventListener('abort', onTerm);
+    control.kill.removeEventListener('abort', onKill);
+    abort?.removeEventListener('abort', onAbort);
+  };
+}
+
+function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, name);
+  } catch {
+    // The group is gone already.
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** The last lines of what a failed command said. */
+export function said(result: ProcessResult, lines = 5): string {
+  if (result.failure !== undefined) return result.failure;
+  const text = result.tail.split('\n').filter((line) => line.trim() !== '');
+  return text.slice(-lines).join('; ').slice(-1_500) || `exit code ${result.code}`;
+}

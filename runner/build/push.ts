@@ -1,0 +1,58 @@
+/** Pushes the image and returns the digest that the registry confirmed. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pause } from '../clock.ts';
+import { engineArgv } from '../executor/engine-argv.ts';
+import { call, engineEnv, type BuildContext } from './context.ts';
+import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
+import type { ImagePlan } from './plan.ts';
+import { said, type ProcessResult } from './process.ts';
+import { registryAccess } from './registry-auth.ts';
+
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+/** What the registry says for good; everything else may pass. */
+const REFUSED =
+  /unauthorized|authentication required|access to the resource is denied|denied:|forbidden|\b40[0134]\b|invalid (?:reference|tag)|name unknown|manifest invalid|server gave HTTP response to HTTPS client|certificate signed by unknown authority|x509/i;
+
+export async function pushImage(context: BuildContext, tag: string, image: ImagePlan): Promise<string> {
+  const { engine } = context.engine;
+  const destination = `${image.name}:${image.tag}`;
+  const access = await registryAccess(context, image);
+  const env = { ...engineEnv(context), ...access.env };
+  const digestFile = join(context.workspace.temporary, 'digest');
+  if (engine.name === 'docker') {
+    const tagged = await call(context, { argv: engineArgv(engine, 'tag', tag, destination), env });
+    if (tagged.code !== 0) throw new MachineFailed(`docker cannot tag the image: ${said(tagged)}`);
+  }
+  const argv =
+    engine.name === 'podman'
+      ? engineArgv(engine, 'push', ...access.flags, `--digestfile=${digestFile}`, tag, destination)
+      : engineArgv(engine, 'push', destination);
+  const result = await withRetries(
+    async () => {
+      const pushed = await call(context, { argv, env, onOutput: context.output });
+      if (pushed.code === 0) return pushed;
+      const message = `the image cannot be pushed to ${destination}: ${said(pushed, 3)}`;
+      throw REFUSED.test(pushed.tail)
+        ? new BuildFailed(message + hint(pushed, image), pushed.code ?? 125)
+        : new MachineFailed(message);
+    },
+    { note: context.say, wait: async (ms) => await context.control.race(pause(ms, context.control.term)) },
+  );
+  const digest =
+    engine.name === 'podman'
+      ? (await readFile(digestFile, 'utf8')).trim()
+      : (/digest: (sha256:[0-9a-f]{64}) /.exec(result.tail)?.[1] ?? '');
+  if (!DIGEST.test(digest)) throw new MachineFailed(`the registry confirmed no digest for ${destination}`);
+  return digest;
+}
+
+function hint(result: ProcessResult, image: ImagePlan): string {
+  if (/unauthorized|authentication required|denied|forbidden|\b40[13]\b/i.test(result.tail))
+    return image.password === undefined
+      ? `; the build has no credentials for ${image.host}: register the registry with a password, or log the runner's user in with podman login or docker login`
+      : `; the registry refused the credentials: check user name, password and the right to push`;
+  if (/HTTP response to HTTPS client/i.test(result.tail))
+    return `; ${image.host} speaks plain HTTP, which is allowed on loopback only`;
+  return '';
+}

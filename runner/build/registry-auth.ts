@@ -1,0 +1,32 @@
+/** Credentials for one registry in a file of this build alone; where the offer has none, the engine uses this user's own. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BuildContext } from './context.ts';
+import type { ImagePlan } from './plan.ts';
+import { writeSecret } from './workspace.ts';
+
+/** Flags and variables for a call of the engine that speaks to the registry. */
+export interface RegistryAccess {
+  flags: string[];
+  env: Record<string, string>;
+}
+
+export async function registryAccess(
+  context: BuildContext,
+  image: ImagePlan | undefined,
+): Promise<RegistryAccess> {
+  const { engine } = context.engine;
+  // docker decides by its daemon's configuration which registries may be without TLS.
+  const insecure = image?.insecure === true && engine.name === 'podman' ? ['--tls-verify=false'] : [];
+  if (image?.password === undefined) return { flags: insecure, env: {} };
+  const auth = Buffer.from(`${image.username ?? ''}:${image.password}`).toString('base64');
+  await mkdir(join(context.workspace.secrets, 'registry'), { recursive: true, mode: 0o700 });
+  const file = await writeSecret(
+    context.workspace,
+    'registry/config.json',
+    JSON.stringify({ auths: { [image.host]: { auth } } }),
+  );
+  return engine.name === 'podman'
+    ? { flags: [`--authfile=${file}`, ...insecure], env: {} }
+    : { flags: [], env: { DOCKER_CONFIG: join(context.workspace.secrets, 'registry') } };
+}

@@ -1,0 +1,139 @@
+/**
+ * What a build has on this machine: a folder for its clone and temporary files, and one for its secrets, in memory where possible and entered by this user
+ * only. Both are called by the build's name, and so is everything that must go with them.
+ *
+ * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because as long as that is there the next start
+ * of the daemon tries again.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { complaint, findProgram, runCommand } from '../executor/command.ts';
+import { engineArgv } from '../executor/engine-argv.ts';
+import type { BuildEngine } from '../executor/executor.ts';
+import { killMarked, mountsBelow } from './marked.ts';
+
+const NAME = /^svc-build-[0-9a-f]{12}-([A-Za-z0-9_]+)-(\d+)$/;
+/** Id of a secret that nobody mounts. It brings the build's name into what the engine writes down about its containers. */
+export const MARKER_SECRET = 'svc.work';
+const CALL_MS = 30_000;
+
+export interface BuildHost {
+  dataDir: string;
+  runnerId: string;
+  /** Undefined: the executor is none that builds; only folders and processes can be cleaned. */
+  engine: BuildEngine | undefined;
+}
+
+export interface Workspace {
+  /** Unique on this machine. */
+  readonly name: string;
+  readonly folder: string;
+  readonly clone: string;
+  readonly home: string;
+  readonly temporary: string;
+  readonly secrets: string;
+}
+
+export function workspaceOf(host: BuildHost, id: string, epoch: number): Workspace {
+  // Two data folders on one machine must not clean each other's builds.
+  const own = createHash('sha256')
+    .update(`${resolve(host.dataDir)}\0${host.runnerId}`)
+    .digest('hex')
+    .slice(0, 12);
+  return workspaceNamed(host, `svc-build-${own}-${id}-${epoch}`);
+}
+
+function workspaceNamed(host: BuildHost, name: string): Workspace {
+  const folder = join(buildsFolder(host), name);
+  return {
+    name,
+    folder,
+    clone: join(folder, 'clone'),
+    home: join(folder, 'home'),
+    temporary: join(folder, 'tmp'),
+    secrets: join(host.engine?.privateFolder ?? join(resolve(host.dataDir), 'launch'), name),
+  };
+}
+
+function buildsFolder(host: BuildHost): string {
+  return join(resolve(host.dataDir), 'builds');
+}
+
+export async function makeWorkspace(workspace: Workspace): Promise<void> {
+  for (const folder of ['folder', 'clone', 'home', 'temporary', 'secrets'] as const)
+    await mkdir(workspace[folder], { recursive: true, mode: 0o700 });
+  await writeSecret(workspace, 'marker', workspace.name);
+}
+
+/** A file that only this user can read; returns its path. */
+export async function writeSecret(
+  workspace: Workspace,
+  name: string,
+  text: string,
+  mode = 0o600,
+): Promise<string> {
+  const path = join(workspace.secrets, name);
+  await writeFile(path, text, { mode });
+  return path;
+}
+
+/** Builds that have a folder here and are not live; each is destroyed. */
+export async function sweepWorkspaces(
+  host: BuildHost,
+  isLive: (id: string, epoch: number) => boolean,
+): Promise<{ id: string; epoch: number }[]> {
+  await mkdir(buildsFolder(host), { recursive: true, mode: 0o700 });
+  const swept: { id: string; epoch: number }[] = [];
+  for (const name of await readdir(buildsFolder(host))) {
+    const [, id, epoch] = NAME.exec(name) ?? [];
+    if (id === undefined || isLive(id, Number(epoch))) continue;
+    await destroyWorkspace(host, workspaceNamed(host, name));
+    swept.push({ id, epoch: Number(epoch) });
+  }
+  return swept;
+}
+
+/** Rejects with what is left. */
+export async function destroyWorkspace(host: BuildHost, workspace: Workspace): Promise<void> {
+  const gone = await killMarked(workspace.name);
+  if (host.engine !== undefined) await removeEngineLeftovers(host.engine, workspace);
+  await rm(workspace.secrets, { recursive: true, force: true });
+  for (const point of await mountsBelow(workspace.folder))
+    await runCommand(['umount', '--lazy', point], { timeoutMs: CALL_MS });
+  const mounted = await mountsBelow(workspace.folder);
+  // Deleting through a mount would delete what lies behind it.
+  if (mounted.length > 0) throw new Error(`${mounted[0]} is still mounted`);
+  if (!gone) throw new Error(`processes of ${workspace.name} do not end`);
+  await rm(workspace.folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Containers in which a killed engine was building: they have no label, but the engine wrote down what they were given. */
+async function removeEngineLeftovers(build: BuildEngine, workspace: Workspace): Promise<void> {
+  const { engine } = build;
+  if (engine.name !== 'podman') return;
+  const runtime = findProgram(engine.runtime ?? 'runc');
+  for (const entry of await readdir(workspace.temporary).catch(() => [])) {
+    // buildah calls a container of the runtime after the folder that it works in. Not there any more is fine.
+    if (runtime !== undefined && /^buildah\d+$/.test(entry))
+      await runCommand([runtime, 'delete', '--force', `buildah-${entry}`], { timeoutMs: CALL_MS });
+  }
+  const listed = await runCommand(
+    engineArgv(engine, 'ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}'),
+    { timeoutMs: CALL_MS },
+  );
+  if (listed.code !== 0) throw new Error(`podman cannot list build containers: ${complaint(listed)}`);
+  const ids = listed.stdout.split('\n').flatMap((line) => /^([0-9a-f]{64}) Storage/.exec(line)?.[1] ?? []);
+  if (ids.length === 0) return;
+  const info = await runCommand(
+    engineArgv(engine, 'info', '--format={{.Store.GraphRoot}}/{{.Store.GraphDriverName}}-containers'),
+    { timeoutMs: CALL_MS },
+  );
+  for (const id of ids) {
+    const path = join(info.stdout.trim(), id, 'userdata', 'buildah.json');
+    if (!(await readFile(path, 'utf8').catch(() => '')).includes(workspace.name)) continue;
+    const removed = await runCommand(engineArgv(engine, 'rm', '--force', id), { timeoutMs: CALL_MS });
+    if (removed.code !== 0)
+      throw new Error(`build container ${id.slice(0, 12)} is not removed: ${complaint(removed)}`);
+  }
+}

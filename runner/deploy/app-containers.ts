@@ -1,0 +1,84 @@
+/**
+ * The containers of an app on this machine, and what is done with them. An app has at most three, told apart by name, because labels cannot be changed:
+ *
+ *   svc-app-<app>        the one that serves
+ *   svc-app-<app>.next   is being tried
+ *   svc-app-<app>.old    served until a moment ago; goes when `next` has taken its place, comes back when it has not
+ *
+ * Whatever moment a daemon is killed at, `restoreApps` finds from the names alone what should serve.
+ */
+import { complaint, runCommand, type CommandResult } from '../executor/command.ts';
+import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+
+const CALL_MS = 30_000;
+/** From SIGTERM to SIGKILL of an app. */
+export const STOP_SECONDS = 10;
+
+export const appLabel = 'svc.app';
+export const runnerLabel = 'svc.runner';
+
+export interface AppNames {
+  current: string;
+  next: string;
+  old: string;
+}
+
+export function appNames(app: string): AppNames {
+  const current = `svc-app-${app}`;
+  return { current, next: `${current}.next`, old: `${current}.old` };
+}
+
+export async function engineCall(engine: Engine, ...args: string[]): Promise<CommandResult> {
+  return await runCommand(engineArgv(engine, ...args), { timeoutMs: CALL_MS + STOP_SECONDS * 1_000 });
+}
+
+export async function exists(engine: Engine, name: string): Promise<boolean> {
+  const found = await engineCall(engine, 'inspect', '--type=container', '--format={{.Id}}', name);
+  return found.code === 0;
+}
+
+export async function must(engine: Engine, ...args: string[]): Promise<string> {
+  const result = await engineCall(engine, ...args);
+  if (result.code !== 0) throw new Error(`${engine.name} ${args[0]} failed: ${complaint(result)}`);
+  return result.stdout.trim();
+}
+
+/** Stops it first, so that it may end its connections; not there is fine. */
+export async function removeContainer(engine: Engine, name: string, politely = true): Promise<void> {
+  if (!(await exists(engine, name))) return;
+  if (politely) await engineCall(engine, 'stop', `--time=${STOP_SECONDS}`, name);
+  await must(engine, 'rm', '--force', '--volumes', name);
+}
+
+/** `next` takes the place of `current`, which becomes `old` and goes. Each step leaves a state that `restoreApps` understands. */
+export async function promote(engine: Engine, names: AppNames): Promise<void> {
+  if (await exists(engine, names.current)) await must(engine, 'rename', names.current, names.old);
+  await must(engine, 'rename', names.next, names.current);
+  await removeContainer(engine, names.old);
+}
+
+/** Nothing came of `next`: what served before serves again. */
+export async function restore(engine: Engine, names: AppNames): Promise<void> {
+  await removeContainer(engine, names.next, false);
+  if (await exists(engine, names.current)) return await removeContainer(engine, names.old);
+  if (!(await exists(engine, names.old))) return;
+  await must(engine, 'rename', names.old, names.current);
+  await must(engine, 'start', names.current);
+}
+
+/** After the start of a daemon: ends every change of an app that its predecessor had begun. Returns the apps. */
+export async function restoreApps(engine: Engine, runnerId: string): Promise<string[]> {
+  const listed = await must(
+    engine,
+    'ps',
+    '--all',
+    `--filter=label=${runnerLabel}=${runnerId}`,
+    `--filter=label=${appLabel}`,
+    '--format={{.Names}}',
+  );
+  const begun = new Set(
+    listed.split('\n').flatMap((name) => /^svc-app-(.+)\.(?:next|old)$/.exec(name.trim())?.[1] ?? []),
+  );
+  for (const app of begun) await restore(engine, appNames(app));
+  return [...begun];
+}

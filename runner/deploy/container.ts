@@ -1,0 +1,248 @@
+/**
+ * Runs the image as a container of this machine's engine.
+ *
+ *   pull by digest → try it as `next` on a free port → healthy → take the place of the earlier one → remove that
+ *
+ * The earlier container is not touched before the new one has proved itself. Only where a fixed port of the host is wanted, which two cannot have at a
+ * time, it is stopped for the moment in which the new one is started on that port, and started again when that fails.
+ */
+import { createConnection } from 'node:net';
+import { call, engineEnv, type BuildContext } from '../build/context.ts';
+import { BuildFailed, MachineFailed, withRetries } from '../build/failure.ts';
+import { said } from '../build/process.ts';
+import { registryAccess } from '../build/registry-auth.ts';
+import { writeSecret } from '../build/workspace.ts';
+import { monotonicMs, pause } from '../clock.ts';
+import { engineArgv } from '../executor/engine-argv.ts';
+import { taskProcessesMax } from '../executor/engine-setup.ts';
+import {
+  appLabel,
+  appNames,
+  engineCall,
+  exists,
+  must,
+  promote,
+  restore,
+  runnerLabel,
+  STOP_SECONDS,
+  type AppNames,
+} from './app-containers.ts';
+import type { Deployed, Deployer, DeployRequest } from './deployer.ts';
+
+/** A container whose port does not accept is taken for healthy after it stayed up for so long: a worker has no port. */
+const STAY_UP_MS = 15_000;
+const LOOK_MS = 200;
+const CONNECT_MS = 1_000;
+const LOG_LINES = 20;
+const OPEN_FILES_MAX = 16_384;
+/** Variables that the engine's own client would listen to. */
+const OF_THE_CLIENT =
+  /^(?:PATH|HOME|TMPDIR|USER|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|_CONTAINERS.*|STORAGE_.*|REGISTRY_.*|BUILDAH_.*|GODEBUG|SSL_CERT_.*|.*_PROXY|.*_proxy)$/;
+
+export const containerDeployer: Deployer = {
+  kind: 'container',
+  async deploy(context, request) {
+    const names = appNames(request.target.app);
+    const { engine } = context.engine;
+    await pull(context, request.image);
+    // What an earlier deploy could not clear away.
+    await restore(engine, names);
+    try {
+      return await replace(context, request, names);
+    } catch (error) {
+      await context.say(`the deploy failed, ${request.target.app} stays as it was`);
+      await restore(engine, names);
+      throw error;
+    }
+  },
+};
+
+async function replace(context: BuildContext, request: DeployRequest, names: AppNames): Promise<Deployed> {
+  const { engine } = context.engine;
+  const { hostPort, app } = request.target;
+  const occupied = hostPort !== 0 && (await exists(engine, names.current));
+  await run(context, request, { name: names.next, hostPort: occupied ? 0 : hostPort });
+  await prove(context, request, names.next);
+  if (occupied) {
+    await context.say(`${app} is healthy on a port of its own, moving it to port ${hostPort}`);
+    await must(engine, 'rm', '--force', '--volumes', names.next);
+    await must(engine, 'rename', names.current, names.old);
+    await must(engine, 'stop', `--time=${STOP_SECONDS}`, names.old);
+    await run(context, request, { name: names.next, hostPort });
+    await prove(context, request, names.next);
+  }
+  const port = await boundPort(context, names.next, request.target.containerPort);
+  context.control.check();
+  // From here on the new one is what serves, whatever comes.
+  await promote(engine, names);
+  return { address: `http://${hostOf(request.bindAddress)}:${port}` };
+}
+
+function hostOf(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
+}
+
+/** What is in the engine already is not asked for again: an image by id has no registry. */
+async function pull(context: BuildContext, image: string): Promise<void> {
+  const { engine } = context.engine;
+  const there = await engineCall(engine, 'image', 'inspect', '--format={{.Id}}', image);
+  if (there.code === 0) return;
+  const target = context.plan.image;
+  const access = await registryAccess(
+    context,
+    target !== undefined && image.startsWith(`${target.host}/`) ? target : undefined,
+  );
+  const argv = engineArgv(engine, 'pull', ...access.flags, image);
+  await withRetries(
+    async () => {
+      const pulled = await call(context, {
+        argv,
+        env: { ...engineEnv(context), ...access.env },
+        onOutput: context.output,
+      });
+      if (pulled.code !== 0) throw new MachineFailed(`${image} cannot be pulled: ${said(pulled, 3)}`);
+    },
+    { note: context.say, wait: async (ms) => await context.control.race(pause(ms, context.control.term)) },
+  );
+}
+
+async function run(
+  context: BuildContext,
+  request: DeployRequest,
+  options: { name: string; hostPort: number },
+): Promise<void> {
+  const { engine } = context.engine;
+  const { app, containerPort } = request.target;
+  const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
+  const variables = await variablesOf(context, request.env);
+  const published = `${hostOf(request.bindAddress)}:${options.hostPort === 0 ? '' : options.hostPort}:${containerPort}`;
+  const argv = engineArgv(
+    engine,
+    'run',
+    '--detach',
+    `--name=${options.name}`,
+    '--restart=unless-stopped',
+    `--label=${runnerLabel}=${context.runnerId}`,
+    `--label=${appLabel}=${app}`,
+    `--label=svc.work=${context.plan.id}-${context.plan.epoch}`,
+    `--publish=${published}`,
+    '--security-opt=no-new-privileges',
+    `--stop-timeout=${STOP_SECONDS}`,
+    // A daemon's own raised limits can make the runtime fail.
+    `--ulimit=nofile=${files}:${files}`,
+    `--ulimit=nproc=${files}:${files}`,
+    '--log-driver=json-file',
+    '--log-opt=max-size=10m',
+    '--pull=never',
+    ...(engine.name === 'podman' ? ['--http-proxy=false', '--cgroups=enabled'] : []),
+    ...variables.flags,
+    request.image,
+  );
+  // Without the mark of the build: what serves outlives it.
+  const { SVC_BUILD: _mark, TMPDIR: _temporary, ...env } = { ...engineEnv(context), ...variables.env };
+  const started = await call(context, { argv, env, cwd: '/' });
+  if (started.code !== 0)
+    throw new BuildFailed(`${app} cannot be started: ${said(started, 3)}`, started.code ?? 125);
+}
+
+/** By a file; a value with several lines, which the file cannot hold, by the environment of the engine's client, from where it takes the value itself. */
+async function variablesOf(
+  context: BuildContext,
+  env: Readonly<Record<string, string>>,
+): Promise<{ flags: string[]; env: Record<string, string> }> {
+  const entries = Object.entries(env);
+  const plain = entries.filter(([, value]) => !/[\r\n]/.test(value));
+  const several = entries.filter(([, value]) => /[\r\n]/.test(value));
+  const refused = several.find(([name]) => OF_THE_CLIENT.test(name));
+  if (refused !== undefined)
+    throw new BuildFailed(
+      `variable ${refused[0]} has several lines, which this name cannot have in a deployed container`,
+    );
+  const file = await writeSecret(
+    context.workspace,
+    'app.env',
+    plain.map(([name, value]) => `${name}=${value}\n`).join(''),
+  );
+  return {
+    flags: [`--env-file=${file}`, ...several.map(([name]) => `--env=${name}`)],
+    env: Object.fromEntries(several),
+  };
+}
+
+interface AppState {
+  Running?: boolean;
+  ExitCode?: number;
+  OOMKilled?: boolean;
+}
+
+/** Healthy: its port accepts, or it has stayed up. */
+async function prove(context: BuildContext, request: DeployRequest, name: string): Promise<void> {
+  const { engine } = context.engine;
+  const { containerPort, app } = request.target;
+  const begunMs = monotonicMs();
+  let accepted = 0;
+  for (;;) {
+    context.control.check();
+    const inspected = await engineCall(
+      engine,
+      'inspect',
+      '--type=container',
+      '--format={{.RestartCount}} {{.NetworkSettings.IPAddress}} {{json .State}}',
+      name,
+    );
+    const [, restarts = '0', ip = '', json = '{}'] =
+      /^(\d+) (\S*) (\{.*\})$/s.exec(inspected.stdout.trim()) ?? [];
+    const state = JSON.parse(json) as AppState;
+    if (state.Running !== true || restarts !== '0') {
+      await tellLogs(context, name);
+      const how =
+        state.OOMKilled === true ? 'it was over its memory' : `exit code ${state.ExitCode ?? 'unknown'}`;
+      throw new BuildFailed(`${app} does not stay up: ${how}`);
+    }
+    // Where an engine's proxy accepts for everybody, only the container's own address tells.
+    const port = ip === '' ? await boundPort(context, name, containerPort) : containerPort;
+    accepted = (await accepts(ip === '' ? request.bindAddress : ip, Number(port))) ? accepted + 1 : 0;
+    // Twice: a process that opens its port and dies has not come up.
+    if (accepted >= 2) return;
+    if (monotonicMs() - begunMs > STAY_UP_MS) {
+      await context.say(
+        `${app} has stayed up for ${STAY_UP_MS / 1_000} s; its port ${containerPort} does not accept connections`,
+      );
+      return;
+    }
+    await context.control.race(pause(LOOK_MS, context.control.term));
+  }
+}
+
+async function accepts(host: string, port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = createConnection({
+      host: host === '0.0.0.0' ? '127.0.0.1' : host,
+      port,
+      timeout: CONNECT_MS,
+    });
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket
+      .once('connect', () => done(true))
+      .once('error', () => done(false))
+      .once('timeout', () => done(false));
+  });
+}
+
+async function boundPort(context: BuildContext, name: string, containerPort: number): Promise<string> {
+  // `127.0.0.1:38371`, a line for each address.
+  const listed = await must(context.engine.engine, 'port', name, `${containerPort}/tcp`);
+  const port = /:(\d+)\s*$/.exec(listed.split('\n')[0] ?? '')?.[1];
+  if (port === undefined) throw new MachineFailed(`the engine says no port for ${name}: ${listed}`);
+  return port;
+}
+
+async function tellLogs(context: BuildContext, name: string): Promise<void> {
+  const logs = await engineCall(context.engine.engine, 'logs', `--tail=${LOG_LINES}`, name);
+  const text = `${logs.stdout}${logs.stderr}`;
+  if (text.trim() !== '')
+    await context.output('stderr', Buffer.from(text.endsWith('\n') ? text : `${text}\n`));
+}
