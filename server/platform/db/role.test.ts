@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase, createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import { createLog } from '../log.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -91,12 +93,16 @@ describe.skipIf(!postgresHere)('the role of the running server', () => {
     expect(await codeOf(server, `update audit_entries set actor_id = ''`)).toBe('42501');
   });
 
-  it('is made once, however many databases of a cluster ask for it', async () => {
-    const made = await Promise.all(Array.from({ length: 3 }, async () => await createTestDatabase()));
-    expect(await Promise.all(made.map(async ({ db }) => await prepareWorkRole(db)))).toEqual(
-      made.map(() => ({ role: WORK_ROLE })),
-    );
-    await Promise.all(made.map(async ({ drop }) => await drop()));
+  it('is made once, however many databases of a cluster ask for it at the same moment', async () => {
+    const role = `svc_test_${randomBytes(6).toString('hex')}`;
+    const empty = await Promise.all(Array.from({ length: 6 }, async () => await createEmptyDatabase()));
+    const databases = empty.map(({ url }) => openDatabase({ url, max: 1 }));
+    await Promise.all(databases.map(async ({ sql }) => await sql`select 1`)); // connected, so that they are equally fast
+    const made = await Promise.all(databases.map(async (db) => await prepareWorkRole(db, role)));
+    expect(made).toEqual(databases.map(() => ({ role })));
+    await Promise.all(databases.map(async (db) => await db.close(1_000)));
+    await Promise.all(empty.map(async ({ drop }) => await drop()));
+    await test.db.sql.unsafe(`drop role ${role}`);
   });
 });
 
@@ -144,6 +150,19 @@ describe.skipIf(!postgresHere)('a user of the database who', () => {
       expect(problem).toContain(`GRANT ${WORK_ROLE} TO`);
       expect(await codeOf(db, 'delete from audit_entries')).toBe('42501'); // by the trigger
       expect(await codeOf(db, 'delete from settings')).toBe('done');
+    });
+  });
+
+  it('may make none finds it in the log, and the server works', async () => {
+    await owned('nosuperuser nocreaterole', async (_db, databaseUrl) => {
+      const lines: string[] = [];
+      const log = createLog({ level: 'warn', write: (line) => void lines.push(line) });
+      const server = await startTestServer({ databaseUrl, log });
+      const { apiKey, teamId } = server.first;
+      const made = await server.call('POST /projects', { as: apiKey, body: { name: 'shop', teamId } });
+      await server.stop();
+      expect([made.status, made.text]).toEqual([201, made.text]);
+      expect(lines.filter((line) => line.includes(`GRANT ${WORK_ROLE} TO`))).toHaveLength(1);
     });
   });
 });

@@ -4,7 +4,9 @@
  * table is append-only when it has an enabled trigger whose name ends with `_append_only`; the migration that makes such a table says
  * so there, once.
  *
- * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role with the first packet.
+ * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role with the first packet. So it
+ * holds against statements of ours that are wrong, not against somebody who may send any statement and takes it off again: against
+ * that one there are the signed checkpoints (server/audit).
  * Roles belong to the whole cluster, so all databases of a cluster share the one; what it may do is granted in each.
  */
 import type { Database, SqlTag } from './database.ts';
@@ -18,42 +20,41 @@ export type WorkRole =
   | { readonly role: undefined; readonly problem: string };
 
 /** Makes the role where it is missing. Needs no transaction of its own; any number of servers and databases may do it at once. */
-export async function prepareWorkRole(db: Database): Promise<WorkRole> {
-  if (await isUsable(db)) return { role: WORK_ROLE };
+export async function prepareWorkRole(db: Database, role: string = WORK_ROLE): Promise<WorkRole> {
+  if (await isUsable(db, role)) return { role };
+  let why = 'it may not be taken';
   try {
     await db.sql.unsafe(`do $$
       begin
-        if not exists (select from pg_roles where rolname = '${WORK_ROLE}') then
+        if not exists (select from pg_roles where rolname = '${role}') then
           begin
-            create role ${WORK_ROLE} nologin;
+            create role ${role} nologin;
           exception when duplicate_object or unique_violation then
             null; -- another database of this cluster was faster
           end;
         end if;
         if not (select rolsuper from pg_roles where rolname = session_user) then
-          execute format('grant ${WORK_ROLE} to %I', session_user);
+          execute format('grant ${role} to %I', session_user);
         end if;
       end $$`);
   } catch (error) {
-    return refused(error);
+    if (isConnectionError(error)) throw error;
+    why = error instanceof Error ? error.message : String(error);
   }
-  return (await isUsable(db)) ? { role: WORK_ROLE } : refused(new Error('it may not be taken'));
-}
-
-function refused(error: unknown): WorkRole {
-  const why = error instanceof Error ? error.message : String(error);
+  // Also after an error: two that grant the same to one user at the same moment may both go on when one of them was heard.
+  if (await isUsable(db, role)) return { role };
   return {
     role: undefined,
     problem:
-      `the database user may not work under the role ${WORK_ROLE} (${why}); triggers alone keep the audit ledger append-only. ` +
-      `Let a superuser run: CREATE ROLE ${WORK_ROLE} NOLOGIN; GRANT ${WORK_ROLE} TO <the user of DATABASE_URL>;`,
+      `the database user may not work under the role ${role} (${why}); triggers alone keep the audit ledger append-only. ` +
+      `Let a superuser run: CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO <the user of DATABASE_URL>;`,
   };
 }
 
 /** By trying: whether a member may also take a role is asked differently from one PostgreSQL to the next. */
-async function isUsable(db: Database): Promise<boolean> {
+async function isUsable(db: Database, role: string): Promise<boolean> {
   try {
-    await db.transact(async ({ sql }) => void (await sql.unsafe(`set local role ${WORK_ROLE}`)));
+    await db.transact(async ({ sql }) => void (await sql.unsafe(`set local role ${role}`)));
     return true;
   } catch (error) {
     if (isConnectionError(error)) throw error;
