@@ -45,6 +45,8 @@ export interface DispatchTimes {
   readonly sweepEveryMs: number;
   readonly relayEveryMs: number;
   readonly silentMs: number;
+  readonly stuckMs: number;
+  readonly watchEveryMs: number;
 }
 
 export interface Config {
@@ -73,6 +75,10 @@ export interface Config {
   /** Base URL of the companion service, whose features staff see beside ours. */
   readonly companionUrl: string | undefined;
   readonly strikesMax: number;
+  /** Runners below it are given no new work, `1.2.3`; empty: any version is. */
+  readonly minVersion: string;
+  /** Runners below it are advised to upgrade; empty: none. */
+  readonly recommendedVersion: string;
   /** Key-encryption key, 32 bytes; undefined: made once and kept in the data folder. */
   readonly secretsKey: Uint8Array | undefined;
   readonly stopGraceMs: number;
@@ -115,6 +121,8 @@ export function readConfig(env: Environment): Config {
       min: 1,
       max: 1_000,
     }),
+    minVersion: readVersion(read, 'RUNNER_MIN_VERSION'),
+    recommendedVersion: readVersion(read, 'RUNNER_RECOMMENDED_VERSION'),
     secretsKey: readSecretsKey(read),
     stopGraceMs: read.number('STOP_GRACE_MS', { fallback: 10_000, min: 0, max: 300_000 }),
     limits: readLimits(read),
@@ -133,6 +141,13 @@ function readRoles(read: SettingsReader): Config['roles'] {
     read.problem(`SVC_ROLES is "${names.join(',')}", expected api, worker or both`);
   }
   return { api: names.includes('api'), worker: names.includes('worker') };
+}
+
+function readVersion(read: SettingsReader, name: string): string {
+  const text = read.text(name, '');
+  if (text !== '' && !/^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(text))
+    read.problem(`${name} is "${text}", expected three numbers such as 1.2.0`);
+  return text;
 }
 
 function readPublicUrls(read: SettingsReader): readonly string[] | undefined {
@@ -194,6 +209,8 @@ function readDispatchTimes(read: SettingsReader): DispatchTimes {
     sweepEveryMs: time('SWEEP_EVERY_MS', 2_000),
     relayEveryMs: time('RELAY_EVERY_MS', 1_000),
     silentMs: time('RUNNER_SILENT_MS', 60_000),
+    stuckMs: time('RUNNER_STUCK_MS', 60_000),
+    watchEveryMs: time('RUNNER_WATCH_EVERY_MS', 5_000),
   };
 }
 

@@ -65,7 +65,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createEnvironments({ clock, limits, secrets }),
     createVariables({ clock, secrets }),
     createBuildSteps({ clock }),
-    createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
+    createRunners({ ...deps, cursors, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
     createBuilds(),
     createSpaces(),

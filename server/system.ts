@@ -39,7 +39,7 @@ import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
-import { createEnroll, purgeTokens } from './runners/index.ts';
+import { createEnroll, purgeTokens, startWatch } from './runners/index.ts';
 import { createServices } from './services.ts';
 import {
   checkWorkSettings,
@@ -301,6 +301,7 @@ function startWorkers(
   const jobs = [
     relay,
     startSweeper({ sql: db.sql, settings, onSwept, onError }),
+    startWatch({ sql: db.sql, settings, onError }),
     startNonceRotation(db.sql, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
     every(PURGE_EVERY_MS, purge, onError),
@@ -371,6 +372,8 @@ function workSettings(config: Config): WorkSettings {
     strikesMax: config.strikesMax,
     queuedMax: config.limits.queuedRunsPerTeamMax,
     feedServicePool: config.jobRunnerEnabled,
+    minVersion: config.minVersion,
+    recommendedVersion: config.recommendedVersion,
   });
 }
 

@@ -39,7 +39,7 @@ export async function diagnose(
       from work_items w join runners r on r.id = w.runner_id
       where r.team_id = ${teamId} and w.lease_id is not null`,
     sql<Array<{ at: Date; runnerId: string; kind: string; detail: string }>>`
-      select at, runner_id as "runnerId", kind, detail from runner_events
+      select at, coalesce(runner_id, '') as "runnerId", kind, detail from runner_events
       where team_id = ${teamId} order by seq desc nulls last limit ${EVENTS_MAX}::int`,
   ]);
   const now = clock.now();

@@ -5,7 +5,7 @@ import type { HealthFacts } from './health.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 const ago = (ms: number): Date => new Date(now.getTime() - ms);
-const limits = { strikesMax: 3, silentMs: 60_000 };
+const limits = { strikesMax: 3, silentMs: 60_000, minVersion: '1.2.0', recommendedVersion: '' };
 const fine: HealthFacts = {
   revokedAt: null,
   strikes: 0,
@@ -14,6 +14,7 @@ const fine: HealthFacts = {
   lastSeenAt: ago(1_000),
   draining: false,
   notReady: [],
+  version: '1.2.0',
 };
 
 describe('the health of a runner', () => {
@@ -22,6 +23,8 @@ describe('the health of a runner', () => {
     ['live at exactly the limit of silence', { lastSeenAt: ago(60_000) }, Health.LIVE],
     ['silent a millisecond later', { lastSeenAt: ago(60_001) }, Health.SILENT],
     ['never seen before its first call', { lastSeenAt: null }, Health.NEVER_SEEN],
+    ['too old below the least version', { version: '1.1.9', draining: true }, Health.VERSION_TOO_OLD],
+    ['live with a version that cannot be read', { version: 'dev' }, Health.LIVE],
     ['draining while it finishes', { draining: true }, Health.DRAINING],
     [
       'silent rather than draining when it is gone',

@@ -1,5 +1,6 @@
 /** The health of a runner in one word. The first rule that holds wins: what the team did before what the machine does. */
 import { Health } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { isBelow } from '../work/index.ts';
 
 export interface HealthFacts {
   readonly revokedAt: Date | null;
@@ -9,11 +10,14 @@ export interface HealthFacts {
   readonly lastSeenAt: Date | null;
   readonly draining: boolean;
   readonly notReady: readonly string[];
+  readonly version: string;
 }
 
 export interface HealthLimits {
   readonly strikesMax: number;
   readonly silentMs: number;
+  readonly minVersion: string;
+  readonly recommendedVersion: string;
 }
 
 export function isPaused(
@@ -23,12 +27,17 @@ export function isPaused(
   return pausedAt !== null && (pausedUntil === null || pausedUntil > now);
 }
 
-export function healthOf(facts: HealthFacts, now: Date, { strikesMax, silentMs }: HealthLimits): Health {
+export function healthOf(
+  facts: HealthFacts,
+  now: Date,
+  { strikesMax, silentMs, minVersion }: HealthLimits,
+): Health {
   if (facts.revokedAt !== null) return Health.REVOKED;
   if (facts.strikes >= strikesMax) return Health.FLAGGED;
   if (isPaused(facts, now)) return Health.PAUSED;
   if (facts.lastSeenAt === null) return Health.NEVER_SEEN;
   if (now.getTime() - facts.lastSeenAt.getTime() > silentMs) return Health.SILENT;
+  if (isBelow(facts.version, minVersion)) return Health.VERSION_TOO_OLD;
   if (facts.draining) return Health.DRAINING;
   return facts.notReady.length > 0 ? Health.NOT_READY : Health.LIVE;
 }

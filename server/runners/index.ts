@@ -11,21 +11,29 @@ import { recordAct } from '../audit/index.ts';
 import type { AuditAct } from '../audit/index.ts';
 import type { Ctx } from '../platform/context.ts';
 import type { Database, SqlTag } from '../platform/db/index.ts';
+import type { Cursors } from '../platform/cursor.ts';
 import { notFound } from '../platform/not-found.ts';
+import { closePage, openPage } from '../platform/paging.ts';
 import { revokeRunner } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { clearStrikes, pause, requestDiagnostics, resume } from './change.ts';
 import type { Changed } from './change.ts';
 import { diagnose } from './diagnose.ts';
 import { issueToken } from './enroll.ts';
+import { leaseMessage, listHistory } from './history.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
+import { teamHealth } from './team-health.ts';
 
 export { createEnroll, purgeTokens } from './enroll.ts';
 export type { Enroll, EnrollDeps } from './enroll.ts';
+export { whyWaiting } from './waiting.ts';
+export type { Waiting, WaitingItem } from './waiting.ts';
+export { startWatch } from './watch.ts';
 
 export interface RunnersDeps {
   readonly queue: WorkQueue;
   readonly settings: WorkSettings;
+  readonly cursors: Cursors;
   readonly runnersPerTeamMax: number;
   /** Whether each setting that matters to runners is set, by its variable's name: shown in diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
@@ -40,6 +48,7 @@ export interface RunnersDeps {
 const LIVE_WAIT_MS = 20_000;
 
 type Service = Implementation<typeof RunnersService, Ctx>;
+type Reads = 'list' | 'get' | 'diagnose' | 'getHealth' | 'listHistory';
 interface Which {
   readonly teamId: string;
   readonly runnerId: string;
@@ -59,14 +68,28 @@ async function shown(
   return toMessage(row, clock.now(), settings);
 }
 
-function readCalls(deps: RunnersDeps): Pick<Service, 'list' | 'get' | 'diagnose'> {
-  const { settings, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
+function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
+  const { settings, cursors, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
   return {
     list: async ({ teamId, includeRevoked }, { db, clock }) => {
       const rows = await listRunners(db.sql, teamId, includeRevoked ?? false);
       return { runners: rows.map((row) => toMessage(row, clock.now(), settings)) };
     },
     get: async (request, ctx) => await shown(deps, ctx, request),
+    getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),
+    listHistory: async ({ teamId, runnerId, limit, cursor }, { db, call }) => {
+      if ((await findRunner(db.sql, teamId, runnerId)) === undefined) throw notFound('runner');
+      const page = openPage(call.rpc, cursors, runnerId, { limit, cursor });
+      const [grantedAt, workId] = page.after ?? [];
+      const after =
+        page.after === undefined ? undefined : { grantedAt: String(grantedAt), workId: String(workId) };
+      const rows = await listHistory(db.sql, { runnerId, take: page.take, after });
+      const { items, nextCursor } = closePage(call.rpc, cursors, runnerId, page, rows, (row) => [
+        row.grantedText,
+        row.workId,
+      ]);
+      return { leases: items.map(leaseMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
     diagnose: async ({ teamId, live }, { db, clock, call }) =>
       await diagnose(
         { sql: db.sql, clock, limits: settings, configured, liveWaitMs },
@@ -77,7 +100,7 @@ function readCalls(deps: RunnersDeps): Pick<Service, 'list' | 'get' | 'diagnose'
   };
 }
 
-function changeCalls(deps: RunnersDeps): Omit<Service, 'list' | 'get' | 'diagnose'> {
+function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
   /** Runs a change with its entry in the ledger, tells the gateways and answers the runner as it is now. */
   const changed = async (
     ctx: Ctx,

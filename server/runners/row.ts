@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import { isBelow } from '../work/index.ts';
 import { healthOf } from './health.ts';
 import type { HealthFacts, HealthLimits } from './health.ts';
 import type { Diagnostics } from './schema.ts';
@@ -72,6 +73,7 @@ export function toMessage(
     flagged: row.strikes >= limits.strikesMax,
     notReady: [...row.notReady],
     version: row.version,
+    upgradeRecommended: isBelow(row.version, limits.recommendedVersion),
     isolation: row.isolation,
     executor: row.executor,
     enrolledAt: timestampFromDate(row.enrolledAt),

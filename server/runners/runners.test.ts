@@ -1,4 +1,5 @@
 /** Enrollment and the roster against a real PostgreSQL. */
+import { randomBytes } from 'node:crypto';
 import { create, toJsonString } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -9,6 +10,8 @@ import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { generateSigningKey } from '@svc/proto/signature/keys.ts';
 import { has } from '../../test/setup/needs.ts';
 import { systemClock } from '../platform/clock.ts';
+import { createCursors } from '../platform/cursor.ts';
+import { createSecrets } from '../platform/secrets.ts';
 import { heartbeat } from '../work/heartbeat.ts';
 import { callUnary } from '../work/testing/ctx.ts';
 import { createWorld } from '../work/testing/world.ts';
@@ -38,6 +41,7 @@ describe.skipIf(!there)('runners of a team', () => {
       runnersPerTeamMax: MAX,
     });
     service = createRunners({
+      cursors: createCursors(createSecrets(randomBytes(32))),
       queue,
       settings: world.settings,
       runnersPerTeamMax: MAX,

@@ -6,6 +6,7 @@ import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
+import { whyWaiting } from '../runners/index.ts';
 import { cancel, createQueueRoom, prepared, stateWord } from '../work/index.ts';
 import type { Wake } from '../work/index.ts';
 import { createRun } from './create.ts';
@@ -43,10 +44,19 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
         row.created_at.toISOString(),
         row.id,
       ]);
-      return { sandboxRuns: items.map(toMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      return {
+        sandboxRuns: items.map((row) => toMessage(row)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      };
     },
 
-    get: async ({ runId }, ctx) => toMessage(await visibleRun(ctx, runId)),
+    get: async ({ runId }, ctx) => {
+      const row = await visibleRun(ctx, runId);
+      if (row.state !== 'queued') return toMessage(row);
+      // Not in lists: a page of them would look at every runner of the team for what one glance at the team's health tells.
+      const waiting = (await whyWaiting(prepared(ctx.db.sql), deps.settings, [row])).get(row.id);
+      return toMessage(row, waiting);
+    },
 
     streamLogs: async function* ({ runId, after, follow }, ctx) {
       const { id } = await visibleRun(ctx, runId);

@@ -4,6 +4,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Purpose } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import type { Waiting } from '../runners/index.ts';
 import { END_REASONS, ISOLATIONS, NETWORKS, RUN_STATES } from '../work/index.ts';
 import type { EndReasonWord, RunSpec, WorkState } from '../work/index.ts';
 
@@ -108,7 +109,7 @@ function some<K extends string, V>(key: K, value: V | null | undefined): { reado
 
 const at = (date: Date | null) => (date === null ? null : timestampFromDate(date));
 
-export function toMessage(row: RunRow): MessageInitShape<typeof SandboxRunSchema> {
+export function toMessage(row: RunRow, waiting?: Waiting): MessageInitShape<typeof SandboxRunSchema> {
   const { spec } = row;
   return {
     id: row.id,
@@ -137,5 +138,6 @@ export function toMessage(row: RunRow): MessageInitShape<typeof SandboxRunSchema
     ...some('selfReportedMs', row.self_reported_ms),
     logBytes: row.log_bytes,
     cancelRequested: row.cancel_requested,
+    ...some('waiting', waiting),
   };
 }

@@ -8,6 +8,7 @@ export type { FollowDeps, FollowOptions, Output, OutputPosition, Standing } from
 export { startDispatchGrpc } from './grpc.ts';
 export type { DispatchGrpc, DispatchGrpcOptions } from './grpc.ts';
 export { inProcessDispatch } from './in-process.ts';
+export { startLoop } from './loop.ts';
 export type { Loop } from './loop.ts';
 export { createNonceStore, startNonceRotation } from './nonces.ts';
 export type { NonceStore } from './nonces.ts';
@@ -27,8 +28,11 @@ export { FINAL_STATES, LIVE_STATES, isFinal } from './states.ts';
 export type { EndReasonWord, FinalState, WorkState } from './states.ts';
 export { hintAtOnce, submit } from './submit.ts';
 export type { KeyedAnswer, NewWork, SubmitDeps, Submitted } from './submit.ts';
+export { ms } from './sql.ts';
+export type { Fragment } from './sql.ts';
 export { startSweeper, sweep } from './sweeper.ts';
 export type { SweeperDeps, Swept } from './sweeper.ts';
+export { isBelow, runnerIsBelow, versionParts } from './version.ts';
 export { createWake } from './wake.ts';
 export type { Wake } from './wake.ts';
 export {

@@ -22,6 +22,16 @@ export interface WorkSettings {
   readonly pollWaitMs: number;
   /** No call for longer: the runner counts as silent. */
   readonly silentMs: number;
+  /** Work that waited longer than this with nobody to take it degrades its team. */
+  readonly stuckMs: number;
+  /** How often teams and runners are looked at for what only time changes. */
+  readonly watchEveryMs: number;
+  /** A team that becomes degraded again within this time is not told of again. */
+  readonly tellAgainMs: number;
+  /** Runners below it are given no new work; empty: any version is. */
+  readonly minVersion: string;
+  /** Runners below it are advised to upgrade; empty: none. */
+  readonly recommendedVersion: string;
   /** A poll writes `last_seen_at` only when it is older: heartbeats do it anyway, and a thousand polls a second must not queue up on one row. */
   readonly seenEveryMs: number;
   /** Output of an ended run is accepted for this long. */
@@ -55,6 +65,11 @@ export const defaultWorkSettings: WorkSettings = {
   heartbeatMs: 15_000,
   pollWaitMs: 30_000,
   silentMs: 60_000,
+  stuckMs: 60_000,
+  watchEveryMs: 5_000,
+  tellAgainMs: 600_000,
+  minVersion: '',
+  recommendedVersion: '',
   seenEveryMs: 20_000,
   lateLogsMs: 300_000,
   deadlineSlackMs: 30_000,

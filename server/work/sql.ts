@@ -1,6 +1,7 @@
 /** Pieces of SQL that several transitions share, so that one rule stands in one place. */
 import type { SqlTag } from '../platform/db/index.ts';
 import type { WorkSettings } from './settings.ts';
+import { runnerIsBelow } from './version.ts';
 
 /** A piece to be put into another statement. */
 export type Fragment = ReturnType<SqlTag>;
@@ -24,6 +25,9 @@ export interface CallingRunner {
   readonly draining: boolean;
   readonly paused: boolean;
   readonly flagged: boolean;
+  /** Its version is below the least that is given work. */
+  readonly outdated: boolean;
+  readonly upgradable: boolean;
   readonly diagnostics_wanted: boolean;
 }
 
@@ -38,13 +42,15 @@ export function callingRunner(
   lock = sql``,
 ): Fragment {
   return sql`
-    select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining) as may_receive
+    select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
     from (
       select r.id, r.team_id, r.isolation, r.draining,
         r.revoked_at is not null as revoked,
         r.revoked_at is null and (${bootId} = '' or r.boot_id = ${bootId}) as speaks,
         r.strikes >= ${settings.strikesMax}::int as flagged,
         r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
+        ${runnerIsBelow(sql, settings.minVersion)} as outdated,
+        ${runnerIsBelow(sql, settings.recommendedVersion)} as upgradable,
         r.diagnostics_requested_at is not null as diagnostics_wanted,
         (${settings.feedServicePool}::boolean
           or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed

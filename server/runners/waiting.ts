@@ -1,0 +1,142 @@
+/**
+ * Why an item of work waits, and what to do about it. Nothing is stored: the answer is what the queue and the runners look like at the moment of the
+ * question, one query for any number of items. The first rule that holds wins: what nobody can help before what only takes time.
+ */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { WaitingSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { SqlTag } from '../platform/db/index.ts';
+import type { WorkSettings } from '../work/index.ts';
+import { poolFacts } from './pool-facts.ts';
+import type { Blocked, PoolFacts } from './pool-facts.ts';
+
+export type Waiting = MessageInitShape<typeof WaitingSchema>;
+
+export interface WaitingItem {
+  readonly id: string;
+  /** Its feature holds it back until another build of its environment has ended. */
+  readonly environmentBusy?: boolean;
+}
+
+export type WaitingSettings = Pick<
+  WorkSettings,
+  'feedServicePool' | 'silentMs' | 'minVersion' | 'strikesMax'
+>;
+
+interface ItemFacts extends PoolFacts {
+  readonly id: string;
+  readonly needsContainer: boolean;
+  readonly servicePool: boolean;
+  /** Not offered before, when that is still to come. */
+  readonly notBefore: Date | null;
+}
+
+/** By id; items that are not queued are not in it. */
+export async function whyWaiting(
+  sql: SqlTag,
+  settings: WorkSettings,
+  items: readonly WaitingItem[],
+): Promise<ReadonlyMap<string, Waiting>> {
+  if (items.length === 0) return new Map();
+  const rows = await sql<ItemFacts[]>`
+    with items as materialized (
+      select w.id, w.pool_id, w.needs_container as "needsContainer", t.service_pool as "servicePool",
+        case when w.run_after > clock_timestamp() then w.run_after end as "notBefore"
+      from work_items w join teams t on t.id = w.pool_id
+      where w.id = any(${items.map(({ id }) => id)}::text[]) and w.state = 'queued'
+    )
+    select i.id, i."needsContainer", i."servicePool", i."notBefore", f.*
+    from (select distinct pool_id from items) p
+    cross join lateral (${poolFacts(sql, settings, sql`p.pool_id`)}) f
+    join items i on i.pool_id = p.pool_id`;
+  const busy = new Set(items.filter((item) => item.environmentBusy === true).map(({ id }) => id));
+  return new Map(rows.map((row) => [row.id, busy.has(row.id) ? ENVIRONMENT_BUSY : reasonOf(row, settings)]));
+}
+
+const ENVIRONMENT_BUSY: Waiting = {
+  reason: WaitingReason.ENVIRONMENT_BUSY,
+  detail:
+    'another build of its environment is at work; it starts when that one has ended, or cancel that one',
+};
+
+const REASONS: Readonly<Record<Blocked, WaitingReason>> = {
+  no_live_runner: WaitingReason.NO_LIVE_RUNNER,
+  not_ready: WaitingReason.NOT_READY,
+  version_too_old: WaitingReason.VERSION_TOO_OLD,
+  all_paused: WaitingReason.ALL_PAUSED,
+  flagged: WaitingReason.FLAGGED,
+};
+
+/** What is the matter with a pool where no runner is able, for its own team. */
+export function blockedWaiting(
+  blocked: Blocked,
+  facts: Pick<PoolFacts, 'enrolled' | 'reasons'>,
+  { silentMs, minVersion }: WaitingSettings,
+): Waiting {
+  return { reason: REASONS[blocked], detail: detailOf() };
+
+  function detailOf(): string {
+    switch (blocked) {
+      case 'no_live_runner':
+        return facts.enrolled === 0
+          ? 'no runner is enrolled; make a token with: svc runners enroll, and start svc-runner on a machine of yours'
+          : `none of the ${facts.enrolled} enrolled runners has called within ${silentMs / 1000} s; start svc-runner on their machines, or see its log there`;
+      case 'not_ready':
+        return `runners are in contact and cannot take work: ${facts.reasons ?? 'they do not say why'}; svc-runner doctor on the machine says what to do`;
+      case 'version_too_old':
+        return `every runner in contact is older than ${minVersion}, the least version that is given work; upgrade svc-runner`;
+      case 'all_paused':
+        return 'every runner in contact is paused or about to stop; resume one with: svc runners resume';
+      case 'flagged':
+        return 'every runner in contact is refused new work after divergence strikes; an owner clears them with: svc runners clear-divergence-flag';
+    }
+  }
+}
+
+export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
+  const { servicePool, needsContainer, blocked } = facts;
+  if (servicePool && !settings.feedServicePool) {
+    return {
+      reason: WaitingReason.POOL_OFF,
+      detail:
+        "the service's own runners are switched off; ask its operator, or move the team to a region with runners of your own",
+    };
+  }
+  if (blocked !== null) {
+    // What ails the service's machines is its operator's business, not the tenant's.
+    return servicePool
+      ? {
+          reason: WaitingReason.NO_LIVE_RUNNER,
+          detail: "none of the service's own runners takes work at the moment; it starts when one does",
+        }
+      : blockedWaiting(blocked, facts, settings);
+  }
+  if (needsContainer && facts.ableContainers === 0) {
+    return {
+      reason: WaitingReason.ISOLATION_REQUIRED,
+      detail:
+        'it asks for a container and every runner that takes work offers namespaces alone; install podman or docker on one, or submit it with isolation "any"',
+    };
+  }
+  if (facts.notBefore !== null) {
+    return {
+      reason: WaitingReason.RETRY_DELAY,
+      detail: `it lost its runner and is offered again at ${facts.notBefore.toISOString()}; nothing has to be done`,
+    };
+  }
+  const [able, idle] = needsContainer
+    ? [facts.ableContainers, facts.idleContainers]
+    : [facts.able, facts.idle];
+  if (idle === 0) {
+    return {
+      reason: WaitingReason.ALL_BUSY,
+      detail: servicePool
+        ? "every one of the service's own runners is at work; it starts when one is free"
+        : `${able === 1 ? 'the one runner' : `each of the ${able} runners`} that could take it is at work; it starts when one is free, or add a runner`,
+    };
+  }
+  return {
+    reason: WaitingReason.DISPATCHING,
+    detail: 'a runner is free and is being offered it; nothing has to be done',
+  };
+}
