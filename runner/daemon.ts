@@ -44,7 +44,6 @@ import type { WorkKind } from './wire.ts';
 import { refKey } from './work-ref.ts';
 
 const STATE_MS = 5_000;
-const ENGINE_CHECK_MS = 60_000;
 /** After the tasks have ended: for last output and results. What is left waits in the outbox. */
 const FLUSH_MS = 10_000;
 /** Killed tasks are gone by then; the executor has its own, shorter, limits. */
@@ -107,7 +106,7 @@ async function openDisk(
   const readiness = createReadiness({
     dataDir: paths.dataDir,
     spoolFolder: paths.spool,
-    minFreeMb: settings.minFreeMb,
+    limits: settings,
     executor,
     isLive: (ref) => runs.has(refKey(ref)),
     outboxDepth: () => outbox.depth,
@@ -225,7 +224,7 @@ async function live(parts: Parts): Promise<void> {
   const { shutdown, heartbeat, options } = parts;
   const timers = [
     setInterval(() => void noteState(parts), STATE_MS),
-    setInterval(() => void parts.readiness.checkEngine(), ENGINE_CHECK_MS),
+    setInterval(() => void parts.readiness.checkEngineIfDue(), STATE_MS),
   ];
   await noteState(parts);
   await redeliver({

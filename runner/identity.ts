@@ -34,6 +34,10 @@ export interface RunnerConfig {
   caFile?: string;
   drainTimeout?: string;
   minFreeMb?: number;
+  maxSpoolMb?: number;
+  maxOutbox?: number;
+  metricsFile?: string;
+  exitWhenOutdated?: boolean;
   logLevel?: string;
 }
 

@@ -64,7 +64,30 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     name: 'min-free-mb',
     value: 'n',
     env: 'SVC_RUNNER_MIN_FREE_MB',
-    help: 'takes no work below this much free disk; default 1024',
+    help: 'takes no work below this much free disk, and goes on a tenth above it; default 1024',
+  },
+  {
+    name: 'max-spool-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_SPOOL_MB',
+    help: 'takes no work while more output than this waits to be delivered; default 4096',
+  },
+  {
+    name: 'max-outbox',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_OUTBOX',
+    help: 'takes no work while more results than this wait to be delivered; default 200',
+  },
+  {
+    name: 'metrics-file',
+    value: 'path',
+    env: 'SVC_RUNNER_METRICS_FILE',
+    help: "rewritten every 15 s in Prometheus' text format, for node_exporter's textfile collector; its name ends with .prom",
+  },
+  {
+    name: 'exit-when-outdated',
+    env: 'SVC_RUNNER_EXIT_WHEN_OUTDATED',
+    help: 'once idle, end with exit code 7 when the control plane gives this version no work any more',
   },
   { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
 ];
@@ -81,6 +104,10 @@ export interface RunSettings {
   ca?: string;
   drainTimeoutMs: number;
   minFreeMb: number;
+  maxSpoolMb: number;
+  maxOutbox: number;
+  metricsFile?: string;
+  exitWhenOutdated: boolean;
   logLevel: LogLevel;
 }
 
@@ -90,6 +117,7 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
   const caFile = flags.text('ca-file') ?? config.caFile;
   const executor = oneOf('executor', flags.text('executor') ?? config.executor, EXECUTORS);
   const defaultImage = flags.text('default-image') ?? config.defaultImage;
+  const metricsFile = promFile(flags.text('metrics-file') ?? config.metricsFile);
   return {
     slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, 1, 256),
     buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, 0, 64),
@@ -105,6 +133,15 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
       0,
       1_048_576,
     ),
+    maxSpoolMb: wholeNumber(
+      'max-spool-mb',
+      flags.text('max-spool-mb') ?? config.maxSpoolMb ?? 4_096,
+      1,
+      1_048_576,
+    ),
+    maxOutbox: wholeNumber('max-outbox', flags.text('max-outbox') ?? config.maxOutbox ?? 200, 1, 100_000),
+    ...(metricsFile === undefined ? {} : { metricsFile }),
+    exitWhenOutdated: flags.on('exit-when-outdated') || config.exitWhenOutdated === true,
     logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
   };
 }
@@ -127,6 +164,13 @@ function ipAddress(value: string): string {
   if (isIP(value) === 0)
     throw new UsageError(`--deploy-address is ${JSON.stringify(value)}, expected an address like 127.0.0.1`);
   return value;
+}
+
+/** node_exporter reads no other names. */
+function promFile(path: string | undefined): string | undefined {
+  if (path !== undefined && !path.endsWith('.prom'))
+    throw new UsageError(`--metrics-file is ${JSON.stringify(path)}, expected a name that ends with .prom`);
+  return path;
 }
 
 function wholeNumber(name: string, value: string | number, min: number, max: number): number {
