@@ -75,6 +75,8 @@ export interface Config {
   /** Base URL of the companion service, whose features staff see beside ours. */
   readonly companionUrl: string | undefined;
   readonly strikesMax: number;
+  /** How long output of runs and builds is kept. */
+  readonly logRetentionDays: number;
   /** Runners below it are given no new work, `1.2.3`; empty: any version is. */
   readonly minVersion: string;
   /** Runners below it are advised to upgrade; empty: none. */
@@ -113,6 +115,12 @@ export function readConfig(env: Environment): Config {
       'info',
     ),
     metricsToken: read.optional('METRICS_TOKEN'),
+    logRetentionDays: read.number('LOG_RETENTION_DAYS', {
+      fallback: 90,
+      // A run's output must outlive all of its attempts.
+      min: 7,
+      max: 3_650,
+    }),
     jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
     runnersEnabled: read.flag('RUNNERS_ENABLED', true),
     companionUrl: read.url('COMPANION_URL', ['http:', 'https:']),

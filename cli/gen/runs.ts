@@ -113,6 +113,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'after', flag: 'after', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'after', description: '`position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the same.' },
       { name: 'follow', flag: 'follow', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'follow', description: 'Whether to wait for more while the run is not over. Default: true.' },
+      { name: 'tailBytes', flag: 'tail-bytes', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'tail-bytes', description: 'Begin so many bytes before the end instead of at the start.' },
     ],
     destructive: false,
     stream: true,

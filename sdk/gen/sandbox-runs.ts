@@ -124,6 +124,8 @@ export interface SandboxRunsStreamLogsParams {
   after?: string;
   /** Whether to wait for more while the run is not over. Default: true. */
   follow?: boolean;
+  /** Begin so many bytes before the end instead of at the start. */
+  tailBytes?: number;
 }
 
 /**
@@ -172,6 +174,8 @@ export interface LogEvent {
   readonly epoch: number;
   /** When the control plane stored it. */
   readonly at: string;
+  /** Bytes of output that were lost before this event, for example because the runner's disk was full; absent when nothing was. */
+  readonly missingBytes?: number;
 }
 
 /**
@@ -273,6 +277,10 @@ export interface SandboxRun {
   readonly cancelRequested: boolean;
   /** Why it waits, seen at the moment of the call; absent when it is not queued. */
   readonly waiting?: Waiting;
+  /** Bytes of output that were lost on the runner's machine and are missing in what is stored. */
+  readonly logMissingBytes: number;
+  /** Whether the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
+  readonly logMismatch: boolean;
 }
 
 /** One page. */

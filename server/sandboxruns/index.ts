@@ -58,11 +58,11 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       return toMessage(row, waiting);
     },
 
-    streamLogs: async function* ({ runId, after, follow }, ctx) {
+    streamLogs: async function* ({ runId, after, tailBytes, follow }, ctx) {
       const { id } = await visibleRun(ctx, runId);
       yield* followLogs(
         { sql: ctx.db.sql, wake },
-        { runId: id, after, follow: follow ?? true, signal: ctx.call.signal },
+        { runId: id, after, tailBytes, follow: follow ?? true, signal: ctx.call.signal },
       );
     },
 

@@ -27,6 +27,9 @@ export interface RunRow {
   readonly metered_ms: number | null;
   readonly self_reported_ms: number | null;
   readonly log_bytes: number;
+  readonly log_missing: number;
+  /** The stored output is not the announced one, also after it was sent again. */
+  readonly log_differs: boolean;
   readonly cancel_requested: boolean;
 }
 
@@ -57,13 +60,16 @@ export function newRow(
     metered_ms: null,
     self_reported_ms: null,
     log_bytes: 0,
+    log_missing: 0,
+    log_differs: false,
     cancel_requested: false,
   };
 }
 
 const columns = (sql: SqlTag) => sql`
   w.id, w.team_id, w.state, w.reason, w.exit_code, w.message, w.spec - 'sealed' as spec, w.labels, w.attempt, w.runner_id, r.name as runner_name,
-  w.created_at, w.claimed_at, w.started_at, w.finished_at, w.metered_ms, w.self_reported_ms, w.log_bytes,
+  w.created_at, w.claimed_at, w.started_at, w.finished_at, w.metered_ms, w.self_reported_ms, w.log_bytes, w.log_missing,
+  w.log_mismatch and not w.log_complete as log_differs,
   w.cancel_requested_at is not null as cancel_requested`;
 
 export async function findRun(
@@ -137,6 +143,8 @@ export function toMessage(row: RunRow, waiting?: Waiting): MessageInitShape<type
     ...some('meteredMs', row.metered_ms),
     ...some('selfReportedMs', row.self_reported_ms),
     logBytes: row.log_bytes,
+    logMissingBytes: Math.min(row.log_missing, 4_294_967_295),
+    logMismatch: row.log_differs,
     cancelRequested: row.cancel_requested,
     ...some('waiting', waiting),
   };

@@ -2,22 +2,23 @@
  * Stores output at its offset and renews the lease in passing. The item's row is locked by the statement, so appends of one run follow each other;
  * what is stored already is skipped, a gap is refused, and what exceeds the run's limit is acknowledged without being kept. An answer
  * means that the bytes are on disk.
+ *
+ * One statement stores one segment, and only exactly behind what is stored. An append that overlaps or crosses the limit is told where things stand,
+ * is cut to fit, and comes again: that happens after a lost answer and once a run, and keeps the usual statement short.
  */
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import type { LeaseWord } from './heartbeat.ts';
+import { preparePartitions } from './log-retention.ts';
+import { cutPieces, encodeRuns } from './log-runs.ts';
+import type { LogPiece } from './log-runs.ts';
 import { staleEpoch } from './report.ts';
 import type { WorkSettings } from './settings.ts';
 import { contact, ms, renewal } from './sql.ts';
 
-export type LogStreamWord = 'stdout' | 'stderr' | 'runner';
-
-export interface LogPiece {
-  readonly stream: LogStreamWord;
-  readonly data: Uint8Array;
-}
+export type { LogPiece, LogStreamWord } from './log-runs.ts';
 
 export interface AppendInput {
   readonly runnerId: string;
@@ -39,25 +40,29 @@ export interface AppendOutcome {
 
 interface Row {
   readonly log_offset: number;
-  readonly appended: boolean;
+  readonly log_limit: number;
+  readonly log_truncated: boolean;
   readonly next_offset: number | null;
-  readonly truncated: boolean;
   readonly cancel: boolean;
   readonly live: boolean;
 }
 
-/** Rows read at once for the digest; each holds at most one call's worth of bytes. */
-const DIGEST_PAGE = 32;
+/** Segments read at once for the digest; each holds at most one call's worth of bytes. */
+const DIGEST_PAGE = 16;
 export const APPEND_BYTES_MAX = 262_144;
 /** Offsets travel as 32 bits without sign. */
 const OFFSET_MAX = 4_294_967_295;
+/** Statements for one append: as it came, cut to fit, and again when another append of the same run came in between. */
+const TRIES_MAX = 4;
+/** `no partition of relation … found for row` */
+const NO_PARTITION = '23514';
 
 export async function appendLogs(
   sql: SqlTag,
   settings: WorkSettings,
   input: AppendInput,
 ): Promise<AppendOutcome> {
-  const bytes = input.pieces.reduce((sum, piece) => sum + piece.data.length, 0);
+  const bytes = bytesOf(input.pieces);
   if (bytes > APPEND_BYTES_MAX) {
     throw apiError(
       'validation_failed',
@@ -70,16 +75,19 @@ export async function appendLogs(
       `output of ${input.id} would reach ${input.offset + bytes} bytes, at most ${OFFSET_MAX} can be counted`,
     );
   }
-  const row = await store(sql, settings, input, bytes);
-  if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');
-  if (!row.appended || row.next_offset === null) throw gap(input.id, input.offset, row.log_offset);
+  const { row, nextOffset } = await storeFitting(sql, settings, input, input.offset + bytes);
+  const truncated = nextOffset > row.log_limit;
   const complete =
-    input.end === undefined ? false : await checkEnd(sql, input, input.end, row.next_offset, row.truncated);
+    input.end === undefined ? false : await checkEnd(sql, input, input.end, nextOffset, truncated);
   return {
-    nextOffset: row.next_offset,
+    nextOffset,
     complete,
     word: row.live ? (row.cancel ? 'cancelled' : 'ok') : 'superseded',
   };
+}
+
+function bytesOf(pieces: readonly LogPiece[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.data.length, 0);
 }
 
 function gap(id: string, offset: number, nextOffset: number): Error {
@@ -92,32 +100,70 @@ function gap(id: string, offset: number, nextOffset: number): Error {
   );
 }
 
-/** Neighbours of one stream as one: a row costs more than its bytes. */
-function merge(pieces: readonly LogPiece[]): Array<{ stream: LogStreamWord; length: number }> {
-  const merged: Array<{ stream: LogStreamWord; length: number }> = [];
-  for (const { stream, data } of pieces) {
-    const last = merged.at(-1);
-    if (last?.stream === stream) last.length += data.length;
-    else merged.push({ stream, length: data.length });
+async function storeFitting(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: AppendInput,
+  end: number,
+): Promise<{ row: Row; nextOffset: number }> {
+  let segment: Segment = { from: input.offset, to: end, pieces: input.pieces, cut: false };
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const row = await withPartition(sql, async () => await store(sql, settings, input, segment));
+    if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');
+    if (row.next_offset !== null) return { row, nextOffset: row.next_offset };
+    if (row.log_offset < input.offset) throw gap(input.id, input.offset, row.log_offset);
+    segment = fitting(input, end, row);
   }
-  return merged;
+  throw apiError('unavailable', `output of ${input.id} is being written by several calls at once`, {
+    retryAfterMs: 200,
+  });
+}
+
+/** What one statement stores: exactly behind `from`, moving the offset to `to`. */
+interface Segment {
+  readonly from: number;
+  readonly to: number;
+  readonly pieces: readonly LogPiece[];
+  /** It does not reach over the limit any more. */
+  readonly cut: boolean;
+}
+
+function fitting({ pieces, offset }: AppendInput, end: number, row: Row): Segment {
+  const { log_offset: from, log_limit: limit } = row;
+  const kept = cutPieces(pieces, offset, from, Math.min(end, limit));
+  const crosses = end > limit && !row.log_truncated;
+  const mark: LogPiece = {
+    stream: 'runner',
+    data: Buffer.from(`\n[output was cut off after ${limit} bytes]\n`),
+  };
+  return { from, to: Math.max(from, end), pieces: crosses ? [...kept, mark] : kept, cut: true };
+}
+
+/** The partition of a day is normally made days before. */
+async function withPartition<T>(sql: SqlTag, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    if (code !== NO_PARTITION || !String(message).includes('partition')) throw error;
+    await preparePartitions(sql);
+    return await run();
+  }
 }
 
 async function store(
   sql: SqlTag,
   settings: WorkSettings,
-  input: AppendInput,
-  bytes: number,
+  { id, epoch, runnerId, kind }: AppendInput,
+  { from, to, pieces, cut }: Segment,
 ): Promise<Row | undefined> {
-  const { id, epoch, runnerId, kind, offset, pieces } = input;
-  const merged = merge(pieces);
-  const data = Buffer.concat(pieces.map((piece) => piece.data));
+  const { runs, missing } = encodeRuns(pieces);
+  const data = pieces.length === 1 ? (pieces[0]?.data ?? NOTHING) : Buffer.concat(pieces.map((p) => p.data));
   const [row] = await sql<Row[]>`
     with item as materialized (
       select w.id, w.team_id, w.epoch, w.log_offset, w.log_limit, w.log_truncated, w.cancel_requested_at is not null as cancel,
         w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() as live,
-        greatest(w.log_offset, ${offset + bytes}::bigint) as next_offset,
-        ${offset}::bigint <= w.log_offset as fits
+        w.log_offset = ${from}::bigint and (${cut}::boolean or ${to}::bigint <= w.log_limit) as fits
       from work_items w
       where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
         and (w.state in ('offered', 'running') or w.finished_at > clock_timestamp() - ${ms(sql, settings.lateLogsMs)})
@@ -125,40 +171,34 @@ async function store(
     ),
     advanced as (
       update work_items w set
-        log_offset = i.next_offset, log_bytes = least(i.next_offset, i.log_limit), log_truncated = i.next_offset > i.log_limit,
+        log_offset = ${to}::bigint, log_bytes = least(${to}::bigint, i.log_limit), log_truncated = ${to}::bigint > i.log_limit,
+        log_missing = w.log_missing + ${missing}::bigint,
+        log_day = coalesce(w.log_day, (clock_timestamp() at time zone 'UTC')::date),
         ${renewal(sql, settings, sql`(i.live and not i.cancel)`)}
       from item i where w.id = i.id and i.fits
-      returning w.log_offset
+      returning w.log_offset, w.log_day
     ),
     heard as (
       update work_leases x set ${contact(sql)} from item i
       where x.work_id = i.id and x.epoch = i.epoch and x.ended_at is null
     ),
-    piece as (
-      select stream, length, ${offset}::bigint + sum(length) over (order by n) - length as at
-      from unnest(${merged.map((m) => m.stream)}::text[], ${merged.map((m) => m.length)}::bigint[]) with ordinality p(stream, length, n)
-    ),
     stored as (
-      insert into work_logs (work_id, team_id, epoch, "offset", stream, data, at)
-      select i.id, i.team_id, i.epoch, p.first, p.stream,
-        substring(${data}::bytea from (p.first - ${offset}::bigint + 1)::int for (p.last - p.first)::int), clock_timestamp()
-      from item i, lateral (
-        select stream, greatest(at, i.log_offset) as first, least(at + length, i.log_limit) as last from piece
-      ) p
-      where i.fits and p.last > p.first
-    ),
-    marked as (
-      insert into work_logs (work_id, team_id, epoch, "offset", stream, data, at)
-      select i.id, i.team_id, i.epoch, i.log_limit, 'runner',
-        convert_to(E'\n[output was cut off after ' || i.log_limit || E' bytes]\n', 'UTF8'), clock_timestamp()
-      from item i where i.fits and i.next_offset > i.log_limit and not i.log_truncated
+      insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
+      select i.id, i.team_id, a.log_day, i.epoch, i.log_offset, ${runs}::integer[], d.data, clock_timestamp()
+      from item i, advanced a, (select ${data}::bytea as data) d
+      where length(d.data) > 0
     )
-    select i.log_offset, i.fits as appended, a.log_offset as next_offset, i.next_offset > i.log_limit as truncated, i.cancel, i.live
+    select i.log_offset, i.log_limit, i.log_truncated, a.log_offset as next_offset, i.cancel, i.live
     from item i left join advanced a on true`;
   return row;
 }
 
-/** True when the whole output is what the runner says. What does not match is thrown away, so that it can be sent again from 0. */
+const NOTHING = new Uint8Array();
+
+/**
+ * True when the whole output is what the runner says. What does not match is thrown away once, so that it can be sent again from 0; if that does not help,
+ * what is there is kept, and the item and its output say so.
+ */
 async function checkEnd(
   sql: SqlTag,
   { id, epoch }: AppendInput,
@@ -169,14 +209,19 @@ async function checkEnd(
   if (nextOffset < end.bytes) throw gap(id, end.bytes, nextOffset);
   const matches = nextOffset === end.bytes && (truncated || (await digestOf(sql, id, epoch)) === end.sha256);
   if (!matches) {
-    await rewind(sql, id, epoch, nextOffset);
+    const rewound = await rewind(sql, id, epoch, nextOffset);
+    if (!rewound) await markMismatch(sql, id, epoch, nextOffset);
+    const next = rewound ? 0 : nextOffset;
     throw apiError(
       'log_digest_mismatch',
-      `${nextOffset} bytes of output of ${id} are stored and do not match the ${end.bytes} announced: send all of it again from 0`,
-      { details: { nextOffset: 0 } },
+      `${nextOffset} bytes of output of ${id} are stored and do not match the ${end.bytes} announced` +
+        (rewound ? ': send all of it again from 0' : ', for the second time; they are kept and marked'),
+      { details: { nextOffset: next } },
     );
   }
-  await sql`update work_items set log_complete = true where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${nextOffset}`;
+  await sql`
+    update work_items set log_complete = true, log_mismatch = false
+    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${nextOffset}`;
   return true;
 }
 
@@ -185,7 +230,8 @@ async function digestOf(sql: SqlTag, id: string, epoch: number): Promise<string>
   for (let from = 0; ;) {
     const page = await sql<Array<{ offset: number; data: Uint8Array }>>`
       select "offset", data from work_logs
-      where work_id = ${id} and epoch = ${epoch}::bigint and "offset" >= ${from} order by "offset" limit ${DIGEST_PAGE}::int`;
+      where work_id = ${id} and day = (select log_day from work_items where id = ${id})
+        and epoch = ${epoch}::int and "offset" >= ${from}::int order by "offset" limit ${DIGEST_PAGE}::int`;
     for (const row of page) hash.update(row.data);
     const last = page.at(-1);
     if (last === undefined || page.length < DIGEST_PAGE) return hash.digest('hex');
@@ -193,12 +239,30 @@ async function digestOf(sql: SqlTag, id: string, epoch: number): Promise<string>
   }
 }
 
-async function rewind(sql: SqlTag, id: string, epoch: number, expected: number): Promise<void> {
-  await sql`
+/** False when it was done before. */
+async function rewind(sql: SqlTag, id: string, epoch: number, expected: number): Promise<boolean> {
+  const [row] = await sql<Array<{ reset: boolean }>>`
     with reset as (
-      update work_items set log_offset = 0, log_bytes = 0, log_truncated = false, log_complete = false
-      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${expected}
-      returning id, epoch
+      update work_items set log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = true
+      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${expected} and not log_mismatch
+      returning id, epoch, log_day
+    ),
+    thrown as (
+      delete from work_logs g using reset r where g.work_id = r.id and g.day = r.log_day and g.epoch = r.epoch
     )
-    delete from work_logs g using reset r where g.work_id = r.id and g.epoch = r.epoch`;
+    select exists (select from reset) as reset`;
+  return row?.reset === true;
+}
+
+/** A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset nor digest knows it. */
+async function markMismatch(sql: SqlTag, id: string, epoch: number, offset: number): Promise<void> {
+  const line = Buffer.from(
+    '\n[this output is not what the runner announced: its length or its digest differs]\n',
+  );
+  const { runs } = encodeRuns([{ stream: 'runner', data: line }]);
+  await sql`
+    insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
+    select id, team_id, log_day, epoch, log_offset, ${runs}::integer[], ${line}::bytea, clock_timestamp() from work_items
+    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${offset} and log_mismatch and log_day is not null
+    on conflict do nothing`;
 }

@@ -227,7 +227,11 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
         id,
         epoch,
         offset,
-        pieces: chunks.map(({ stream, data }) => ({ stream: streamWord(stream), data })),
+        pieces: chunks.map(({ stream, data, missingBytes }) => ({
+          stream: streamWord(stream),
+          data,
+          missing: missingBytes ?? 0,
+        })),
         ...(end === undefined ? {} : { end }),
       });
       wake.notify(id);

@@ -7,6 +7,7 @@ import {
   bigint,
   boolean,
   check,
+  date,
   foreignKey,
   index,
   integer,
@@ -80,6 +81,12 @@ export const workItems = pgTable(
     logTruncated: boolean('log_truncated').notNull().default(false),
     /** Length and digest of the output were checked. */
     logComplete: boolean('log_complete').notNull().default(false),
+    /** The stored output did not match the length and digest that its runner announced, and sending it again did not help. */
+    logMismatch: boolean('log_mismatch').notNull().default(false),
+    /** Bytes of output of the current epoch that were lost on the runner's machine; they count in no offset. */
+    logMissing: bigint('log_missing', { mode: 'number' }).notNull().default(0),
+    /** UTC day of the first stored output, of any epoch: all of it lies in that day's partition of work_logs. */
+    logDay: date('log_day'),
   },
   (t) => [
     check('work_items_kind', sql`${t.kind} in ('run', 'build')`),
@@ -208,21 +215,27 @@ export const workReports = pgTable(
   ],
 );
 
-/** Stored output: one row per append and stream, found by (work, epoch, offset). */
+/**
+ * Stored output: one segment per append, found by (day, work, epoch, offset). Partitioned by day (migration of the same name): old output is
+ * dropped by the partition, see log-retention.ts.
+ */
 export const workLogs = pgTable(
   'work_logs',
   {
     workId: id('work_id').notNull(),
     teamId: id('team_id').notNull(),
+    /** The item's `log_day`. */
+    day: date('day').notNull(),
     epoch: integer('epoch').notNull(),
     /** Byte offset of the first byte in the output of the epoch. */
     offset: integer('offset').notNull(),
-    stream: text('stream', { enum: ['stdout', 'stderr', 'runner'] }).notNull(),
+    /** What the data is made of, in pairs of stream and length; see log-runs.ts. */
+    runs: integer('runs').array().notNull(),
     data: bytes('data').notNull(),
     at: instant('at').notNull(),
   },
   (t) => [
-    primaryKey({ columns: [t.workId, t.epoch, t.offset] }),
+    primaryKey({ columns: [t.workId, t.epoch, t.offset, t.day] }),
     foreignKey({
       columns: [t.teamId, t.workId],
       foreignColumns: [workItems.teamId, workItems.id],
