@@ -10,19 +10,24 @@ import { collectDiagnostics } from './diagnostics.ts';
 import { errorText } from './durable-file.ts';
 import type { Executor } from './executor/executor.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { Counters } from './counters.ts';
 import type { DataPaths, RunnerConfig } from './identity.ts';
 import type { Intervals } from './intervals.ts';
 import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
+import type { Operations } from './operations.ts';
 import type { Outbox } from './outbox.ts';
 import type { Presence } from './presence.ts';
+import type { Problems } from './problems.ts';
 import type { Readiness } from './readiness.ts';
 import type { WorkPhase } from './run-work.ts';
 import type { RunSettings } from './settings.ts';
 import { EXIT, type Shutdown } from './shutdown.ts';
 import type { Slots } from './slots.ts';
 import type { DaemonState } from './state-file.ts';
+import type { Notifier } from './systemd/notify.ts';
 import { VERSION } from './version.ts';
+import type { VersionPolicy } from './version-policy.ts';
 import type { WireDirectives } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
 
@@ -37,6 +42,7 @@ export interface DaemonOptions {
   /** Struck out of all output: proxy passwords and the like. */
   secrets: readonly string[];
   log: Log;
+  problems: Problems;
   env: NodeJS.ProcessEnv;
 }
 
@@ -61,6 +67,8 @@ export interface Parts {
   /** Runs that hold a slot. */
   runsNow: Set<Promise<void>>;
   api: Api;
+  counters: Counters;
+  version: VersionPolicy;
   executor: Executor;
   journal: Journal;
   outbox: Outbox;
@@ -68,10 +76,13 @@ export interface Parts {
   heartbeat: Heartbeat;
   readiness: Readiness;
   presence: Presence;
+  notifier: Notifier;
   machineBoot: string;
   server: ServerWord;
   offsetMs: () => number;
   writeState: () => Promise<void>;
+  /** Once they run. */
+  operations?: Pick<Operations, 'onBeat'>;
 }
 
 /** What the control plane said last. */
@@ -99,6 +110,7 @@ export function hear(
   const { paused = false, flagged = false } = contact.directives;
   const first = server.lastContactAtMs === undefined;
   parts.presence.served(contact.sentMonotonicMs);
+  parts.version.hear(contact.directives);
   server.lastContactAtMs = contact.atMs;
   server.intervals = contact.intervals;
   if (paused !== server.paused)
@@ -188,12 +200,26 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     clockOffsetMs: parts.offsetMs(),
     // Not the free ones of `slots`: the poller holds one while it asks.
     slots: { total: slots.total, free: slots.total - parts.runsNow.size },
+    ...(parts.builds === undefined
+      ? {}
+      : {
+          buildSlots: {
+            total: parts.builds.slots.total,
+            free: parts.builds.slots.total - (parts.works.size - parts.runsNow.size),
+          },
+        }),
+    intervals: server.intervals,
+    versionWord: parts.version.word,
     draining: parts.shutdown.stopTaking.aborted,
     paused: server.paused,
     flagged: server.flagged,
     notReady: server.notReady,
     runs: [...runs.values()].map(({ ref, phase, since }) => ({ id: ref.id, epoch: ref.epoch, phase, since })),
+    leases: parts.heartbeat.held().length,
+    journalOpen: parts.journal.open().length,
     outbox: parts.outbox.depth,
     spoolBytes: await parts.readiness.spoolBytes(),
+    freeMb: await parts.readiness.freeMb(),
+    lastProblems: parts.options.problems.last(),
   };
 }

@@ -21,6 +21,8 @@ import {
   type DaemonOptions,
   type Parts,
 } from './daemon-state.ts';
+import { countCalls, createCounters } from './counters.ts';
+import { openDataFormat } from './data-format.ts';
 import { createDeliveries } from './delivery.ts';
 import { errorText } from './durable-file.ts';
 import { startHeartbeat } from './heartbeat.ts';
@@ -29,6 +31,7 @@ import { dataPaths, ensureDataDir, readKey, type DataPaths } from './identity.ts
 import { DEFAULT_INTERVALS, steer } from './intervals.ts';
 import { openJournal } from './journal.ts';
 import { acquireLock } from './lock.ts';
+import { startOperations } from './operations.ts';
 import { openOutbox, readMachineBoot } from './outbox.ts';
 import { runPollLoop, type PollLoopOptions } from './poll-loop.ts';
 import { createPresence } from './presence.ts';
@@ -39,6 +42,8 @@ import { runWork, type Offer, type Work } from './run-work.ts';
 import { createShutdown, EXIT, type ExitCode, type Shutdown } from './shutdown.ts';
 import { createSlots } from './slots.ts';
 import { createStateWriter } from './state-file.ts';
+import { createNotifier } from './systemd/notify.ts';
+import { createVersionPolicy } from './version-policy.ts';
 import { VERSION } from './version.ts';
 import type { WorkKind } from './wire.ts';
 import { refKey } from './work-ref.ts';
@@ -63,6 +68,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const bootId = randomUUID();
   const lock = await acquireLock(paths.dataDir, bootId);
   try {
+    await openDataFormat(paths.dataDir);
     const shutdown = createShutdown();
     const parts = await openParts(options, paths, bootId, shutdown);
     log.info(
@@ -134,13 +140,17 @@ async function openParts(
 ): Promise<Parts> {
   const { config, settings, log } = options;
   const key = readKey(paths.key);
+  // Before anything is started: it takes systemd's socket out of the environment.
+  const notifier = createNotifier({ env: options.env, log });
   const disk = await openDisk(options, paths);
   const offset = createClockOffset();
   const http = createHttpClient({
     env: options.env,
     ...(settings.ca === undefined ? {} : { ca: settings.ca }),
   });
-  const api = createApi({ baseUrl: config.baseUrl, runnerId: config.runnerId, key, http, offset, log });
+  const { runnerId, baseUrl } = config;
+  const counters = createCounters();
+  const api = countCalls(createApi({ baseUrl, runnerId, key, http, offset, log }), counters);
   const server: Parts['server'] = {
     intervals: steer(DEFAULT_INTERVALS, config.intervals),
     lastContactAtMs: undefined,
@@ -178,6 +188,7 @@ async function openParts(
     log,
     {
       onUnserved: (nextInMs) => presence.unserved('heartbeat', nextInMs),
+      onBeat: (ok) => parts.operations?.onBeat(ok),
       onContact: (contact) => hear(parts, contact),
       onFatal,
       onCrash(error) {
@@ -191,6 +202,7 @@ async function openParts(
   );
   const parts: Parts = {
     ...disk,
+    notifier,
     presence,
     options,
     paths,
@@ -201,6 +213,8 @@ async function openParts(
     works: new Set(),
     runsNow: new Set(),
     api,
+    counters,
+    version: createVersionPolicy(VERSION, log),
     deliveries: createDeliveries({
       api,
       outbox,
@@ -227,6 +241,8 @@ async function live(parts: Parts): Promise<void> {
     setInterval(() => void parts.readiness.checkEngineIfDue(), STATE_MS),
   ];
   await noteState(parts);
+  const operations = await startOperations(parts);
+  parts.operations = operations;
   await redeliver({
     ...parts,
     spoolFolder: parts.paths.spool,
@@ -248,6 +264,7 @@ async function live(parts: Parts): Promise<void> {
   await parts.deliveries.settle(FLUSH_MS);
   await heartbeat.stop();
   for (const timer of timers) clearInterval(timer);
+  await operations.stop();
   await parts.journal.close();
   await noteState(parts);
 }
@@ -323,7 +340,7 @@ function pollOptions<K extends WorkKind>(
     api: parts.api,
     bootId: parts.bootId,
     held: () => parts.heartbeat.held(),
-    notReady: async () => await parts.readiness.reasons(),
+    notReady: async () => [...(await parts.readiness.reasons()), ...parts.version.reasons()],
     waitMs: () => parts.server.intervals.pollWaitMs,
     onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
     stop: shutdown.stopTaking,

@@ -54,6 +54,8 @@ export type FromHeartbeat =
       directives: WireDirectives;
       intervals: Intervals;
     }
+  /** A beat was answered, or failed: the thread lives. */
+  | { type: 'beat'; ok: boolean }
   | { type: 'log'; level: Exclude<LogLevel, 'silent'>; fields: Record<string, unknown>; message: string }
   | { type: 'fatal'; verdict: 'revoked' | 'boot_superseded'; message: string }
   | { type: 'stopped' };

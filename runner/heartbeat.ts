@@ -36,6 +36,8 @@ export interface Heartbeat {
 export interface HeartbeatCallbacks {
   /** The control plane knows no such route; the next beat comes after so long. */
   onUnserved: (nextInMs: number) => void;
+  /** After every beat, answered or not. */
+  onBeat: (ok: boolean) => void;
   onContact: (contact: Extract<FromHeartbeat, { type: 'contact' }>) => void;
   onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
   /** The thread itself died: nothing renews the leases any more. */
@@ -61,6 +63,9 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
         return;
       case 'contact':
         callbacks.onContact(message);
+        return;
+      case 'beat':
+        callbacks.onBeat(message.ok);
         return;
       case 'log':
         log[message.level](message.fields, message.message);

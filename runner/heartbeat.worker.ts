@@ -6,7 +6,7 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { signingKeyFromPem } from '@svc/proto/signature/keys.ts';
-import { createApi } from './api.ts';
+import { createApi, type Api } from './api.ts';
 import { createClockOffset } from './clock.ts';
 import { startHeartbeatLoop } from './heartbeat-loop.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-protocol.ts';
@@ -27,7 +27,7 @@ const logAt = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: LogFields
   tell({ type: 'log', level, fields: { ...fields }, message });
 const log: Log = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 
-const api = createApi({
+const calls = createApi({
   baseUrl: setup.baseUrl,
   runnerId: setup.runnerId,
   key: signingKeyFromPem(readFileSync(setup.keyPath, 'utf8')),
@@ -35,6 +35,19 @@ const api = createApi({
   offset: createClockOffset(setup.offset),
   log,
 });
+/** Says after every beat how it went, so that somebody outside can watch whether this thread lives. */
+const api: Pick<Api, 'call'> = {
+  async call(name, body, options) {
+    let ok = false;
+    try {
+      const answer = await calls.call(name, body, options);
+      ok = true;
+      return answer;
+    } finally {
+      tell({ type: 'beat', ok });
+    }
+  },
+};
 const loop = startHeartbeatLoop({ setup, api, tell });
 
 let silentLooks = 0;

@@ -54,6 +54,7 @@ export interface DataPaths {
   outbox: string;
   spool: string;
   state: string;
+  statusSocket: string;
 }
 
 export function dataPaths(dataDir: string): DataPaths {
@@ -65,6 +66,7 @@ export function dataPaths(dataDir: string): DataPaths {
     outbox: join(dataDir, 'outbox'),
     spool: join(dataDir, 'spool'),
     state: join(dataDir, 'state.json'),
+    statusSocket: join(dataDir, 'status.sock'),
   };
 }
 
@@ -142,6 +144,10 @@ export function readConfig(paths: DataPaths): RunnerConfig | undefined {
     const config = JSON.parse(text) as Partial<RunnerConfig>;
     if (typeof config.baseUrl !== 'string' || typeof config.runnerId !== 'string')
       throw new SyntaxError('it names no baseUrl or runnerId');
+    if (config.version !== undefined && config.version > 1)
+      throw new SyntaxError(
+        `it has version ${config.version}, this svc-runner knows 1: a newer one wrote it, start that`,
+      );
     return { labels: {}, ...config } as RunnerConfig;
   } catch (error) {
     throw new SetupError(

@@ -9,7 +9,7 @@
  */
 import { setMaxListeners } from 'node:events';
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, revoked: 5, superseded: 6 } as const;
+export const EXIT = { ok: 0, failed: 1, usage: 2, revoked: 5, superseded: 6, outdated: 7 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface Shutdown {

@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { pause } from './clock.ts';
 import { isMissing } from './durable-file.ts';
+import type { Intervals } from './intervals.ts';
 import type { Away } from './presence.ts';
+import type { Problem } from './problems.ts';
 import type { WorkPhase } from './run-work.ts';
+import type { VersionWord } from './version-policy.ts';
 
 export interface DaemonState {
   version: string;
@@ -22,15 +25,28 @@ export interface DaemonState {
   /** Added to this machine's clock when signing. */
   clockOffsetMs: number;
   slots: { total: number; free: number };
+  /** Absent: it takes no builds. */
+  buildSlots?: { total: number; free: number };
+  /** As the control plane steers them. */
+  intervals: Intervals;
+  versionWord: VersionWord;
   draining: boolean;
   paused: boolean;
   flagged: boolean;
   notReady: string[];
   runs: { id: string; epoch: number; phase: WorkPhase; since: string }[];
+  /** Leases that heartbeats name: work, and results under way. */
+  leases: number;
+  /** Grants in the journal that are not closed. */
+  journalOpen: number;
   /** Reports without a definite answer. */
   outbox: number;
   /** Output on this disk that is not delivered yet. */
   spoolBytes: number;
+  /** At the data folder. */
+  freeMb: number;
+  /** Warnings and errors, oldest first. */
+  lastProblems: readonly Problem[];
 }
 
 /** Changes come in bursts when many short runs are done; nobody reads the file faster. */

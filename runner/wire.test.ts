@@ -60,7 +60,15 @@ const heartbeat: Required<HeartbeatRequest> = {
 };
 const beaten: Required<HeartbeatReply> = {
   leases: [{ id: '', epoch: 1, state: 'ok', leaseMs: 1 }],
-  directives: { sendDiagnostics: true, paused: true, flagged: true },
+  directives: {
+    sendDiagnostics: true,
+    paused: true,
+    flagged: true,
+    versionTooOld: true,
+    upgradeRecommended: true,
+    minVersion: '',
+    recommendedVersion: '',
+  },
   intervals: {},
   serverTime: '',
 };

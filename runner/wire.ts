@@ -72,6 +72,10 @@ export interface WireDirectives {
   sendDiagnostics?: boolean;
   paused?: boolean;
   flagged?: boolean;
+  versionTooOld?: boolean;
+  upgradeRecommended?: boolean;
+  minVersion?: string;
+  recommendedVersion?: string;
 }
 
 export interface HeartbeatReply {

@@ -7,6 +7,7 @@ import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
 import { createLog, type Log } from '../log.ts';
 import { EXECUTORS, RUN_FLAGS, runSettings, type RunSettings } from '../settings.ts';
+import { createProblems } from '../problems.ts';
 import { readState } from '../state-file.ts';
 import { ownSecrets } from '../secrets.ts';
 
@@ -21,7 +22,7 @@ ${flagsHelp(FLAGS)}
 
 A flag wins over its environment variable, that over the same setting in <data-dir>/config.json (slots, executor, defaultImage, caFile, drainTimeout,
 minFreeMb, maxSpoolMb, maxOutbox, metricsFile, exitWhenOutdated, logLevel), that over the default. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured.
-Exit codes: 0 drained, 1 failed, 2 wrong command line, 5 revoked, 6 another process took this runner over.
+Exit codes: 0 drained, 1 failed, 2 wrong command line, 5 revoked, 6 another process took this runner over, 7 idle and outdated (--exit-when-outdated).
 `;
 
 /** How the daemon gets its executor; a test brings its own. */
@@ -43,7 +44,10 @@ export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promis
   const { dataDir } = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
   const config = requireConfig(dataPaths(dataDir));
   const settings = runSettings(flags, config);
-  const log = createLog({ level: settings.logLevel, human: process.stderr.isTTY, write: io.note });
+  const problems = createProblems();
+  const log = problems.listen(
+    createLog({ level: settings.logLevel, human: process.stderr.isTTY, write: io.note }),
+  );
   // Starting takes a second or two; a signal in between must neither be lost nor leave a half-started daemon.
   let early = 0;
   let onSignal = (): void => {
@@ -57,6 +61,7 @@ export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promis
     openExecutor: async () => await openExecutor(settings, { dataDir, runnerId: config.runnerId, log }),
     secrets: ownSecrets(io.env),
     log,
+    problems,
     env: io.env,
   });
   onSignal = () => daemon.onSignal();

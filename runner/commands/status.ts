@@ -1,4 +1,4 @@
-/** `svc-runner status`: reads what the daemon wrote; asks nobody over the network. Exit code 1 when no daemon runs here. */
+/** `svc-runner status`: asks the daemon through its unix socket, or reads what it wrote last; nobody over the network. Exit code 1 when no daemon runs here. */
 import type { CommandIo } from '../command-io.ts';
 import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
@@ -6,6 +6,7 @@ import { lockHolder } from '../lock.ts';
 import type { Away } from '../presence.ts';
 import { DATA_DIR_FLAG } from '../settings.ts';
 import { readState, type DaemonState } from '../state-file.ts';
+import { askStatus } from '../status-socket.ts';
 
 const FLAGS: readonly FlagSpec[] = [
   DATA_DIR_FLAG,
@@ -15,7 +16,8 @@ const FLAGS: readonly FlagSpec[] = [
 
 const HELP = `Usage: svc-runner status [flags]
 
-What the daemon on this machine is doing, from its state file (rewritten every 5 s). Exit code 1 when none runs.
+What the daemon on this machine is doing, from its unix socket <data-dir>/status.sock, or else from its state file (rewritten every 5 s). Exit code 1
+when none runs.
 
 ${flagsHelp(FLAGS)}
 `;
@@ -29,11 +31,17 @@ export async function status(io: CommandIo): Promise<number> {
   const paths = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
   const config = requireConfig(paths);
   const holder = await lockHolder(paths.dataDir);
-  const state = readState(paths.state);
+  const said = holder === undefined ? undefined : await askStatus(paths.statusSocket);
+  const state = said ?? readState(paths.state);
   const running = holder !== undefined && state?.pid === holder.pid;
   if (flags.on('json'))
     io.print(
-      `${JSON.stringify({ running, runnerId: config.runnerId, ...(state === undefined ? {} : { state }) })}\n`,
+      `${JSON.stringify({
+        running,
+        runnerId: config.runnerId,
+        source: said === undefined ? 'file' : 'socket',
+        ...(state === undefined ? {} : { state }),
+      })}\n`,
     );
   else if (running) io.print(describe(state));
   else
@@ -55,6 +63,15 @@ function describeAway({ since, nextTryAt }: Away): string {
   return `no runners are served at that address since ${since} (host.runners switched off, or baseUrl wrong); next try in ${seconds} s`;
 }
 
+function describeVersion({ version, versionWord }: DaemonState): string[][] {
+  // A file that an older daemon wrote says nothing of it.
+  if (versionWord?.tooOld)
+    return [['version', `${version} is given no new work, the least is ${versionWord.minVersion}: upgrade`]];
+  if (versionWord?.upgradeRecommended)
+    return [['version', `${version} works, ${versionWord.recommendedVersion} is recommended`]];
+  return [];
+}
+
 function describe(state: DaemonState): string {
   const flags = [
     state.draining ? 'draining' : '',
@@ -62,12 +79,18 @@ function describe(state: DaemonState): string {
     state.flagged ? 'flagged, takes no work' : '',
     state.away === undefined ? '' : 'waiting for the control plane',
   ].filter((word) => word !== '');
+  const { slots, buildSlots } = state;
+  const builds =
+    buildSlots === undefined
+      ? ', takes no builds'
+      : `, builds ${buildSlots.total - buildSlots.free} of ${buildSlots.total}`;
   const lines = [
     [
       'runner',
       `${state.runnerId} at ${state.baseUrl}, version ${state.version}, pid ${state.pid}, up since ${state.startedAt}`,
     ],
     ['state', flags.length === 0 ? 'running' : flags.join(', ')],
+    ...describeVersion(state),
     [
       'contact',
       state.lastContactAt === undefined
@@ -81,13 +104,14 @@ function describe(state: DaemonState): string {
         ? 'fine'
         : `off by ${state.clockOffsetMs} ms, corrected when signing`,
     ],
-    [
-      'slots',
-      `${state.slots.total - state.slots.free} of ${state.slots.total} in use, executor ${state.executor}`,
-    ],
+    ['slots', `${slots.total - slots.free} of ${slots.total} in use${builds}, executor ${state.executor}`],
     ...state.notReady.map((reason) => ['not ready', reason]),
-    ...state.runs.map((run) => ['run', `${run.id} epoch ${run.epoch}, ${run.phase} since ${run.since}`]),
+    ...state.runs.map((run) => [
+      run.id.startsWith('bld_') ? 'build' : 'run',
+      `${run.id} epoch ${run.epoch}, ${run.phase} since ${run.since}`,
+    ]),
     ['backlog', `${state.outbox} results, ${state.spoolBytes} bytes of output`],
+    ...(state.lastProblems ?? []).slice(-3).map(({ at, message }) => ['problem', `${at} ${message}`]),
   ];
   return lines.map(([name, text]) => `${(name ?? '').padEnd(10)}${text}\n`).join('');
 }
