@@ -1,7 +1,8 @@
+import { appendFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Api } from './api.ts';
 import { startLogSender, type LogSenderOptions } from './log-sender.ts';
-import { openSpool, type Spool } from './log-spool.ts';
+import { openSpool, spoolPath, type Spool } from './log-spool.ts';
 import { CallError, type Failure } from './retryable.ts';
 import { collectedLog, type CollectedLog } from './testing/collected-log.ts';
 import { tempDir } from './testing/temp-dir.ts';
@@ -130,5 +131,31 @@ describe('log sender', () => {
     stop.abort();
     expect(await sender.done).toBe('stopped');
     expect(sender.acknowledged).toBe(0);
+  });
+
+  it('leaves alone what the control plane has when this machine lost its own copy, and says that output may be missing', async () => {
+    const { spool, calls, options } = await bench((request) => ({
+      nextOffset: Math.max(90, request.offset + sizeOf(request)),
+      state: 'ok',
+    }));
+    await spool.append('stdout', Buffer.from('all that is left'));
+    await spool.end();
+    expect(await startLogSender({ ...options, resume: true }).done).toBe('refused');
+    expect(calls.map((call) => [call.offset, call.end])).toEqual([
+      [0, undefined],
+      [90, undefined],
+    ]);
+    expect(calls[1]?.chunks).toMatchObject([{ stream: 'runner', missingBytes: 1 }]);
+  });
+
+  it('tells how many bytes are missing, as a number', async () => {
+    const folder = tempDir();
+    const { calls, options } = await bench(stored);
+    appendFileSync(spoolPath(folder, { id: 'run_1', epoch: 1 }), Buffer.alloc(25, 0xff));
+    const spool = await openSpool(folder, { id: 'run_1', epoch: 1 });
+    await spool.append('stdout', Buffer.from('after'));
+    await spool.end();
+    expect(await startLogSender({ ...options, spool }).done).toBe('complete');
+    expect(calls[0]?.chunks).toMatchObject([{ stream: 'runner', missingBytes: 20 }, { stream: 'stdout' }]);
   });
 });

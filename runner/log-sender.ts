@@ -94,6 +94,8 @@ async function run(options: LogSenderOptions, state: SendState, wake: Wake): Pro
     state.lastSentMs = monotonicMs();
     try {
       const reply = await send(options, batch, final);
+      const stored = reply.nextOffset ?? 0;
+      if (asking && stored > spool.bytes) return await leaveAsStored(options, stored);
       asking = false;
       state.failures = 0;
       delete state.failingSinceMs;
@@ -138,13 +140,35 @@ async function send(options: LogSenderOptions, batch: SpoolBatch, final: boolean
       id: spool.ref.id,
       epoch: spool.ref.epoch,
       offset: batch.offset,
-      chunks: batch.chunks.map((chunk) => ({ stream: chunk.stream, data: chunk.data.toString('base64') })),
+      chunks: batch.chunks.map(({ stream, data, missing }) => ({
+        stream,
+        data: data.toString('base64'),
+        ...(missing === undefined ? {} : { missingBytes: missing }),
+      })),
       ...(final && spool.ended !== undefined ? { end: spool.ended } : {}),
     },
     { signal: options.signal },
   );
   if (value.state !== undefined) options.onState?.(value.state, sentMonotonicMs);
   return value;
+}
+
+/**
+ * This machine lost what it had written, and the control plane has more of it. Announcing our end would make it throw away the better copy: it is told that
+ * the rest is missing, and no end.
+ */
+async function leaveAsStored(options: LogSenderOptions, stored: number): Promise<LogsOutcome> {
+  const line = Buffer.from("\n[output may be missing from here on: the runner's copy of it was lost]\n");
+  const chunks = [{ stream: 'runner' as const, data: line, missing: 1 }];
+  try {
+    await send(options, { offset: stored, chunks, nextOffset: stored + line.length }, false);
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+  }
+  return gaveUp(
+    options,
+    `the control plane has ${stored} bytes and this machine only ${options.spool.bytes}`,
+  );
 }
 
 /** The answer's offset, kept within what exists: an answer beyond it is a fault over there and must not make us skip output. */

@@ -95,9 +95,20 @@ describe('log spool', () => {
     const second = await openSpool(folder, ref);
     expect(second.bytes).toBe(5);
     await second.append('runner', Buffer.from('!'));
-    expect((await readAll(second)).map((chunk) => chunk.data.toString())).toEqual(['whole', '!']);
-    expect((await second.end()).sha256).toBe(createHash('sha256').update('whole!').digest('hex'));
-    await second.remove();
+    const line =
+      "\n[14 bytes of output are missing here: the runner's copy of it was damaged, perhaps by a crash]\n";
+    expect(await readAll(second)).toEqual([
+      { stream: 'stdout', data: Buffer.from('whole') },
+      { stream: 'runner', data: Buffer.from(`${line}!`), missing: 14 },
+    ]);
+    const { sha256 } = await second.end();
+    expect(sha256).toBe(createHash('sha256').update(`whole${line}!`).digest('hex'));
+    await second.close();
+    const third = await openSpool(folder, ref);
+    expect(await third.end()).toEqual({ bytes: 6 + line.length, sha256 });
+    expect((await third.read(3)).chunks[1]).toMatchObject({ missing: 14 });
+    expect((await third.read(6)).chunks[0]?.missing).toBeUndefined();
+    await third.remove();
     expect(() => readFileSync(spoolPath(folder, ref))).toThrow(/ENOENT/);
   });
 
@@ -108,7 +119,10 @@ describe('log spool', () => {
       const spool = await openSpool(folder, ref);
       expect(spool.bytes).toBe(0);
       await spool.append('stdout', Buffer.from('x'));
-      expect((await readAll(spool)).map((chunk) => chunk.data.toString())).toEqual(['x']);
+      expect(await readAll(spool)).toMatchObject([
+        { stream: 'runner', missing: 95 },
+        { stream: 'stdout', data: Buffer.from('x') },
+      ]);
       await spool.close();
     }
   });
@@ -131,7 +145,9 @@ describe('log spool', () => {
     expect(spool.bytes).toBe(7);
     unlinkSync(join(folder, 'ballast'));
     await spool.append('stdout', Buffer.from('after'));
-    const text = (await readAll(spool)).map((chunk) => `${chunk.stream}:${chunk.data.toString()}`).join('|');
+    const chunks = await readAll(spool);
+    expect(chunks.map((chunk) => chunk.missing)).toEqual([undefined, 100_000, undefined]);
+    const text = chunks.map((chunk) => `${chunk.stream}:${chunk.data.toString()}`).join('|');
     expect(text).toBe(
       "stdout:before |runner:\n[100000 bytes of output are missing here: the runner's disk was full]\n|stdout:after",
     );

@@ -1,12 +1,12 @@
 /**
  * A run's output on this machine's disk, masked already, until the control plane has stored it.
  *
- * One file a grant, a sequence of frames: stream (1 byte), length (4 bytes, big-endian), data. Offsets on the wire count the data of all streams
- * together, in this order. The writer and the one reader work on the same open file; appends go through one queue. A frame that a killed
- * process left half written is cut off when the file is opened again.
+ * One file a grant, a sequence of frames: kind (1 byte), length (4 bytes, big-endian), data. Offsets on the wire count the data of all streams
+ * together, in this order. The writer and the one reader work on the same open file; appends go through one queue. What cannot be read when the
+ * file is opened again (half a frame that a killed process left, or damage) is cut off.
  *
- * When the disk is full the run goes on: what could not be written is counted and, as soon as there is room, a line of the runner says how much
- * is missing. Nothing is ever lost in silence.
+ * When the disk is full the run goes on. What could not be written, and what was cut off, is counted: a frame of its own says as soon as there is room how
+ * many bytes are missing, in words for people and as a number for the control plane. Nothing is ever lost in silence.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { open, readdir, stat, type FileHandle } from 'node:fs/promises';
@@ -17,6 +17,10 @@ import { refKey, refOfKey, type WorkRef } from './work-ref.ts';
 import type { WireLogStream } from './wire.ts';
 
 const STREAMS: readonly WireLogStream[] = ['stdout', 'stderr', 'runner'];
+/** A frame of lost bytes: their number (4 bytes, big-endian), then the runner's line about it. */
+const LOST_KIND = STREAMS.length;
+const LOST_BYTES = 4;
+const LOST_MAX = 0xff_ff_ff_ff;
 const HEADER_BYTES = 5;
 /** Longer appends are split, so that the reader can hold any frame in its buffer. */
 const FRAME_BYTES_MAX = 65_536;
@@ -26,13 +30,20 @@ const READ_BYTES = 131_072;
 export const BATCH_BYTES_MAX = 262_144;
 /** The body of a call may be 393,216 bytes; base64 takes four characters for three bytes, a chunk about 40 around them. */
 const BATCH_ENCODED_MAX = 380_000;
-const CHUNK_OVERHEAD = 48;
+const CHUNK_OVERHEAD = 48 + 26;
 /** Most chunks in one call, by contract. */
 const CHUNKS_MAX = 4096;
 
 export interface SpoolChunk {
   stream: WireLogStream;
   data: Buffer;
+  /** Bytes that were lost in front of it; they count in no offset. */
+  missing?: number;
+}
+
+/** A chunk as it lies in the file. */
+interface Frame extends SpoolChunk {
+  fileBytes: number;
 }
 
 export interface SpoolBatch {
@@ -71,8 +82,11 @@ export async function openSpool(folder: string, ref: WorkRef): Promise<Spool> {
   const file = await open(path, 'a+', 0o600);
   const hash = createHash('sha256');
   const found = await scan(file, hash);
-  if (found.fileBytes < (await file.stat()).size) await file.truncate(found.fileBytes);
-  return createSpool({ ref, path, file, hash, ...found });
+  const unreadable = (await file.stat()).size - found.fileBytes;
+  if (unreadable > 0) await file.truncate(found.fileBytes);
+  // Of one torn frame this is exactly what is left of its data; of anything else nobody knows better.
+  const lost = { bytes: unreadable > 0 ? Math.max(1, unreadable - HEADER_BYTES) : 0, why: UNREADABLE };
+  return createSpool({ ref, path, file, hash, lost, ...found });
 }
 
 export function spoolPath(folder: string, ref: WorkRef): string {
@@ -101,7 +115,12 @@ interface OpenFile {
   /** Whole frames in the file. */
   fileBytes: number;
   bytes: number;
+  /** Not yet told. */
+  lost: { bytes: number; why: string };
 }
+
+const DISK_FULL = "the runner's disk was full";
+const UNREADABLE = "the runner's copy of it was damaged, perhaps by a crash";
 
 function createSpool(state: OpenFile): Spool {
   const { ref, path, file, hash } = state;
@@ -154,10 +173,10 @@ function createSpool(state: OpenFile): Spool {
 
 /** Writes each append as a whole or not at all; what a full disk refuses is counted, and named in front of the next append that fits. */
 function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array) => Promise<void> {
-  const { file, hash } = state;
-  let lostBytes = 0;
+  const { file, hash, lost } = state;
   return async (stream, data) => {
-    const pieces = [...(lostBytes > 0 ? [missing(lostBytes)] : []), ...piecesOf(stream, data)];
+    const pieces = [...(lost.bytes > 0 ? [missing(lost)] : []), ...piecesOf(stream, data)];
+    if (pieces.length === 0) return;
     const frames = Buffer.concat(pieces.map(frameOf));
     try {
       await file.appendFile(frames);
@@ -165,10 +184,11 @@ function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array
       // Whatever part of it got in comes out again, or the frames behind it would be unreadable.
       await file.truncate(state.fileBytes);
       if (!isDiskFull(error)) throw error;
-      lostBytes += data.length;
+      lost.bytes += data.length;
+      lost.why = DISK_FULL;
       return;
     }
-    lostBytes = 0;
+    lost.bytes = 0;
     state.fileBytes += frames.length;
     for (const piece of pieces) {
       state.bytes += piece.data.length;
@@ -177,10 +197,11 @@ function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array
   };
 }
 
-function missing(bytes: number): SpoolChunk {
+function missing({ bytes, why }: OpenFile['lost']): SpoolChunk {
   return {
     stream: 'runner',
-    data: Buffer.from(`\n[${bytes} bytes of output are missing here: the runner's disk was full]\n`),
+    data: Buffer.from(`\n[${bytes} bytes of output are missing here: ${why}]\n`),
+    missing: Math.min(bytes, LOST_MAX),
   };
 }
 
@@ -191,11 +212,13 @@ function piecesOf(stream: WireLogStream, data: Uint8Array): SpoolChunk[] {
   return pieces;
 }
 
-function frameOf({ stream, data }: SpoolChunk): Buffer {
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + data.length);
-  frame.writeUInt8(STREAMS.indexOf(stream), 0);
-  frame.writeUInt32BE(data.length, 1);
-  frame.set(data, HEADER_BYTES);
+function frameOf({ stream, data, missing: lost }: SpoolChunk): Buffer {
+  const extra = lost === undefined ? 0 : LOST_BYTES;
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + extra + data.length);
+  frame.writeUInt8(lost === undefined ? STREAMS.indexOf(stream) : LOST_KIND, 0);
+  frame.writeUInt32BE(extra + data.length, 1);
+  if (lost !== undefined) frame.writeUInt32BE(lost, HEADER_BYTES);
+  frame.set(data, HEADER_BYTES + extra);
   return frame;
 }
 
@@ -212,31 +235,34 @@ async function scan(file: FileHandle, hash: Hash): Promise<{ fileBytes: number; 
     const frame = await readFrame(file, fileBytes);
     if (frame === undefined) return { fileBytes, bytes };
     hash.update(frame.data);
-    fileBytes += HEADER_BYTES + frame.data.length;
+    fileBytes += frame.fileBytes;
     bytes += frame.data.length;
   }
 }
 
 /** The frame at this place of the file; undefined at the end or where it is not whole. */
-async function readFrame(file: FileHandle, position: number): Promise<SpoolChunk | undefined> {
+async function readFrame(file: FileHandle, position: number): Promise<Frame | undefined> {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + FRAME_BYTES_MAX);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
   return frameIn(buffer.subarray(0, bytesRead));
 }
 
-function frameIn(buffer: Buffer): SpoolChunk | undefined {
+function frameIn(buffer: Buffer): Frame | undefined {
   if (buffer.length < HEADER_BYTES) return undefined;
-  const stream = STREAMS[buffer.readUInt8(0)];
+  const kind = buffer.readUInt8(0);
   const length = buffer.readUInt32BE(1);
+  const fileBytes = HEADER_BYTES + length;
   // An empty frame is never written, but a crash of the machine can leave a tail of zeros, which would read as endless empty frames.
-  if (
-    stream === undefined ||
-    length === 0 ||
-    length > FRAME_BYTES_MAX ||
-    buffer.length < HEADER_BYTES + length
-  )
-    return undefined;
-  return { stream, data: buffer.subarray(HEADER_BYTES, HEADER_BYTES + length) };
+  if (length === 0 || length > FRAME_BYTES_MAX || buffer.length < fileBytes) return undefined;
+  if (kind === LOST_KIND) {
+    if (length <= LOST_BYTES) return undefined;
+    const data = buffer.subarray(HEADER_BYTES + LOST_BYTES, fileBytes);
+    return { stream: 'runner', data, missing: buffer.readUInt32BE(HEADER_BYTES), fileBytes };
+  }
+  const stream = STREAMS[kind];
+  return stream === undefined
+    ? undefined
+    : { stream, data: buffer.subarray(HEADER_BYTES, fileBytes), fileBytes };
 }
 
 /** Reads batches; remembers where the last one ended, so that going on costs no search. A rewind walks from the start. */
@@ -263,16 +289,16 @@ function createReader(file: FileHandle): (offset: number, end: number) => Promis
       const frameEnd = mark.offset + frame.data.length;
       if (frameEnd > batch.nextOffset && !take(batch, room, frame, batch.nextOffset - mark.offset)) break;
       if (batch.nextOffset < frameEnd) break;
-      mark = { position: mark.position + HEADER_BYTES + frame.data.length, offset: frameEnd };
+      mark = { position: mark.position + frame.fileBytes, offset: frameEnd };
     }
-    const chunks = batch.chunks.map(({ stream, parts }) => ({ stream, data: Buffer.concat(parts) }));
+    const chunks = batch.chunks.map(({ parts, ...chunk }) => ({ ...chunk, data: Buffer.concat(parts) }));
     return { offset, chunks, nextOffset: batch.nextOffset };
   };
 }
 
 /** A batch under construction. Pieces are joined once at the end: joining them one by one would cost the square of their number. */
 interface Batch {
-  chunks: { stream: WireLogStream; parts: Buffer[] }[];
+  chunks: { stream: WireLogStream; parts: Buffer[]; missing?: number }[];
   nextOffset: number;
 }
 
@@ -284,7 +310,9 @@ function take(
   from: number,
 ): boolean {
   const last = batch.chunks.at(-1);
-  const joined = last !== undefined && last.stream === frame.stream;
+  // The count goes with the first byte of its line, once.
+  const lost = from === 0 ? frame.missing : undefined;
+  const joined = last !== undefined && last.stream === frame.stream && lost === undefined;
   if (!joined && batch.chunks.length >= CHUNKS_MAX) return false;
   const encodedRoom = Math.floor((room.encoded - (joined ? 0 : CHUNK_OVERHEAD)) / 4) * 3 - 2;
   const allowed = Math.min(room.data, encodedRoom, frame.data.length - from);
@@ -297,7 +325,12 @@ function take(
   // A copy: the read buffer is larger than what is kept of it.
   const data = Buffer.from(frame.data.subarray(from, to));
   if (joined) last.parts.push(data);
-  else batch.chunks.push({ stream: frame.stream, parts: [data] });
+  else
+    batch.chunks.push({
+      stream: frame.stream,
+      parts: [data],
+      ...(lost === undefined ? {} : { missing: lost }),
+    });
   room.data -= data.length;
   room.encoded -= Math.ceil(data.length / 3) * 4 + (joined ? 0 : CHUNK_OVERHEAD);
   batch.nextOffset += data.length;

@@ -26,6 +26,12 @@ describe('masking, 2.15 secrets leak or too much is masked', () => {
     expect(inPieces([SECRET], encodeURIComponent(SECRET).toLowerCase(), 5)).toBe('***');
   });
 
+  it('strikes out hexadecimal in both cases', () => {
+    const hex = Buffer.from(SECRET).toString('hex');
+    expect(inPieces([SECRET], `dump ${hex} end`, 5)).toBe('dump *** end');
+    expect(inPieces([SECRET], `dump 00${hex.toUpperCase()}0a`, 1)).toBe('dump 00***0a');
+  });
+
   it('strikes out base64 at each of the three alignments', () => {
     for (const before of ['', 'a', 'ab', 'abc', 'user:']) {
       for (const after of ['', 'x', 'xy', '\n']) {

@@ -2,8 +2,8 @@
  * Strikes secrets out of a task's output before it is written anywhere.
  *
  * A stream of bytes goes through in any cuts: what could be the beginning of a secret (or of a UTF-8 character) at the end of a chunk is held
- * back until the next one. Each secret is looked for as it is, in base64 at each of its three alignments, percent-encoded and escaped as
- * in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are struck out as one.
+ * back until the next one: never more than the longest spelling of a secret. Each secret is looked for as it is, in base64 at each of its three
+ * alignments, in hexadecimal, percent-encoded and escaped as in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are struck out as one.
  */
 
 /** What stands in a secret's place. Never longer than the shortest secret, so masking cannot make output grow. */
@@ -77,8 +77,15 @@ function spellingsOf(secret: string): string[] {
     percent,
     percent.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
     percent.replaceAll('%20', '+'),
+    ...hexSpellingsOf(secret),
     ...base64SpellingsOf(secret),
   ];
+}
+
+/** Such as `xxd -p` and `od` print it, in both cases. */
+function hexSpellingsOf(secret: string): string[] {
+  const hex = Buffer.from(secret).toString('hex');
+  return [hex, hex.toUpperCase()];
 }
 
 /**
@@ -136,6 +143,8 @@ function createStream(index: PatternIndex): StreamMasker {
     let done = maskedBytes;
     let at = 0;
     for (; at < data.length; at += 1) {
+      at = nextCandidate(index, data, at);
+      if (at >= data.length) break;
       const found = matchAt(index, data, at, final);
       if (found === 'unfinished') break;
       if (found === 0) continue;
@@ -150,13 +159,32 @@ function createStream(index: PatternIndex): StreamMasker {
     }
     held = Buffer.from(data.subarray(keepFrom));
     maskedBytes = Math.max(0, done - keepFrom);
-    return Buffer.concat(pieces);
+    // A copy only where something was struck out: the chunk is the caller's, who gives it away.
+    return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   };
 
   return {
-    push: (chunk) => advance(Buffer.concat([held, chunk]), false),
+    push: (chunk) =>
+      advance(
+        held.length === 0
+          ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+          : Buffer.concat([held, chunk]),
+        false,
+      ),
     flush: () => advance(held, true),
   };
+}
+
+/** The next place from `at` on where a pattern may begin: nearly all of the time is spent in this loop. */
+function nextCandidate({ firstPair }: PatternIndex, data: Buffer, at: number): number {
+  const last = data.length - PREFIX_BYTES;
+  if (at > last) return at;
+  let pair = data[at] ?? 0;
+  for (let next = at; next <= last; next += 1) {
+    pair = ((pair & 0xff) << 8) | (data[next + 1] ?? 0);
+    if (firstPair[pair] === 1) return next;
+  }
+  return last + 1;
 }
 
 /** Length of the longest pattern that stands at this place, 0 for none; `unfinished` when a longer one may still follow. */

@@ -17,6 +17,7 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { Journal } from './journal.ts';
 import { holdLease, type Lease } from './lease.ts';
 import { leaseMarginMs } from './lease-book.ts';
+import { limitLines } from './line-limit.ts';
 import type { Log } from './log.ts';
 import { startLogSender, type LogSender } from './log-sender.ts';
 import { openSpool, type Spool } from './log-spool.ts';
@@ -187,7 +188,8 @@ async function execute<O extends Offer>(
     durationMs: Math.round(monotonicMs() - begunMs),
     message: errorText(error),
   });
-  const streams = { stdout: masker.stream(), stderr: masker.stream(), runner: masker.stream() };
+  const stream = () => limitLines(masker.stream());
+  const streams = { stdout: stream(), stderr: stream(), runner: stream() };
   let running: RunningWork;
   try {
     const begin = options.work.prepare(offer);

@@ -137,7 +137,7 @@ const logs: Required<LogsRequest> = {
   id: '',
   epoch: 1,
   offset: 1,
-  chunks: [{ stream: 'stdout', data: '' }],
+  chunks: [{ stream: 'stdout', data: '', missingBytes: 1 }],
   end: { bytes: 1, sha256: '' },
 };
 const logged: Required<LogsReply> = { nextOffset: 1, complete: true, state: 'superseded' };

@@ -189,6 +189,8 @@ export interface WireLogChunk {
   stream: WireLogStream;
   /** Base64. */
   data: string;
+  /** Bytes that were lost on this machine in front of it. */
+  missingBytes?: number;
 }
 
 export interface WireLogsEnd {
