@@ -74,6 +74,12 @@ export interface Config {
   readonly runnersEnabled: boolean;
   /** Base URL of the companion service, whose features staff see beside ours. */
   readonly companionUrl: string | undefined;
+  /** Where traces of builds are looked at, with `{traceId}` in it; undefined: the build's page in the console. */
+  readonly traceViewerUrl: string | undefined;
+  /** Host and port of the service's own registry, for teams without one. Plain HTTP. */
+  readonly localRegistry: string;
+  /** Builder image of buildpack builds, with its digest; empty: the one that the runner pins. */
+  readonly builderImage: string;
   readonly strikesMax: number;
   /** How long output of runs and builds is kept. */
   readonly logRetentionDays: number;
@@ -83,6 +89,8 @@ export interface Config {
   readonly recommendedVersion: string;
   /** Key-encryption key, 32 bytes; undefined: made once and kept in the data folder. */
   readonly secretsKey: Uint8Array | undefined;
+  /** Webhooks may go to this machine and to private networks, over http and to any port: for tests and development. */
+  readonly webhooksAllowPrivate: boolean;
   readonly stopGraceMs: number;
   readonly limits: Limits;
   readonly sessions: SessionTimes;
@@ -124,6 +132,9 @@ export function readConfig(env: Environment): Config {
     jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
     runnersEnabled: read.flag('RUNNERS_ENABLED', true),
     companionUrl: read.url('COMPANION_URL', ['http:', 'https:']),
+    traceViewerUrl: readTraceViewer(read),
+    localRegistry: readLocalRegistry(read),
+    builderImage: readBuilderImage(read),
     strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
       fallback: 3,
       min: 1,
@@ -132,6 +143,7 @@ export function readConfig(env: Environment): Config {
     minVersion: readVersion(read, 'RUNNER_MIN_VERSION'),
     recommendedVersion: readVersion(read, 'RUNNER_RECOMMENDED_VERSION'),
     secretsKey: readSecretsKey(read),
+    webhooksAllowPrivate: read.flag('WEBHOOKS_ALLOW_PRIVATE', false),
     stopGraceMs: read.number('STOP_GRACE_MS', { fallback: 10_000, min: 0, max: 300_000 }),
     limits: readLimits(read),
     sessions: readSessionTimes(read),
@@ -176,6 +188,30 @@ function readSecretsKey(read: SettingsReader): Uint8Array | undefined {
     `SECRETS_KEY decodes to ${bytes.length} bytes, expected 32 in base64; make one with: openssl rand -base64 32`,
   );
   return undefined;
+}
+
+function readTraceViewer(read: SettingsReader): string | undefined {
+  const template = read.optional('TRACE_VIEWER_URL');
+  if (template === undefined) return undefined;
+  if (!template.includes('{traceId}') || !isUrl(template.replaceAll('{traceId}', '0'), ['http:', 'https:']))
+    read.problem(
+      `TRACE_VIEWER_URL is "${template}", expected an http:// or https:// address with {traceId} in it`,
+    );
+  return template;
+}
+
+function readLocalRegistry(read: SettingsReader): string {
+  const host = read.text('LOCAL_REGISTRY', '127.0.0.1:5000');
+  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(host))
+    read.problem(`LOCAL_REGISTRY is "${host}", expected a host with a port if any, such as 127.0.0.1:5000`);
+  return host;
+}
+
+function readBuilderImage(read: SettingsReader): string {
+  const image = read.optional('BUILDER_IMAGE') ?? '';
+  if (image !== '' && !/^[a-z0-9][^\s@]*@sha256:[0-9a-f]{64}$/.test(image))
+    read.problem(`BUILDER_IMAGE is "${image}", expected an image with its digest: <name>@sha256:<64 digits>`);
+  return image;
 }
 
 function readLimits(read: SettingsReader): Limits {

@@ -8,11 +8,13 @@ import { createAudit, createSigner } from './audit/index.ts';
 import type { CheckpointFile } from './audit/index.ts';
 import { createBuilds } from './builds/index.ts';
 import { createBuildSteps } from './buildsteps/index.ts';
+import { createCi } from './ci/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
 import { createGraph } from './graph/index.ts';
 import { createIncidents } from './incidents/index.ts';
 import { createMaintenance } from './maintenance/index.ts';
+import { createNotifications } from './notifications/index.ts';
 import type { PlatformFeatures } from './platform-features/index.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Ctx } from './platform/context.ts';
@@ -27,7 +29,9 @@ import { createSandboxRuns } from './sandboxruns/index.ts';
 import { createSpaceFilter, createSpaces } from './spaces/index.ts';
 import { createTeamWork } from './team-work.ts';
 import { createAdminTeams, createTeams } from './teams/index.ts';
+import { createUsage } from './usage/index.ts';
 import { createVariables } from './variables/index.ts';
+import { createWebhookEndpoints } from './webhook-endpoints/index.ts';
 import type { Wake, WorkSettings } from './work/index.ts';
 
 export interface ServicesDeps {
@@ -44,6 +48,8 @@ export interface ServicesDeps {
   readonly checkpoints: CheckpointFile;
   /** Names of variables that matter to runners, for diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
+  /** Where people reach the console. */
+  readonly publicUrl: () => string;
   wakeRelay(): void;
   onError(error: unknown): void;
 }
@@ -67,7 +73,11 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createBuildSteps({ clock }),
     createRunners({ ...deps, cursors, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createSandboxRuns({ ...deps, cursors }),
-    createBuilds(),
+    createBuilds({ ...deps, cursors, traceViewerUrl: config.traceViewerUrl }),
+    createCi({ clock, cursors }),
+    createNotifications(),
+    createWebhookEndpoints({ secrets, cursors, allowPrivate: config.webhooksAllowPrivate }),
+    createUsage({ clock }),
     createSpaces(),
     createGraph(),
     createIncidents({ clock, cursors }),

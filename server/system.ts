@@ -22,7 +22,10 @@ import type { CheckpointFile } from './audit/index.ts';
 import { createAuthenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
+import { createBuildOffers, NO_REGISTRIES } from './builds/index.ts';
 import type { Config } from './config.ts';
+import { purgeNotifications } from './notifications/index.ts';
+import { purgeOutbox, startOutbox } from './outbox/index.ts';
 import { createMetrics, createPages } from './pages.ts';
 import type { Metrics } from './pages.ts';
 import { createOfrep, startPlatformFeatures, withFeatureMetrics } from './platform-features/index.ts';
@@ -37,10 +40,12 @@ import { every } from './platform/every.ts';
 import type { FeatureGate } from './platform/feature-gate.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
+import { createSafeFetch } from './platform/safe-fetch.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { createEnroll, purgeTokens, startWatch } from './runners/index.ts';
 import { createServices } from './services.ts';
+import { purgeDeliveries, startDeliveries } from './webhook-endpoints/index.ts';
 import {
   checkWorkSettings,
   createDispatch,
@@ -146,7 +151,9 @@ async function assemble(
   const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
   const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
-  const dispatch = createDispatch({ ...work, db, features, nonces: createNonceStore(db.sql), enroll });
+  const buildOffer = createBuildOffers({ ...config, sql: db.sql, secrets, targets: NO_REGISTRIES });
+  const nonces = createNonceStore(db.sql);
+  const dispatch = createDispatch({ ...work, db, features, nonces, enroll, buildOffer });
 
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
@@ -176,6 +183,7 @@ async function assemble(
     features,
     checkpoints,
     configured: configuredNames(config),
+    publicUrl: () => publicUrls()[0] ?? urlAt(port),
   });
   const app = createApp({ db, clock, authenticator, gate: features.gate, limits: config.limits, handlers });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
@@ -298,11 +306,20 @@ function startWorkers(
     await purgeIdempotencyKeys(db.sql, clock);
     await purgeSessions(db, clock, config.sessions);
     await purgeTokens(db.sql);
+    for (const purgeOld of [purgeNotifications, purgeDeliveries, purgeOutbox])
+      await purgeOld(db.sql, clock.now().getTime());
   };
   const jobs = [
     relay,
     startSweeper({ sql: db.sql, settings, onSwept, onError }),
     startWatch({ sql: db.sql, settings, onError }),
+    startOutbox({ sql: db.sql, onError }),
+    startDeliveries({
+      sql: db.sql,
+      secrets,
+      fetch: createSafeFetch({ allowPrivate: config.webhooksAllowPrivate }),
+      onError,
+    }),
     startNonceRotation(db.sql, onError),
     startLogRetention(db.sql, config.logRetentionDays, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),

@@ -57,6 +57,8 @@ export const builds = pgTable(
     ),
     uniqueIndex('builds_team_id').on(t.teamId, t.id),
     uniqueIndex('builds_number').on(t.environmentId, t.number),
+    // The timeline's way through them.
+    index('builds_newest').on(t.environmentId, t.createdAt.desc(), t.id.desc()),
     // Those that hold the environment, or wait for it: whose turn it is, is the first one in here.
     index('builds_turn')
       .on(t.environmentId, t.number)

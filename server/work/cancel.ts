@@ -3,6 +3,7 @@
  * never calls again loses the item when its lease ends, and the sweeper ends it.
  */
 import type { SqlTag } from '../platform/db/index.ts';
+import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns } from './sql.ts';
 import type { WorkState } from './states.ts';
 
@@ -28,12 +29,14 @@ export async function cancel(
       update work_items w set
         cancel_requested_at = clock_timestamp(),
         state = case when w.state = 'queued' then 'cancelled' else w.state end,
+        spec = case when w.kind = 'build' and w.state = 'queued' then w.spec - 'sealed' else w.spec end,
         finished_at = case when w.state = 'queued' then clock_timestamp() end,
         reason = case when w.state = 'queued' then 'cancelled' end
       from item i
       where w.id = i.id and w.state in ('queued', 'offered', 'running') and w.cancel_requested_at is null
       returning ${endedColumns(sql)}
     ),
+    ${settleBuilds(sql, 'ended', false)},
     ${announce(sql, 'ended')}
     select coalesce(e.state, i.state) as state, i.runner_id as "runnerId", coalesce(e.state in ('offered', 'running'), false) as tell
     from item i left join ended e on e.id = i.id`;

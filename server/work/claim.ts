@@ -6,6 +6,7 @@ import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
+import { isTurn } from './build-sql.ts';
 import { declineHint } from './relay.ts';
 import type { WorkSettings } from './settings.ts';
 import { callingRunner, ms } from './sql.ts';
@@ -61,7 +62,7 @@ function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRe
         runner_id = ${runnerId}, poll_id = ${pollId}, lease_id = ${newId('lse')},
         lease_expires_at = clock_timestamp() + ${ms(sql, settings.offerMs)},
         claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
-        log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false
+        phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false
       from pick where w.id = pick.id
       returning ${grantColumns(sql)}, w.team_id, w.runner_id, w.claimed_at
     ),
@@ -79,7 +80,8 @@ function claimable(sql: SqlTag, kind: WorkKind): Fragment {
   return sql`
     w.pool_id = (select team_id from me where may_receive) and w.kind = ${kind} and w.state = 'queued'
     and w.run_after <= clock_timestamp()
-    and (not w.needs_container or (select isolation from me) = 'container')`;
+    and (not w.needs_container or (select isolation from me) = 'container')
+    ${kind === 'build' ? sql`and ${isTurn(sql)}` : sql``}`;
 }
 
 const toGrant = (row: GrantRow | undefined): Grant | undefined =>

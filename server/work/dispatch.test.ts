@@ -45,6 +45,7 @@ describe.skipIf(!there)('dispatch', () => {
       wake: createWake(),
       features,
       enroll: async () => ({ runnerId: 'rnr_enrolled' }),
+      buildOffer: async ({ workId }) => await Promise.resolve({ id: workId }),
       wakeRelay: () => undefined,
       onError: (error) => {
         throw error;

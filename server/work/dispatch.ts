@@ -4,10 +4,12 @@
  */
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { Caller } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { DispatchService, WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Caller, OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { LeaseState } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
+  BuildOfferSchema,
+  BuildResult,
   EnrollRequest,
   EnrollResponseSchema,
   IntervalsSchema,
@@ -21,21 +23,24 @@ import type { Database } from '../platform/db/index.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { appendLogs } from './append-logs.ts';
 import { speaking } from './boot.ts';
+import type { BuildOutcome } from './build-sql.ts';
 import { beginPoll, claim } from './claim.ts';
+import type { Grant } from './claim.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
 import type { NonceStore } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
 import { createNoted } from './noted.ts';
+import { phaseNumber } from './phases.ts';
 import { prepared } from './prepared.ts';
 import { returnHint } from './relay.ts';
 import { report } from './report.ts';
-import { toOffer } from './run-spec.ts';
+import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
 import type { RunnerRef } from './sql.ts';
 import type { Wake } from './wake.ts';
-import { kindWord, reasonWord, streamWord } from './words.ts';
+import { buildTypeWord, kindWord, reasonWord, streamWord } from './words.ts';
 
 export interface DispatchDeps {
   readonly db: Database;
@@ -47,6 +52,8 @@ export interface DispatchDeps {
   readonly features: FeatureGates;
   /** Opens what a run's owner gave to its runner alone. */
   readonly secrets: Pick<Secrets, 'open'>;
+  /** See builds/offer.ts. */
+  buildOffer(grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>>;
   /** See runners/enroll.ts. */
   enroll(request: EnrollRequest): Promise<MessageInitShape<typeof EnrollResponseSchema>>;
   /** Something is due for a hint. */
@@ -90,7 +97,7 @@ function heartbeatInput(
   const { leases, draining, diagnostics, facts, labels } = required(said, 'heartbeat');
   return {
     ...runner,
-    leases,
+    leases: leases.map(({ id, epoch, phase }) => ({ id, epoch, phase: phaseNumber(phase) })),
     draining: draining ?? false,
     ...(diagnostics === undefined
       ? {}
@@ -107,6 +114,20 @@ function heartbeatInput(
   };
 }
 
+function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined {
+  if (build === undefined) return undefined;
+  const { commit, buildType, image, digest, address, phase, phases } = build;
+  return {
+    commit,
+    buildType: buildType === undefined ? undefined : buildTypeWord(buildType),
+    image,
+    digest,
+    address,
+    phase: phaseNumber(phase),
+    phases: phases.map((each) => ({ phase: phaseNumber(each.phase), durationMs: each.durationMs })),
+  };
+}
+
 type Service = Implementation<typeof DispatchService, DispatchCtx>;
 
 export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
@@ -114,6 +135,7 @@ export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
     ...keyCalls(deps),
     ...pollCalls(deps),
     ...leaseCalls(deps),
+    report: reportCall(deps),
     watchFeatures: async ({ revision }, { signal }) => await watchGates(deps.features, revision, signal),
   });
 }
@@ -146,6 +168,12 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
   const { db, settings, clock } = deps;
   const sql = prepared(db.sql);
   const mustNote = createNoted(settings.seenEveryMs, clock);
+  const offerOf = async (grant: Grant): Promise<MessageInitShape<typeof OfferSchema>> => ({
+    work:
+      grant.kind === 'build'
+        ? { case: 'build', value: await deps.buildOffer(grant, settings.offerMs) }
+        : { case: 'run', value: runOffer(grant, settings.offerMs, deps.secrets) },
+  });
   const closed = (): boolean => deps.features.gate.state('host.runners') !== 'open';
   return {
     beginPoll: async (request) => {
@@ -168,7 +196,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
         hold: request.slots > 0 && !row.draining,
         poolId: row.teamId,
-        ...(row.grant === undefined ? {} : { offer: toOffer(row.grant, settings.offerMs, deps.secrets) }),
+        ...(row.grant === undefined ? {} : { offer: await offerOf(row.grant) }),
       };
     },
     claim: async (request) => {
@@ -180,7 +208,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         pollId: request.pollId,
         workId,
       });
-      return grant === undefined ? {} : { offer: toOffer(grant, settings.offerMs, deps.secrets) };
+      return grant === undefined ? {} : { offer: await offerOf(grant) };
     },
     returnHint: async ({ workId }) => {
       if (await returnHint(sql, workId)) deps.wakeRelay();
@@ -189,7 +217,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
   };
 }
 
-function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs' | 'report'> {
+function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs'> {
   const { db, settings, queue, clock, wake, onError } = deps;
   const sql = prepared(db.sql);
   const tell = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
@@ -198,6 +226,8 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
       const runner = runnerOf(caller);
       const input = heartbeatInput(runner, said);
       const row = await speaking(sql, runner, async () => await heartbeat(sql, settings, input));
+      // A phase is news to whoever follows the build.
+      for (const { id, phase = 0 } of input.leases) if (phase > 0) wake.notify(id);
       if (input.draining && !row.draining) tell({ type: 'runner_changed', runnerId: runner.runnerId });
       return {
         leases: row.leases.map(({ id, epoch, word }) => ({
@@ -237,28 +267,36 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
       wake.notify(id);
       return { nextOffset: stored.nextOffset, complete: stored.complete, state: LEASE_STATES[stored.word] };
     },
-    report: async ({ caller, kind, report: said }) => {
-      const { runnerId } = runnerOf(caller);
-      const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs } = required(
-        said,
-        'report',
-      );
-      const done = await report(sql, settings, {
-        runnerId,
-        kind: kindWord(kind),
-        id,
-        epoch,
-        reportId,
-        reason: reasonWord(reason),
-        exitCode,
-        message,
-        durationMs,
-        waitedMs: waitedMs ?? 0,
-      });
-      wake.notify(id);
-      if (done.strikes !== undefined && done.strikes >= settings.strikesMax)
-        tell({ type: 'runner_changed', runnerId });
-      return { accepted: true, repeated: done.repeated };
-    },
+  };
+}
+
+function reportCall(deps: DispatchDeps): Service['report'] {
+  const { db, settings, queue, wake, onError } = deps;
+  const sql = prepared(db.sql);
+  return async ({ caller, kind, report: said }) => {
+    const { runnerId } = runnerOf(caller);
+    const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(
+      said,
+      'report',
+    );
+    const done = await report(sql, settings, {
+      runnerId,
+      kind: kindWord(kind),
+      id,
+      epoch,
+      reportId,
+      reason: reasonWord(reason),
+      exitCode,
+      message,
+      durationMs,
+      waitedMs: waitedMs ?? 0,
+      build: buildOutcome(build),
+    });
+    wake.notify(id);
+    // The next build of the environment is due now.
+    if (kind === WireKind.BUILD) deps.wakeRelay();
+    if (done.strikes !== undefined && done.strikes >= settings.strikesMax)
+      queue.publishControl({ type: 'runner_changed', runnerId }).catch(onError);
+    return { accepted: true, repeated: done.repeated };
   };
 }

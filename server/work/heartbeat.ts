@@ -1,10 +1,11 @@
 /**
- * One heartbeat: renews every lease that the runner holds, turns accepted offers into leases and notes what the runner says of itself, all in
- * one statement. The rows are locked in the order runner, then items by id, as `revoke` does, so that the two never wait for
+ * One heartbeat: renews every lease that the runner holds, turns accepted offers into leases, stores the phases of builds and notes what the runner
+ * says of itself, all in one statement: a lease is `ok` only together with its phase. The rows are locked in the order runner, then items by id, as `revoke` does, so that the two never wait for
  * each other in a circle.
  */
 import type { SqlTag } from '../platform/db/index.ts';
 import type { WorkSettings } from './settings.ts';
+import { enterPhases } from './build-sql.ts';
 import { callingRunner, contact, renewal } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
 
@@ -13,11 +14,17 @@ export interface Held {
   readonly epoch: number;
 }
 
+/** A lease as its runner tells of it. */
+export interface Told extends Held {
+  /** Builds only: the phase that it is in or about to enter; see phases.ts. */
+  readonly phase?: number;
+}
+
 /** `ok`: renewed. `cancelled`: stop it and report. `superseded`: not (any more) this runner's. */
 export type LeaseWord = 'ok' | 'cancelled' | 'superseded';
 
 export interface HeartbeatInput extends RunnerRef {
-  readonly leases: readonly Held[];
+  readonly leases: readonly Told[];
   readonly draining: boolean;
   readonly diagnostics?: {
     readonly containerCliVersion: string;
@@ -54,20 +61,26 @@ export async function heartbeat(
   const { runnerId, leases } = input;
   const facts = input.facts ?? null;
   const diagnostics = input.diagnostics ?? null;
+  // Most heartbeats tell of no phase, and need not pay for it. A run has none, whatever its runner says.
+  const tellsPhases = leases.some(({ phase = 0 }) => phase > 0);
+  const said = tellsPhases
+    ? sql`, w.team_id, w.phase as was,
+        case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as said`
+    : sql``;
   const [row] = await sql<Row[]>`
     with me as materialized (${callingRunner(sql, settings, input, sql`for no key update`)}),
     asked as (
-      select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[]) a(id, epoch)
+      select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[], ${leases.map((l) => l.phase ?? 0)}::int[]) a(id, epoch, phase)
     ),
     held as materialized (
-      select w.id, w.epoch, w.cancel_requested_at is not null as cancel
+      select w.id, w.epoch, w.cancel_requested_at is not null as cancel${said}
       from work_items w
       where (w.id, w.epoch) in (select a.id, a.epoch from asked a) and w.runner_id = ${runnerId} and w.lease_id is not null
         and w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() and (select speaks from me)
       order by w.id for no key update of w
     ),
     renewed as (
-      update work_items w set ${renewal(sql, settings)}
+      update work_items w set ${renewal(sql, settings)}${tellsPhases ? sql`, phase = greatest(w.phase, h.said)` : sql``}
       from held h where w.id = h.id and not h.cancel
       returning w.id, w.epoch
     ),
@@ -75,6 +88,7 @@ export async function heartbeat(
       update work_leases x set ${contact(sql)}
       from held h where x.work_id = h.id and x.epoch = h.epoch
     ),
+    ${tellsPhases ? sql`${enterPhases(sql)},` : sql``}
     noted as (
       update runners r set
         last_heartbeat_at = now(), last_seen_at = now(), draining = ${input.draining}::boolean,

@@ -1,9 +1,18 @@
 export { cancel } from './cancel.ts';
+export type { Grant } from './claim.ts';
 export type { Cancelled } from './cancel.ts';
 export { createDispatch, intervals } from './dispatch.ts';
 export type { DispatchCtx, DispatchDeps } from './dispatch.ts';
+export { rowId } from './event.ts';
 export type { FeatureGates } from './features.ts';
-export { followOutput, nextPauseMs, OutputReader, standingOf, tailPosition, unfinished } from './follow-logs.ts';
+export {
+  followOutput,
+  nextPauseMs,
+  OutputReader,
+  standingOf,
+  tailPosition,
+  unfinished,
+} from './follow-logs.ts';
 export type { FollowDeps, FollowOptions, Output, OutputPosition, Standing } from './follow-logs.ts';
 export { startDispatchGrpc } from './grpc.ts';
 export type { DispatchGrpc, DispatchGrpcOptions } from './grpc.ts';
@@ -13,6 +22,7 @@ export { startLogRetention } from './log-retention.ts';
 export type { Loop } from './loop.ts';
 export { createNonceStore, startNonceRotation } from './nonces.ts';
 export type { NonceStore } from './nonces.ts';
+export { BUILDING, CLONING, DEPLOYING, PUBLISHING } from './phases.ts';
 export { poolOf, rerouteStrays, rerouteTeam } from './pool.ts';
 export { createQueueRoom } from './queue-room.ts';
 export type { QueueRoom } from './queue-room.ts';

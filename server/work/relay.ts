@@ -5,6 +5,7 @@
  */
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import { isTurn } from './build-sql.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import type { WorkSettings } from './settings.ts';
@@ -12,22 +13,28 @@ import { ms } from './sql.ts';
 
 /** After a hint that could not be published. */
 const FAILED_AGAIN_MS = 2_000;
+/** A build whose turn has not come is looked at again after this time; the end of the one before it makes it due at once. */
+const HELD_AGAIN_MS = 5_000;
 
 /** Takes what is due, at most `batch`, and postpones it. */
 export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise<readonly WorkHint[]> {
   return await sql<WorkHint[]>`
     with due as (
-      select w.id from work_items w
+      select w.id, w.kind = 'build' and not ${isTurn(sql)} as held from work_items w
       where w.state = 'queued' and w.hint_due_at <= now() and w.run_after <= now()
         and (${settings.feedServicePool}::boolean or not exists (select from teams t where t.id = w.pool_id and t.service_pool))
       order by w.hint_due_at limit ${settings.batch}::int
       for update of w skip locked
+    ),
+    taken as (
+      update work_items w set
+        hint_due_at = now() + case when due.held then ${ms(sql, HELD_AGAIN_MS)}
+          else least(${ms(sql, settings.hintAgainMs)} * power(2, least(w.hint_count, 16)), ${ms(sql, settings.hintMaxMs)}) end,
+        hint_count = w.hint_count + (not due.held)::int
+      from due where w.id = due.id
+      returning w.id, w.pool_id, w.kind, w.epoch, due.held
     )
-    update work_items w set
-      hint_due_at = now() + least(${ms(sql, settings.hintAgainMs)} * power(2, least(w.hint_count, 16)), ${ms(sql, settings.hintMaxMs)}),
-      hint_count = w.hint_count + 1
-    from due where w.id = due.id
-    returning w.id as "workId", w.pool_id as "poolId", w.kind, w.epoch`;
+    select id as "workId", pool_id as "poolId", kind, epoch from taken where not held`;
 }
 
 /** Makes one item due at once, for a hint that met no waiting poll. False: it does not wait any more. */

@@ -1,6 +1,6 @@
 /** What a sandbox run executes, as it is stored, and the offer made of it. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Grant } from './claim.ts';
 import { ISOLATIONS, NETWORKS } from './words.ts';
@@ -49,32 +49,28 @@ function openInput(secrets: Pick<Secrets, 'open'>, workId: string, sealed: strin
   return JSON.parse(Buffer.from(secrets.open(sealedAt(workId), sealed)).toString('utf8')) as RunInput;
 }
 
-export function toOffer(
+export function runOffer(
   grant: Grant,
   offerMs: number,
   secrets: Pick<Secrets, 'open'>,
-): MessageInitShape<typeof OfferSchema> {
+): MessageInitShape<typeof RunOfferSchema> {
   const { workId: id, leaseId, epoch, attempt } = grant;
-  const common = { id, leaseId, epoch, leaseMs: offerMs };
-  if (grant.kind === 'build') return { work: { case: 'build', value: common } };
   // Written by submit alone, from a RunSpec.
   const spec = grant.spec as unknown as RunSpec;
   const input = openInput(secrets, id, spec.sealed);
   return {
-    work: {
-      case: 'run',
-      value: {
-        ...common,
-        attempt,
-        ...(spec.image === undefined ? {} : { image: spec.image }),
-        command: [...spec.command],
-        env: { ...input.env },
-        workdir: spec.workdir,
-        ...(input.stdin === undefined ? {} : { stdin: input.stdin }),
-        network: NETWORKS[spec.network],
-        isolation: ISOLATIONS[spec.isolation],
-        limits: { ...spec.limits },
-      },
-    },
+    id,
+    leaseId,
+    epoch,
+    leaseMs: offerMs,
+    attempt,
+    ...(spec.image === undefined ? {} : { image: spec.image }),
+    command: [...spec.command],
+    env: { ...input.env },
+    workdir: spec.workdir,
+    ...(input.stdin === undefined ? {} : { stdin: input.stdin }),
+    network: NETWORKS[spec.network],
+    isolation: ISOLATIONS[spec.isolation],
+    limits: { ...spec.limits },
   };
 }

@@ -1,7 +1,15 @@
 /** Pieces of SQL that several transitions share, so that one rule stands in one place. */
 import type { SqlTag } from '../platform/db/index.ts';
+import { settleBuilds } from './build-sql.ts';
+import { DEPLOYING, PUBLISHING } from './phases.ts';
 import type { WorkSettings } from './settings.ts';
 import { runnerIsBelow } from './version.ts';
+
+/** What a person has to find out before a build that was lost there is run again. */
+const LOST_PUBLISHING =
+  ' while the image was being published: it may be in the registry or not; look there, then submit a new build';
+const LOST_DEPLOYING =
+  ' while the image was being deployed: it may be up or not; look at the app on the machine of the runner, then submit a new build or roll back';
 
 /** A piece to be put into another statement. */
 export type Fragment = ReturnType<SqlTag>;
@@ -83,7 +91,7 @@ export function contact(sql: SqlTag): Fragment {
 
 /** What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each call. */
 export function endedColumns(sql: SqlTag): Fragment {
-  return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.finished_at`;
+  return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.finished_at, w.build_id, w.phase`;
 }
 
 /**
@@ -131,10 +139,11 @@ export function release(
       select w.id, w.state as was,
         case
           when w.cancel_requested_at is not null then 'cancelled'
-          when w.deadline_at <= now() then 'failed'
+          when w.deadline_at <= now() or w.phase >= ${PUBLISHING}::int then 'failed'
           when w.attempt >= w.max_attempts or w.offers >= ${settings.offersMax}::int then 'dead'
           else 'queued'
         end as next,
+        w.deadline_at <= now() as over_time,
         ${wait} as wait
       from work_items w ${lost}
     ),
@@ -143,10 +152,14 @@ export function release(
         state = l.next,
         lease_id = null, lease_expires_at = null, poll_id = null, deadline_at = null,
         run_after = clock_timestamp() + l.wait, hint_due_at = clock_timestamp() + l.wait, hint_count = 0,
+        phase = case when l.next = 'queued' then 0 else w.phase end,
+        spec = case when w.kind = 'build' and l.next <> 'queued' then w.spec - 'sealed' else w.spec end,
         finished_at = case when l.next = 'queued' then null else clock_timestamp() end,
-        reason = case l.next when 'cancelled' then 'cancelled' when 'failed' then 'timeout' when 'dead' then 'lease_lost' end,
+        reason = case l.next when 'cancelled' then 'cancelled' when 'failed' then case when l.over_time then 'timeout' else 'lease_lost' end when 'dead' then 'lease_lost' end,
         message = case l.next
-          when 'failed' then 'the time limit passed and its runner did not report'
+          when 'failed' then
+            case when l.over_time then 'the time limit passed and its runner did not report' else 'its runner was lost' end
+            || case w.phase when ${PUBLISHING}::int then ${LOST_PUBLISHING} when ${DEPLOYING}::int then ${LOST_DEPLOYING} else '' end
           when 'dead' then 'given up after ' || w.attempt || ' attempts in ' || w.offers || ' offers: each lost its runner'
         end
       from lost l where w.id = l.id
@@ -156,5 +169,6 @@ export function release(
       update work_leases x set ended_at = date_trunc('milliseconds', clock_timestamp()), end_reason = ${endReason}
       from released e where x.work_id = e.id and x.epoch = e.epoch and x.ended_at is null
     ),
+    ${settleBuilds(sql, 'released', true)},
     ${announce(sql, 'released')}`;
 }

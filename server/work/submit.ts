@@ -26,7 +26,13 @@ export interface NewWork {
   readonly timeoutMs: number;
   /** Bytes of output that are kept. */
   readonly logLimit: number;
+  /** Builds only: the build that it is an item of; its row is written before, in the same transaction. */
+  readonly buildId?: string;
+  /** Default: 5. */
+  readonly maxAttempts?: number;
 }
+
+const ATTEMPTS_MAX = 5;
 
 /** What is stored for a repeated call with the same key. */
 export interface KeyedAnswer extends IdempotencyClaim {
@@ -78,9 +84,10 @@ export async function submit(
     ${keyed === undefined ? sql`` : takeKey(sql, keyed)}
     item as (
       insert into work_items (id, team_id, kind, pool_id, state, spec, labels, needs_container, timeout_ms, log_limit,
-        run_after, hint_due_at, created_by, created_at)
+        build_id, max_attempts, run_after, hint_due_at, created_by, created_at)
       select ${work.id}, t.id, ${work.kind}, t.pool, 'queued', ${sql.json(work.spec as never)}, ${sql.json(work.labels)},
         ${work.needsContainer}::boolean, ${work.timeoutMs}::int, ${work.logLimit}::int,
+        ${work.buildId ?? null}::text, ${work.maxAttempts ?? ATTEMPTS_MAX}::int,
         clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, ${work.createdBy}, ${work.createdAt}
       from team t, room where room.free and t.pool is not null ${keyed === undefined ? sql`` : sql`and exists (select from taken)`}
       returning id

@@ -6,6 +6,7 @@ import {
   Network,
   RunState,
 } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
@@ -44,6 +45,12 @@ export const ISOLATIONS: Readonly<Record<IsolationWord, Isolation>> = {
 };
 export const NETWORKS = { none: Network.NONE } as const;
 
+const BUILD_TYPES = {
+  auto: BuildType.AUTO,
+  dockerfile: BuildType.DOCKERFILE,
+  buildpack: BuildType.BUILDPACK,
+} as const;
+
 const KINDS: Readonly<Record<WorkKind, WireKind>> = { run: WireKind.RUN, build: WireKind.BUILD };
 
 /** The word of a number; refuses 0 and numbers that this version does not know. */
@@ -58,5 +65,7 @@ function wordOf<W extends string>(table: Readonly<Record<W, number>>, value: num
 export const kindWord = (value: WireKind): WorkKind => wordOf(KINDS, value, 'kind');
 export const reasonWord = (value: EndReason): EndReasonWord => wordOf(END_REASONS, value, 'reason');
 export const streamWord = (value: LogStream): LogStreamWord => wordOf(LOG_STREAMS, value, 'stream');
+export const buildTypeWord = (value: BuildType): keyof typeof BUILD_TYPES =>
+  wordOf(BUILD_TYPES, value, 'build_type');
 export const isolationWord = (value: Isolation): IsolationWord => wordOf(ISOLATIONS, value, 'isolation');
 export const stateWord = (value: RunState): WorkState => wordOf(RUN_STATES, value, 'state');

@@ -13,10 +13,14 @@ export interface ValidRequest {
 const team = ({ teamId }: World) => ({ teamId });
 const runner = ({ teamId, runnerId }: World) => ({ teamId, runnerId });
 const environment = ({ environmentId }: World) => ({ environmentId });
+const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId });
+const variable = ({ environmentId, variableId }: World) => ({ environmentId, variableId });
+const step = ({ environmentId, stepId }: World) => ({ environmentId, stepId });
 const space = ({ spaceId }: World) => ({ spaceId });
 const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environmentId}` });
 const incident = ({ incidentId }: World) => ({ incidentId });
 const repository = ({ teamId }: World) => ({ teamId, repositoryId: 'github.com/acme/app' });
+const endpoint = ({ teamId, endpointId }: World) => ({ teamId, endpointId });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
@@ -48,6 +52,24 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
     as: 'nobody',
   },
   'svc.auth.v1.AuthService/Logout': { fields: nothing },
+  'svc.builds.v1.BuildsService/Cancel': { fields: build },
+  'svc.builds.v1.BuildsService/Create': { fields: environment },
+  'svc.builds.v1.BuildsService/DeployApproval': {
+    fields: (world) => ({ ...build(world), decision: 'approve' }),
+    status: 409,
+  },
+  'svc.builds.v1.BuildsService/Get': { fields: build },
+  'svc.builds.v1.BuildsService/List': { fields: environment },
+  'svc.builds.v1.BuildsService/Rollback': { fields: build, status: 409 },
+  'svc.builds.v1.BuildsService/StreamLogs': { fields: (world) => ({ ...build(world), follow: false }) },
+  'svc.builds.v1.BuildsService/Trace': { fields: build },
+  'svc.builds.v1.BuildsService/Unlock': { fields: (world) => ({ ...environment(world), force: true }) },
+  'svc.buildsteps.v1.BuildStepsService/Add': {
+    fields: (world) => ({ ...environment(world), command: 'true' }),
+  },
+  'svc.buildsteps.v1.BuildStepsService/Delete': { fields: step },
+  'svc.buildsteps.v1.BuildStepsService/List': { fields: environment },
+  'svc.buildsteps.v1.BuildStepsService/Move': { fields: (world) => ({ ...step(world), direction: 'up' }) },
   'svc.environments.v1.EnvironmentsService/Create': {
     fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }),
   },
@@ -77,6 +99,13 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.maintenance.v1.MaintenanceService/UpdateSettings': {
     fields: (world) => ({ ...repository(world), category: 'dependencies', enabled: true }),
   },
+  'svc.notifications.v1.NotificationsService/List': { fields: nothing },
+  'svc.notifications.v1.NotificationsService/MarkAllRead': { fields: nothing },
+  'svc.notifications.v1.NotificationsService/MarkRead': {
+    fields: () => ({ notificationId: 'ntf_missing' }),
+    status: 404,
+  },
+  'svc.notifications.v1.NotificationsService/UnreadCount': { fields: nothing },
   'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { fields: nothing },
   'svc.platformfeatures.v1.PlatformFeaturesService/Get': { fields: () => ({ key: 'host.ci' }) },
   'svc.platformfeatures.v1.PlatformFeaturesService/History': { fields: () => ({ key: 'host.ci' }) },
@@ -161,11 +190,38 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.teams.v1.TeamsService/UpdateMemberRole': {
     fields: ({ teamId, memberId }) => ({ teamId, userId: memberId, role: 'developer' }),
   },
+  'svc.usage.v1.UsageService/Get': { fields: team },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/Create': {
+    fields: ({ teamId }) => ({ teamId, url: 'https://hooks.example.com/svc', events: ['run.finished'] }),
+  },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/Delete': { fields: endpoint },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/Get': { fields: endpoint },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/List': { fields: team },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/ListDeliveries': { fields: endpoint },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/RotateSecret': { fields: endpoint },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/Test': { fields: endpoint },
+  'svc.webhookendpoints.v1.WebhookEndpointsService/Update': {
+    fields: (world) => ({ ...endpoint(world), description: 'seen by the matrix' }),
+  },
+  'svc.variables.v1.VariablesService/Delete': { fields: variable },
+  'svc.variables.v1.VariablesService/List': { fields: environment },
+  'svc.variables.v1.VariablesService/Set': {
+    fields: (world) => ({ ...environment(world), name: 'BY_MATRIX', value: 'x', secret: true }),
+  },
+  'svc.variables.v1.VariablesService/SetMany': {
+    fields: (world) => ({ ...environment(world), variables: { BY_MATRIX: 'y' } }),
+  },
+  'svc.variables.v1.VariablesService/Update': {
+    fields: (world) => ({ ...variable(world), name: 'OF_MATRIX', value: 'z' }),
+  },
 };
 
 /** The order in which the right callers act: what deletes comes last, deepest first. */
 export const LAST: readonly string[] = [
+  'svc.buildsteps.v1.BuildStepsService/Delete',
+  'svc.variables.v1.VariablesService/Delete',
   'svc.runners.v1.RunnersService/Revoke',
+  'svc.webhookendpoints.v1.WebhookEndpointsService/Delete',
   'svc.spaces.v1.SpacesService/RemoveProject',
   'svc.spaces.v1.SpacesService/RemoveMember',
   'svc.spaces.v1.SpacesService/Delete',

@@ -10,12 +10,16 @@ export interface World {
   readonly teamId: string;
   readonly projectId: string;
   readonly environmentId: string;
+  readonly buildId: string;
+  readonly variableId: string;
+  readonly stepId: string;
   readonly spaceId: string;
   readonly runId: string;
   /** Of that run. */
   readonly commitSha: string;
   readonly runnerId: string;
   readonly incidentId: string;
+  readonly endpointId: string;
   readonly inviteId: string;
   readonly regionId: string;
   readonly memberId: string;
@@ -84,12 +88,22 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   await owner.sdk.apiKeys.revoke(revoked.apiKey.id);
 
   const project = await sdk.projects.create({ name: 'matrix', teamId: team.id });
-  const environment = await sdk.environments.create(project.id, { name: 'production' });
+  const environment = await sdk.environments.create(project.id, {
+    name: 'production',
+    repository: 'https://git.example.com/acme/app',
+  });
+  const variable = await sdk.variables.set(environment.id, 'MATRIX', 'x');
+  const step = await sdk.buildSteps.add(environment.id, 'true');
+  const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
   const commitSha = 'a'.repeat(40);
   const labels = { environment: environment.id, commit: commitSha };
   const run = await sdk.sandboxRuns.create(team.id, { command: ['true'], labels });
   const incidentId = await openIncident(sql, team.id, environment.id);
+  const hook = await sdk.webhookEndpoints.create(team.id, 'https://hooks.example.com/', {
+    events: ['run.finished'],
+  });
+  const endpointId = hook.endpoint?.id ?? '';
   const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
@@ -101,11 +115,15 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     teamId: team.id,
     projectId: project.id,
     environmentId: environment.id,
+    buildId: build.id,
+    variableId: variable.id,
+    stepId: step.id,
     spaceId: space.id,
     runId: run.id,
     commitSha,
     runnerId,
     incidentId,
+    endpointId,
     inviteId: invite.id,
     regionId: region.id,
     memberId,

@@ -1,0 +1,99 @@
+/** The offer of a build, put together when it is granted: what was stored with it, and where its image goes today. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { DeployKind } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type {
+  BuildOfferSchema,
+  BuildSourceSchema,
+  ImageTargetSchema,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { BUILD_TYPES } from '../environments/index.ts';
+import type { Deploy, GitCredentials } from '../environments/index.ts';
+import type { SqlTag } from '../platform/db/index.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { Grant } from '../work/index.ts';
+import { withLocalRegistry } from './image-targets.ts';
+import type { ImageTargets, RegistryTarget } from './image-targets.ts';
+import { BUILD_LIMITS, openBuildInput } from './spec.ts';
+import type { BuildSpec } from './spec.ts';
+
+export interface OfferDeps {
+  readonly sql: SqlTag;
+  readonly secrets: Pick<Secrets, 'open'>;
+  readonly targets: ImageTargets;
+  /** Host and port of the service's local registry. */
+  readonly localRegistry: string;
+  /** Builder image of buildpack builds, with its digest; empty: the runner's own pinned one. */
+  readonly builderImage: string;
+}
+
+const DEPLOYS: Readonly<Record<Deploy['kind'], DeployKind>> = {
+  container: DeployKind.CONTAINER,
+  dokku: DeployKind.DOKKU,
+};
+
+export function createBuildOffers({ sql, secrets, targets, localRegistry, builderImage }: OfferDeps) {
+  const targetFor = withLocalRegistry(targets, localRegistry);
+  return async (grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>> => {
+    const { workId: id, leaseId, epoch, attempt } = grant;
+    // Written by submission alone, from a BuildSpec.
+    const spec = grant.spec as unknown as BuildSpec;
+    const [owner] = await sql<Array<{ teamId: string; environmentId: string }>>`
+      select b.team_id as "teamId", b.environment_id as "environmentId"
+      from work_items w join builds b on b.id = w.build_id where w.id = ${id}`;
+    if (owner === undefined || spec.sealed === undefined)
+      throw new Error(`build item ${id} is gone or has ended`);
+    const input = openBuildInput(secrets, id, spec.sealed);
+    const target = await targetFor(owner.teamId, { id: owner.environmentId });
+    const image = imageTarget(spec, target);
+    const { source, deploy, deployImage } = spec;
+    return {
+      id,
+      leaseId,
+      epoch,
+      leaseMs: offerMs,
+      attempt,
+      ...(source === undefined ? {} : { source: buildSource(source, input.git) }),
+      buildType: BUILD_TYPES[spec.buildType],
+      variables: { ...input.variables },
+      secrets: { ...input.secrets },
+      steps: [...input.steps],
+      ...(image === undefined ? {} : { image }),
+      ...(deploy === undefined ? {} : { deploy: { ...deploy, kind: DEPLOYS[deploy.kind] } }),
+      ...(deployImage === undefined ? {} : { deployImage }),
+      limits: { ...BUILD_LIMITS, timeoutSeconds: spec.timeoutSeconds },
+      builderImage,
+    };
+  };
+}
+
+function buildSource(
+  source: NonNullable<BuildSpec['source']>,
+  { username, token, sshKey, knownHosts }: GitCredentials,
+): MessageInitShape<typeof BuildSourceSchema> {
+  return {
+    ...source,
+    ...(username === undefined ? {} : { username }),
+    ...(token === undefined ? {} : { token }),
+    ...(sshKey === undefined ? {} : { sshKey }),
+    ...(knownHosts === undefined ? {} : { knownHosts }),
+  };
+}
+
+function imageTarget(
+  { source, number, repository, deployImage }: BuildSpec,
+  { host, namespace, username, password, insecure }: RegistryTarget,
+): MessageInitShape<typeof ImageTargetSchema> | undefined {
+  const registry = {
+    host,
+    namespace,
+    insecure,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+  };
+  if (deployImage === undefined) {
+    const commit = source?.commit?.slice(0, 7);
+    return { ...registry, repository, tag: commit === undefined ? `${number}` : `${number}-${commit}` };
+  }
+  // Credentials go to the registry that they belong to, and to no other.
+  return deployImage.startsWith(`${host}/`) ? { ...registry, repository: '', tag: '' } : undefined;
+}

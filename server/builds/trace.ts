@@ -1,0 +1,14 @@
+/** Where a person can look at the trace of a build. */
+import type { BuildRow } from './row.ts';
+
+export function traceUrl(
+  template: string | undefined,
+  publicUrl: string,
+  { traceId, id, environmentId }: Pick<BuildRow, 'traceId' | 'id' | 'environmentId'>,
+): string {
+  if (template !== undefined) return template.replaceAll('{traceId}', traceId);
+  const url = new URL('/console/builds', publicUrl);
+  url.searchParams.set('environment', environmentId);
+  url.searchParams.set('build', id);
+  return url.href;
+}
