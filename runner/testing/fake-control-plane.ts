@@ -10,6 +10,8 @@ import { authoritySet, factsFromNodeRequest } from '@svc/proto/signature/facts.t
 import { keyThumbprint, publicKeyObject } from '@svc/proto/signature/keys.ts';
 import { parseSignature, verifySignature } from '@svc/proto/signature/verify.ts';
 import type {
+  BuildOffer,
+  BuildPhase,
   EnrollRequest,
   HeartbeatRequest,
   LogsRequest,
@@ -17,9 +19,19 @@ import type {
   ReportRequest,
   RunOffer,
   WireLogStream,
+  WorkKind,
 } from '../wire.ts';
 
-export type FakeCall = 'enroll' | 'heartbeat' | 'poll' | 'logs' | 'report' | 'healthz';
+export type FakeCall =
+  | 'enroll'
+  | 'heartbeat'
+  | 'poll'
+  | 'logs'
+  | 'report'
+  | 'build-poll'
+  | 'build-logs'
+  | 'build-report'
+  | 'healthz';
 
 /** `lose_answer`: done, and the connection is cut instead of answered. `reset`: cut before anything is done. `hang`: never answered. */
 export type Step = 'lose_answer' | 'reset' | 'hang' | CannedReply;
@@ -33,7 +45,10 @@ export interface CannedReply {
 
 export interface FakeRun {
   readonly id: string;
-  readonly spec: Omit<RunOffer, 'id' | 'epoch'>;
+  readonly kind: WorkKind;
+  readonly spec: Omit<RunOffer & BuildOffer, 'id' | 'epoch'>;
+  /** Every phase that a heartbeat named, in order, of all epochs. */
+  readonly phases: BuildPhase[];
   state: 'queued' | 'offered' | 'running' | 'ended';
   epoch: number;
   attempt: number;
@@ -74,6 +89,7 @@ export interface FakeControlPlane {
   outage: Step | undefined;
   register(publicKey: string): void;
   submit(spec?: Partial<RunOffer>): FakeRun;
+  submitBuild(spec: Partial<BuildOffer>): FakeRun;
   cancel(id: string): void;
   /** Takes the run away, as an expired lease would. */
   supersede(id: string): void;
@@ -150,9 +166,20 @@ class Plane implements FakeControlPlane {
   }
 
   submit(spec: Partial<RunOffer> = {}): FakeRun {
+    return this.#queue('run', spec.id, { command: ['echo', 'hello'], ...spec });
+  }
+
+  submitBuild(spec: Partial<BuildOffer>): FakeRun {
+    return this.#queue('build', spec.id, spec);
+  }
+
+  #queue(kind: WorkKind, id: string | undefined, spec: object): FakeRun {
+    const prefix = kind === 'run' ? 'run' : `bld_${process.pid}`;
     const run: FakeRun = {
-      id: spec.id ?? `run_${String(this.runs.size + 1).padStart(4, '0')}`,
-      spec: { command: ['echo', 'hello'], ...spec },
+      kind,
+      id: id ?? `${prefix}_${String(this.runs.size + 1).padStart(4, '0')}`,
+      spec,
+      phases: [],
       state: 'queued',
       epoch: 0,
       attempt: 0,
@@ -279,7 +306,12 @@ async function handle(
       return await poll(plane, body as PollRequest, request);
     case 'logs':
       return logs(plane, body as LogsRequest);
+    case 'build-poll':
+      return await poll(plane, body as PollRequest, request, 'build');
+    case 'build-logs':
+      return logs(plane, body as LogsRequest);
     case 'report':
+    case 'build-report':
       return report(plane, body as ReportRequest);
     default:
       throw new Refusal(404, 'not_found');
@@ -331,8 +363,9 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   checkBoot(plane, body.bootId, true);
   plane.draining = body.draining === true;
   if (plane.draining) plane.wake();
-  const leases = body.leases.map(({ id, epoch }) => {
+  const leases = body.leases.map(({ id, epoch, phase }) => {
     const run = current(plane, id, epoch);
+    if (run !== undefined && phase !== undefined && run.phases.at(-1) !== phase) run.phases.push(phase);
     if (run === undefined || run.state === 'ended') return { id, epoch, state: 'superseded' };
     if (run.cancelRequested) return { id, epoch, state: 'cancelled' };
     renew(plane, run);
@@ -363,12 +396,20 @@ function current(plane: Plane, id: string, epoch: number): FakeRun | undefined {
 
 function sweep(plane: Plane): void {
   for (const run of plane.runs.values()) {
-    if ((run.state === 'offered' || run.state === 'running') && run.expiresAtMs < performance.now())
-      run.state = 'queued';
+    if ((run.state !== 'offered' && run.state !== 'running') || run.expiresAtMs >= performance.now())
+      continue;
+    // As the real one: what may have been pushed or deployed is not done again without a person's word.
+    const phase = run.phases.at(-1);
+    run.state = phase === 'publishing' || phase === 'deploying' ? 'ended' : 'queued';
   }
 }
 
-async function poll(plane: Plane, body: PollRequest, request: IncomingMessage): Promise<object> {
+async function poll(
+  plane: Plane,
+  body: PollRequest,
+  request: IncomingMessage,
+  kind: WorkKind = 'run',
+): Promise<object> {
   checkBoot(plane, body.bootId, false);
   const { waitMs, notReady = [] } = body;
   const deadline = performance.now() + waitMs;
@@ -378,8 +419,8 @@ async function poll(plane: Plane, body: PollRequest, request: IncomingMessage): 
     checkBoot(plane, body.bootId, false);
     if (notReady.length > 0 || plane.draining || plane.directives.paused === true || body.slots === 0)
       return {};
-    const offer = offerFor(plane, body.pollId);
-    if (offer !== undefined) return { run: offer };
+    const offer = offerFor(plane, body.pollId, kind);
+    if (offer !== undefined) return { [kind]: offer };
     const left = deadline - performance.now();
     if (left <= 0 || request.socket.destroyed) return {};
     await new Promise<void>((resolve) => {
@@ -394,8 +435,8 @@ async function poll(plane: Plane, body: PollRequest, request: IncomingMessage): 
   }
 }
 
-function offerFor(plane: Plane, pollId: string): RunOffer | undefined {
-  const all = [...plane.runs.values()];
+function offerFor(plane: Plane, pollId: string, kind: WorkKind): RunOffer | BuildOffer | undefined {
+  const all = [...plane.runs.values()].filter((candidate) => candidate.kind === kind);
   const standing = all.find((run) => run.state === 'offered' && run.pollId === pollId);
   const run = standing ?? all.find((candidate) => candidate.state === 'queued' && !candidate.cancelRequested);
   if (run === undefined) return undefined;

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 
-export type Part = 'postgres' | 'rabbitmq' | 'podman' | 'namespaces' | 'chromium';
+export type Part = 'postgres' | 'rabbitmq' | 'podman' | 'namespaces' | 'chromium' | 'registry' | 'git';
 
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672';
@@ -14,7 +14,9 @@ export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1
 const HINT: Record<Part, string> = {
   postgres: 'set DATABASE_URL or start PostgreSQL on 127.0.0.1:5432',
   rabbitmq: 'set AMQP_URL or start RabbitMQ on 127.0.0.1:5672',
-  podman: 'apt-get install podman runc busybox-static',
+  podman: 'apt-get install podman runc catatonit busybox-static',
+  registry: 'apt-get install docker-registry',
+  git: 'apt-get install git',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
 };
@@ -60,10 +62,14 @@ export async function has(part: Part): Promise<boolean> {
         ? await answers(AMQP_URL)
         : part === 'podman'
           ? runs('podman', '--version') && runs('busybox', 'true')
-          : part === 'chromium'
-            ? chromiumPath() !== undefined
-            : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-              runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+          : part === 'registry'
+            ? runs('docker-registry', '--version')
+            : part === 'git'
+              ? runs('git', '--version')
+              : part === 'chromium'
+                ? chromiumPath() !== undefined
+                : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+                  runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);

@@ -1,0 +1,258 @@
+/** The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and to a container that answers. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFailed } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import {
+  appTree,
+  folders,
+  gitServer,
+  orphans,
+  podman,
+  registry,
+  removeAppsAfter,
+  startBuilder,
+} from '../testing/build-stories.ts';
+import { makeHome, untilReported, type RunnerHome } from '../testing/daemon-process.ts';
+import type { FakeControlPlane, FakeRun } from '../testing/fake-control-plane.ts';
+import { controlPlane, useBundle } from '../testing/stories.ts';
+import { waitFor } from '../testing/wait-for.ts';
+import type { BuildOffer } from '../wire.ts';
+
+const bundle = useBundle();
+const there = (await has('podman')) && (await has('git')) && (await has('registry'));
+const BUILD_MS = 30_000;
+
+async function start(...args: string[]): Promise<{ cp: FakeControlPlane; home: RunnerHome }> {
+  const cp = await controlPlane();
+  cp.intervals.leaseMs = 15_000;
+  const home = makeHome(cp);
+  removeAppsAfter(cp.runnerId);
+  const daemon = startBuilder(bundle(), home, ...args);
+  onTestFailed(() =>
+    console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
+  );
+  return { cp, home };
+}
+
+async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<FakeRun> {
+  const build = cp.submitBuild(offer);
+  await untilReported(cp, build.id, BUILD_MS);
+  return build;
+}
+
+const app = () => `t${process.pid}-${Math.floor(performance.now())}`;
+
+describe.runIf(there)('daemon that builds', { timeout: 120_000 }, () => {
+  for (const buildType of ['dockerfile', 'auto'] as const) {
+    it(`clones, builds (${buildType}), pushes and deploys, and the address answers`, async () => {
+      const { cp, home } = await start();
+      const [git, images] = [await gitServer(), await registry()];
+      const { url, commit } = git.commit('web', await appTree());
+      const build = await built(cp, {
+        source: { repository: url, branch: 'main', commit },
+        buildType,
+        image: { host: images.host, namespace: 'acme', repository: 'web', tag: 'b1', insecure: true },
+        deploy: { kind: 'container', app: app(), containerPort: 8080 },
+      });
+      expect(build.output.toString()).toContain('STEP 1/');
+      expect(build.report).toMatchObject({
+        reason: 'exit',
+        exitCode: 0,
+        build: { commit, buildType: 'dockerfile', image: `${images.host}/acme/web`, phase: 'deploying' },
+      });
+      const result = build.report?.build;
+      expect(result?.phases?.map(({ phase }) => phase)).toEqual([
+        'cloning',
+        'building',
+        'publishing',
+        'deploying',
+      ]);
+      expect(build.phases).toEqual(['cloning', 'building', 'publishing', 'deploying']);
+      const manifest = await fetch(`http://${images.host}/v2/acme/web/manifests/b1`, {
+        headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
+      });
+      expect(manifest.headers.get('docker-content-digest')).toBe(result?.digest);
+      expect(images.pushes).toEqual(['acme/web:b1']);
+      expect(await (await fetch(`${result?.address}/index.html`)).text()).toBe('hello from the build\n');
+      expect(folders(home)).toEqual([]);
+      expect(await orphans(home, cp.runnerId)).toEqual([]);
+    });
+  }
+
+  it('fails without a Dockerfile, naming the file and what auto tried', async () => {
+    const { cp } = await start();
+    const git = await gitServer();
+    const { url } = git.commit('web', { 'web/README.md': 'nothing to build' });
+    const build = await built(cp, {
+      source: { repository: url, branch: 'main', buildPath: 'web' },
+      buildType: 'auto',
+    });
+    expect(build.report).toMatchObject({ reason: 'exit', exitCode: 1, build: { phase: 'building' } });
+    expect(build.report?.message).toContain('there is no web/Dockerfile in the repository');
+    expect(build.report?.message).toContain(
+      'auto tried web/Dockerfile, then web/Containerfile, then buildpacks',
+    );
+    expect(build.output.toString()).toContain(build.report?.message);
+  });
+
+  it('gives secrets to those who ask, and shows them to nobody', async () => {
+    const { cp, home } = await start();
+    const git = await gitServer({ username: 'robot', password: 'git-pass-4711' });
+    const images = await registry({ username: 'pusher', password: 'reg-pass-4711' });
+    const dockerfile = `FROM scratch
+COPY busybox /bin/busybox
+ARG COLOUR
+RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox cat /run/secrets/API_KEY; echo; /bin/busybox base64 /run/secrets/API_KEY; echo colour $COLOUR; echo \\"in env: \${API_KEY:-nothing}\\""]
+`;
+    const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
+    const build = await built(cp, {
+      source: { repository: url, branch: 'main', username: 'robot', token: 'git-pass-4711' },
+      buildType: 'dockerfile',
+      variables: { COLOUR: 'green' },
+      secrets: { API_KEY: 'sk-secret-4711' },
+      steps: ['echo "step sees $API_KEY and $COLOUR"; echo made > made.txt', 'test -f made.txt && id -u'],
+      image: {
+        host: images.host,
+        namespace: '',
+        repository: 'web',
+        tag: 'x',
+        username: 'pusher',
+        password: 'reg-pass-4711',
+        insecure: true,
+      },
+    });
+    const output = build.output.toString();
+    expect(build.report?.message).toBeUndefined();
+    expect(build.report).toMatchObject({ reason: 'exit', exitCode: 0 });
+    expect(output).toContain('step sees *** and green');
+    expect(output).toContain('colour green');
+    expect(output).toContain('in env: nothing');
+    for (const secret of [
+      'sk-secret-4711',
+      'git-pass-4711',
+      'reg-pass-4711',
+      Buffer.from('sk-secret-4711').toString('base64').slice(0, 12),
+    ])
+      expect(output).not.toContain(secret);
+    expect(images.pushes).toEqual(['web:x']);
+    await podman('pull', '--tls-verify=false', '--creds=pusher:reg-pass-4711', `${images.host}/web:x`);
+    const inspected = await podman('inspect', `${images.host}/web:x`);
+    expect(inspected).toContain('"svc.work"');
+    expect(inspected).not.toContain('4711');
+    await podman('rmi', '--force', `${images.host}/web:x`);
+    expect(folders(home)).toEqual([]);
+  });
+
+  it('ends at the first step that fails, with its exit code and its name', async () => {
+    const { cp } = await start();
+    const git = await gitServer();
+    const { url } = git.commit('web', await appTree());
+    const build = await built(cp, {
+      source: { repository: url, branch: 'main' },
+      steps: ['echo one', 'echo two; exit 7', 'echo three'],
+    });
+    expect(build.report).toMatchObject({ reason: 'exit', exitCode: 7 });
+    expect(build.report?.message).toContain('build step 2 of 3 (echo two; exit 7) failed with exit code 7');
+    expect(build.output.toString()).not.toContain('\nthree');
+  });
+
+  it('2.18 ends a build that takes too long, and one that is cancelled, with nothing left', async () => {
+    const { cp, home } = await start('--build-slots', '2');
+    const git = await gitServer();
+    const dockerfile = 'FROM scratch\nCOPY busybox /bin/busybox\nRUN ["/bin/busybox", "sleep", "600"]\n';
+    const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
+    const source = { repository: url, branch: 'main' };
+    const late = cp.submitBuild({ source, limits: { timeoutSeconds: 8 } });
+    const cancelled = cp.submitBuild({ source });
+    await waitFor('the build', () => cancelled.output.toString().includes('sleep'), BUILD_MS);
+    cp.cancel(cancelled.id);
+    await untilReported(cp, cancelled.id, BUILD_MS);
+    await untilReported(cp, late.id, BUILD_MS);
+    expect(cancelled.report).toMatchObject({ reason: 'cancelled', build: { phase: 'building' } });
+    expect(late.report).toMatchObject({ reason: 'timeout' });
+    expect(late.report?.message).toContain('not done within 8 s');
+    expect(folders(home)).toEqual([]);
+    expect(await orphans(home, cp.runnerId)).toEqual([]);
+  });
+
+  it('2.11 pushes nothing before the control plane has confirmed the phase', async () => {
+    const { cp } = await start();
+    const [git, images] = [await gitServer(), await registry()];
+    const { url } = git.commit('web', await appTree());
+    const build = cp.submitBuild({
+      source: { repository: url, branch: 'main' },
+      steps: ['sleep 2'],
+      image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
+    });
+    await waitFor('the step', () => build.phases.includes('building'), BUILD_MS);
+    // From here on no heartbeat is answered, so that the lease ends.
+    cp.outage = 'reset';
+    await waitFor(
+      'the loss',
+      () => cp.calls.filter((call) => call.name === 'heartbeat').length > 5,
+      BUILD_MS,
+    );
+    cp.supersede(build.id);
+    cp.outage = undefined;
+    const next = await built(cp, { source: { repository: url, branch: 'none' } });
+    expect(next.report?.message).toContain('branch none');
+    expect(images.pushes).toEqual([]);
+    expect(build.reports).toEqual([]);
+  });
+
+  it('replaces an app only when the new one is up, keeps it otherwise, and deploys an earlier image by its digest', async () => {
+    const { cp, home } = await start();
+    const [git, images] = [await gitServer(), await registry()];
+    const name = app();
+    const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
+    const deploy = { kind: 'container', app: name, containerPort: 8080 } as const;
+    const { url } = git.commit('web', await appTree());
+    const source = { repository: url, branch: 'main' };
+    const first = await built(cp, { source, image: { ...image, tag: '1' }, deploy });
+    git.commit('web', {
+      Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "false"]\n',
+    });
+    const broken = await built(cp, { source, image: { ...image, tag: '2' }, deploy });
+    expect(broken.report).toMatchObject({ reason: 'exit', build: { phase: 'deploying' } });
+    expect(broken.report?.message).toContain('does not stay up');
+    expect(await (await fetch(`${first.report?.build?.address}/index.html`)).text()).toBe(
+      'hello from the build\n',
+    );
+    git.commit('web', await appTree({ 'index.html': 'second\n' }));
+    const second = await built(cp, { source, image: { ...image, tag: '3' }, deploy });
+    expect(await (await fetch(`${second.report?.build?.address}/index.html`)).text()).toBe('second\n');
+    const pushes = images.pushes.length;
+    const back = await built(cp, {
+      image: { ...image, tag: '1' },
+      deploy,
+      deployImage: `${first.report?.build?.image}@${first.report?.build?.digest}`,
+    });
+    expect(back.report).toMatchObject({ reason: 'exit', exitCode: 0 });
+    expect(back.phases).toEqual(['deploying']);
+    expect(await (await fetch(`${back.report?.build?.address}/index.html`)).text()).toBe(
+      'hello from the build\n',
+    );
+    expect(images.pushes).toHaveLength(pushes);
+    expect(await orphans(home, cp.runnerId)).toEqual([]);
+  });
+});
+
+describe.runIf(there)('daemon whose executor cannot build', () => {
+  it('takes no builds and says why', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    writeFileSync(join(home.dataDir, 'note'), '');
+    const { startProcess } = await import('../testing/daemon-process.ts');
+    const daemon = startProcess(bundle().main, [
+      'run',
+      '--data-dir',
+      home.dataDir,
+      '--executor',
+      'namespaces',
+    ]);
+    await untilReported(cp, cp.submit({ command: ['true'] }).id, 25_000);
+    expect(cp.of('build-poll')).toEqual([]);
+    expect(daemon.output()).toContain('taking no builds');
+  });
+});

@@ -1,0 +1,160 @@
+/** Serves bare repositories over HTTP on loopback, by git's own `http-backend`, with or without a password. */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+export interface GitServerOptions {
+  username?: string;
+  password?: string;
+}
+
+export interface RepositoryOptions {
+  branch?: string;
+  /** Whether single commits are handed out by their id. Default: true. */
+  anyCommit?: boolean;
+}
+
+/** A file's text, or a link's target, or a program. */
+export type TreeEntry = string | Buffer | { link: string } | { program: string | Buffer };
+
+export interface GitServer {
+  readonly url: string;
+  /** Every request that arrived: method, path, and whether it brought credentials. */
+  readonly requests: { line: string; authorization: string | undefined }[];
+  /** Answers nothing while set; requests hang. */
+  hanging: boolean;
+  /** Commits a tree to a new or existing repository; returns address and commit. */
+  commit(
+    name: string,
+    tree: Record<string, TreeEntry>,
+    options?: RepositoryOptions,
+  ): { url: string; commit: string };
+  stop(): Promise<void>;
+}
+
+export async function startGitServer(options: GitServerOptions = {}): Promise<GitServer> {
+  const root = mkdtempSync(join(tmpdir(), 'svc-git-'));
+  const requests: GitServer['requests'] = [];
+  const state = { hanging: false };
+  const server = createServer((request, response) => {
+    requests.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization });
+    if (state.hanging) return;
+    if (isAllowed(request, options)) serve(root, request, response);
+    else response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    requests,
+    get hanging() {
+      return state.hanging;
+    },
+    set hanging(value) {
+      state.hanging = value;
+    },
+    commit: (name, tree, repository = {}) => ({
+      url: `${url}/${name}.git`,
+      commit: commitTree(root, { name, tree, ...repository }),
+    }),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function isAllowed(request: IncomingMessage, { username, password }: GitServerOptions): boolean {
+  if (password === undefined) return true;
+  const wanted = `Basic ${Buffer.from(`${username ?? 'git'}:${password}`).toString('base64')}`;
+  return request.headers.authorization === wanted;
+}
+
+/** One CGI call. */
+function serve(root: string, request: IncomingMessage, response: ServerResponse): void {
+  const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      PATH: process.env['PATH'],
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: pathname,
+      QUERY_STRING: search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers['content-type'],
+      GIT_PROTOCOL: request.headers['git-protocol'] as string | undefined,
+      HTTP_CONTENT_ENCODING: request.headers['content-encoding'],
+      REMOTE_USER: 'test',
+      HOME: root,
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  child.stdin.on('error', () => undefined);
+  request.pipe(child.stdin);
+  let head: Buffer | undefined = Buffer.alloc(0);
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (head === undefined) return void response.write(chunk);
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    const fields = head
+      .subarray(0, end)
+      .toString()
+      .split('\r\n')
+      .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]);
+    const status = fields.find(([name]) => name.toLowerCase() === 'status')?.[1];
+    response.writeHead(
+      status === undefined ? 200 : Number(status.split(' ')[0]),
+      Object.fromEntries(fields.filter(([name]) => name.toLowerCase() !== 'status')),
+    );
+    response.write(head.subarray(end + 4));
+    head = undefined;
+  });
+  child.on('close', () => response.end());
+  response.on('close', () => child.kill());
+}
+
+function commitTree(
+  root: string,
+  options: { name: string; tree: Record<string, TreeEntry> } & RepositoryOptions,
+): string {
+  const { name, tree, branch = 'main', anyCommit = true } = options;
+  const bare = join(root, `${name}.git`);
+  const work = mkdtempSync(join(root, 'work-'));
+  const git = (cwd: string, ...args: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], {
+      cwd,
+      env: { PATH: process.env['PATH'], HOME: root, GIT_CONFIG_NOSYSTEM: '1' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .toString()
+      .trim();
+  mkdirSync(bare, { recursive: true });
+  git(bare, 'init', '--bare', '--quiet', `--initial-branch=${branch}`);
+  git(bare, 'config', 'uploadpack.allowAnySHA1InWant', String(anyCommit));
+  git(work, 'init', '--quiet', `--initial-branch=${branch}`);
+  git(work, 'remote', 'add', 'origin', bare);
+  try {
+    git(work, 'pull', '--quiet', 'origin', branch);
+  } catch {
+    // The first commit of this branch.
+  }
+  for (const [path, entry] of Object.entries(tree)) write(join(work, path), entry);
+  git(work, 'add', '--all', '--force');
+  git(work, 'commit', '--quiet', '--allow-empty', '--message=test');
+  git(work, 'push', '--quiet', 'origin', branch);
+  const commit = git(work, 'rev-parse', 'HEAD');
+  rmSync(work, { recursive: true, force: true });
+  return commit;
+}
+
+function write(path: string, entry: TreeEntry): void {
+  mkdirSync(dirname(path), { recursive: true });
+  if (typeof entry === 'string' || Buffer.isBuffer(entry)) return writeFileSync(path, entry);
+  if ('program' in entry) return writeFileSync(path, entry.program, { mode: 0o755 });
+  execFileSync('ln', ['-sfn', entry.link, path]);
+}
