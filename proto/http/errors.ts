@@ -26,6 +26,8 @@ export const ERRORS = {
   boot_superseded: entry(409, Code.Aborted),
   build_not_deployable: entry(409, Code.FailedPrecondition),
   build_not_waiting: entry(409, Code.FailedPrecondition),
+  ci_connection_paused: entry(409, Code.FailedPrecondition),
+  ci_run_conflict: entry(409, Code.AlreadyExists),
   client_closed: entry(499, Code.Canceled),
   clock_skew: entry(401, Code.Unauthenticated),
   credentials_invalid: entry(401, Code.Unauthenticated),

@@ -10,6 +10,9 @@ export type IdPrefix =
   | 'bld'
   | 'bst'
   | 'cic'
+  | 'cij'
+  | 'cip'
+  | 'cir'
   | 'env'
   | 'evt'
   | 'fch'
@@ -29,7 +32,8 @@ export type IdPrefix =
   | 'team'
   | 'tok'
   | 'user'
-  | 'var';
+  | 'var'
+  | 'whe';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const POOL_BYTES = 4096;

@@ -1,0 +1,201 @@
+/**
+ * What a run is, after all that was heard of it. Providers deliver late, twice, and out of order, so the state is a join: each thing that is
+ * known carries the key of the event that said it, and the greater key stays. A join does not care for order or repetition, so every
+ * permutation of the same events, with duplicates, ends in the same run.
+ *
+ * Two kinds of words are kept apart, because they cannot be compared with each other: words that the provider ordered (`order`, a version or a
+ * time) and words without (direct reports, providers without a key). What both come to is decided at the end, by `settle`. Of ordered ones
+ * the later word stands, so a run may be opened again; of the others the higher rank, so it moves only forward.
+ *
+ * Nothing here reads a clock or a database.
+ */
+
+export const CI_STATUSES = ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'] as const;
+export type CiStatus = (typeof CI_STATUSES)[number];
+
+/** What an event says about a run or a job. Absent and null: nothing. Times are ISO 8601. */
+export interface CiEvent {
+  readonly status?: CiStatus | undefined;
+  readonly providerStatus?: string | null | undefined;
+  readonly providerConclusion?: string | null | undefined;
+  readonly blocked?: boolean | undefined;
+  readonly soft?: boolean | undefined;
+  readonly reason?: string | null | undefined;
+  /** Greater is later, at the same provider and attempt; numbers as numbers or digits, times as ISO 8601 of one precision. */
+  readonly order?: string | number | bigint | null | undefined;
+  readonly facts: Facts;
+}
+
+export type FactName =
+  | 'actor'
+  | 'branch'
+  | 'commitSha'
+  | 'durationMs'
+  | 'environmentId'
+  | 'event'
+  | 'file'
+  | 'finishedAt'
+  | 'name'
+  | 'queuedAt'
+  | 'stage'
+  | 'startedAt'
+  | 'tag'
+  | 'url';
+
+export type Facts = { readonly [name in FactName]?: string | number | null | undefined };
+
+interface Word {
+  readonly status: CiStatus;
+  readonly providerStatus: string | null;
+  readonly providerConclusion: string | null;
+  readonly blocked: boolean;
+  readonly soft: boolean;
+  readonly reason: string | null;
+}
+
+/** With the key of the event that said it. */
+type Keyed<T> = readonly [key: string, value: T];
+
+/** As it is stored. */
+export interface CiState {
+  readonly ordered?: Keyed<Word>;
+  readonly plain?: Keyed<Word>;
+  readonly facts: { readonly [name in FactName]?: Keyed<string | number> };
+}
+
+export const NOTHING_HEARD: CiState = { facts: {} };
+
+export type Outcome =
+  | { readonly kind: 'accepted'; readonly state: CiState }
+  | { readonly kind: 'ignored'; readonly reason: 'duplicate' | 'older' };
+
+/**
+ * Of two words without order the higher rank stands. Among the ends a failure outranks a cancellation and that a success, so that two reports that
+ * contradict each other never come to a success by chance; `unknown` gives way to every other end.
+ */
+const RANK: Readonly<Record<CiStatus, number>> = {
+  queued: 1,
+  running: 2,
+  unknown: 3,
+  success: 4,
+  cancelled: 5,
+  failed: 6,
+};
+
+export function isTerminal(status: CiStatus): boolean {
+  return RANK[status] > RANK.running;
+}
+
+export function accept(state: CiState, event: CiEvent): Outcome {
+  const key = keyOf(event);
+  const word = wordOf(event);
+  const slot = key.startsWith(ORDERED) ? 'ordered' : 'plain';
+  const joined: CiState = {
+    ...state,
+    ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
+    facts: joinFacts(state.facts, event.facts, key),
+  };
+  if (!sameState(state, joined)) return { kind: 'accepted', state: joined };
+  const known = state[slot];
+  return { kind: 'ignored', reason: known !== undefined && key < known[0] ? 'older' : 'duplicate' };
+}
+
+/** Both heard by themselves, for two rows that turn out to be the same run. */
+export function join(a: CiState, b: CiState): CiState {
+  const facts: { [name in FactName]?: Keyed<string | number> } = { ...a.facts };
+  for (const [name, fact] of entries(b.facts)) facts[name] = greater(facts[name], fact);
+  const ordered = b.ordered === undefined ? a.ordered : greater(a.ordered, b.ordered);
+  const plain = b.plain === undefined ? a.plain : greater(a.plain, b.plain);
+  return { ...(ordered && { ordered }), ...(plain && { plain }), facts };
+}
+
+export interface Settled extends Word {
+  readonly facts: { readonly [name in FactName]?: string | number };
+}
+
+/** What the state comes to. */
+export function settle(state: CiState): Settled {
+  const facts: { [name in FactName]?: string | number } = {};
+  for (const [name, [, value]] of entries(state.facts)) facts[name] = value;
+  const word = decide(state.ordered?.[1], state.plain?.[1]);
+  if (!isTerminal(word.status)) delete facts.finishedAt; // Of a run that was opened again, or a word that came too early.
+  return { ...word, facts };
+}
+
+const SILENT: Word = {
+  status: 'queued',
+  providerStatus: null,
+  providerConclusion: null,
+  blocked: false,
+  soft: false,
+  reason: null,
+};
+
+/** The provider's word and the job's own: an end outweighs what is open, and of two ends the provider's stands, unless it is not known. */
+function decide(ordered: Word | undefined, plain: Word | undefined): Word {
+  if (ordered === undefined || plain === undefined) return ordered ?? plain ?? SILENT;
+  const ends = [isTerminal(ordered.status), isTerminal(plain.status)];
+  if (ends[0] === true && ends[1] === true) return ordered.status === 'unknown' ? plain : ordered;
+  return RANK[plain.status] > RANK[ordered.status] ? plain : ordered;
+}
+
+const ORDERED = 'o';
+const PLAIN = 'a'; // Less than ORDERED: the provider's facts outweigh those of a job.
+
+/** Compared as text. Numbers of one provider get one width; an order that is no number sorts behind all that are. */
+function keyOf({ order, status = 'queued' }: CiEvent): string {
+  const rank = RANK[status];
+  if (order === undefined || order === null || order === '') return `${PLAIN}${rank}`;
+  const text = String(order);
+  return `${ORDERED}${/^\d{1,30}$/.test(text) ? text.padStart(30, '0') : `~${text}`} ${rank}`;
+}
+
+function wordOf(event: CiEvent): Word | undefined {
+  const { status } = event;
+  if (status === undefined) return undefined;
+  return {
+    status,
+    providerStatus: event.providerStatus ?? null,
+    providerConclusion: event.providerConclusion ?? null,
+    blocked: event.blocked ?? false,
+    soft: event.soft ?? false,
+    reason: event.reason ?? null,
+  };
+}
+
+function joinFacts(known: CiState['facts'], said: Facts, key: string): CiState['facts'] {
+  const facts: { [name in FactName]?: Keyed<string | number> } = { ...known };
+  for (const [name, value] of Object.entries(said) as Array<[FactName, Facts[FactName]]>) {
+    if (value === undefined || value === null || value === '') continue;
+    facts[name] = greater(facts[name], [key, value]);
+  }
+  return facts;
+}
+
+/** Of two that were said with the same key, one by its text: which one matters less than that it is always the same. */
+function greater<T>(known: Keyed<T> | undefined, said: Keyed<T>): Keyed<T> {
+  if (known === undefined) return said;
+  if (known[0] !== said[0]) return known[0] > said[0] ? known : said;
+  return canonical(known[1]) >= canonical(said[1]) ? known : said;
+}
+
+/** The database does not keep the order of an object's keys. */
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function sameState(a: CiState, b: CiState): boolean {
+  const same = (x: Keyed<unknown> | undefined, y: Keyed<unknown> | undefined): boolean =>
+    x === y || (x !== undefined && y !== undefined && x[0] === y[0] && canonical(x[1]) === canonical(y[1]));
+  const names = new Set([...Object.keys(a.facts), ...Object.keys(b.facts)] as FactName[]);
+  return (
+    same(a.ordered, b.ordered) &&
+    same(a.plain, b.plain) &&
+    [...names].every((name) => same(a.facts[name], b.facts[name]))
+  );
+}
+
+function entries(facts: CiState['facts']): Array<[FactName, Keyed<string | number>]> {
+  return Object.entries(facts) as Array<[FactName, Keyed<string | number>]>;
+}
