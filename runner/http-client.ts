@@ -16,7 +16,7 @@ import { monotonicMs, wallMs } from './clock.ts';
 import { proxyFor, proxyHeaders } from './proxy.ts';
 
 export interface HttpRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   url: URL;
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array;

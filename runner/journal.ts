@@ -102,6 +102,13 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   };
 }
 
+/** How many grants are not closed, for a look from outside; the file is left as it is. */
+export async function openGrants(path: string): Promise<number> {
+  const latest = new Map<string, JournalEntry>();
+  for (const entry of await readEntries(path)) note(latest, entry);
+  return [...latest.values()].filter((entry) => !isClosed(entry)).length;
+}
+
 function isClosed(entry: JournalEntry): boolean {
   return entry.event === 'reported' || entry.event === 'dropped';
 }

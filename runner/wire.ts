@@ -51,7 +51,8 @@ export interface WireDiagnostics {
 }
 
 export interface HeartbeatRequest {
-  bootId: string;
+  /** Absent in a call that must not take the runner over from its daemon. */
+  bootId?: string;
   leases: WireLease[];
   diagnostics?: WireDiagnostics;
   draining?: boolean;

@@ -1,7 +1,7 @@
 /** `svc-runner doctor`: looks at everything that a working runner needs, one line each, and says what to do. Exit code 1 when anything fails. */
 import type { CommandIo } from '../command-io.ts';
 import { runChecks, type CheckResult } from '../doctor/checks.ts';
-import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
+import { flagsHelp, parseFlags, UsageError, type FlagSpec } from '../flags.ts';
 import { dataPaths, defaultDataDir, readConfig } from '../identity.ts';
 import { redact } from '../log.ts';
 import { CA_FILE_FLAG, DATA_DIR_FLAG, DEFAULT_IMAGE_FLAG, EXECUTOR_FLAG, runSettings } from '../settings.ts';
@@ -17,13 +17,20 @@ const FLAGS: readonly FlagSpec[] = [
   CA_FILE_FLAG,
   EXECUTOR_FLAG,
   DEFAULT_IMAGE_FLAG,
+  {
+    name: 'registry',
+    value: 'host[/namespace]',
+    help: 'also whether this machine may push there: an upload is begun and thrown away',
+  },
+  { name: 'push-test', help: 'with --registry: push a tiny image there, for real, as svc-runner-doctor' },
   { name: 'json', help: 'as JSON' },
   { name: 'help', help: 'this text' },
 ];
 
 const HELP = `Usage: svc-runner doctor [flags]
 
-Checks data folder, disk, executor, name resolution, reachability, clock and registration. Changes nothing. Exit code 1 when a check fails.
+Checks data folder, disk, executors, control groups, namespaces, the way to the control plane (proxy, name, TLS, clock, registration, version), the registry,
+git, pack and dokku, and what waits to be delivered. Changes nothing, but for --push-test. Exit code 1 when a check fails.
 
 ${flagsHelp(FLAGS)}
 `;
@@ -46,12 +53,17 @@ export async function doctor(io: CommandIo): Promise<number> {
   const settings = runSettings(flags, config ?? {});
   const baseUrl = flags.text('url') ?? config?.baseUrl;
   const json = flags.on('json');
+  const registry = flags.text('registry');
+  if (flags.on('push-test') && registry === undefined)
+    throw new UsageError('--push-test needs --registry <host>[/<namespace>]');
   const results = await runChecks(
     {
       paths,
       ...(config === undefined ? {} : { config }),
       settings,
       ...(baseUrl === undefined ? {} : { baseUrl }),
+      ...(registry === undefined ? {} : { registry }),
+      pushTest: flags.on('push-test'),
       env: io.env,
     },
     json ? () => undefined : (result) => io.print(line(result)),

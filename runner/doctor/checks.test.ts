@@ -1,0 +1,244 @@
+/** The doctor's checks against real servers on loopback: a registry, certificates, proxies. */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataPaths } from '../identity.ts';
+import { parseFlags } from '../flags.ts';
+import { runSettings } from '../settings.ts';
+import { makeCertificates } from '../testing/certificates.ts';
+import { startFakeProxy } from '../testing/fake-proxy.ts';
+import { tempDir } from '../testing/temp-dir.ts';
+import { waitFor } from '../testing/wait-for.ts';
+import { collect, type CheckContext, type CheckResult } from './check.ts';
+import { backlog } from './checks/backlog.ts';
+import { registry } from './checks/registry.ts';
+import { tools } from './checks/tools.ts';
+import { lookAtTls } from './tls.ts';
+
+function contextOf(more: Partial<CheckContext> = {}): CheckContext {
+  return {
+    paths: dataPaths(tempDir()),
+    settings: runSettings(parseFlags([], [], {}), {}),
+    pushTest: false,
+    env: { HOME: tempDir() },
+    ...more,
+  };
+}
+
+async function run(group: typeof registry, context: CheckContext): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  await group(context, collect(results));
+  return results;
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createTcpServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+};
+
+describe('registry check', () => {
+  const REGISTRY = '/usr/bin/docker-registry';
+  const hasRegistry = existsSync(REGISTRY);
+  if (!hasRegistry) {
+    if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error('docker-registry is required here');
+    console.warn('SKIPPED: no docker-registry on this machine; apt-get install docker-registry');
+  }
+
+  async function startRegistry(): Promise<string> {
+    const [folder, port] = [tempDir(), await freePort()];
+    const config = join(folder, 'config.yml');
+    writeFileSync(
+      config,
+      `version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: ${folder}/data\nhttp:\n  addr: 127.0.0.1:${port}\n`,
+    );
+    const child = spawn(REGISTRY, ['serve', config], { stdio: 'ignore' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await waitFor(
+      'the registry',
+      async () =>
+        await fetch(`http://127.0.0.1:${port}/v2/`).then(
+          (reply) => reply.ok,
+          () => false,
+        ),
+    );
+    return `127.0.0.1:${port}`;
+  }
+
+  it.runIf(hasRegistry)('proves the right to push without pushing, and pushes when asked', async () => {
+    const host = await startRegistry();
+    const asked = await run(registry, contextOf({ registry: `${host}/acme` }));
+    expect(asked).toMatchObject([
+      { name: 'registry', status: 'ok', detail: expect.stringContaining('takes pushes to acme/') as string },
+    ]);
+    const catalog = async () =>
+      (await (await fetch(`http://${host}/v2/_catalog`)).json()) as { repositories: string[] };
+    expect((await catalog()).repositories).toEqual([]);
+
+    const [pushed] = await run(registry, contextOf({ registry: `${host}/acme`, pushTest: true }));
+    expect(pushed).toMatchObject({ status: 'ok', detail: expect.stringContaining('sha256:') as string });
+    const digest = /sha256:[0-9a-f]{64}/.exec(pushed?.detail ?? '')?.[0];
+    const reply = await fetch(`http://${host}/v2/acme/svc-runner-doctor/manifests/svc-runner-doctor`, {
+      headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
+    });
+    expect(reply.headers.get('docker-content-digest')).toBe(digest);
+  });
+
+  /** A registry that wants a token, as the public ones do. */
+  async function startTokenRegistry(allowed: string | undefined): Promise<{ host: string; seen: string[] }> {
+    const seen: string[] = [];
+    const handler: RequestListener = (request, response) => {
+      const url = new URL(request.url ?? '', 'http://x');
+      seen.push(`${request.method} ${url.pathname} ${request.headers.authorization ?? '-'}`);
+      if (url.pathname === '/token') {
+        const good = request.headers.authorization === allowed;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        return void response.end(JSON.stringify({ token: good ? 'push' : 'pull' }));
+      }
+      if (request.headers.authorization === undefined) {
+        const realm = `Bearer realm="http://${request.headers.host}/token",service="r"`;
+        response.writeHead(401, { 'www-authenticate': realm });
+        return void response.end();
+      }
+      const good = request.headers.authorization === 'Bearer push';
+      response.writeHead(good ? 202 : 403, { location: '/v2/upload/1' });
+      response.end(
+        good ? '' : JSON.stringify({ errors: [{ code: 'DENIED', message: 'requested access is denied' }] }),
+      );
+    };
+    return { host: `127.0.0.1:${await listen(createServer(handler))}`, seen };
+  }
+
+  it("signs in with this user's own login, throws the upload away, and never tells the password", async () => {
+    const auth = Buffer.from('me:hunter22').toString('base64');
+    const { host, seen } = await startTokenRegistry(`Basic ${auth}`);
+    const home = tempDir();
+    mkdirSync(join(home, '.docker'));
+    writeFileSync(join(home, '.docker', 'config.json'), JSON.stringify({ auths: { [host]: { auth } } }));
+    const [found] = await run(registry, contextOf({ registry: `${host}/acme`, env: { HOME: home } }));
+    expect(found).toMatchObject({ status: 'ok', detail: expect.stringContaining('as me (') as string });
+    expect(seen.at(-1)).toBe('DELETE /v2/upload/1 Bearer push');
+    expect(JSON.stringify(found)).not.toContain('hunter22');
+  });
+
+  it('tells a refusal from a registry that is not there, and says what to do about each', async () => {
+    const { host } = await startTokenRegistry('Basic nobody');
+    const [refused] = await run(registry, contextOf({ registry: `${host}/acme` }));
+    expect(refused).toMatchObject({
+      status: 'fail',
+      advice: expect.stringContaining('podman login') as string,
+    });
+    expect(refused?.detail).toContain('DENIED: requested access is denied');
+    const [away] = await run(registry, contextOf({ registry: `127.0.0.1:${await freePort()}/acme` }));
+    expect(away).toMatchObject({ status: 'fail', advice: expect.stringContaining('is 127.0.0.1') as string });
+    const [odd] = await run(registry, contextOf({ registry: 'not a host' }));
+    expect(odd).toMatchObject({ status: 'fail', detail: '"not a host" is no registry host' });
+    expect(await run(registry, contextOf())).toMatchObject([{ status: 'skip' }]);
+  });
+});
+
+describe('tls check', () => {
+  it('2.16 names the chain and its end, trusts a private authority only when it is given, through a proxy too', async () => {
+    const certificates = makeCertificates();
+    const port = await listen(createTlsServer(certificates, (_, response) => void response.end()));
+    const url = new URL(`https://localhost:${port}`);
+    const look = async (ca: string | undefined, proxy?: URL) =>
+      await lookAtTls({ url, proxy, ca, timeoutMs: 5_000 });
+
+    const trusted = await look(certificates.ca);
+    expect(trusted.status).toBe('warn');
+    expect(trusted.detail).toMatch(
+      /^TLSv1\.3, localhost ← .*test authority.*, valid until \d{4}-\d\d-\d\d, in \d days$/,
+    );
+    const refused = await look(undefined);
+    expect(refused).toMatchObject({ status: 'fail', advice: expect.stringContaining('--ca-file') as string });
+
+    const proxy = await startFakeProxy('me:secret');
+    expect((await look(certificates.ca, new URL(proxy.url))).status).toBe('warn');
+    expect(proxy.seen).toEqual([`CONNECT localhost:${port}`]);
+    const wrong = await look(certificates.ca, new URL(proxy.url.replace('secret', 'other')));
+    expect(wrong).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('answered 407') as string,
+    });
+  });
+
+  it('says when a certificate has expired, and when it is for another name', async () => {
+    const folder = tempDir();
+    const at = (name: string) => join(folder, name);
+    execFileSync(
+      'openssl',
+      `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=other.example -addext subjectAltName=DNS:other.example -keyout ${at('key')} -out ${at('pem')}`.split(
+        ' ',
+      ),
+      { stdio: 'ignore' },
+    );
+    const pem = execFileSync('cat', [at('pem')]).toString();
+    const key = execFileSync('cat', [at('key')]).toString();
+    const port = await listen(createTlsServer({ key, cert: pem }, (_, response) => void response.end()));
+    const found = await lookAtTls({
+      url: new URL(`https://localhost:${port}`),
+      proxy: undefined,
+      ca: pem,
+      timeoutMs: 5_000,
+    });
+    expect(found).toMatchObject({ status: 'fail', advice: expect.stringContaining('other names') as string });
+  });
+});
+
+describe('tools check', () => {
+  it('knows git, and says what to install for buildpacks', async () => {
+    const found = new Map((await run(tools, contextOf())).map((result) => [result.name, result]));
+    expect(found.get('git')).toMatchObject({
+      status: 'ok',
+      detail: expect.stringContaining('git version') as string,
+    });
+    const pack = found.get('pack');
+    if (pack?.status !== 'ok') expect(pack?.advice).toContain('github.com/buildpacks/pack/releases');
+    for (const { status, advice, name } of found.values())
+      if (status !== 'ok') expect(advice, name).toBeTruthy();
+  });
+
+  it('refuses a pack of another version than the pinned one', async () => {
+    const folder = tempDir();
+    writeFileSync(join(folder, 'pack'), '#!/bin/sh\necho 0.30.0+git-1\n', { mode: 0o755 });
+    const before = process.env['PATH'];
+    process.env['PATH'] = `${folder}:${before}`;
+    try {
+      const found = (await run(tools, contextOf())).find(({ name }) => name === 'pack');
+      expect(found).toMatchObject({
+        status: 'warn',
+        detail: expect.stringContaining('pack 0.30.0 is here') as string,
+      });
+    } finally {
+      process.env['PATH'] = before;
+    }
+  });
+});
+
+describe('backlog check', () => {
+  it('counts what waits, with and without a folder', async () => {
+    const context = contextOf();
+    expect(await run(backlog, context)).toMatchObject([{ status: 'ok' }]);
+    mkdirSync(context.paths.outbox);
+    writeFileSync(join(context.paths.outbox, 'run_1.1.json'), '{}');
+    writeFileSync(
+      context.paths.journal,
+      `${JSON.stringify({ id: 'run_1', epoch: 1, event: 'ended', at: '' })}\n{"torn`,
+    );
+    expect(await run(backlog, context)).toMatchObject([
+      { status: 'warn', detail: '1 open grants in the journal, 1 results and 0 bytes of output wait' },
+    ]);
+  });
+});

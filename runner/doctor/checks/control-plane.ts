@@ -1,0 +1,261 @@
+/** The way to the control plane, step by step: name, proxy, TLS, answer, clock, identity, version. */
+import { lookup } from 'node:dns/promises';
+import {
+  judgeOffset,
+  offsetFromDateField,
+  OFFSET_NOTABLE_MS,
+  OFFSET_REFUSED_MS,
+} from '@svc/proto/signature/skew.ts';
+import { createApi, type Api } from '../../api.ts';
+import { createClockOffset } from '../../clock.ts';
+import { errorCode, errorText } from '../../durable-file.ts';
+import { createHttpClient, TransportError, type HttpClient, type HttpReply } from '../../http-client.ts';
+import { readKey, type RunnerConfig } from '../../identity.ts';
+import { lockHolder } from '../../lock.ts';
+import type { Log } from '../../log.ts';
+import { proxyFor } from '../../proxy.ts';
+import { CallError } from '../../retryable.ts';
+import { readState } from '../../state-file.ts';
+import { VERSION } from '../../version.ts';
+import type { VersionWord } from '../../version-policy.ts';
+import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { lookAtTls, TLS_ADVICE } from '../tls.ts';
+
+const ATTEMPT_MS = 10_000;
+
+export const controlPlane: CheckGroup = async (context, check) => {
+  if (context.baseUrl === undefined || !URL.canParse(context.baseUrl)) {
+    await check('network', () => ({
+      status: 'skip',
+      detail: 'no control plane is known',
+      advice: 'give --url, or enroll first',
+    }));
+    return;
+  }
+  const url = new URL(context.baseUrl);
+  let proxy: URL | undefined;
+  await check('proxy', () => {
+    proxy = proxyFor(url, context.env);
+    return proxyFinding(url, proxy);
+  });
+  await check('dns', async () => await checkDns(proxy ?? url, proxy !== undefined));
+  await check('tls', async () => await checkTls(context, url, proxy));
+  const http = createHttpClient({
+    env: context.env,
+    ...(context.settings.ca === undefined ? {} : { ca: context.settings.ca }),
+  });
+  let reply: HttpReply | undefined;
+  await check('reachable', async () => {
+    const found = await checkReachable(http, url, proxy);
+    reply = found.reply;
+    return found.finding;
+  });
+  await check('clock', () => checkClock(reply));
+  await checkRunner(context, check, reply === undefined ? undefined : http);
+  http.close();
+};
+
+function proxyFinding(url: URL, proxy: URL | undefined): Finding {
+  return {
+    status: 'ok',
+    detail:
+      proxy === undefined
+        ? `none for ${url.host} (HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked at)`
+        : `${proxy.protocol}//${proxy.host}${proxy.username === '' ? '' : ', with a user name'}, from the environment`,
+  };
+}
+
+async function checkDns(url: URL, isProxy: boolean): Promise<Finding> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const what = isProxy ? `proxy ${host}` : host;
+  try {
+    const addresses = await lookup(host, { all: true });
+    return { status: 'ok', detail: `${what} is ${addresses.map(({ address }) => address).join(', ')}` };
+  } catch (error) {
+    return {
+      status: 'fail',
+      detail: `${what} cannot be resolved: ${errorCode(error) ?? errorText(error)}`,
+      advice: "check the address and this machine's name servers",
+    };
+  }
+}
+
+async function checkTls(context: CheckContext, url: URL, proxy: URL | undefined): Promise<Finding> {
+  if (url.protocol === 'https:')
+    return await lookAtTls({ url, proxy, ca: context.settings.ca, timeoutMs: ATTEMPT_MS });
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  return local
+    ? { status: 'skip', detail: 'plain http to this machine itself' }
+    : {
+        status: 'warn',
+        detail: `${url.origin} is plain http: requests are signed, but everybody on the way can read them`,
+        advice: 'enroll with an https address',
+      };
+}
+
+const CONNECT_ADVICE =
+  'is the control plane up, and may this machine connect out to it? A proxy is taken from HTTPS_PROXY';
+
+async function checkReachable(
+  http: HttpClient,
+  base: URL,
+  proxy: URL | undefined,
+): Promise<{ finding: Finding; reply?: HttpReply }> {
+  const url = new URL(`${base.href.replace(/\/+$/, '')}/healthz`);
+  const through = proxy === undefined ? '' : ` through proxy ${proxy.host}`;
+  try {
+    const reply = await http.send({ method: 'GET', url, timeoutMs: ATTEMPT_MS, bytesMax: 65_536 });
+    const tookMs = reply.receivedAtMs - reply.sentAtMs;
+    if (reply.status === 200)
+      return { finding: { status: 'ok', detail: `${url.href} answers in ${tookMs} ms${through}` }, reply };
+    return {
+      finding: {
+        status: 'warn',
+        detail: `${url.href} answers ${reply.status}${through}`,
+        advice: 'something answers there; see the check "identity"',
+      },
+      reply,
+    };
+  } catch (error) {
+    const code = error instanceof TransportError ? error.code : '';
+    const tls = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code);
+    return {
+      finding: {
+        status: 'fail',
+        detail: `${errorText(error)}${through}`,
+        advice: tls ? TLS_ADVICE : CONNECT_ADVICE,
+      },
+    };
+  }
+}
+
+function checkClock(reply: HttpReply | undefined): Finding {
+  const offsetMs = reply === undefined ? undefined : offsetFromDateField(reply.headers.date, reply);
+  if (offsetMs === undefined) return { status: 'skip', detail: 'the control plane told no time' };
+  const seconds = Math.round(Math.abs(offsetMs) / 1000);
+  const found = `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} the control plane's`;
+  switch (judgeOffset(offsetMs, { enrolling: false })) {
+    case 'use':
+      return {
+        status: 'ok',
+        detail: `agrees with the control plane's, within ${OFFSET_NOTABLE_MS / 1000} s`,
+      };
+    case 'use_and_log':
+      return {
+        status: 'warn',
+        detail: found,
+        advice:
+          'requests are signed with the corrected time, so it works; still, let a time service set the clock (timedatectl set-ntp true)',
+      };
+    case 'refuse':
+      return {
+        status: 'fail',
+        detail: `${found}, more than the ${OFFSET_REFUSED_MS / 3_600_000} hours up to which it is corrected`,
+        advice: "set this machine's clock: timedatectl set-ntp true",
+      };
+  }
+}
+
+async function checkRunner(
+  { config, paths }: CheckContext,
+  check: Parameters<CheckGroup>[1],
+  http: HttpClient | undefined,
+): Promise<void> {
+  if (config === undefined || http === undefined) {
+    const detail = config === undefined ? 'not enrolled' : 'not reachable';
+    await check('identity', () => ({ status: 'skip', detail }));
+    return;
+  }
+  let api: Api | undefined;
+  await check('identity', async () => {
+    api = createApi({
+      baseUrl: config.baseUrl,
+      runnerId: config.runnerId,
+      key: readKey(paths.key),
+      http,
+      offset: createClockOffset(),
+      log: SILENT,
+    });
+    const finding = await checkIdentity(api, config);
+    if (finding.status !== 'ok') api = undefined;
+    return finding;
+  });
+  const asking = api;
+  if (asking === undefined) return;
+  await check('version', async () => {
+    // A beat of ours would undo a running daemon's word that it drains; but that daemon knows the answer.
+    const running = (await lockHolder(paths.dataDir)) !== undefined;
+    return versionFinding(running ? readState(paths.state)?.versionWord : await askVersion(asking));
+  });
+}
+
+const SILENT: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** One signed call that only tells the server of the runner. */
+async function checkIdentity(api: Api, { runnerId }: RunnerConfig): Promise<Finding> {
+  try {
+    // Without a boot id, which would take the runner over from its daemon; without a slot, so that no work comes.
+    await api.call(
+      'poll',
+      { pollId: `doctor-${Date.now()}`, waitMs: 0, slots: 0, leases: [] },
+      { timeoutMs: ATTEMPT_MS },
+    );
+    return { status: 'ok', detail: `the control plane knows ${runnerId} and accepts its signature` };
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    return {
+      status: 'fail',
+      detail: error.message,
+      advice: IDENTITY_ADVICE[error.failure.code] ?? 'see the message; the daemon would go on trying',
+    };
+  }
+}
+
+const IDENTITY_ADVICE: Readonly<Record<string, string>> = {
+  runner_revoked: 'this runner was revoked; enroll anew with a fresh token: svc-runner enroll --replace …',
+  key_unknown: 'that control plane does not know this key; is --url the one that it was enrolled at',
+  signature_invalid:
+    'a proxy changes requests, or the control plane does not count this address among its PUBLIC_URLS',
+  not_found: 'runners are switched off at that control plane (host.runners), or the address is not its own',
+  feature_disabled: 'runners are switched off at that control plane (host.runners)',
+  foreign_reply: 'a proxy or another program answers at that address',
+};
+
+/** As old a word as the control plane's last answer. */
+async function askVersion(api: Api): Promise<VersionWord> {
+  const { value } = await api.call('heartbeat', { leases: [] }, { timeoutMs: ATTEMPT_MS });
+  const { versionTooOld, upgradeRecommended, minVersion, recommendedVersion } = value.directives ?? {};
+  return {
+    tooOld: versionTooOld === true,
+    upgradeRecommended: upgradeRecommended === true,
+    minVersion: minVersion ?? '',
+    recommendedVersion: recommendedVersion ?? '',
+  };
+}
+
+function versionFinding(word: VersionWord | undefined): Finding {
+  if (word === undefined)
+    return { status: 'skip', detail: `${VERSION}; the running daemon has not heard anything about it yet` };
+  const { minVersion, recommendedVersion } = word;
+  if (word.tooOld)
+    return {
+      status: 'fail',
+      detail: `svc-runner ${VERSION} is below ${minVersion}, the least that is given work`,
+      advice: `install svc-runner ${recommendedVersion || minVersion} and restart the daemon; what it holds is finished first`,
+    };
+  if (word.upgradeRecommended)
+    return {
+      status: 'warn',
+      detail: `svc-runner ${VERSION} works, ${recommendedVersion} is recommended`,
+      advice: `install svc-runner ${recommendedVersion} when it suits`,
+    };
+  return {
+    status: 'ok',
+    detail: `svc-runner ${VERSION}${minVersion === '' ? '' : `, the least is ${minVersion}`}`,
+  };
+}

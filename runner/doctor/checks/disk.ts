@@ -1,0 +1,23 @@
+/** Free space at the data folder, where clones, output and results lie. */
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { freeMb } from '../../disk.ts';
+import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+
+export const disk: CheckGroup = async (context, check) =>
+  await check('disk', async () => await look(context));
+
+async function look({ paths, settings }: CheckContext): Promise<Finding> {
+  const folder = existsSync(paths.dataDir) ? paths.dataDir : tmpdir();
+  const free = await freeMb(folder);
+  const found = `${free} MB free at ${folder}, ${settings.minFreeMb} MB needed`;
+  if (free < settings.minFreeMb)
+    return {
+      status: 'fail',
+      detail: found,
+      advice: 'free some space (old images: podman image prune); until then no work is taken',
+    };
+  if (free < settings.minFreeMb * 2)
+    return { status: 'warn', detail: found, advice: 'one build may fill that; free some space' };
+  return { status: 'ok', detail: found };
+}

@@ -1,0 +1,27 @@
+/** Config and key are there and readable. */
+import { errorText } from '../../durable-file.ts';
+import { readConfig, readKey, type RunnerConfig } from '../../identity.ts';
+import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+
+export const enrollment: CheckGroup = async (context, check) =>
+  await check('enrollment', () => look(context));
+
+function look({ paths }: CheckContext): Finding {
+  const advice = `enroll this machine: svc-runner enroll --url <base url> --token <token> --data-dir ${paths.dataDir}`;
+  let config: RunnerConfig | undefined;
+  try {
+    config = readConfig(paths);
+    if (config === undefined) return { status: 'fail', detail: 'not enrolled', advice };
+    const { keyid } = readKey(paths.key);
+    return {
+      status: 'ok',
+      detail: `${config.runnerId} (${config.name}) at ${config.baseUrl}, key ${keyid.slice(0, 8)}…`,
+    };
+  } catch (error) {
+    return {
+      status: 'fail',
+      detail: errorText(error),
+      advice: config === undefined ? advice : `${advice} --replace`,
+    };
+  }
+}

@@ -1,0 +1,61 @@
+/** Brings up every executor that there is, as the daemon would, with a probe task in each. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { surveyExecutors, type ExecutorSurvey } from '../../executor/executor.ts';
+import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+
+export const executors: CheckGroup = async (context, check) => {
+  let survey: ExecutorSurvey[] = [];
+  await check('executor', async () => {
+    survey = await look(context);
+    return verdict(context, survey);
+  });
+  for (const { name, works, detail } of survey)
+    await check(name, () => ({ status: works ? 'ok' : 'skip', detail }));
+  if (survey.length > 0) await check('builds', () => builds(survey));
+};
+
+async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]> {
+  const scratch = await mkdtemp(join(tmpdir(), 'svc-runner-doctor-'));
+  try {
+    return await surveyExecutors({
+      ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
+      dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch,
+      // Its own name: the tasks of a running daemon are not the doctor's business.
+      runnerId: `doctor-${process.pid}`,
+      log: () => undefined,
+    });
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function verdict(
+  { settings: { executor: wanted } }: CheckContext,
+  survey: readonly ExecutorSurvey[],
+): Finding {
+  const chosen = survey.find(({ name, works }) => works && (wanted === undefined || wanted === name));
+  if (chosen === undefined)
+    return {
+      status: 'fail',
+      detail:
+        wanted === undefined ? 'none works here' : `${wanted}, the only one allowed, does not work here`,
+      advice: 'mend one of those below; podman is the simplest to install',
+    };
+  return {
+    status: 'ok',
+    detail: `runs use ${chosen.name}${wanted === undefined ? ', the strongest that works here' : ', as configured'}`,
+  };
+}
+
+function builds(survey: readonly ExecutorSurvey[]): Finding {
+  const engine = survey.find(({ name, works }) => works && name !== 'namespaces');
+  if (engine !== undefined) return { status: 'ok', detail: `images are built with ${engine.name}` };
+  return {
+    status: 'warn',
+    detail: 'no container engine works here, so this runner takes sandbox runs and no builds',
+    advice: 'install podman (apt-get install podman) if this machine is to build images',
+  };
+}

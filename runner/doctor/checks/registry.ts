@@ -1,0 +1,68 @@
+/**
+ * The registry that builds push to: reachable, and whether this user may push there. Asked over its API: an upload that is begun and thrown away proves the
+ * right to push and leaves nothing. With `--push-test` a tiny image is really pushed, under the name `svc-runner-doctor`.
+ */
+import { createHttpClient, type HttpClient } from '../../http-client.ts';
+import { credentialsFor } from '../registry/credentials.ts';
+import { createRegistryClient, parseTarget, RegistryError, type RegistryTarget } from '../registry/client.ts';
+import { pushTinyImage } from '../registry/push-test.ts';
+import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+
+export const registry: CheckGroup = async (context, check) => {
+  const { registry: named, settings, env } = context;
+  if (named === undefined) {
+    await check('registry', () => ({
+      status: 'skip',
+      detail: 'none named',
+      advice: 'to look at the one that builds push to: svc-runner doctor --registry <host>[/<namespace>]',
+    }));
+    return;
+  }
+  const http = createHttpClient({ env, ...(settings.ca === undefined ? {} : { ca: settings.ca }) });
+  try {
+    await check('registry', async () => await look(context, named, http));
+  } finally {
+    http.close();
+  }
+};
+
+async function look(context: CheckContext, named: string, http: HttpClient): Promise<Finding> {
+  let target: RegistryTarget;
+  try {
+    target = parseTarget(named);
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    return { status: 'fail', detail: error.message, advice: 'give --registry <host>[/<namespace>]' };
+  }
+  const credentials = await credentialsFor(target.host, context.env);
+  const who =
+    credentials === undefined ? 'without credentials' : `as ${credentials.username} (${credentials.source})`;
+  const client = createRegistryClient({ target, http, credentials });
+  try {
+    await client.begin();
+    if (!context.pushTest)
+      return { status: 'ok', detail: `${client.origin} takes pushes to ${client.repository} ${who}` };
+    const digest = await pushTinyImage(client);
+    return {
+      status: 'ok',
+      detail: `pushed ${target.host}/${client.repository}:svc-runner-doctor ${who}, ${digest}; it may be removed`,
+    };
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    return {
+      status: 'fail',
+      detail: `${error.message}, ${who}`,
+      advice: adviceFor(error, target, credentials === undefined),
+    };
+  }
+}
+
+function adviceFor(error: RegistryError, { host }: RegistryTarget, anonymous: boolean): string {
+  if (error.kind === 'unreachable')
+    return `is ${host} right, and may this machine connect to it? A private authority goes into --ca-file`;
+  if (error.kind === 'refused' && anonymous)
+    return `builds whose registry is registered with a password (svc registries) need nothing here; else log this user in: podman login ${host}`;
+  if (error.kind === 'refused')
+    return 'check user name, password and the right to push in the registry, and log in again: podman login';
+  return 'that does not look like a container registry; is the host right?';
+}

@@ -1,0 +1,80 @@
+/** Programs that builds and deploys use besides the engine. */
+import { PACK_VERSION } from '../../build/pinned.ts';
+import { complaint, findProgram, runCommand } from '../../executor/command.ts';
+import type { CheckGroup, Finding } from '../check.ts';
+
+const VERSION_MS = 10_000;
+/** `git fetch` of one commit, and protocol version 2 as the default. */
+const GIT_MIN = { major: 2, minor: 26 };
+
+export const tools: CheckGroup = async (_context, check) => {
+  await Promise.all([check('git', git), check('pack', pack), check('dokku', dokku)]);
+};
+
+async function git(): Promise<Finding> {
+  const needed = `git ${GIT_MIN.major}.${GIT_MIN.minor} or newer`;
+  const found = await versionOf('git', '--version');
+  if (found === undefined)
+    return {
+      status: 'warn',
+      detail: 'git is not installed, so builds that clone fail',
+      advice: `install ${needed}: apt-get install git`,
+    };
+  if ('problem' in found) return { status: 'fail', detail: found.problem, advice: `install ${needed}` };
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(found.line) ?? [];
+  const old =
+    Number(major) < GIT_MIN.major || (Number(major) === GIT_MIN.major && Number(minor) < GIT_MIN.minor);
+  return old
+    ? {
+        status: 'warn',
+        detail: found.line,
+        advice: `install ${needed}; older ones may not fetch single commits`,
+      }
+    : { status: 'ok', detail: found.line };
+}
+
+async function pack(): Promise<Finding> {
+  const advice = `for buildpack builds, put pack ${PACK_VERSION} on the PATH: https://github.com/buildpacks/pack/releases/tag/v${PACK_VERSION}`;
+  const found = await versionOf('pack', 'version');
+  if (found === undefined)
+    return { status: 'skip', detail: 'not installed; builds of type buildpack fail here', advice };
+  if ('problem' in found) return { status: 'warn', detail: found.problem, advice };
+  const [version = ''] = found.line.split('+');
+  return version === PACK_VERSION
+    ? { status: 'ok', detail: `pack ${version}, the pinned version` }
+    : {
+        status: 'warn',
+        detail: `pack ${version || 'of an unknown version'} is here, pinned is ${PACK_VERSION}; builds of type buildpack fail`,
+        advice,
+      };
+}
+
+async function dokku(): Promise<Finding> {
+  const found = await versionOf('dokku', '--version');
+  if (found === undefined)
+    return {
+      status: 'skip',
+      detail: 'not installed; deploys to dokku fail here',
+      advice:
+        'needed only for deploy targets of kind dokku: https://dokku.com/docs/getting-started/installation/',
+    };
+  if ('problem' in found)
+    return {
+      status: 'warn',
+      detail: found.problem,
+      advice: "may the daemon's user call dokku? See: sudo dokku version",
+    };
+  return { status: 'ok', detail: found.line };
+}
+
+/** Undefined: not installed. */
+async function versionOf(
+  name: string,
+  flag: string,
+): Promise<{ line: string } | { problem: string } | undefined> {
+  const program = findProgram(name);
+  if (program === undefined) return undefined;
+  const result = await runCommand([program, flag], { timeoutMs: VERSION_MS });
+  if (result.code !== 0) return { problem: `${program} ${flag}: ${complaint(result)}` };
+  return { line: (result.stdout.split('\n')[0] ?? '').trim().slice(0, 200) };
+}
