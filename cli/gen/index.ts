@@ -144,6 +144,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./maintenance.ts')).commands,
   },
   {
+    group: 'notifications',
+    summary: 'What the platform tells you',
+    commands: [
+      { words: ['list'], summary: 'Notifications of the account, newest first' },
+      { words: ['mark-all-read'], summary: 'Marks all that are unread as read' },
+      { words: ['mark-read'], summary: 'Marks one as read' },
+      { words: ['unread-count'], summary: 'How many are unread' },
+    ],
+    load: async () => (await import('./notifications.ts')).commands,
+  },
+  {
     group: 'projects',
     summary: 'Projects',
     commands: [
@@ -242,6 +253,14 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./teams.ts')).commands,
   },
   {
+    group: 'usage',
+    summary: 'Metered time of a team\'s work',
+    commands: [
+      { words: ['show'], summary: 'Usage of a team between two days, both included' },
+    ],
+    load: async () => (await import('./usage.ts')).commands,
+  },
+  {
     group: 'variables',
     summary: 'Variables of environments',
     commands: [
@@ -252,5 +271,20 @@ export const groups: readonly GroupSpec[] = [
       { words: ['update'], summary: 'Gives a variable a new name and value' },
     ],
     load: async () => (await import('./variables.ts')).commands,
+  },
+  {
+    group: 'webhook-endpoints',
+    summary: 'Outgoing webhooks',
+    commands: [
+      { words: ['create'], summary: 'Adds an endpoint' },
+      { words: ['delete'], summary: 'Deletes an endpoint with its deliveries' },
+      { words: ['deliveries'], summary: 'Deliveries of an endpoint with their attempts, newest first' },
+      { words: ['get'], summary: 'One endpoint' },
+      { words: ['list'], summary: 'Endpoints of a team, oldest first, at most 20' },
+      { words: ['rotate-secret'], summary: 'Makes a new secret, shown once' },
+      { words: ['test'], summary: 'Sends an event `webhook.test` to an endpoint, which must be enabled' },
+      { words: ['update'], summary: 'Changes the named fields and leaves the others' },
+    ],
+    load: async () => (await import('./webhook-endpoints.ts')).commands,
   },
 ];

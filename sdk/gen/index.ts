@@ -12,6 +12,7 @@ import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
 import { Maintenance } from './maintenance.ts';
+import { Notifications } from './notifications.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
@@ -20,7 +21,9 @@ import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
 import { Spaces } from './spaces.ts';
 import { Teams } from './teams.ts';
+import { Usage } from './usage.ts';
 import { Variables } from './variables.ts';
+import { WebhookEndpoints } from './webhook-endpoints.ts';
 
 export { Account } from './account.ts';
 export { AdminAudit } from './admin-audit.ts';
@@ -34,6 +37,7 @@ export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
 export { Maintenance } from './maintenance.ts';
+export { Notifications } from './notifications.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
@@ -42,7 +46,9 @@ export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
 export { Spaces } from './spaces.ts';
 export { Teams } from './teams.ts';
+export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
+export { WebhookEndpoints } from './webhook-endpoints.ts';
 export type { AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
@@ -56,6 +62,7 @@ export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, 
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
 export type { MaintenanceListTasksPageParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams } from './maintenance.ts';
+export type { Notification, NotificationsListParams, NotificationsMarkAllReadResponse, NotificationsUnreadCountResponse } from './notifications.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { Operator, Region } from './regions.ts';
@@ -64,7 +71,9 @@ export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenRespon
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
+export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
 export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
+export type { Delivery, DeliveryAttempt, DeliveryState, EndpointWithSecret, WebhookEndpoint, WebhookEndpointsCreateParams, WebhookEndpointsListDeliveriesPageParams, WebhookEndpointsListDeliveriesResponse, WebhookEndpointsUpdateParams } from './webhook-endpoints.ts';
 
 /** Every resource of the API. */
 export interface Resources {
@@ -92,6 +101,8 @@ export interface Resources {
   readonly incidents: Incidents;
   /** Maintenance of repositories. */
   readonly maintenance: Maintenance;
+  /** What the platform tells you. */
+  readonly notifications: Notifications;
   /** Platform features: what is switched on, and why not. */
   readonly platformFeatures: PlatformFeatures;
   /** Projects. */
@@ -108,8 +119,12 @@ export interface Resources {
   readonly spaces: Spaces;
   /** Teams, members and invitations. */
   readonly teams: Teams;
+  /** Metered time of a team's work. */
+  readonly usage: Usage;
   /** Variables of environments. */
   readonly variables: Variables;
+  /** Outgoing webhooks. */
+  readonly webhookEndpoints: WebhookEndpoints;
 }
 
 /** One object of each resource, all on one client. */
@@ -127,6 +142,7 @@ export function createResources(client: Client): Resources {
     graph: new Graph(client),
     incidents: new Incidents(client),
     maintenance: new Maintenance(client),
+    notifications: new Notifications(client),
     platformFeatures: new PlatformFeatures(client),
     projects: new Projects(client),
     regions: new Regions(client),
@@ -135,6 +151,8 @@ export function createResources(client: Client): Resources {
     sandboxRuns: new SandboxRuns(client),
     spaces: new Spaces(client),
     teams: new Teams(client),
+    usage: new Usage(client),
     variables: new Variables(client),
+    webhookEndpoints: new WebhookEndpoints(client),
   };
 }

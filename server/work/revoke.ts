@@ -4,6 +4,7 @@
  */
 import type { SqlTag } from '../platform/db/index.ts';
 import type { WorkSettings } from './settings.ts';
+import { rowId } from './event.ts';
 import { release } from './sql.ts';
 
 export interface Revoked {
@@ -39,6 +40,12 @@ export async function revokeRunner(
     noted as (
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select me.team_id, me.id, clock_timestamp(), 'runner.revoked', me.name || ' was revoked; it held ' || (select count(*) from released)
+      from me where me.live
+    ),
+    told as (
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select ${rowId(sql, 'evt')}, me.team_id, 'runner.revoked', me.id,
+        jsonb_build_object('runnerId', me.id, 'name', me.name, 'held', (select count(*) from released)), clock_timestamp()
       from me where me.live
     )
     select me.id as "runnerId", me.key_id as "keyId", me.live as now,
