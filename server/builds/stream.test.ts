@@ -1,0 +1,158 @@
+/** What a follower of a build is told, and in which order. */
+import { BuildsService, BuildState, DeployDecision, Phase } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { appendLogs } from '../work/append-logs.ts';
+import { createBuildWorld } from './testing/build-world.ts';
+import type { BuildWorld } from './testing/build-world.ts';
+import { until } from '../work/testing/until.ts';
+
+const there = await has('postgres');
+const DEPLOY = { kind: 'container', app: 'web', containerPort: 8080, hostPort: 0 };
+
+interface Event {
+  readonly position: string;
+  readonly attempt: number;
+  readonly text?: string;
+  readonly state?: BuildState;
+  readonly phase?: Phase;
+}
+
+const word = ({ attempt, text, state, phase }: Event): string => {
+  const what = text !== undefined ? `"${text}"` : state !== undefined ? BuildState[state] : Phase[phase ?? 0];
+  return `${attempt} ${what}`;
+};
+
+describe.skipIf(!there)('the stream of a build', () => {
+  let world: BuildWorld;
+  let environmentId: string;
+  let runner: string;
+  beforeAll(async () => {
+    world = await createBuildWorld();
+    environmentId = await world.environment({ deploy: DEPLOY, deployApproval: true });
+    runner = await world.runner(world.teamId);
+  });
+  afterAll(async () => await world?.drop());
+
+  const log = async (id: string, epoch: number, offset: number, text: string): Promise<void> => {
+    const pieces = [{ stream: 'stdout' as const, data: Buffer.from(text) }];
+    const input = { runnerId: runner, kind: 'build' as const, id, epoch, offset, pieces };
+    await appendLogs(world.db.sql, world.settings, input);
+    world.wake.notify(id);
+  };
+  const collect = async (request: object, signal?: AbortSignal): Promise<Event[]> => {
+    const events: Event[] = [];
+    for await (const event of world.stream({ environmentId, ...request }, signal))
+      events.push(event as unknown as Event);
+    return events;
+  };
+
+  /** Lost in its first attempt, published in its second one, deployed after an approval. */
+  const story = async (): Promise<{ readonly id: string; readonly deployId: string }> => {
+    const id = await world.submitBuild(environmentId);
+    await world.pollBuild(runner);
+    await world.beatBuild(runner, id, 1, 1);
+    await log(id, 1, 0, 'cloning\n');
+    await world.beatBuild(runner, id, 1, 2);
+    await log(id, 1, 8, 'lost\n');
+    await world.expire(id);
+    const { sweep } = await import('../work/sweeper.ts');
+    await sweep(world.db.sql, world.settings);
+    await world.db.sql`update work_items set run_after = now() where id = ${id}`;
+    await world.pollBuild(runner);
+    await world.beatBuild(runner, id, 2, 1);
+    await log(id, 2, 0, 'again\n');
+    await world.beatBuild(runner, id, 2, 3);
+    await log(id, 2, 6, 'pushed\n');
+    await world.reportBuild(runner, id, 2);
+    await world.db.sql`update work_items set log_complete = true where id = ${id}`;
+    const decision = { environmentId, buildId: id, decision: DeployDecision.APPROVE };
+    await world.call(BuildsService.method.deployApproval, decision);
+    const grant = await world.pollBuild(runner);
+    const deployId = grant?.workId ?? '';
+    await world.beatBuild(runner, deployId, 1, 4);
+    await log(deployId, 1, 0, 'up\n');
+    await world.reportBuild(runner, deployId, 1);
+    await world.db.sql`update work_items set log_complete = true where id = ${deployId}`;
+    return { id, deployId };
+  };
+  const TOLD = [
+    '1 SUCCEEDED',
+    '1 CLONING',
+    '1 "cloning\n"',
+    '1 BUILDING',
+    '1 "lost\n"',
+    '2 CLONING',
+    '2 "again\n"',
+    '2 PUBLISHING',
+    '2 "pushed\n"',
+    '3 DEPLOYING',
+    '3 "up\n"',
+    '3 SUCCEEDED',
+  ];
+
+  it('tells every attempt with its phases and output, and the end last', async () => {
+    const { id } = await story();
+    expect((await collect({ buildId: id })).map(word)).toEqual(TOLD);
+  });
+
+  it('goes on from every position without a gap or a repetition', async () => {
+    const { id } = await story();
+    const all = await collect({ buildId: id });
+    for (const [index, { position }] of all.slice(0, -1).entries()) {
+      const rest = (await collect({ buildId: id, after: position })).map(word).slice(1, -1);
+      expect(rest, `after ${position}`).toEqual(TOLD.slice(index + 1, -1));
+    }
+  });
+
+  it('begins so many bytes before the end', async () => {
+    const { id } = await story();
+    const texts = (await collect({ buildId: id, tailBytes: 2 })).map(({ text }) => text ?? '');
+    expect(texts.join('')).toBe('p\n');
+  });
+
+  it('follows a build that is going on, over an approval, until its end', async () => {
+    const id = await world.submitBuild(environmentId);
+    const told: string[] = [];
+    const following = (async () => {
+      for await (const event of world.stream({ environmentId, buildId: id }))
+        told.push(word(event as unknown as Event));
+    })();
+    const has = async (what: string) =>
+      await until(
+        what,
+        () => told,
+        (all) => all.includes(what),
+      );
+    await has('1 QUEUED');
+    await world.pollBuild(runner);
+    await world.beatBuild(runner, id, 1, 2);
+    await has('1 RUNNING');
+    await log(id, 1, 0, 'one\n');
+    await has('1 "one\n"');
+    await world.beatBuild(runner, id, 1, 3);
+    await has('1 PUBLISHING');
+    await world.reportBuild(runner, id, 1);
+    await world.db.sql`update work_items set log_complete = true where id = ${id}`;
+    await has('1 AWAITING_APPROVAL');
+    const decision = { environmentId, buildId: id, decision: DeployDecision.REJECT };
+    await world.call(BuildsService.method.deployApproval, decision);
+    await following;
+    expect(told.at(-1)).toBe('1 CANCELLED');
+  });
+
+  it('ends when its reader leaves', async () => {
+    const id = await world.submitBuild(environmentId);
+    const leaving = new AbortController();
+    const events = collect({ buildId: id }, leaving.signal);
+    leaving.abort();
+    expect((await events).length).toBeLessThanOrEqual(1);
+    await world.call(BuildsService.method.cancel, { environmentId, buildId: id });
+  });
+
+  it('without following says what there is', async () => {
+    const id = await world.submitBuild(environmentId);
+    expect((await collect({ buildId: id, follow: false })).map(word)).toEqual(['1 QUEUED', '1 QUEUED']);
+    await world.call(BuildsService.method.cancel, { environmentId, buildId: id });
+  });
+});
