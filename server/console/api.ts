@@ -8,7 +8,7 @@ export function whenUnauthenticated(listener: () => void): void {
   onUnauthenticated = listener;
 }
 
-const client = new Client({
+export const client = new Client({
   baseUrl: window.location.origin,
   // Kept with each change, so that the history says where it was made.
   defaultHeaders: { 'x-svc-client': 'console' },
@@ -20,10 +20,15 @@ const client = new Client({
   },
 });
 
-// Single resources instead of `createSvcSDK`: what no page uses stays out of the bundle.
+// Single resources instead of `createSvcSDK`: what no page uses stays out of the bundle, and what one page uses is in that page's.
 export const account = new Account(client);
 export const auth = new Auth(client);
 export const platformFeatures = new PlatformFeatures(client);
+
+/** Not there, or not to be known of. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof SvcApiError && error.status === 404;
+}
 
 export function isUnauthenticated(error: unknown): boolean {
   return error instanceof SvcApiError && error.status === 401;

@@ -21,6 +21,8 @@ export interface LastGood<T> {
   set(data: T): void;
   /** The connection that would have told of changes broke. */
   doubt(error: unknown): void;
+  /** Reads no more by itself. */
+  end(): void;
 }
 
 export function lastGood<T>(
@@ -43,7 +45,7 @@ export function lastGood<T>(
     unknown.value = undefined;
   };
 
-  onForget(() => {
+  const forgetNoMore = onForget(() => {
     owner += 1;
     data.value = undefined;
     settle();
@@ -92,9 +94,12 @@ export function lastGood<T>(
     loading,
     unknown,
     load,
-    set: (value) => {
-      data.value = value;
-    },
+    set: (value) => void (data.value = value),
     doubt,
+    end: () => {
+      owner += 1;
+      settle();
+      forgetNoMore();
+    },
   };
 }

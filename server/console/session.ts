@@ -25,12 +25,13 @@ export type Session =
 
 export const session = signal<Session>({ state: 'checking' });
 
-const clearings: Array<() => void> = [];
+const clearings = new Set<() => void>();
 let lastWho: AccountWhoamiResponse | undefined;
 
-/** Whatever holds data of the person's registers here how it forgets them. */
-export function onForget(clear: () => void): void {
-  clearings.push(clear);
+/** Whatever holds data of the person's registers here how it forgets them. Returns how to take that back. */
+export function onForget(clear: () => void): () => void {
+  clearings.add(clear);
+  return () => void clearings.delete(clear);
 }
 
 function forget(): void {

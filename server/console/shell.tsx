@@ -2,6 +2,8 @@
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { announcement } from './announce.ts';
+import { available, findAvailable } from './available.ts';
+import { Missing } from './missing.tsx';
 import { Notice } from './notice.tsx';
 import { LoadedPage } from './page-view.tsx';
 import type { ConsolePage } from './page.ts';
@@ -10,6 +12,7 @@ import { follow, navigate, path } from './router.ts';
 import { checkSession, offers, session, signOut } from './session.ts';
 import type { SignedIn } from './session.ts';
 import { SignIn } from './sign-in.tsx';
+import { part } from './title.ts';
 
 const NAME = 'svc console';
 
@@ -55,8 +58,8 @@ function Content() {
 
 function useTitle(title: string | undefined): void {
   useEffect(() => {
-    document.title = title === undefined ? NAME : `${title} · ${NAME}`;
-  }, [title]);
+    document.title = [part.value, title, NAME].filter(Boolean).join(' · ');
+  }, [title, part.value]);
 }
 
 function Unreachable({ problem }: { readonly problem: string }) {
@@ -76,6 +79,9 @@ function Unreachable({ problem }: { readonly problem: string }) {
 }
 
 function Header({ session: who }: { readonly session?: SignedIn }) {
+  useEffect(() => {
+    if (who !== undefined) void findAvailable(PAGES);
+  }, [who]);
   return (
     <header class="top">
       <a class="brand" href="/console/" onClick={follow}>
@@ -86,7 +92,7 @@ function Header({ session: who }: { readonly session?: SignedIn }) {
         <>
           <nav class="nav" aria-label="Pages">
             <ul>
-              {PAGES.filter((page) => mayOpen(page, who)).map((page) => (
+              {PAGES.filter((page) => isOffered(page, who)).map((page) => (
                 <li key={page.path}>
                   <a
                     href={hrefOf(page)}
@@ -123,10 +129,10 @@ const Mark = () => (
 
 function PageOutlet({ session: who }: { readonly session: SignedIn }) {
   const page = pageAt(path.value);
-  const first = PAGES.find((each) => mayOpen(each, who));
+  const first = PAGES.find((each) => each.audience === 'staff' && mayOpen(each, who));
   const lead = page === HOME && first !== undefined ? hrefOf(first) : undefined;
   useEffect(() => {
-    // The overview is for people who have no page of their own.
+    // The overview is for everybody else.
     if (lead !== undefined) navigate(lead, { replace: true });
   }, [lead]);
   const main = useRef<HTMLElement>(null);
@@ -146,19 +152,6 @@ function PageOutlet({ session: who }: { readonly session: SignedIn }) {
         <NotForYou page={page} session={who} />
       )}
     </main>
-  );
-}
-
-function Missing() {
-  return (
-    <>
-      <h1>There is no such page</h1>
-      <p>
-        <a href="/console/" onClick={follow}>
-          Go to the beginning
-        </a>
-      </p>
-    </>
   );
 }
 
@@ -195,4 +188,8 @@ function mayOpen(page: ConsolePage, who: SignedIn): boolean {
     (page.audience === 'everybody' || who.who.staff) &&
     (page.feature === undefined || offers(who, page.feature))
   );
+}
+
+function isOffered(page: ConsolePage, who: SignedIn): boolean {
+  return mayOpen(page, who) && (page.isThere === undefined || available.value.has(page));
 }

@@ -97,7 +97,9 @@ describe.skipIf(!here)('signing in', () => {
     const { page, close } = await console_.open('/console/features');
     await signInAs(page, person.email, person.password);
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
-    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').count()).toBe(0);
+    const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    await pages.filter({ hasText: 'Runners' }).waitFor();
+    expect(await pages.allTextContents()).toEqual(['Runners', 'Builds']);
     await page.getByRole('link', { name: 'See what this installation offers' }).click();
     await page.getByRole('heading', { name: 'What this installation offers' }).waitFor();
     const keys = await page.locator('.offer code').allTextContents();

@@ -1,8 +1,10 @@
 /** The pages, in the order of the navigation. */
 import type { ConsolePage } from '../page.ts';
+import { buildsPage } from './builds/index.ts';
 import { featuresPage } from './features/index.ts';
 import { homePage } from './home/index.ts';
+import { runnersPage } from './runners/index.ts';
 
 export const HOME: ConsolePage = homePage;
 
-export const PAGES: readonly ConsolePage[] = [featuresPage];
+export const PAGES: readonly ConsolePage[] = [featuresPage, runnersPage, buildsPage];

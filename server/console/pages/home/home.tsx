@@ -9,8 +9,8 @@ export function Home({ session }: { readonly session: SignedIn }) {
     <>
       <h1>What this installation offers</h1>
       <p class="lead">
-        You are signed in as {session.who.email}. The console's pages are for staff so far; everything else is
-        done with <code>svc</code> and the SDK.
+        You are signed in as {session.who.email}. What has a page here is named above; everything else is done
+        with <code>svc</code> and the SDK.
       </p>
       {keys.length === 0 ? (
         <p>No platform feature is switched on.</p>

@@ -1,0 +1,105 @@
+/**
+ * Follows a stream while a page is open and in view. Each event has its listener called, and so has the first event of a new connection,
+ * because nobody knows what was missed. A browser has six connections to a server over HTTP/1.1, and forgotten tabs would take them all.
+ */
+import { signal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { isUnauthenticated } from './api.ts';
+
+const PAUSE_FIRST_MS = 500;
+const PAUSE_MAX_MS = 15_000;
+
+export interface LiveSource<T> {
+  /** Without retries of its own: those would hide from us that the connection was lost. */
+  open(ending: AbortSignal): AsyncIterable<T>;
+  onEvent(event: T): unknown;
+  onLost(error: unknown): void;
+  /** Whether there is nothing more to come once the stream has ended by itself. */
+  readonly ends?: boolean;
+}
+
+export interface Live {
+  readonly on: ReadonlySignal<boolean>;
+  /** Returns how it ends. */
+  follow<T>(source: LiveSource<T>): () => void;
+}
+
+export function createLive(): Live {
+  const on = signal(false);
+  const follow = <T>(source: LiveSource<T>): (() => void) => {
+    let following: AbortController | undefined;
+    let over = false;
+    const end = (): void => {
+      following?.abort();
+      following = undefined;
+      on.value = false;
+    };
+    const onVisibility = (): void => {
+      if (document.visibilityState === 'hidden') end();
+      else if (following === undefined && !over) {
+        following = new AbortController();
+        void run(source, following.signal, on).then((finished) => {
+          over ||= finished;
+        });
+      }
+    };
+    document.addEventListener('visibilitychange', onVisibility);
+    onVisibility();
+    return () => {
+      document.removeEventListener('visibilitychange', onVisibility);
+      end();
+    };
+  };
+  return { on, follow };
+}
+
+/** Whether the stream has come to its end. */
+async function run<T>(source: LiveSource<T>, ending: AbortSignal, on: { value: boolean }): Promise<boolean> {
+  let pauseMs = PAUSE_FIRST_MS;
+  for (;;) {
+    try {
+      for await (const event of source.open(ending)) {
+        pauseMs = PAUSE_FIRST_MS;
+        if (ending.aborted) return false;
+        on.value = true;
+        await source.onEvent(event);
+      }
+      if (source.ends === true && !ending.aborted) {
+        on.value = false;
+        return true;
+      }
+    } catch (error) {
+      // The page shows the sign-in form, and comes back to us afterwards.
+      if (isUnauthenticated(error)) return false;
+      if (!ending.aborted) source.onLost(error);
+    }
+    if (ending.aborted) return false;
+    on.value = false;
+    await pause(pauseMs * (0.5 + Math.random() / 2), ending);
+    if (ending.aborted) return false;
+    pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2);
+  }
+}
+
+/** Ends early with the page, and when the machine says that it is online again. */
+export async function pause(ms: number, ending: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      window.clearTimeout(timer);
+      window.removeEventListener('online', done);
+      ending.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = window.setTimeout(done, ms);
+    window.addEventListener('online', done, { once: true });
+    ending.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** For what has no stream of its own: says at once, and then every so often, that it is time to look. */
+export async function* every(ms: number, ending: AbortSignal): AsyncGenerator<void> {
+  while (!ending.aborted) {
+    yield;
+    await pause(ms, ending);
+  }
+}

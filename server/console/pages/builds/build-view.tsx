@@ -1,0 +1,212 @@
+/** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
+import { useEffect } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import type { Build, Environment } from '@svc/sdk';
+import { isMissing } from '../../api.ts';
+import { createLive, every } from '../../live.ts';
+import { Missing } from '../../missing.tsx';
+import { Notice } from '../../notice.tsx';
+import { follow } from '../../router.ts';
+import type { SignedIn } from '../../session.ts';
+import { Ago } from '../../time.tsx';
+import { useTitlePart } from '../../title.ts';
+import { useLastGood } from '../../use-last-good.ts';
+import { duration } from '../../words.ts';
+import { Doubt } from '../../doubt.tsx';
+import { Address } from './address.tsx';
+import { State, Via } from './build-state.tsx';
+import { builds } from './calls.ts';
+import { Dialogs } from './dialogs.tsx';
+import { LogView } from './log-view.tsx';
+import { Phases } from './phases.tsx';
+import { Failed, Reading } from './reading.tsx';
+import { ask, dialog, POLL_MS } from './store.ts';
+import { useTick } from './tick.ts';
+import { hasEnded, PHASE, tookMs } from './words.ts';
+
+export interface BuildViewProps {
+  readonly environment: Environment;
+  readonly buildId: string;
+  readonly session: SignedIn;
+}
+
+export function BuildView({ environment, buildId, session }: BuildViewProps) {
+  const read = useLastGood(async (): Promise<Build | 'absent'> => {
+    try {
+      return await builds.get(environment.id, buildId);
+    } catch (error) {
+      if (isMissing(error)) return 'absent';
+      throw error;
+    }
+  });
+  const build = read.data.value;
+  const unknown = read.unknown.value;
+  const running = build !== undefined && build !== 'absent' && !hasEnded(build);
+  useEffect(() => {
+    if (!running) return;
+    return createLive().follow({
+      open: (ending) => every(POLL_MS, ending),
+      onEvent: async () => await read.load(),
+      onLost: read.doubt,
+    });
+  }, [running]);
+  const now = useTick(running);
+  useTitlePart(build === undefined || build === 'absent' ? undefined : `Build ${build.number}`);
+  if (build === 'absent') return <Missing />;
+  const back = <Back to={environment} />;
+  if (build === undefined) {
+    return (
+      <>
+        {back}
+        <h1>Build</h1>
+        {unknown === undefined ? (
+          <Reading />
+        ) : (
+          <Failed what="The build" why={unknown.why} again={() => void read.load()} />
+        )}
+      </>
+    );
+  }
+  return (
+    <div class="build">
+      {back}
+      <header class="page-head build-head">
+        <h1>Build {build.number}</h1>
+        <span role="status">
+          <State build={build} />
+        </span>
+        <Via build={build} />
+      </header>
+      <Doubt of={read} />
+      <Verdict build={build} />
+      <Actions build={build} session={session} />
+      <div class="build-parts">
+        <Facts build={build} now={now} />
+        <Phases build={build} now={now} deploys={environment.deploy !== undefined} />
+      </div>
+      <LogView build={build} onMoved={() => void read.load()} />
+      {dialog.value !== undefined && (
+        <Dialogs
+          dialog={dialog.value}
+          onDone={(answered) => answered.id === build.id && read.set(answered)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Back({ to }: { readonly to: Environment }) {
+  return (
+    <a class="back" href={`/console/builds?env=${encodeURIComponent(to.id)}`} onClick={follow}>
+      ‹ Builds of {to.name}
+    </a>
+  );
+}
+
+function Verdict({ build }: { readonly build: Build }) {
+  if (build.needsDecision) {
+    return (
+      <Notice kind="warn">
+        <strong>A person must decide.</strong> Its runner was lost after it had begun to{' '}
+        {build.phase === 'deploying' ? 'deploy' : 'publish'}, so it was not run again by itself. Look at what
+        came of it, then build the commit again.
+      </Notice>
+    );
+  }
+  if (build.state !== 'failed') return null;
+  return (
+    <Notice kind="bad">
+      <strong>
+        Failed{build.phase === undefined ? '' : ` while ${PHASE[build.phase].toLowerCase()}`}
+        {build.exitCode === undefined ? '' : `, exit code ${build.exitCode}`}.
+      </strong>{' '}
+      {build.message}
+    </Notice>
+  );
+}
+
+function Actions({ build, session }: { readonly build: Build; readonly session: SignedIn }) {
+  const role = session.who.teams.find(({ teamId }) => teamId === build.teamId)?.role;
+  const decides = role === undefined || role === 'admin' || role === 'owner';
+  const changes = role !== 'viewer';
+  if (!changes) return null;
+  return (
+    <div class="build-actions">
+      {build.state === 'awaiting_approval' && decides && (
+        <>
+          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'approve', build })}>
+            Approve the deploy
+          </button>
+          <button class="button" type="button" onClick={() => ask({ kind: 'reject', build })}>
+            Reject it
+          </button>
+        </>
+      )}
+      {build.state === 'awaiting_approval' && !decides && (
+        <p class="muted">An admin of the team approves or rejects its deploy.</p>
+      )}
+      {!hasEnded(build) && (
+        <button class="button" type="button" onClick={() => ask({ kind: 'cancel', build })}>
+          Cancel the build
+        </button>
+      )}
+      {build.state === 'succeeded' && build.digest !== undefined && (
+        <button class="button" type="button" onClick={() => ask({ kind: 'rollback', build })}>
+          Roll back to it
+        </button>
+      )}
+      {hasEnded(build) && build.commit !== undefined && (
+        <button class="button" type="button" onClick={() => ask({ kind: 'again', build })}>
+          Build this commit again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Facts({ build, now }: { readonly build: Build; readonly now: number }) {
+  const took = tookMs(build, now);
+  return (
+    <section class="build-facts" aria-labelledby="facts-title">
+      <h2 id="facts-title">Facts</h2>
+      <dl class="facts">
+        <Fact name="Commit">
+          {build.commit === undefined ? 'the head, once the runner has it' : <code>{build.commit}</code>}
+        </Fact>
+        <Fact name="Branch">{build.branch}</Fact>
+        {build.rollbackOf !== undefined && (
+          <Fact name="Rolls back to">
+            <code>{build.rollbackOf}</code>
+          </Fact>
+        )}
+        <Fact name="Begun">
+          <Ago at={build.createdAt} />
+        </Fact>
+        <Fact name="Took">
+          <span aria-live="off">{took === undefined ? 'has not begun' : duration(took)}</span>
+        </Fact>
+        {build.attempt > 1 && <Fact name="Attempts">{build.attempt}</Fact>}
+        {build.image !== undefined && (
+          <Fact name="Image">
+            <code>
+              {build.image}
+              {build.digest !== undefined && `@${build.digest}`}
+            </code>
+          </Fact>
+        )}
+        <Fact name="Address">
+          <Address address={build.address} />
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

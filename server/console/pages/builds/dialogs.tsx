@@ -1,0 +1,205 @@
+/** What is asked before something is done to a build or its environment. */
+import { useSignal } from '@preact/signals';
+import type { Build, Environment } from '@svc/sdk';
+import { Ask } from '../../ask.tsx';
+import { setParams } from '../../router.ts';
+import { builds } from './calls.ts';
+import { closeDialog } from './store.ts';
+import type { Dialog } from './store.ts';
+import { shortCommit } from './words.ts';
+
+export interface DialogsProps {
+  readonly dialog: Dialog;
+  /** The build as the server answered it. */
+  readonly onDone?: (build: Build) => void;
+}
+
+export function Dialogs({ dialog, onDone = () => undefined }: DialogsProps) {
+  switch (dialog.kind) {
+    case 'build':
+      return <BuildNow environment={dialog.environment} />;
+    case 'unlock':
+      return <Unlock environment={dialog.environment} />;
+    case 'again':
+      return <Again build={dialog.build} />;
+    case 'cancel':
+      return <Cancel build={dialog.build} onDone={onDone} />;
+    case 'rollback':
+      return <Rollback build={dialog.build} />;
+    case 'approve':
+    case 'reject':
+      return <Decide build={dialog.build} decision={dialog.kind} onDone={onDone} />;
+  }
+}
+
+/** Goes to the build that was begun. */
+function open(build: Build): void {
+  setParams({ env: build.environmentId, project: undefined, build: build.id });
+}
+
+function BuildNow({ environment }: { readonly environment: Environment }) {
+  const build = async (): Promise<string> => {
+    const begun = await builds.create(environment.id);
+    open(begun);
+    return `Build ${begun.number} is submitted.`;
+  };
+  return (
+    <Ask title={`Build ${environment.name} now?`} verb="Build" act={build} onClose={closeDialog}>
+      <p>
+        Takes the head of <code>{environment.branch}</code>
+        {environment.repository !== undefined && (
+          <>
+            {' '}
+            of <code>{environment.repository}</code>
+          </>
+        )}
+        {environment.deploy === undefined
+          ? ', builds and publishes it.'
+          : environment.deployApproval
+            ? ', builds and publishes it, and asks before it deploys.'
+            : ', builds, publishes and deploys it.'}
+      </p>
+    </Ask>
+  );
+}
+
+function Again({ build }: { readonly build: Build }) {
+  const commit = build.commit ?? '';
+  const again = async (): Promise<string> => {
+    const begun = await builds.create(build.environmentId, { commit });
+    open(begun);
+    return `Build ${begun.number} is submitted.`;
+  };
+  return (
+    <Ask title={`Build ${shortCommit(commit)} again?`} verb="Build again" act={again} onClose={closeDialog}>
+      <p>
+        A new build of the same commit, with the variables and steps that the environment has now. Build{' '}
+        {build.number} stays as it is.
+      </p>
+    </Ask>
+  );
+}
+
+function Cancel({ build, onDone }: { readonly build: Build; readonly onDone: (build: Build) => void }) {
+  const cancel = async (): Promise<string> => {
+    onDone(await builds.cancel(build.environmentId, build.id));
+    return `Build ${build.number} is asked to end.`;
+  };
+  const late = build.state === 'publishing' || build.state === 'deploying';
+  return (
+    <Ask
+      title={`Cancel build ${build.number}?`}
+      verb="Cancel the build"
+      danger
+      act={cancel}
+      onClose={closeDialog}
+    >
+      <p>
+        {late
+          ? `It is ${build.state} already and may end as it was going to.`
+          : 'What it has done so far is thrown away. It is not run again.'}
+      </p>
+    </Ask>
+  );
+}
+
+function Rollback({ build }: { readonly build: Build }) {
+  const rollback = async (): Promise<string> => {
+    const begun = await builds.rollback(build.environmentId, build.id);
+    open(begun);
+    return `Build ${begun.number} rolls back to build ${build.number}.`;
+  };
+  return (
+    <Ask
+      title={`Roll back to build ${build.number}?`}
+      verb="Roll back"
+      danger
+      act={rollback}
+      onClose={closeDialog}
+    >
+      <p>
+        Deploys its image again, in the place of what runs now. Nothing is cloned or built. Variables are
+        those that the environment has now.
+      </p>
+      <p>
+        <code>
+          {build.image}
+          {build.digest !== undefined && `@${build.digest}`}
+        </code>
+      </p>
+    </Ask>
+  );
+}
+
+function Decide({
+  build,
+  decision,
+  onDone,
+}: {
+  readonly build: Build;
+  readonly decision: 'approve' | 'reject';
+  readonly onDone: (build: Build) => void;
+}) {
+  const approve = decision === 'approve';
+  const decide = async (): Promise<string> => {
+    onDone(await builds.deployApproval(build.environmentId, build.id, decision));
+    return approve
+      ? `Build ${build.number} is being deployed.`
+      : `The deploy of build ${build.number} is rejected.`;
+  };
+  return (
+    <Ask
+      title={approve ? `Deploy build ${build.number}?` : `Reject the deploy of build ${build.number}?`}
+      verb={approve ? 'Deploy it' : 'Reject it'}
+      danger={!approve}
+      act={decide}
+      onClose={closeDialog}
+    >
+      <p>
+        {approve
+          ? 'Its image takes the place of what runs now.'
+          : 'The build ends as cancelled. Its image stays in the registry; what runs now goes on.'}
+      </p>
+      <p>
+        <code>
+          {build.image}
+          {build.digest !== undefined && `@${build.digest}`}
+        </code>
+      </p>
+    </Ask>
+  );
+}
+
+function Unlock({ environment }: { readonly environment: Environment }) {
+  const force = useSignal(false);
+  const unlock = async (): Promise<string> => {
+    const { buildId } = await builds.unlock(environment.id, force.value);
+    return buildId === undefined
+      ? `Nothing held up ${environment.name}.`
+      : `${environment.name} is free again; ${buildId} had held it.`;
+  };
+  return (
+    <Ask
+      title={`Unlock ${environment.name}?`}
+      verb={force.value ? 'Cancel and unlock' : 'Unlock'}
+      danger={force.value}
+      act={unlock}
+      onClose={closeDialog}
+    >
+      <p>
+        Builds of an environment run one after the other. This frees it from one that has ended or lost its
+        runner.
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={force.value}
+          onChange={(event) => {
+            force.value = event.currentTarget.checked;
+          }}
+        />
+        <span>Cancel the build that holds it, even if it is at work</span>
+      </label>
+    </Ask>
+  );
+}

@@ -1,0 +1,98 @@
+/** The output of a build as lines, as its events come. Holds text alone; only what is in view is ever drawn. */
+import type { BuildEvent, LogStream } from '@svc/sdk';
+import { counted } from '../../words.ts';
+import { PLAIN, styleAfter } from './ansi.ts';
+import type { Style } from './ansi.ts';
+import { PHASE } from './words.ts';
+
+export interface Line {
+  /** `mark`: said by this page; `gap`: output is missing here. */
+  readonly kind: LogStream | 'mark' | 'gap';
+  text: string;
+  /** Where its colours begin. */
+  readonly style: Style;
+}
+
+/** Browsers draw nothing below some 17 million pixels; older lines give way and are counted. */
+export const LINES_MAX = 500_000;
+const DROP = 50_000;
+
+export interface LogLines {
+  readonly lines: readonly Line[];
+  /** Lines before the first one that are no longer held. */
+  readonly dropped: number;
+  readonly missingBytes: number;
+  push(event: BuildEvent): void;
+}
+
+export function createLogLines(linesMax = LINES_MAX): LogLines {
+  const lines: Line[] = [];
+  let dropped = 0;
+  let missingBytes = 0;
+  let attempt = 0;
+  /** The last line has not been ended yet. */
+  let open: Line | undefined;
+  const styles = new Map<string, Style>();
+
+  const say = (kind: 'mark' | 'gap', text: string): void => {
+    close();
+    lines.push({ kind, text, style: PLAIN });
+  };
+  const close = (): void => {
+    if (open !== undefined) styles.set(open.kind, styleAfter(open.text, open.style));
+    open = undefined;
+  };
+  const write = (text: string, stream: LogStream): void => {
+    if (open !== undefined && open.kind !== stream) close();
+    let from = 0;
+    while (from < text.length) {
+      const end = text.indexOf('\n', from);
+      const piece = end === -1 ? text.slice(from) : text.slice(from, end);
+      if (open === undefined) {
+        open = { kind: stream, text: '', style: styles.get(stream) ?? PLAIN };
+        lines.push(open);
+      }
+      open.text = overwritten(open.text + piece);
+      if (end === -1) return;
+      if (open.text.endsWith('\r')) open.text = overwritten(open.text.slice(0, -1));
+      close();
+      from = end + 1;
+    }
+  };
+
+  return {
+    lines,
+    get dropped() {
+      return dropped;
+    },
+    get missingBytes() {
+      return missingBytes;
+    },
+    push: (event) => {
+      if (event.attempt !== attempt && event.attempt > 0) {
+        if (event.attempt > 1) {
+          say('mark', `Attempt ${event.attempt}: the runner of the one before was lost`);
+          styles.clear();
+        }
+        attempt = event.attempt;
+      }
+      if (event.missingBytes !== undefined && event.missingBytes > 0) {
+        missingBytes += event.missingBytes;
+        say('gap', `${counted(event.missingBytes, 'byte', 'bytes')} of output are missing here`);
+      }
+      if (event.phase !== undefined) say('mark', PHASE[event.phase]);
+      if (event.text !== undefined && event.text !== '') write(event.text, event.stream ?? 'stdout');
+      if (lines.length > linesMax) {
+        const count = lines.length - linesMax + Math.min(DROP, Math.floor(linesMax / 10));
+        lines.splice(0, count);
+        dropped += count;
+      }
+    },
+  };
+}
+
+/** A carriage return begins the line anew, as progress bars do. One at the end may belong to a line's end. */
+function overwritten(text: string): string {
+  const at = text.lastIndexOf('\r', text.length - 2);
+  return at === -1 ? text : text.slice(at + 1);
+}

@@ -1,0 +1,105 @@
+/** What the page says about a build, in plain words. */
+import type { Build, BuildPhaseTimes, BuildState, Phase } from '@svc/sdk';
+
+export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
+
+export const STATE: Readonly<Record<BuildState, readonly [word: string, tone: Tone]>> = {
+  queued: ['Waiting', 'quiet'],
+  running: ['Building', 'busy'],
+  publishing: ['Publishing', 'busy'],
+  deploying: ['Deploying', 'busy'],
+  awaiting_approval: ['Waits for approval', 'warn'],
+  succeeded: ['Succeeded', 'good'],
+  failed: ['Failed', 'bad'],
+  cancelled: ['Cancelled', 'quiet'],
+};
+
+export const PHASE: Readonly<Record<Phase, string>> = {
+  cloning: 'Cloning',
+  building: 'Building',
+  publishing: 'Publishing',
+  deploying: 'Deploying',
+};
+
+const ENDED: ReadonlySet<BuildState> = new Set(['succeeded', 'failed', 'cancelled']);
+
+export const hasEnded = ({ state }: Pick<Build, 'state'>): boolean => ENDED.has(state);
+
+/** From the begin of its work to its end, or to now. Undefined before. */
+export function tookMs(
+  { startedAt, finishedAt }: Pick<Build, 'startedAt' | 'finishedAt'>,
+  nowMs: number,
+): number | undefined {
+  if (startedAt === undefined) return undefined;
+  return Math.max(0, (finishedAt === undefined ? nowMs : Date.parse(finishedAt)) - Date.parse(startedAt));
+}
+
+export const shortCommit = (commit: string): string => commit.slice(0, 7);
+
+/** An address that is safe to follow; every other one is only text. */
+export function linkOf(address: string): string | undefined {
+  return /^https?:\/\/[^\s/]/i.test(address) && URL.canParse(address) ? address : undefined;
+}
+
+export interface Step {
+  readonly name: string;
+  readonly standing: 'done' | 'running' | 'failed' | 'stopped' | 'ahead' | 'waited' | 'skipped';
+  /** Absent for what has not begun. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+const ORDER: readonly Phase[] = ['cloning', 'building', 'publishing', 'deploying'];
+
+/** Its waiting and its phases in order, and those that are still to come. */
+export function stepsOf(build: Build, nowMs: number, deploys: boolean): Step[] {
+  const created = Date.parse(build.createdAt);
+  const ended = hasEnded(build);
+  const end = build.finishedAt === undefined ? nowMs : Date.parse(build.finishedAt);
+  const first = build.startedAt ?? build.phases[0]?.startedAt;
+  const waited: Step = {
+    name: 'Waiting for a runner',
+    standing: first !== undefined || ended ? 'waited' : 'running',
+    fromMs: created,
+    toMs: first === undefined ? end : Date.parse(first),
+  };
+  const begun = build.phases.map((times, index) => stepOf(build, times, index, end));
+  const reached = build.phases.at(-1)?.phase;
+  const planned = build.trigger === 'rollback' ? ORDER.slice(3) : deploys ? ORDER : ORDER.slice(0, 3);
+  const ahead = ended
+    ? []
+    : planned.slice(reached === undefined ? 0 : planned.indexOf(reached) + 1).map((phase): Step => ({
+        name: PHASE[phase],
+        standing: 'ahead',
+      }));
+  return [waited, ...begun, ...ahead];
+}
+
+function stepOf(build: Build, times: BuildPhaseTimes, index: number, end: number): Step {
+  const last = index === build.phases.length - 1;
+  const open = times.finishedAt === undefined;
+  const standing =
+    last && build.state === 'failed'
+      ? 'failed'
+      : last && build.state === 'cancelled'
+        ? 'stopped'
+        : last && open && !hasEnded(build) && build.state !== 'awaiting_approval' && build.state !== 'queued'
+          ? 'running'
+          : 'done';
+  return {
+    name: PHASE[times.phase],
+    standing,
+    fromMs: Date.parse(times.startedAt),
+    toMs: times.finishedAt === undefined ? end : Date.parse(times.finishedAt),
+  };
+}
+
+export const STANDING: Readonly<Record<Step['standing'], string>> = {
+  done: 'done',
+  running: 'at it',
+  failed: 'failed',
+  stopped: 'stopped',
+  ahead: 'to come',
+  waited: 'done',
+  skipped: 'left out',
+};

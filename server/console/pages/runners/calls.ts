@@ -1,0 +1,19 @@
+/** What the page asks of the server. */
+import { Runners, Teams } from '@svc/sdk';
+import { client, isMissing } from '../../api.ts';
+
+export const runners = new Runners(client);
+export const teams = new Teams(client);
+
+/** The platform feature behind it is internal, so nobody is told that it is off: the calls are not there then. */
+export async function runnersAnswer(): Promise<boolean> {
+  const [first] = await teams.list();
+  if (first === undefined) return false;
+  try {
+    await runners.list(first.id);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

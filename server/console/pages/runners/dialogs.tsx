@@ -1,0 +1,145 @@
+/** What is asked before something is done to a runner. */
+import type { Runner, Team } from '@svc/sdk';
+import { Ask } from '../../ask.tsx';
+import type { LastGood } from '../../last-good.ts';
+import { setParams } from '../../router.ts';
+import { counted } from '../../words.ts';
+import { applyRunner } from './actions.tsx';
+import { runners } from './calls.ts';
+import { EnrolDialog } from './enrol-dialog.tsx';
+import { closeDialog, pauseMinutes, pauseNote } from './store.ts';
+import type { Dialog, RosterAnswer } from './store.ts';
+
+export interface DialogsProps {
+  readonly team: Team;
+  readonly roster: LastGood<RosterAnswer>;
+  readonly dialog: Dialog;
+}
+
+export function Dialogs({ team, roster, dialog }: DialogsProps) {
+  switch (dialog.kind) {
+    case 'enrol':
+      return <EnrolDialog team={team} roster={roster} />;
+    case 'pause':
+      return <PauseDialog roster={roster} runner={dialog.runner} />;
+    case 'revoke':
+      return <RevokeDialog roster={roster} runner={current(roster, dialog.runner)} />;
+    case 'clear':
+      return <ClearDialog roster={roster} runner={dialog.runner} />;
+  }
+}
+
+/** As it is now: what it holds changes while somebody hesitates. */
+function current(roster: LastGood<RosterAnswer>, runner: Runner): Runner {
+  const known = roster.data.value;
+  return (known !== 'absent' && known?.runners.find(({ id }) => id === runner.id)) || runner;
+}
+
+interface OneProps {
+  readonly roster: LastGood<RosterAnswer>;
+  readonly runner: Runner;
+}
+
+const NOTE_MAX = 500;
+const MINUTES_MAX = 10_080;
+
+function PauseDialog({ roster, runner }: OneProps) {
+  const pause = async (): Promise<string> => {
+    const minutes = pauseMinutes.value.trim();
+    if (minutes !== '' && !(Number.isInteger(Number(minutes)) && +minutes >= 1 && +minutes <= MINUTES_MAX))
+      throw new Error(
+        `Minutes are a whole number from 1 to ${MINUTES_MAX.toLocaleString('en')}, which is a week.`,
+      );
+    const note = pauseNote.value.trim();
+    const answered = await runners.pause(runner.teamId, runner.id, {
+      ...(note !== '' && { note }),
+      ...(minutes !== '' && { minutes: Number(minutes) }),
+    });
+    applyRunner(roster, answered);
+    return `${runner.name} is paused.`;
+  };
+  return (
+    <Ask title={`Pause ${runner.name}?`} verb="Pause" act={pause} onClose={closeDialog}>
+      <p>
+        It gets no new work.{' '}
+        {runner.leases > 0 && `It finishes the ${counted(runner.leases, 'item', 'items')} that it holds.`}
+      </p>
+      <div class="field">
+        <label htmlFor="pause-note">Why (your team reads it)</label>
+        <textarea
+          id="pause-note"
+          rows={2}
+          maxLength={NOTE_MAX}
+          value={pauseNote.value}
+          onInput={(event) => {
+            pauseNote.value = event.currentTarget.value;
+          }}
+        />
+      </div>
+      <div class="field">
+        <label htmlFor="pause-minutes">Minutes until it resumes by itself</label>
+        <p class="hint" id="pause-minutes-hint">
+          Empty: until somebody resumes it.
+        </p>
+        <input
+          id="pause-minutes"
+          inputMode="numeric"
+          autoComplete="off"
+          aria-describedby="pause-minutes-hint"
+          value={pauseMinutes.value}
+          onInput={(event) => {
+            pauseMinutes.value = event.currentTarget.value;
+          }}
+        />
+      </div>
+    </Ask>
+  );
+}
+
+function RevokeDialog({ roster, runner }: OneProps) {
+  const revoke = async (): Promise<string> => {
+    await runners.revoke(runner.teamId, runner.id);
+    setParams({ runner: undefined }, { replace: true });
+    const known = roster.data.peek();
+    if (known !== undefined && known !== 'absent')
+      roster.set({ ...known, runners: known.runners.filter(({ id }) => id !== runner.id) });
+    void roster.load();
+    return `${runner.name} is revoked.`;
+  };
+  return (
+    <Ask title={`Revoke ${runner.name}?`} verb="Revoke" danger act={revoke} onClose={closeDialog}>
+      <div class="consequences">
+        <h3>What happens</h3>
+        <ul class="plain-list">
+          <li>Its key stops working at once, and for good: to come back it must be enrolled anew.</li>
+          <li>
+            {runner.leases === 0 ? (
+              'It holds no work at the moment.'
+            ) : (
+              <>
+                <strong>It holds {counted(runner.leases, 'item', 'items')} of work.</strong> Runs are killed
+                there and go back to the queue; builds that were publishing or deploying wait for a person.
+              </>
+            )}
+          </li>
+        </ul>
+      </div>
+    </Ask>
+  );
+}
+
+function ClearDialog({ roster, runner }: OneProps) {
+  const clear = async (): Promise<string> => {
+    applyRunner(roster, await runners.clearDivergenceFlag(runner.teamId, runner.id));
+    return `The flag of ${runner.name} is cleared.`;
+  };
+  return (
+    <Ask title={`Clear the flag of ${runner.name}?`} verb="Clear the flag" act={clear} onClose={closeDialog}>
+      <p>
+        Its {counted(runner.strikes, 'strike', 'strikes')} are forgotten and it gets work again. Do so when
+        you know why its measure of time disagreed with the service's: a wrong clock, a machine that was
+        suspended.
+      </p>
+    </Ask>
+  );
+}

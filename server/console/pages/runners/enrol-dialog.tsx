@@ -1,0 +1,206 @@
+/**
+ * Makes a machine a runner: shows a token that is good once and for 15 minutes, the commands to paste, and then the runner as soon as it
+ * is there. The token lives in this dialog alone: closing it forgets it.
+ */
+import { useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Runner, RunnersCreateEnrollTokenResponse, Team } from '@svc/sdk';
+import { explain, isUnauthenticated } from '../../api.ts';
+import { CopyLine } from '../../copy.tsx';
+import { Icon } from '../../icons.tsx';
+import type { LastGood } from '../../last-good.ts';
+import { Modal } from '../../modal.tsx';
+import { Notice } from '../../notice.tsx';
+import { runners } from './calls.ts';
+import { closeDialog } from './store.ts';
+import type { RosterAnswer } from './store.ts';
+import { countdown, enrolCommand } from './words.ts';
+
+const TITLE = 'enrol-title';
+
+export interface EnrolDialogProps {
+  readonly team: Team;
+  readonly roster: LastGood<RosterAnswer>;
+}
+
+export function EnrolDialog({ team, roster }: EnrolDialogProps) {
+  const name = useSignal('');
+  const token = useSignal<RunnersCreateEnrollTokenResponse | undefined>(undefined);
+  const busy = useSignal(false);
+  const problem = useSignal<string | undefined>(undefined);
+  // Who is here when the token is made: whoever else appears afterwards came by it, or by another one.
+  const before = useRef<ReadonlySet<string>>(new Set());
+  const create = async (): Promise<void> => {
+    if (busy.value) return;
+    busy.value = true;
+    problem.value = undefined;
+    try {
+      before.current = new Set(idsOf(roster.data.peek()));
+      token.value = await runners.createEnrollToken(team.id);
+    } catch (error) {
+      if (!isUnauthenticated(error)) problem.value = explain(error);
+    } finally {
+      busy.value = false;
+    }
+  };
+  const known = roster.data.value;
+  const arrived =
+    token.value === undefined || known === undefined || known === 'absent'
+      ? undefined
+      : known.runners.find(({ id }) => !before.current.has(id));
+  return (
+    <Modal class="confirm enrol" labelledBy={TITLE} onClose={closeDialog}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+        noValidate
+      >
+        <h2 id={TITLE}>Enrol a runner for {team.name}</h2>
+        <NameField name={name} />
+        {problem.value !== undefined && (
+          <Notice kind="bad" role="alert">
+            {problem.value}
+          </Notice>
+        )}
+        {token.value === undefined ? (
+          <p class="muted">
+            The token is good for one machine and for 15 minutes, and is shown once. Have the machine ready.
+          </p>
+        ) : (
+          <Steps token={token.value} name={name.value.trim()} arrived={arrived} />
+        )}
+        <div role="status">{arrived !== undefined && <Arrived runner={arrived} />}</div>
+        <Foot made={token.value !== undefined} busy={busy.value} arrived={arrived !== undefined} />
+      </form>
+    </Modal>
+  );
+}
+
+function NameField({ name }: { readonly name: Signal<string> }) {
+  return (
+    <div class="field">
+      <label htmlFor="runner-name">Name of the runner</label>
+      <p class="hint" id="runner-name-hint">
+        Unique in the team. Empty: the name of the machine.
+      </p>
+      <input
+        id="runner-name"
+        value={name.value}
+        maxLength={100}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellcheck={false}
+        data-first-focus
+        aria-describedby="runner-name-hint"
+        onInput={(event) => {
+          name.value = event.currentTarget.value;
+        }}
+      />
+    </div>
+  );
+}
+
+function Foot({
+  made,
+  busy,
+  arrived,
+}: {
+  readonly made: boolean;
+  readonly busy: boolean;
+  readonly arrived: boolean;
+}) {
+  return (
+    <div class="modal-foot">
+      <button class={`button ${arrived ? 'button-primary' : ''}`} type="button" onClick={closeDialog}>
+        {made ? 'Close' : 'Go back'}
+      </button>
+      {!arrived && (
+        <button
+          class={`button ${made ? '' : 'button-primary'}`}
+          type="submit"
+          aria-disabled={busy ? 'true' : undefined}
+        >
+          {busy ? 'Waiting for the server…' : made ? 'Make another token' : 'Make a token'}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Steps({
+  token: { token, expiresAt },
+  name,
+  arrived,
+}: {
+  readonly token: RunnersCreateEnrollTokenResponse;
+  readonly name: string;
+  readonly arrived: Runner | undefined;
+}) {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    const timer = window.setInterval(() => {
+      now.value = Date.now();
+    }, 1_000);
+    return () => window.clearInterval(timer);
+  }, []);
+  const until = Date.parse(expiresAt);
+  const over = now.value >= until;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), [token]);
+  return (
+    <section class="steps" aria-labelledby="steps-title">
+      <h3 id="steps-title" ref={heading} tabIndex={-1}>
+        On the machine, one after the other
+      </h3>
+      <ol>
+        <li>
+          <p>Make it a runner of this team:</p>
+          <CopyLine name="the command to enrol" text={enrolCommand(window.location.origin, token, name)} />
+        </li>
+        <li>
+          <p>Start it:</p>
+          <CopyLine name="the command to start" text="svc-runner run" />
+        </li>
+      </ol>
+      {arrived === undefined &&
+        (over ? (
+          <Notice kind="warn" role="alert">
+            <strong>The token has expired</strong> and no new runner was seen. Make another one.
+          </Notice>
+        ) : (
+          <p class="waits-for">
+            <span class="spinner" aria-hidden="true" /> Waiting for the runner. The token is shown this once,
+            and good for{' '}
+            <span role="timer" aria-live="off" class="countdown">
+              {countdown(until, now.value)}
+            </span>{' '}
+            more.
+          </p>
+        ))}
+    </section>
+  );
+}
+
+function Arrived({ runner }: { readonly runner: Runner }) {
+  const called = runner.health !== 'never_seen';
+  return (
+    <div class="arrived">
+      <Icon of="on" />
+      <p>
+        <strong>{runner.name}</strong> {called ? 'is here and has called.' : 'is enrolled.'}{' '}
+        {!called && (
+          <span class="muted">
+            Now start <code>svc-runner run</code> there.
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function idsOf(known: RosterAnswer | undefined): string[] {
+  return known === undefined || known === 'absent' ? [] : known.runners.map(({ id }) => id);
+}

@@ -1,0 +1,93 @@
+/** One row a runner, in the order of their names. On narrow screens the same rows are cards. */
+import type { Runner, Team } from '@svc/sdk';
+import type { LastGood } from '../../last-good.ts';
+import { follow, hrefWith } from '../../router.ts';
+import { Ago } from '../../time.tsx';
+import { QuickAction } from './actions.tsx';
+import { Health } from './health.tsx';
+import type { RosterAnswer } from './store.ts';
+
+export interface RosterTableProps {
+  readonly team: Team;
+  readonly runners: readonly Runner[];
+  /** The rows may no longer be true. */
+  readonly doubtful: boolean;
+  readonly of: LastGood<RosterAnswer>;
+}
+
+// The roles are written out because a table that is laid out as cards loses them.
+export function RosterTable({ team, runners, doubtful, of }: RosterTableProps) {
+  return (
+    <table class={doubtful ? 'table roster doubtful' : 'table roster'} role="table">
+      <caption class="visually-hidden">Runners of {team.name} with their health and what they hold</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {['Runner', 'Health', 'Holds', 'Strikes', 'Version', 'Last contact', 'Actions'].map((name) => (
+            <th key={name} scope="col" role="columnheader">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {runners.map((runner) => (
+          <Row key={runner.id} team={team} runner={runner} of={of} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({
+  team,
+  runner,
+  of,
+}: {
+  readonly team: Team;
+  readonly runner: Runner;
+  readonly of: LastGood<RosterAnswer>;
+}) {
+  const last = runner.lastSeenAt ?? runner.lastHeartbeatAt;
+  return (
+    <tr role="row" class="row">
+      <th scope="row" role="rowheader" class="cell-runner">
+        <a class="runner-name" href={hrefWith({ team: team.id, runner: runner.id })} onClick={follow}>
+          {runner.name}
+        </a>
+        <Labels labels={runner.labels} />
+      </th>
+      <td role="cell" class="cell-health">
+        <Health runner={runner} />
+      </td>
+      <td role="cell" class="cell-number" data-name="Holds">
+        {runner.leases}
+      </td>
+      <td role="cell" class="cell-number cell-strikes" data-name="Strikes">
+        {runner.strikes}
+      </td>
+      <td role="cell" class="cell-version" data-name="Version">
+        {runner.version === '' ? <span class="muted">–</span> : <code>{runner.version}</code>}
+      </td>
+      <td role="cell" class="cell-contact" data-name="Last contact">
+        {last === undefined ? <span class="muted">never</span> : <Ago at={last} />}
+      </td>
+      <td role="cell" class="cell-actions">
+        <QuickAction team={team} runner={runner} of={of} />
+      </td>
+    </tr>
+  );
+}
+
+export function Labels({ labels }: { readonly labels: Runner['labels'] }) {
+  const all = Object.entries(labels).toSorted(([a], [b]) => a.localeCompare(b));
+  if (all.length === 0) return null;
+  return (
+    <ul class="labels" aria-label="Labels">
+      {all.map(([name, value]) => (
+        <li key={name} class="pill">
+          {name}={value}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,220 @@
+/** One runner: what it is, what can be done with it, and what it held. Its place is in the address, so that it can be linked to. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import type { Lease, Runner, Team } from '@svc/sdk';
+import { explain, isUnauthenticated } from '../../api.ts';
+import { Icon } from '../../icons.tsx';
+import type { LastGood } from '../../last-good.ts';
+import { Modal } from '../../modal.tsx';
+import { Notice } from '../../notice.tsx';
+import { setParams } from '../../router.ts';
+import { Ago } from '../../time.tsx';
+import { counted, duration } from '../../words.ts';
+import { applyRunner, AtOnce, PauseOrResume } from './actions.tsx';
+import { runners } from './calls.ts';
+import { Health } from './health.tsx';
+import { Labels } from './roster-table.tsx';
+import { ask, mayClear, mayManage } from './store.ts';
+import type { RosterAnswer } from './store.ts';
+
+const TITLE = 'runner-title';
+const LEASES_PAGE = 20;
+
+const close = (): void => setParams({ runner: undefined }, { replace: true });
+
+export interface RunnerDrawerProps {
+  readonly team: Team;
+  readonly runner: Runner;
+  readonly of: LastGood<RosterAnswer>;
+}
+
+export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
+  return (
+    <Modal class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
+      <header class="drawer-head">
+        <h2 id={TITLE}>{runner.name}</h2>
+        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
+          <Icon of="close" />
+        </button>
+      </header>
+      <div class="drawer-body">
+        <Health runner={runner} />
+        {mayManage(team) ? (
+          <div class="drawer-actions">
+            <PauseOrResume runner={runner} of={of} />
+            {runner.flagged && mayClear(team) && (
+              <button
+                class="button button-small"
+                type="button"
+                onClick={() => ask({ kind: 'clear', runner })}
+              >
+                Clear flag
+              </button>
+            )}
+            <AtOnce
+              act={async () => {
+                applyRunner(of, await runners.requestDiagnostics(runner.teamId, runner.id));
+                return `${runner.name} is asked for diagnostics with its next call.`;
+              }}
+            >
+              Ask for diagnostics
+            </AtOnce>
+            <button
+              class="button button-small button-danger"
+              type="button"
+              onClick={() => ask({ kind: 'revoke', runner })}
+            >
+              Revoke
+            </button>
+          </div>
+        ) : (
+          <p class="muted">Admins of the team can pause, resume and revoke it.</p>
+        )}
+        {runner.flagged && !mayClear(team) && <p class="muted">Owners of the team can clear its flag.</p>}
+        <Facts runner={runner} />
+        <History runner={runner} />
+      </div>
+    </Modal>
+  );
+}
+
+function Facts({ runner }: { readonly runner: Runner }) {
+  const { diagnostics } = runner;
+  return (
+    <dl class="facts">
+      <Fact name="Holds">{counted(runner.leases, 'item', 'items')} of work</Fact>
+      <Fact name="Strikes">{runner.strikes}</Fact>
+      <Fact name="Version">{runner.version === '' ? 'not told yet' : runner.version}</Fact>
+      <Fact name="Runs work with">
+        {runner.executor === '' ? 'not told yet' : `${runner.executor} (${runner.isolation})`}
+      </Fact>
+      <Fact name="Enrolled">
+        <Ago at={runner.enrolledAt} />
+      </Fact>
+      <Fact name="Last heartbeat">
+        {runner.lastHeartbeatAt === undefined ? 'never' : <Ago at={runner.lastHeartbeatAt} />}
+      </Fact>
+      <Fact name="Id">
+        <code>{runner.id}</code>
+      </Fact>
+      {Object.keys(runner.labels).length > 0 && (
+        <Fact name="Labels">
+          <Labels labels={runner.labels} />
+        </Fact>
+      )}
+      {diagnostics !== undefined && (
+        <Fact name="Diagnostics">
+          {diagnostics.containerCliVersion === '' ? 'no container engine' : diagnostics.containerCliVersion}
+          {diagnostics.deployCliVersion !== '' && `, ${diagnostics.deployCliVersion}`},{' '}
+          {diagnostics.workspaceFreeMb.toLocaleString('en')} MB free,{' '}
+          <span class="muted">
+            <Ago at={diagnostics.at} />
+          </span>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function History({ runner }: { readonly runner: Runner }) {
+  const leases = useSignal<readonly Lease[] | undefined>(undefined);
+  const next = useSignal<string | undefined>(undefined);
+  const problem = useSignal<string | undefined>(undefined);
+  const busy = useSignal(false);
+  const read = async (cursor?: string): Promise<void> => {
+    if (busy.value && cursor !== undefined) return;
+    busy.value = true;
+    problem.value = undefined;
+    try {
+      const page = await runners.historyPage(runner.teamId, runner.id, {
+        limit: LEASES_PAGE,
+        ...(cursor !== undefined && { cursor }),
+      });
+      leases.value = cursor === undefined ? page.leases : [...(leases.value ?? []), ...page.leases];
+      next.value = page.nextCursor;
+    } catch (error) {
+      if (!isUnauthenticated(error)) problem.value = explain(error);
+    } finally {
+      busy.value = false;
+    }
+  };
+  // What it gives back is in its history from then on.
+  useEffect(() => void read(), [runner.id, runner.leases]);
+  return (
+    <section class="runner-history" aria-labelledby="runner-history" aria-busy={busy.value}>
+      <h3 id="runner-history">What it held</h3>
+      {problem.value !== undefined && (
+        <Notice
+          kind="bad"
+          role="alert"
+          action={
+            <button class="button button-small" type="button" onClick={() => void read()}>
+              Try again
+            </button>
+          }
+        >
+          {problem.value}
+        </Notice>
+      )}
+      {leases.value === undefined ? (
+        problem.value === undefined && <p class="muted">Reading…</p>
+      ) : leases.value.length === 0 ? (
+        <p class="muted">It has given nothing back yet.</p>
+      ) : (
+        <ol class="changes">
+          {leases.value.map((lease) => (
+            <Held key={`${lease.workId} ${lease.epoch}`} lease={lease} />
+          ))}
+        </ol>
+      )}
+      {next.value !== undefined && (
+        <button
+          class="button button-wide"
+          type="button"
+          aria-disabled={busy.value ? 'true' : undefined}
+          onClick={() => void read(next.value)}
+        >
+          {busy.value ? 'Loading…' : 'Load older'}
+        </button>
+      )}
+    </section>
+  );
+}
+
+const OUTCOME: Readonly<Record<string, string>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  cancelled: 'was cancelled',
+  expired: 'was taken away: no contact for too long',
+  revoked: 'was taken away: the runner was revoked',
+};
+
+function Held({ lease }: { readonly lease: Lease }) {
+  return (
+    <li class={`change ${lease.outcome === 'succeeded' ? 'change-on' : ''}`}>
+      <p class="change-head">
+        <span class="change-move">
+          {lease.kind === 'build' ? 'Build' : 'Run'} {OUTCOME[lease.outcome] ?? lease.outcome}
+        </span>
+        <span class="muted">
+          <Ago at={lease.endedAt} />
+        </span>
+      </p>
+      <p class="change-by muted">
+        <code>{lease.workId}</code>
+        {lease.meteredMs !== undefined && ` · ${duration(lease.meteredMs)} metered`}
+        {lease.selfReportedMs !== undefined && `, ${duration(lease.selfReportedMs)} by its own clock`}
+      </p>
+    </li>
+  );
+}

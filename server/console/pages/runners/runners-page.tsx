@@ -1,0 +1,216 @@
+/** A team's runners: how each is, what to do about it, and what waits for them. */
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Team } from '@svc/sdk';
+import { Doubt } from '../../doubt.tsx';
+import type { LastGood } from '../../last-good.ts';
+import { Missing } from '../../missing.tsx';
+import { Notice } from '../../notice.tsx';
+import { param, setParams } from '../../router.ts';
+import { useLastGood } from '../../use-last-good.ts';
+import { counted } from '../../words.ts';
+import { teams } from './calls.ts';
+import { Dialogs } from './dialogs.tsx';
+import { Queue } from './queue.tsx';
+import { RosterTable } from './roster-table.tsx';
+import { RunnerDrawer } from './runner-drawer.tsx';
+import { ask, closeDialog, dialog, followRoster, live, mayManage, readRoster } from './store.ts';
+import type { Roster, RosterAnswer } from './store.ts';
+import { healthWords } from './words.ts';
+
+export function RunnersPage() {
+  const list = useLastGood(async () => await teams.list());
+  const absent = useSignal(false);
+  const all = list.data.value;
+  if (all === undefined) {
+    const unknown = list.unknown.value;
+    return (
+      <>
+        <h1>Runners</h1>
+        {unknown === undefined ? (
+          <Reading />
+        ) : (
+          <Failed what="Your teams" why={unknown.why} again={() => void list.load()} />
+        )}
+      </>
+    );
+  }
+  const wanted = param('team');
+  // Those whose work runs on their own machines first: it is what the page is about.
+  const team =
+    wanted === undefined
+      ? (all.find(({ operator }) => operator === 'customer') ?? all[0])
+      : all.find(({ id }) => id === wanted);
+  if (team === undefined || absent.value) return <Missing />;
+  return (
+    <div class="runners">
+      <h1>Runners</h1>
+      <div class="bar">
+        <TeamPicker team={team} all={all} />
+        {mayManage(team) && (
+          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enrol' })}>
+            Enrol a runner
+          </button>
+        )}
+      </div>
+      <TeamRunners key={team.id} team={team} absent={absent} />
+    </div>
+  );
+}
+
+function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: Signal<boolean> }) {
+  const roster = useLastGood(async () => await readRoster(team.id));
+  useEffect(() => followRoster(roster), []);
+  const known = roster.data.value;
+  useSignalEffect(() => {
+    absent.value = roster.data.value === 'absent';
+  });
+  if (known === 'absent') return null;
+  const unknown = roster.unknown.value;
+  const runnerId = param('runner');
+  const opened = known?.runners.find(({ id }) => id === runnerId);
+  return (
+    <>
+      {known !== undefined && <Summary roster={known} />}
+      {known === undefined ? (
+        unknown === undefined ? (
+          <Reading />
+        ) : (
+          <Failed what="The runners" why={unknown.why} again={() => void roster.load()} />
+        )
+      ) : (
+        <Known team={team} roster={known} doubtful={unknown !== undefined} of={roster} />
+      )}
+      {opened !== undefined && <RunnerDrawer key={opened.id} team={team} runner={opened} of={roster} />}
+      {dialog.value !== undefined && <Dialogs team={team} roster={roster} dialog={dialog.value} />}
+    </>
+  );
+}
+
+function Summary({ roster: { runners } }: { readonly roster: Roster }) {
+  const good = runners.filter((each) => healthWords(each).tone === 'good').length;
+  const leases = runners.reduce((sum, each) => sum + each.leases, 0);
+  return (
+    <p class="summary">
+      {runners.length > 0 && (
+        <>
+          {good} of {runners.length} ready or working · {counted(leases, 'item', 'items')} of work in hand
+        </>
+      )}
+      <span class={live.value ? 'live live-on' : 'live'}>{live.value ? 'live' : 'not live'}</span>
+    </p>
+  );
+}
+
+function TeamPicker({ team, all }: { readonly team: Team; readonly all: readonly Team[] }) {
+  return (
+    <label class="picker">
+      <span>Team</span>
+      <select
+        value={team.id}
+        onChange={(event) => {
+          closeDialog();
+          setParams({ team: event.currentTarget.value, runner: undefined });
+        }}
+      >
+        {all.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface KnownProps {
+  readonly team: Team;
+  readonly roster: Roster;
+  readonly doubtful: boolean;
+  readonly of: LastGood<RosterAnswer>;
+}
+
+function Known({ team, roster, doubtful, of }: KnownProps) {
+  return (
+    <>
+      <Doubt of={of} />
+      {team.operator === 'service' && (
+        <Notice kind="plain">
+          Work of this team runs on the service's own machines. Its runners get none of it until staff assign
+          the team a region that customers operate.
+        </Notice>
+      )}
+      <Queue health={roster.health} />
+      {roster.runners.length > 0 ? (
+        <RosterTable team={team} runners={roster.runners} doubtful={doubtful} of={of} />
+      ) : (
+        <NoneYet team={team} />
+      )}
+    </>
+  );
+}
+
+function NoneYet({ team }: { readonly team: Team }) {
+  return (
+    <div class="empty empty-how">
+      <h2>{team.name} has no runner yet</h2>
+      <p>
+        A runner is a program on a machine of yours that takes the team's work. It calls out and is never
+        called, so nothing has to be opened for it.
+      </p>
+      <ol>
+        <li>
+          Put <code>svc-runner</code> on the machine; <code>svc-runner doctor</code> says what else it needs.
+        </li>
+        <li>
+          {mayManage(team) ? 'Enrol it with a token from here.' : 'Ask an admin of the team for a token.'}
+        </li>
+        <li>
+          Start <code>svc-runner run</code>. It shows up here within seconds.
+        </li>
+      </ol>
+      {mayManage(team) && (
+        <button class="button" type="button" onClick={() => ask({ kind: 'enrol' })}>
+          Enrol the first runner
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Reading() {
+  return (
+    <div class="skeleton" role="status" aria-busy="true">
+      <span class="visually-hidden">Reading the runners…</span>
+      {[1, 2, 3].map((row) => (
+        <div key={row} class="skeleton-row" />
+      ))}
+    </div>
+  );
+}
+
+/** No number and no empty list: nothing is known. */
+function Failed({
+  what,
+  why,
+  again,
+}: {
+  readonly what: string;
+  readonly why: string;
+  readonly again: () => void;
+}) {
+  return (
+    <Notice kind="bad" role="alert" action={<Again onClick={again} />}>
+      <strong>{what} could not be read.</strong> {why}
+    </Notice>
+  );
+}
+
+function Again({ onClick }: { readonly onClick: () => void }) {
+  return (
+    <button class="button button-small" type="button" onClick={onClick}>
+      Try again
+    </button>
+  );
+}

@@ -1,0 +1,66 @@
+/** One team's runners and their health together: read as one, so that banner and roster tell the same story. */
+import { signal } from '@preact/signals';
+import type { Runner, Team, TeamHealth } from '@svc/sdk';
+import { isMissing } from '../../api.ts';
+import type { LastGood } from '../../last-good.ts';
+import { createLive, every } from '../../live.ts';
+import { onForget } from '../../session.ts';
+import { runners } from './calls.ts';
+
+/** There is no stream of runners: what a poll costs is two short reads of one team. */
+const POLL_MS = 5_000;
+
+export interface Roster {
+  readonly runners: readonly Runner[];
+  readonly health: TeamHealth;
+}
+
+/** `absent`: there is no such team, or no such page. */
+export type RosterAnswer = Roster | 'absent';
+
+export async function readRoster(teamId: string): Promise<RosterAnswer> {
+  try {
+    const [list, health] = await Promise.all([runners.list(teamId), runners.health(teamId)]);
+    return { runners: list, health };
+  } catch (error) {
+    if (isMissing(error)) return 'absent';
+    throw error;
+  }
+}
+
+const connection = createLive();
+export const live = connection.on;
+
+export function followRoster(roster: LastGood<RosterAnswer>): () => void {
+  return connection.follow({
+    open: (ending) => every(POLL_MS, ending),
+    onEvent: async () => await roster.load(),
+    onLost: roster.doubt,
+  });
+}
+
+export type Dialog =
+  | { readonly kind: 'enrol' }
+  | { readonly kind: 'pause' | 'revoke' | 'clear'; readonly runner: Runner };
+
+/** What is asked at the moment; kept here so that a session that ends takes no text away. */
+export const dialog = signal<Dialog | undefined>(undefined);
+export const pauseNote = signal('');
+export const pauseMinutes = signal('');
+
+export function ask(next: Dialog): void {
+  dialog.value = next;
+}
+
+export function closeDialog(): void {
+  dialog.value = undefined;
+  pauseNote.value = '';
+  pauseMinutes.value = '';
+}
+
+onForget(closeDialog);
+
+/** What the person may do; the server decides, this only spares them the refusal. */
+export const mayManage = ({ role }: Team): boolean =>
+  role === undefined || role === 'admin' || role === 'owner';
+export const mayClear = ({ role }: Team): boolean => role === undefined || role === 'owner';
