@@ -5,6 +5,7 @@
  *     for (const project of await sdk.projects.list()) console.log(project.name);
  */
 import { Client, type ClientOptions } from './core/client.ts';
+import { DeployingEnvironments } from './deploy-and-wait.ts';
 import { createResources, type Resources } from './gen/index.ts';
 import { createSpaceHandle, type SpaceHandle } from './space.ts';
 
@@ -36,6 +37,8 @@ export type { Operation } from './core/operation.ts';
 export type { Fetch } from './core/send.ts';
 export type { SseEvent } from './core/sse.ts';
 export { SDK_VERSION } from './core/version.ts';
+export { DeployingEnvironments } from './deploy-and-wait.ts';
+export type { EnvironmentsDeployAndWaitParams } from './deploy-and-wait.ts';
 export { isFeatureEnabled } from './features.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';
@@ -45,12 +48,16 @@ export type SvcSDKOptions = ClientOptions;
 
 /** What `createSvcSDK` makes: one property per resource, and handles that are bound to one object. */
 export interface SvcSDK extends Resources {
+  /** Environments of a project, and `deployAndWait`. */
+  readonly environments: DeployingEnvironments;
   /** The space of this id. */
   space(spaceId: string): SpaceHandle;
 }
 
 /** All resources over one client. Reads no environment variable: every option is explicit. */
 export function createSvcSDK(options: SvcSDKOptions = {}): SvcSDK {
-  const resources = createResources(new Client(options));
-  return { ...resources, space: (spaceId) => createSpaceHandle(resources, spaceId) };
+  const client = new Client(options);
+  const resources = createResources(client);
+  const environments = new DeployingEnvironments(client, resources.builds);
+  return { ...resources, environments, space: (spaceId) => createSpaceHandle(resources, spaceId) };
 }
