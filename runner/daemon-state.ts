@@ -64,6 +64,8 @@ export interface Parts {
   works: Set<Promise<void>>;
   /** Undefined: this runner takes no builds. */
   builds: Builds | undefined;
+  /** Builds of an earlier process whose output is still to be sent. */
+  deadBuilds: readonly WorkRef[];
   /** Runs that hold a slot. */
   runsNow: Set<Promise<void>>;
   api: Api;

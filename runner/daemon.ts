@@ -36,7 +36,7 @@ import { openOutbox, readMachineBoot } from './outbox.ts';
 import { runPollLoop, type PollLoopOptions } from './poll-loop.ts';
 import { createPresence } from './presence.ts';
 import { createReadiness } from './readiness.ts';
-import { closeLeftovers, redeliver } from './recover.ts';
+import { closeLeftovers, redeliver, sendLeftOutput } from './recover.ts';
 import { runsAsWork } from './run-spec.ts';
 import { runWork, type Offer, type Work } from './run-work.ts';
 import { createShutdown, EXIT, type ExitCode, type Shutdown } from './shutdown.ts';
@@ -101,7 +101,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 async function openDisk(
   options: DaemonOptions,
   paths: DataPaths,
-): Promise<Pick<Parts, 'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot' | 'builds'>> {
+): Promise<
+  Pick<
+    Parts,
+    'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot' | 'builds' | 'deadBuilds'
+  >
+> {
   const { settings, log } = options;
   await mkdir(paths.spool, { recursive: true, mode: 0o700 });
   const machineBoot = readMachineBoot();
@@ -128,8 +133,8 @@ async function openDisk(
     env: options.env,
     log,
   });
-  await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
-  return { journal, outbox, executor, readiness, runs, machineBoot, builds };
+  const deadBuilds = await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
+  return { journal, outbox, executor, readiness, runs, machineBoot, builds, deadBuilds };
 }
 
 async function openParts(
@@ -243,14 +248,16 @@ async function live(parts: Parts): Promise<void> {
   await noteState(parts);
   const operations = await startOperations(parts);
   parts.operations = operations;
-  await redeliver({
+  const recovering = {
     ...parts,
     spoolFolder: parts.paths.spool,
     abandon: shutdown.abandon,
     inContact: () => inContact(parts),
     onPhase: phaseNoter(parts),
     log: options.log,
-  });
+  };
+  await redeliver(recovering);
+  await sendLeftOutput(recovering, parts.deadBuilds);
   const polling = Promise.all([pollForRuns(parts), pollForBuilds(parts)]).catch((error: unknown) => {
     options.log.error({ problem: errorText(error) }, 'the poller failed');
     shutdown.fail(EXIT.failed);

@@ -2,7 +2,8 @@
  * What a new process does with what the last one left: results in the outbox are delivered, everything else that was begun is closed.
  *
  * A task whose daemon died was killed by the reaping before this; nothing is reported for it, because nobody saw how it ended: its lease
- * runs out and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease.
+ * runs out and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease. Of a build it is: somebody
+ * may have to judge by it what was pushed or deployed, and one renewal only puts the end of the lease off a little.
  */
 import type { Deliveries } from './delivery.ts';
 import { removeIfThere } from './durable-file.ts';
@@ -15,7 +16,7 @@ import { startLogSender } from './log-sender.ts';
 import { listSpools, openSpool, spoolPath } from './log-spool.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
 import type { Presence } from './presence.ts';
-import { refKey } from './work-ref.ts';
+import { refKey, type WorkRef } from './work-ref.ts';
 
 export interface RecoverOptions {
   journal: Journal;
@@ -31,11 +32,15 @@ export interface RecoverOptions {
   log: Log;
 }
 
-/** Closes what cannot be gone on with; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. */
+/**
+ * Closes what cannot be gone on with; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. Returns the builds whose
+ * output is still to be sent.
+ */
 export async function closeLeftovers(
   options: Pick<RecoverOptions, 'journal' | 'outbox' | 'spoolFolder' | 'log'>,
-): Promise<void> {
+): Promise<WorkRef[]> {
   const { journal, outbox, log } = options;
+  const builds: WorkRef[] = [];
   for (const { report } of outbox.entries()) {
     const last = journal.last(report);
     // The process died between the answer and the deletion of the file.
@@ -57,9 +62,36 @@ export async function closeLeftovers(
         : 'the last daemon died during this work; it goes back to the queue',
     );
     await journal.record('dropped', entry, { reason: 'daemon_died' });
+    // Only builds have phases.
+    if (phase !== undefined) builds.push({ id: entry.id, epoch: entry.epoch });
   }
+  const kept = new Set([...waiting, ...builds.map(refKey)]);
   for (const ref of (await listSpools(options.spoolFolder)).refs) {
-    if (!waiting.has(refKey(ref))) await removeIfThere(spoolPath(options.spoolFolder, ref));
+    if (!kept.has(refKey(ref))) await removeIfThere(spoolPath(options.spoolFolder, ref));
+  }
+  return builds;
+}
+
+/** Sends what is left of the output of builds that died with their daemon. Does not wait for the answers. */
+export async function sendLeftOutput(
+  options: Pick<RecoverOptions, 'spoolFolder' | 'api' | 'abandon' | 'inContact' | 'presence' | 'log'>,
+  builds: readonly WorkRef[],
+): Promise<void> {
+  for (const ref of builds) {
+    const spool = await openSpool(options.spoolFolder, ref);
+    await spool.append('runner', Buffer.from("\n==> the runner's daemon died here\n"));
+    await spool.end();
+    const sender = startLogSender({
+      spool,
+      api: options.api,
+      kind: 'build',
+      log: options.log,
+      signal: options.abandon,
+      resume: true,
+      inContact: options.inContact,
+      presence: options.presence,
+    });
+    void sender.done.then(async () => await spool.remove());
   }
 }
 

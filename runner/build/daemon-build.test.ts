@@ -1,6 +1,4 @@
 /** The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and to a container that answers. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
@@ -13,11 +11,17 @@ import {
   removeAppsAfter,
   startBuilder,
 } from '../testing/build-stories.ts';
-import { makeHome, untilReported, type RunnerHome } from '../testing/daemon-process.ts';
+import {
+  journalEvents,
+  makeHome,
+  startProcess,
+  untilReported,
+  type RunnerHome,
+} from '../testing/daemon-process.ts';
 import type { FakeControlPlane, FakeRun } from '../testing/fake-control-plane.ts';
 import { controlPlane, useBundle } from '../testing/stories.ts';
 import { waitFor } from '../testing/wait-for.ts';
-import type { BuildOffer } from '../wire.ts';
+import type { BuildOffer, HeartbeatRequest } from '../wire.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
@@ -176,29 +180,48 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     expect(await orphans(home, cp.runnerId)).toEqual([]);
   });
 
-  it('2.11 pushes nothing before the control plane has confirmed the phase', async () => {
-    const { cp } = await start();
+  for (const phase of ['publishing', 'deploying'] as const) {
+    it(`2.11 waits with ${phase} until the control plane has confirmed it`, async () => {
+      const { cp } = await start();
+      const [git, images] = [await gitServer(), await registry()];
+      const { url } = git.commit('web', await appTree());
+      cp.deafTo = phase;
+      const build = cp.submitBuild({
+        source: { repository: url, branch: 'main' },
+        image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
+        deploy: { kind: 'container', app: app(), containerPort: 8080 },
+      });
+      const unheard = () =>
+        cp
+          .of<HeartbeatRequest>('heartbeat')
+          .filter(({ body }) => body.leases.some((lease) => lease.phase === phase)).length;
+      await waitFor('heartbeats that name the phase', () => unheard() >= 4, BUILD_MS);
+      expect(images.pushes).toHaveLength(phase === 'publishing' ? 0 : 1);
+      expect(await podman('ps', '--all', `--filter=label=svc.runner=${cp.runnerId}`, '--quiet')).toBe('');
+      cp.deafTo = undefined;
+      await untilReported(cp, build.id, BUILD_MS);
+      expect(build.report).toMatchObject({ reason: 'exit', exitCode: 0 });
+      expect(images.pushes).toHaveLength(1);
+    });
+  }
+
+  it('2.11 neither pushes nor reports a build whose lease ended while it waited', async () => {
+    const { cp, home } = await start();
     const [git, images] = [await gitServer(), await registry()];
     const { url } = git.commit('web', await appTree());
+    cp.deafTo = 'publishing';
+    cp.intervals.leaseMs = 4_000;
     const build = cp.submitBuild({
       source: { repository: url, branch: 'main' },
-      steps: ['sleep 2'],
       image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
     });
-    await waitFor('the step', () => build.phases.includes('building'), BUILD_MS);
-    // From here on no heartbeat is answered, so that the lease ends.
-    cp.outage = 'reset';
-    await waitFor(
-      'the loss',
-      () => cp.calls.filter((call) => call.name === 'heartbeat').length > 5,
-      BUILD_MS,
-    );
-    cp.supersede(build.id);
-    cp.outage = undefined;
+    await waitFor('the end of it', () => journalEvents(home, build.id).includes('dropped'), BUILD_MS);
+    cp.deafTo = undefined;
     const next = await built(cp, { source: { repository: url, branch: 'none' } });
     expect(next.report?.message).toContain('branch none');
     expect(images.pushes).toEqual([]);
     expect(build.reports).toEqual([]);
+    expect(folders(home)).toEqual([]);
   });
 
   it('replaces an app only when the new one is up, keeps it otherwise, and deploys an earlier image by its digest', async () => {
@@ -242,8 +265,6 @@ describe.runIf(there)('daemon whose executor cannot build', () => {
   it('takes no builds and says why', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    writeFileSync(join(home.dataDir, 'note'), '');
-    const { startProcess } = await import('../testing/daemon-process.ts');
     const daemon = startProcess(bundle().main, [
       'run',
       '--data-dir',

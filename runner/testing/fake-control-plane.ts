@@ -87,6 +87,8 @@ export interface FakeControlPlane {
   boot: string | undefined;
   /** Answers every call like this while set. */
   outage: Step | undefined;
+  /** Heartbeats that name this phase are cut off before anything is done. */
+  deafTo: BuildPhase | undefined;
   register(publicKey: string): void;
   submit(spec?: Partial<RunOffer>): FakeRun;
   submitBuild(spec: Partial<BuildOffer>): FakeRun;
@@ -148,6 +150,7 @@ class Plane implements FakeControlPlane {
   directives: FakeControlPlane['directives'] = {};
   boot: string | undefined;
   outage: Step | undefined;
+  deafTo: BuildPhase | undefined;
   readonly oldBoots = new Set<string>();
   draining = false;
   key: { id: string; object: KeyObject; text: string } | undefined;
@@ -245,6 +248,9 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
   };
   plane.calls.push(record);
   response.setHeader('date', new Date(Date.now() + plane.clockMs).toUTCString());
+  const named = name === 'heartbeat' ? (record.body as HeartbeatRequest).leases : [];
+  if (plane.deafTo !== undefined && named.some(({ phase }) => phase === plane.deafTo))
+    return void request.socket.destroy();
   if (step === 'reset') return void request.socket.destroy();
   if (step === 'hang') return;
   if (typeof step === 'object') return send(response, record, step.status, step.body, step.headers);

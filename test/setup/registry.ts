@@ -42,8 +42,10 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     if (!isAllowed(request, options))
       return void response.writeHead(401, { 'www-authenticate': 'Basic realm="registry"' }).end();
     const manifest = /^\/v2\/(.+)\/manifests\/(.+)$/.exec(url);
-    if (method === 'PUT' && manifest !== null) pushes.push(`${manifest[1]}:${manifest[2]}`);
-    const pass = () => relay(port, request, response);
+    const pass = () => {
+      if (method === 'PUT' && manifest !== null) pushes.push(`${manifest[1]}:${manifest[2]}`);
+      relay(port, request, response);
+    };
     if (held === undefined || held.method !== method || !url.includes(held.part)) return pass();
     waiting.add(pass);
     response.on('close', () => waiting.delete(pass));

@@ -1,0 +1,173 @@
+/** The daemon is killed in each phase of a build: the next one leaves nothing of it behind, and neither pushes nor deploys it again. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFailed } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import {
+  appTree,
+  folders,
+  gitServer,
+  orphans,
+  registry,
+  removeAppsAfter,
+  startBuilder,
+} from '../testing/build-stories.ts';
+import { makeHome, untilReported, type DaemonProcess } from '../testing/daemon-process.ts';
+import { controlPlane, useBundle } from '../testing/stories.ts';
+import { waitFor } from '../testing/wait-for.ts';
+
+const bundle = useBundle();
+const there = (await has('podman')) && (await has('git')) && (await has('registry'));
+const BUILD_MS = 40_000;
+
+/** Processes of this machine whose command line or environment holds the mark. */
+function processesWith(mark: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        return `${line} ${readFileSync(`/proc/${pid}/environ`, 'utf8')}`.includes(mark) ? [line] : [];
+      } catch {
+        return []; // Ended between the listing and the look.
+      }
+    });
+}
+
+async function start() {
+  const cp = await controlPlane();
+  cp.intervals.leaseMs = 5_000;
+  const home = makeHome(cp);
+  removeAppsAfter(cp.runnerId);
+  const daemons: DaemonProcess[] = [];
+  onTestFailed(() => console.error(...daemons.map((daemon) => daemon.output())));
+  const startDaemon = () => {
+    const daemon = startBuilder(bundle(), home);
+    daemons.push(daemon);
+    return daemon;
+  };
+  const kill = async (daemon: DaemonProcess) => {
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+  };
+  /** Nothing of a dead build is left: no process, container, clone or secret. */
+  const untilClean = async (id: string) => {
+    await waitFor(
+      'a clean machine',
+      async () =>
+        folders(home).length === 0 &&
+        (await orphans(home, cp.runnerId)).length === 0 &&
+        processesWith(`-${id}-1`).length === 0,
+      BUILD_MS,
+    );
+  };
+  return { cp, home, startDaemon, kill, untilClean };
+}
+
+describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 120_000 }, () => {
+  it('2.9 while cloning: git is killed, the clone is gone, and the next grant builds', async () => {
+    const { cp, startDaemon, kill, untilClean } = await start();
+    const git = await gitServer();
+    const { url } = git.commit('web', await appTree());
+    git.hanging = true;
+    const first = startDaemon();
+    const build = cp.submitBuild({ source: { repository: url, branch: 'main' } });
+    await waitFor('the request', () => git.requests.length > 0, BUILD_MS);
+    await kill(first);
+    expect(processesWith(`-${build.id}-1`)).not.toEqual([]);
+    git.hanging = false;
+    const second = startDaemon();
+    await untilReported(cp, build.id, BUILD_MS);
+    await untilClean(build.id);
+    expect(build).toMatchObject({ epoch: 2, complete: true, report: { reason: 'exit', exitCode: 0 } });
+    expect(second.output()).toContain('killed and removed what an earlier process left of a build');
+  });
+
+  it('2.9 while building: the container of the step is killed and removed, and the next grant builds', async () => {
+    const { cp, startDaemon, kill, untilClean } = await start();
+    const git = await gitServer();
+    const seconds = `7${process.pid}`;
+    const { url } = git.commit(
+      'web',
+      await appTree({
+        Dockerfile: `FROM scratch\nCOPY busybox /bin/busybox\nRUN ["/bin/busybox", "sleep", "${seconds}"]\n`,
+      }),
+    );
+    const first = startDaemon();
+    const build = cp.submitBuild({ source: { repository: url, branch: 'main' } });
+    const asleep = () => processesWith(`/bin/busybox sleep ${seconds}`).length;
+    await waitFor('the step', () => asleep() > 0 && build.output.toString().includes('STEP 3/'), BUILD_MS);
+    const said = build.output.toString();
+    for (const line of ['==> cloning: ', '==> at commit ', '==> building: ', 'STEP 1/', 'STEP 2/'])
+      expect(said).toContain(line);
+    await kill(first);
+    git.commit('web', await appTree());
+    startDaemon();
+    await untilReported(cp, build.id, BUILD_MS);
+    expect(asleep()).toBe(0);
+    await untilClean(build.id);
+    expect(build).toMatchObject({ epoch: 2, report: { reason: 'exit', exitCode: 0 } });
+  });
+
+  it('2.11 while publishing: nothing is pushed again, and the output is whole', async () => {
+    const { cp, startDaemon, kill, untilClean } = await start();
+    const [git, images] = [await gitServer(), await registry()];
+    const { url } = git.commit('web', await appTree());
+    images.hold('PUT', '/manifests/');
+    const first = startDaemon();
+    const build = cp.submitBuild({
+      source: { repository: url, branch: 'main' },
+      image: { host: images.host, namespace: 'acme', repository: 'web', tag: '1', insecure: true },
+    });
+    await waitFor('the push', () => images.waiting === 1, BUILD_MS);
+    await kill(first);
+    const second = startDaemon();
+    await untilClean(build.id);
+    await waitFor('the end of the lease', () => build.state !== 'running', BUILD_MS);
+    images.release();
+    const next = cp.submitBuild({ source: { repository: url, branch: 'main' } });
+    await untilReported(cp, next.id, BUILD_MS);
+    expect(next.report).toMatchObject({ exitCode: 0 });
+    expect(images.pushes).toEqual([]);
+    expect(build).toMatchObject({ epoch: 1, state: 'ended', complete: true, reports: [] });
+    const output = build.output.toString();
+    expect(output).toContain('COMMIT');
+    expect(output).toContain(`==> publishing: pushing ${images.host}/acme/web:1\n`);
+    expect(output).toMatch(/==> the runner's daemon died here\n$/);
+    expect(second.output()).toContain('it is not done again here, the control plane decides');
+  });
+
+  it('2.11 while deploying: what served before serves, nothing is deployed or pushed again', async () => {
+    const { cp, home, startDaemon, kill, untilClean } = await start();
+    const [git, images] = [await gitServer(), await registry()];
+    const name = `k${process.pid}`;
+    const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
+    const deploy = { kind: 'container', app: name, containerPort: 8080 } as const;
+    const { url } = git.commit('web', await appTree());
+    const source = { repository: url, branch: 'main' };
+    const first = startDaemon();
+    const good = cp.submitBuild({ source, image: { ...image, tag: '1' }, deploy });
+    await untilReported(cp, good.id, BUILD_MS);
+    // Stays up and never opens its port: long enough in the phase to be killed there.
+    git.commit('web', {
+      Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "sleep", "600"]\n',
+    });
+    const build = cp.submitBuild({ source, image: { ...image, tag: '2' }, deploy });
+    await waitFor(
+      'the try',
+      async () =>
+        (await orphans(home, cp.runnerId)).some((line) => line.startsWith(`svc-app-${name}.next Up`)),
+      BUILD_MS,
+    );
+    await kill(first);
+    const second = startDaemon();
+    await untilClean(build.id);
+    await waitFor('the end of the lease', () => build.state === 'ended', BUILD_MS);
+    expect(await (await fetch(`${good.report?.build?.address}/index.html`)).text()).toBe(
+      'hello from the build\n',
+    );
+    expect(images.pushes).toEqual(['acme/web:1', 'acme/web:2']);
+    expect(build).toMatchObject({ epoch: 1, complete: true, reports: [] });
+    expect(build.output.toString()).toContain('==> deploying: ');
+    expect(second.output()).toContain('what served before it serves again');
+  });
+});
