@@ -20,19 +20,23 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'what the daemon on this machine is doing',
     load: async () => (await import('./commands/status.ts')).status,
   },
+  service: {
+    summary: 'a systemd unit for this machine: print or install',
+    load: async () => (await import('./commands/service.ts')).service,
+  },
 };
 
-const HELP = `svc-runner ${VERSION}: runs your team's work on this machine. It only dials out; nothing listens here.
+const HELP = `svc-runner ${VERSION}: runs your team's work on this machine. It only dials out; nothing listens on the network here.
 
 Usage: svc-runner <command> [flags]
 
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(9)}${summary}`)
   .join('\n')}
 
 svc-runner <command> --help shows its flags. A flag wins over its environment variable, that over <data-dir>/config.json, that over the default.
 
-Exit codes: 0 done or drained, 1 failed, 2 wrong command line, 5 this runner was revoked, 6 another process took it over.
+Exit codes: 0 done or drained, 1 failed, 2 wrong command line, 5 this runner was revoked, 6 another process took it over, 7 idle and outdated.
 `;
 
 async function main(argv: readonly string[], io: Omit<CommandIo, 'args'>): Promise<number> {

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { surveyExecutors, type ExecutorSurvey } from '../../executor/executor.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
+const DETAIL_LENGTH_MAX = 300;
+
 export const executors: CheckGroup = async (context, check) => {
   let survey: ExecutorSurvey[] = [];
   await check('executor', async () => {
@@ -13,9 +15,16 @@ export const executors: CheckGroup = async (context, check) => {
     return verdict(context, survey);
   });
   for (const { name, works, detail } of survey)
-    await check(name, () => ({ status: works ? 'ok' : 'skip', detail }));
+    await check(name, () => ({ status: works ? 'ok' : 'skip', detail: shortened(detail) }));
   if (survey.length > 0) await check('builds', () => builds(survey));
 };
+
+/** Some engines answer a simple question with a page. */
+function shortened(text: string): string {
+  return text.length <= DETAIL_LENGTH_MAX
+    ? text
+    : `${text.slice(0, DETAIL_LENGTH_MAX / 2)} … ${text.slice(-DETAIL_LENGTH_MAX / 2)}`;
+}
 
 async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'svc-runner-doctor-'));

@@ -8,7 +8,11 @@ const VERSION_MS = 10_000;
 const GIT_MIN = { major: 2, minor: 26 };
 
 export const tools: CheckGroup = async (_context, check) => {
-  await Promise.all([check('git', git), check('pack', pack), check('dokku', dokku)]);
+  // Begun together, told in order. None of them rejects.
+  const [ofGit, ofPack, ofDokku] = [git(), pack(), dokku()];
+  await check('git', async () => await ofGit);
+  await check('pack', async () => await ofPack);
+  await check('dokku', async () => await ofDokku);
 };
 
 async function git(): Promise<Finding> {
