@@ -6,7 +6,7 @@
  * the second one would call a fresh nonce used; the error of a server reaches the caller as it was, an error of
  * the transport as `unavailable`.
  */
-import { create, fromBinary, toBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
+import { create, fromBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
 import {
   Client as Channel,
   connectivityState,
@@ -20,6 +20,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { Client, ClientCallOptions } from '@svc/proto/http/implement.ts';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
+import { encodeRequest } from './encode-request.ts';
 import { errorFromTrailers, noServer } from './grpc-error.ts';
 
 /** How long a server that failed is passed over. */
@@ -132,7 +133,7 @@ class Calls {
   async call(method: DescMethodUnary, request: Message, options: ClientCallOptions = {}): Promise<Message> {
     const untilMs =
       this.#clock.monotonicMs() + (options.timeoutMs ?? DEADLINES_MS[method.localName] ?? DEADLINE_MS);
-    const bytes = Buffer.from(toBinary(method.input, create(method.input, request)));
+    const bytes = encodeRequest(method, request);
     const repeatable = method.localName !== 'useNonce';
     for (let tries = 1, last: Endpoint | undefined; ; tries += 1) {
       if (this.#closed)

@@ -1,0 +1,275 @@
+/**
+ * Log lines through one gateway and one server, each a process of its own, into PostgreSQL: signed appends of 256 KiB of four runs at once, as daemons
+ * send them. Beside it, in the same run, the same bytes inserted as they are by postgres.js, one row an append. Memory is looked at
+ * while they pass, and the tail of a log of 1 GB is read beside that of one of 10 MB.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import postgres from 'postgres';
+import { figure, median, type Figure } from './figure.ts';
+import { createByteClient, createJsonClient, enrollBenchRunner, type BenchRunner } from './client.ts';
+import { freshDatabase } from './database.ts';
+import { AMQP_URL } from '../setup/needs.ts';
+import { startPlatform, type Platform } from '../e2e/platform.ts';
+import { startProgram, type Program } from '../e2e/processes.ts';
+
+const MEBIBYTE = 1_048_576;
+const CHUNK = 262_144;
+const STREAMS = 4;
+/** By contract the most that one run may keep. */
+const RUN_BYTES = 268_435_456;
+const WARM_BYTES = 64 * MEBIBYTE;
+const PASSED_BYTES = 512 * MEBIBYTE;
+const TAIL_BYTES = 65_536;
+const TAIL_READS = 300;
+
+/** As a build prints them: a time, a level, words, a path; a tenth of each line is noise that no compression shortens. */
+function logLines(bytes: number): Buffer {
+  let text = '';
+  for (let line = 0; text.length < bytes; line += 1) {
+    const noise = randomBytes(6).toString('hex');
+    text += `2026-11-20T16:00:${String(line % 60).padStart(2, '0')}.${line % 1000}Z INFO compiled src/components/widget-${line % 977}.ts -> dist/${noise}.js in ${line % 131} ms\n`;
+  }
+  return Buffer.from(text.slice(0, bytes));
+}
+
+function residentMb({ child }: Program): number {
+  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+/** Processor seconds that it has used. */
+function cpuSeconds({ child }: Program): number {
+  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** MB/s of the same chunks as rows of a bare table, as many at once. */
+async function bareInserts(url: string, chunk: Buffer): Promise<number> {
+  const sql = postgres(url, { max: STREAMS, onnotice: () => undefined });
+  await sql`create table bare (id bigint generated always as identity primary key, data bytea not null)`;
+  let left = PASSED_BYTES / chunk.length;
+  const startedAt = performance.now();
+  const insert = async () => {
+    while ((left -= 1) >= 0) await sql`insert into bare (data) values (${chunk})`;
+  };
+  await Promise.all(Array.from({ length: STREAMS }, insert));
+  const perSecond = PASSED_BYTES / 1e6 / ((performance.now() - startedAt) / 1000);
+  await sql.end();
+  return perSecond;
+}
+
+interface Stand extends AsyncDisposable {
+  readonly platform: Platform;
+  readonly gateway: Program;
+  readonly teamId: string;
+  readonly runners: readonly BenchRunner[];
+}
+
+async function start(databaseUrl: string): Promise<Stand> {
+  const [port, internalPort] = [await freePort(), await freePort()];
+  const shared = {
+    AMQP_URL,
+    INTERNAL_TOKEN: 'bench-internal-token-0123456789',
+    PUBLIC_URLS: `http://127.0.0.1:${port}`,
+  };
+  const platform = await startPlatform({
+    ...shared,
+    DATABASE_URL: databaseUrl,
+    SVC_MODE: 'split',
+    INTERNAL_PORT: String(internalPort),
+    LIMIT_REQUESTS_PER_MINUTE: '10000000',
+  });
+  const gateway = startProgram('gateway/dist/main.js', [], {
+    ...shared,
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    DISPATCH_URLS: `grpc://127.0.0.1:${internalPort}`,
+  });
+  await gateway.says(/listening on/);
+  const url = `http://127.0.0.1:${port}`;
+  const json = createJsonClient(url, 2 * STREAMS);
+  const bytes = createByteClient(url, STREAMS);
+  const teamId = await platform.customerTeam('bench');
+  const runners: BenchRunner[] = [];
+  for (let index = 0; index < STREAMS; index += 1) {
+    const { token } = await platform.sdk.runners.createEnrollToken(teamId);
+    runners.push(await enrollBenchRunner(json, url, token, `bench-${index}`, bytes));
+  }
+  return {
+    platform,
+    gateway,
+    teamId,
+    runners,
+    async [Symbol.asyncDispose]() {
+      json.close();
+      bytes.close();
+      await gateway.stop('SIGKILL');
+      await platform.stop();
+    },
+  };
+}
+
+interface Grant {
+  readonly id: string;
+  readonly epoch: number;
+}
+
+async function grantTo(runner: BenchRunner, { platform, teamId }: Stand): Promise<Grant> {
+  await platform.sdk.sandboxRuns.create(teamId, { command: ['true'], limits: { outputBytes: RUN_BYTES } });
+  for (;;) {
+    const { status, body } = await runner.call('poll', { waitMs: 5_000 });
+    if (status !== 200) throw new Error(`poll answered ${status}: ${JSON.stringify(body)}`);
+    const offer = body['run'] as Grant | undefined;
+    if (offer !== undefined) return { id: offer.id, epoch: offer.epoch };
+  }
+}
+
+/** Appends to one run after another until `more` says that it is enough. */
+async function write(runner: BenchRunner, stand: Stand, chunk: Buffer, more: () => boolean): Promise<void> {
+  const chunks = JSON.stringify([{ stream: 'stdout', data: chunk.toString('base64') }]);
+  while (more()) {
+    const { id, epoch } = await grantTo(runner, stand);
+    for (let offset = 0; offset + chunk.length <= RUN_BYTES && more(); offset += chunk.length) {
+      const body = Buffer.from(`{"id":"${id}","epoch":${epoch},"offset":${offset},"chunks":${chunks}}`);
+      const status = await runner.send(`/runners/${runner.id}/logs`, 'application/json', body);
+      if (status !== 200) throw new Error(`append at ${offset} of ${id} answered ${status}`);
+    }
+    await runner.call('report', { id, epoch, reportId: `bench-${id}`, reason: 'exit', exitCode: 0 });
+  }
+}
+
+interface Passed {
+  readonly perSecond: number;
+  readonly grownMb: number;
+  readonly notes: string;
+}
+
+async function pass(stand: Stand, chunk: Buffer, bytes: number): Promise<Passed> {
+  let left = bytes / chunk.length;
+  const programs = [stand.gateway, stand.platform.server];
+  const before = programs.map(residentMb);
+  const cpuBefore = programs.map(cpuSeconds);
+  let peak = before;
+  const watch = setInterval(
+    () => (peak = programs.map((p, i) => Math.max(peak[i] ?? 0, residentMb(p)))),
+    100,
+  );
+  const startedAt = performance.now();
+  const selfBefore = process.cpuUsage();
+  await Promise.all(
+    stand.runners.map(async (runner) => await write(runner, stand, chunk, () => (left -= 1) >= 0)),
+  );
+  const seconds = (performance.now() - startedAt) / 1000;
+  clearInterval(watch);
+  const self = process.cpuUsage(selfBefore);
+  const cpu = programs.map((p, i) => cpuSeconds(p) - (cpuBefore[i] ?? 0));
+  const grown = programs.map((_, i) => (peak[i] ?? 0) - (before[i] ?? 0));
+  return {
+    perSecond: bytes / 1e6 / seconds,
+    grownMb: Math.max(...grown),
+    notes:
+      `${(bytes / MEBIBYTE).toFixed(0)} MiB in ${seconds.toFixed(1)} s; processor seconds: gateway ${cpu[0]?.toFixed(1)}, server ${cpu[1]?.toFixed(1)}, ` +
+      `this generator ${((self.user + self.system) / 1e6).toFixed(1)}; resident MB before ${before.map((mb) => mb.toFixed(0)).join(' and ')}, ` +
+      `at most ${peak.map((mb) => mb.toFixed(0)).join(' and ')}`,
+  };
+}
+
+/** A run with so much output, put into the database by itself: through the front door it would take as long as everything else. */
+async function runWithOutput(url: string, { platform, teamId }: Stand, bytes: number): Promise<string> {
+  const { id } = await platform.sdk.sandboxRuns.create(teamId, { command: ['true'] });
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  const segments = bytes / CHUNK;
+  await sql`
+    update work_items set state = 'succeeded', finished_at = now(), epoch = 1, log_offset = ${bytes}, log_bytes = ${bytes},
+      log_limit = ${bytes}, log_complete = true, log_day = (now() at time zone 'UTC')::date
+    where id = ${id}`;
+  const chunk = logLines(CHUNK);
+  await sql`
+    insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
+    select ${id}, ${teamId}, (now() at time zone 'UTC')::date, 1, n * ${CHUNK}::int, array[1, ${CHUNK}::int], ${chunk}::bytea, now()
+    from generate_series(0, ${segments - 1}::int) n`;
+  await sql`analyze work_logs`;
+  await sql.end();
+  return id;
+}
+
+async function tailMs({ platform }: Stand, runId: string): Promise<number> {
+  const headers = { authorization: `Bearer ${platform.bootstrap.apiKey}`, accept: 'application/x-ndjson' };
+  const url = `${platform.url}/sandbox-runs/${runId}/logs?follow=false&tailBytes=${TAIL_BYTES}`;
+  const startedAt = performance.now();
+  const response = await fetch(url, { headers });
+  const lines = (await response.text()).trim().split('\n');
+  const took = performance.now() - startedAt;
+  const length = lines.reduce(
+    (sum, line) => sum + String((JSON.parse(line) as { text?: string }).text).length,
+    0,
+  );
+  if (response.status !== 200 || length !== TAIL_BYTES)
+    throw new Error(`a tail answered ${response.status} and ${length} characters instead of ${TAIL_BYTES}`);
+  return took;
+}
+
+async function tails(stand: Stand, url: string): Promise<readonly [number, number]> {
+  const small = await runWithOutput(url, stand, 10 * MEBIBYTE);
+  const large = await runWithOutput(url, stand, 1024 * MEBIBYTE);
+  const took: { small: number[]; large: number[] } = { small: [], large: [] };
+  // In turns, so that what else the machine does hits both alike; the first ones warm up.
+  for (let read = -20; read < TAIL_READS; read += 1) {
+    const [s, l] = [await tailMs(stand, small), await tailMs(stand, large)];
+    if (read < 0) continue;
+    took.small.push(s);
+    took.large.push(l);
+  }
+  return [median(took.small), median(took.large)];
+}
+
+export async function run(): Promise<Figure[]> {
+  const chunk = logLines(CHUNK);
+  await using first = await freshDatabase();
+  const bare = await bareInserts(first.url, chunk);
+  await using second = await freshDatabase();
+  await using stand = await start(second.url);
+  await pass(stand, chunk, WARM_BYTES);
+  const passed = await pass(stand, chunk, PASSED_BYTES);
+  console.error(`logs: ${passed.notes}`);
+  const [small, large] = await tails(stand, second.url);
+  return [
+    figure({
+      name: `log lines through gateway and server, ${STREAMS} runs`,
+      value: passed.perSecond,
+      unit: 'MB/s',
+      reference: 'the same bytes by bare inserts',
+      referenceValue: bare,
+      target: '≥ 50 MB/s',
+      pass: (value) => value >= 50,
+    }),
+    figure({
+      name: `growth of memory while ${PASSED_BYTES / MEBIBYTE} MiB pass, gateway or server`,
+      value: passed.grownMb,
+      unit: 'MB',
+      reference: 'what passed',
+      referenceValue: PASSED_BYTES / 1e6,
+      target: '≤ 100 MB',
+      pass: (value) => value <= 100,
+    }),
+    figure({
+      name: 'last 64 KiB of a log of 1 GB, p50',
+      value: large,
+      unit: 'ms',
+      reference: 'of a log of 10 MB',
+      referenceValue: small,
+      target: '≤ 1.5 ×',
+      pass: (_, ratio) => ratio <= 1.5,
+    }),
+  ];
+}
