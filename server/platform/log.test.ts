@@ -20,6 +20,7 @@ describe('createLog()', () => {
     'cpk_live_0123456789ab_0123456789abcdef0123456789abcdef_abc123',
     'Bearer abcdefghijklmnop',
     'sest_abcdefghijklmnopqrstuvwxyz012345',
+    'enr_abcdefghijklmnopqrstuvwxyz0123456789_-ABCD',
     'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
     'postgres://svc:hunter2@db.internal/svc',
     '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIE\n-----END PRIVATE KEY-----',

@@ -1,6 +1,6 @@
 /**
  * The bundle for support. Redacted by construction: it is put together from the columns named here, none of which is a key, a token or a setting's
- * value. With `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is in time.
+ * value, and what was written freely is cut down by redact.ts. With `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is in time.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -8,6 +8,7 @@ import type { DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runne
 import type { Clock } from '../platform/clock.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import type { HealthLimits } from './health.ts';
+import { redacted } from './redact.ts';
 import { listRunners, toMessage } from './row.ts';
 
 export interface DiagnoseDeps {
@@ -45,7 +46,7 @@ export async function diagnose(
   const now = clock.now();
   return {
     generatedAt: timestampFromDate(now),
-    runners: runners.map((row) => toMessage(row, now, limits)),
+    runners: runners.map((row) => toMessage(redacted(row), now, limits)),
     liveLeases: counts?.live ?? 0,
     expiredLeases: counts?.expired ?? 0,
     queued: counts?.queued ?? 0,
