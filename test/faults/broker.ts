@@ -2,8 +2,9 @@
  * A RabbitMQ node of our own, which may be killed without anybody else noticing: own node name, ports, cookie, data and log folders, and an own port
  * mapper (epmd) that dies with it. Where no node can be started, the machine's broker is used, and is left alone.
  */
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
 import { AMQP_URL } from '../setup/needs.ts';
 import { freePorts } from './free-ports.ts';
@@ -16,7 +17,19 @@ export interface Broker {
   readonly process: ManagedProcess | undefined;
   /** Empties the work queues of these pools. Resolves with how many messages were thrown away; undefined while the broker is down. */
   purge(poolIds: readonly string[]): Promise<number | undefined>;
+  /** Takes them away under their consumers. Undefined while the broker is down. */
+  deleteQueues(poolIds: readonly string[]): Promise<number | undefined>;
+  /** Raises or ends the alarm that blocks every publisher; only at a node of our own. False when it did not work. */
+  alarm(on: boolean): Promise<boolean>;
+  /** Hints as anybody could write them. False while the broker is down. */
+  publish(hints: readonly Hint[]): Promise<boolean>;
   stop(): Promise<void>;
+}
+
+export interface Hint {
+  readonly poolId: string;
+  readonly workId: string;
+  readonly epoch: number;
 }
 
 /** The script itself: the one in the path changes the user and the environment. */
@@ -29,6 +42,9 @@ const SCRIPTS = [
 const READY_MS = 60_000;
 /** Quorum queues take three descriptors each; a node that has none left hangs without a word. */
 const DESCRIPTORS = 20_000;
+/** Bytes that any node uses more of: the alarm is on. And a share of the machine that it never reaches here: it is off. */
+const ALARM = { on: ['absolute', '1MB'], off: ['0.6'] } as const;
+const CONTROL_MS = 15_000;
 
 export async function startBroker(folder: string): Promise<Broker> {
   const script = SCRIPTS.find((path) => existsSync(path));
@@ -49,28 +65,29 @@ export async function startBroker(folder: string): Promise<Broker> {
   );
   // A shell that reads the leash: when it ends, or when it is killed with its group, mapper and node end with it.
   const line = `ulimit -n ${DESCRIPTORS}; epmd -port ${mapper} -address 127.0.0.1 </dev/null & "$0" </dev/null & read -r leash; kill -KILL 0`;
+  const env = {
+    HOME: home,
+    RABBITMQ_NODENAME: `svcfaults${process.pid}@localhost`,
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_DIST_PORT: String(distribution),
+    ERL_EPMD_PORT: String(mapper),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    RABBITMQ_MNESIA_BASE: join(home, 'mnesia'),
+    RABBITMQ_LOG_BASE: join(home, 'log'),
+    RABBITMQ_LOGS: '-',
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(home, 'plugins'),
+    RABBITMQ_CONFIG_FILE: join(home, 'rabbit.conf'),
+    RABBITMQ_CONF_ENV_FILE: join(home, 'env.conf'),
+    RABBITMQ_PID_FILE: join(home, 'pid'),
+    // One scheduler that does not spin: it shares two cores with everything else.
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 +sbwt none',
+  };
   const node = manageProcess({
     name: 'broker',
     command: 'sh',
     args: ['-c', line, script],
-    env: {
-      HOME: home,
-      RABBITMQ_NODENAME: `svcfaults${process.pid}@localhost`,
-      RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
-      RABBITMQ_NODE_PORT: String(port),
-      RABBITMQ_DIST_PORT: String(distribution),
-      ERL_EPMD_PORT: String(mapper),
-      ERL_EPMD_ADDRESS: '127.0.0.1',
-      RABBITMQ_MNESIA_BASE: join(home, 'mnesia'),
-      RABBITMQ_LOG_BASE: join(home, 'log'),
-      RABBITMQ_LOGS: '-',
-      RABBITMQ_ENABLED_PLUGINS_FILE: join(home, 'plugins'),
-      RABBITMQ_CONFIG_FILE: join(home, 'rabbit.conf'),
-      RABBITMQ_CONF_ENV_FILE: join(home, 'env.conf'),
-      RABBITMQ_PID_FILE: join(home, 'pid'),
-      // One scheduler that does not spin: it shares two cores with everything else.
-      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 +sbwt none',
-    },
+    env,
     folder,
     readyPattern: /completed with \d+ plugins/,
     readyMs: READY_MS,
@@ -85,32 +102,85 @@ export async function startBroker(folder: string): Promise<Broker> {
     );
     return brokerAt(AMQP_URL, undefined);
   }
-  return brokerAt(`amqp://guest:guest@127.0.0.1:${port}`, node);
+  const control = async (args: readonly string[]): Promise<boolean> =>
+    await runControl(join(dirname(script), 'rabbitmqctl'), ['-n', env.RABBITMQ_NODENAME, ...args], env);
+  return brokerAt(`amqp://guest:guest@127.0.0.1:${port}`, node, control);
 }
 
-function brokerAt(url: string, node: ManagedProcess | undefined): Broker {
+async function runControl(
+  script: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const options = {
+      env: { PATH: process.env['PATH'] ?? '', ...env, RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '' },
+      timeout: CONTROL_MS,
+    };
+    execFile(script, [...args], options, (error) => resolve(error === null));
+  });
+}
+
+const queuesOf = (poolIds: readonly string[]): string[] =>
+  poolIds.flatMap((id) => [`work.run.${id}`, `work.build.${id}`]);
+
+function brokerAt(
+  url: string,
+  node: ManagedProcess | undefined,
+  control?: (args: readonly string[]) => Promise<boolean>,
+): Broker {
+  /** Undefined: not reachable; what is done to a dead broker is no fault. */
+  const connected = async <T>(act: (connection: Connection) => Promise<T>): Promise<T | undefined> => {
+    const connection = new Connection({ url, acquireTimeout: 2_000, retryLow: 100 });
+    connection.on('error', () => undefined); // The broker is down or goes down: the call below fails, and that is the answer.
+    try {
+      return await act(connection);
+    } catch {
+      return undefined;
+    } finally {
+      connection.unsafeDestroy();
+    }
+  };
+  const eachQueue = async (
+    poolIds: readonly string[],
+    act: (connection: Connection, queue: string) => Promise<{ readonly messageCount: number }>,
+    count: (messages: number) => number,
+  ): Promise<number | undefined> =>
+    await connected(async (connection) => {
+      let total = 0;
+      for (const queue of queuesOf(poolIds)) {
+        try {
+          total += count((await act(connection, queue)).messageCount);
+        } catch (error) {
+          if (!/NOT_FOUND/.test(String(error) + JSON.stringify(error))) throw error;
+        }
+      }
+      return total;
+    });
   return {
     url,
     process: node,
-    purge: async (poolIds) => {
-      const connection = new Connection({ url, acquireTimeout: 2_000, retryLow: 100 });
-      connection.on('error', () => undefined); // The broker is down or goes down: the call below fails, and that is the answer.
-      try {
-        let purged = 0;
-        for (const queue of poolIds.flatMap((id) => [`work.run.${id}`, `work.build.${id}`])) {
-          const { messageCount } = await connection.queuePurge({ queue }).catch((error: unknown) => {
-            if (/NOT_FOUND/.test(String(error) + JSON.stringify(error))) return { messageCount: 0 };
-            throw error;
-          });
-          purged += messageCount;
-        }
-        return purged;
-      } catch {
-        return undefined; // Not reachable: a purge of a dead broker is no fault.
-      } finally {
-        connection.unsafeDestroy();
-      }
-    },
+    purge: async (poolIds) =>
+      await eachQueue(
+        poolIds,
+        async (connection, queue) => await connection.queuePurge({ queue }),
+        (messages) => messages,
+      ),
+    deleteQueues: async (poolIds) =>
+      await eachQueue(
+        poolIds,
+        async (connection, queue) => await connection.queueDelete({ queue }),
+        () => 1,
+      ),
+    alarm: async (on) =>
+      (await control?.(['set_vm_memory_high_watermark', ...(on ? ALARM.on : ALARM.off)])) ?? false,
+    publish: async (hints) =>
+      (await connected(async (connection) => {
+        const publisher = connection.createPublisher({ confirm: true });
+        for (const { poolId, workId, epoch } of hints)
+          await publisher.send({ routingKey: `work.run.${poolId}` }, { workId, epoch });
+        return true;
+      })) ?? false,
     stop: async () => await node?.kill(),
   };
 }

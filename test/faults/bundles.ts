@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
+import { CLOCK_SOURCE } from './clock.ts';
 import { LEASH_SOURCE } from './managed-process.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -25,6 +26,8 @@ export interface Bundles {
   readonly submitter: string;
   /** Preload that ends a process with this one. */
   readonly leash: string;
+  /** Preload that lets its clock be stepped. */
+  readonly clock: string;
 }
 
 /** Our own workspaces go in, packages stay outside and are found through a link beside the bundles. */
@@ -87,13 +90,15 @@ export async function buildBundles(folder: string): Promise<Bundles> {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const leash = join(folder, 'leash.cjs');
   writeFileSync(leash, LEASH_SOURCE);
+  const clock = join(folder, 'clock.cjs');
+  writeFileSync(clock, CLOCK_SOURCE);
   const [server, gateway, runnerSim, submitter] = await Promise.all([
     buildServer(folder, 'server', []),
     bundle('gateway/main.ts', join(folder, 'gateway.mjs'), []),
     bundle('test/faults/runner-sim.ts', join(folder, 'runner-sim.mjs'), []),
     bundle('test/faults/submitter.ts', join(folder, 'submitter.mjs'), []),
   ]);
-  return { server, gateway, runnerSim, submitter, leash };
+  return { server, gateway, runnerSim, submitter, leash, clock };
 }
 
 /** One server, sound or mutated; its migrations lie beside it. */

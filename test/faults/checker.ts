@@ -3,12 +3,35 @@
  * nothing of how the product works. The names I1 to I13 are those of the list of invariants that the faults were planned against.
  */
 import type { RunnerEntry, SubmitEntry } from './entries.ts';
+import {
+  executionsEndWithLeases,
+  hasPublished,
+  ledgerWhole,
+  publishedOnce,
+  recovered,
+  teamsApart,
+} from './checks.ts';
 import { executionsOf, frozenSpans, liveOverlapMs } from './executions.ts';
 import type { Execution } from './executions.ts';
 import type { EventRow, History, ItemRow, LeaseRow, OutputRow, ReportRow } from './history.ts';
 import type { Stamp } from './journal.ts';
 
-export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I9' | 'I13';
+export type Invariant =
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I8'
+  | 'I9'
+  | 'I10'
+  | 'I11'
+  | 'I12'
+  | 'I13'
+  /** Beside the list: nothing that published or deployed is run again without a person's word. */
+  | 'once';
 
 export interface Violation {
   readonly invariant: Invariant;
@@ -64,6 +87,11 @@ export function check(history: History, { atRest = true }: CheckOptions = {}): V
     ...outputWhole(facts),
     ...submissionsKept(facts),
     ...reportsKept(facts),
+    ...ledgerWhole(history),
+    ...teamsApart(history),
+    ...executionsEndWithLeases(history),
+    ...publishedOnce(history),
+    ...(atRest ? recovered(history) : []),
   ];
 }
 
@@ -103,7 +131,9 @@ function oneReport(facts: Facts, item: ItemRow): Violation[] {
     ({ answer }) => answer === 'accepted' || answer === 'repeated',
   );
   const reported = REPORTED.includes(item.state);
-  if (reported && reports.length !== 1)
+  // A build whose runner was lost after it had published ends without a report: a person decides.
+  const undecided = item.state === 'failed' && reports.length === 0 && hasPublished(facts.history, item.id);
+  if (reported && reports.length !== 1 && !undecided)
     wrong(`ended as ${item.state} with ${reports.length} accepted reports`, { item, reports, accepted });
   if (!reported && reports.length > 0)
     wrong(`is ${item.state} and has an accepted report`, { item, reports, accepted });
@@ -125,6 +155,7 @@ function oneReport(facts: Facts, item: ItemRow): Violation[] {
   if (
     item.state === 'dead' &&
     item.attempt < item.maxAttempts &&
+    !hasPublished(facts.history, item.id) &&
     item.offers < facts.history.times.offersMax
   ) {
     wrong(`was given up after ${item.attempt} attempts in ${item.offers} offers, which is too early`, item);
@@ -320,7 +351,11 @@ function submissionsKept({ history }: Facts): Violation[] {
   const submissions = submissionsOf(history.submits);
   const rowsByKey = {
     run: groupBy(
-      history.items.map(({ id, key }) => ({ id, key: key ?? '' })),
+      itemsOf(history, 'run').map(({ id, key }) => ({ id, key: key ?? '' })),
+      ({ key }) => key,
+    ),
+    build: groupBy(
+      itemsOf(history, 'build').map(({ id, key }) => ({ id, key: key ?? '' })),
       ({ key }) => key,
     ),
     project: groupBy(history.projects, ({ key }) => key),
@@ -336,12 +371,12 @@ function submissionsKept({ history }: Facts): Violation[] {
       });
     for (const id of ids)
       if (!there.includes(id))
-        wrong(kind === 'run' ? 'I1' : 'I13', `${id} was acknowledged and is not there`);
+        wrong(kind === 'project' ? 'I13' : 'I1', `${id} was acknowledged and is not there`);
     if (ids.size > 1) wrong('I9', `was acknowledged under ${ids.size} ids`);
     if (there.length > 1) wrong('I9', `made ${there.length} rows`);
     if (refused && there.length > 0) wrong('I13', 'was refused for good and is there');
   }
-  for (const kind of ['run', 'project'] as const) {
+  for (const kind of ['run', 'build', 'project'] as const) {
     for (const [key, rows] of rowsByKey[kind]) {
       if (submissions.has(`${kind} ${key}`)) continue;
       found.push({
@@ -353,6 +388,10 @@ function submissionsKept({ history }: Facts): Violation[] {
     }
   }
   return found;
+}
+
+function itemsOf({ items }: History, kind: 'run' | 'build'): readonly ItemRow[] {
+  return items.filter((item) => (item.kind ?? 'run') === kind);
 }
 
 function submissionsOf(entries: ReadonlyArray<SubmitEntry & Stamp>): Map<string, Submission> {

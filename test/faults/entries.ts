@@ -54,10 +54,12 @@ export type RunnerEntry =
       readonly reportId: string;
       readonly answer: string;
     }
+  /** A build enters a phase; before `publishing` and `deploying` the control plane has said that it may. */
+  | { readonly event: 'phase'; readonly work: string; readonly epoch: number; readonly phase: string }
   | { readonly event: 'fatal'; readonly message: string };
 
-/** Journal of the submitter. `run` is a sandbox run, `project` a call that stores its answer in a transaction. */
-export type SubmitKind = 'run' | 'project';
+/** Journal of the submitter. `run` is a sandbox run, `build` a build, `project` a call that stores its answer in a transaction. */
+export type SubmitKind = 'run' | 'project' | 'build';
 export type SubmitEntry =
   | { readonly event: 'intent'; readonly kind: SubmitKind; readonly key: string }
   /**
@@ -81,8 +83,20 @@ export type RigEntry =
   | { readonly event: 'dead'; readonly process: string }
   | { readonly event: 'frozen'; readonly process: string }
   | { readonly event: 'thawed'; readonly process: string }
-  | { readonly event: 'fault'; readonly kind: string; readonly target: string; readonly detail?: string }
+  | {
+      readonly event: 'fault';
+      /** Row of the plan. */
+      readonly row?: string;
+      readonly kind: string;
+      readonly target: string;
+      readonly detail?: string;
+    }
+  /** It was undone; what it felt like after that is the product's own. */
+  | { readonly event: 'undone'; readonly row: string; readonly afterMs: number }
   | { readonly event: 'healed' };
+
+/** Name of the project that the rig makes for itself. */
+export const SETUP_PROJECT = 'set up by the rig';
 
 /** Label of a run that names its submission, so that SQL alone shows which rows belong to which key. */
 export const KEY_LABEL = 'fault-key';

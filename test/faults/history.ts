@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import type { RigEntry, RunnerEntry, SubmitEntry } from './entries.ts';
-import { KEY_LABEL } from './entries.ts';
+import { KEY_LABEL, SETUP_PROJECT } from './entries.ts';
 import { readJournal } from './journal.ts';
 import type { Stamp } from './journal.ts';
 
@@ -21,8 +21,40 @@ export interface ItemRow {
   readonly runnerId: string | null;
   readonly leaseId: string | null;
   readonly exitCode: number | null;
-  /** Label that names the submission. */
+  /** Label that names the submission; of builds, their commit. */
   readonly key: string | null;
+  /** `run` when absent. */
+  readonly kind?: 'run' | 'build';
+  /** Team whose runners may execute it. */
+  readonly pool?: string;
+}
+
+/** Of builds: that the control plane heard of it. */
+export interface PhaseRow {
+  readonly work: string;
+  readonly epoch: number;
+  /** 1 cloning, 2 building, 3 publishing, 4 deploying. */
+  readonly phase: number;
+}
+
+/** Of the ledger. */
+export interface AuditRow {
+  readonly chain: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly actor: { readonly kind: string; readonly id: string; readonly display: string };
+  readonly action: string;
+  readonly target: string;
+  readonly details: unknown;
+  readonly requestId: string;
+  readonly previousHash: string;
+  readonly hash: string;
+}
+
+export interface AuditHead {
+  readonly chain: string;
+  readonly seq: number;
+  readonly hash: string;
 }
 
 export interface LeaseRow {
@@ -77,6 +109,11 @@ export interface History {
   readonly events: readonly EventRow[];
   readonly projects: readonly ProjectRow[];
   readonly outputs: readonly OutputRow[];
+  /** Teams of the runners, by runner. Absent parts are not judged. */
+  readonly teamOf?: ReadonlyMap<string, string>;
+  readonly phases?: readonly PhaseRow[];
+  readonly audit?: readonly AuditRow[];
+  readonly heads?: readonly AuditHead[];
 }
 
 /** What the servers were told, in milliseconds. */
@@ -88,6 +125,8 @@ export interface Times {
   readonly toleranceMs: number;
   /** For how long an execution may go on beside a newer one, not counting time in which it was frozen. */
   readonly staleMs: number;
+  /** Within this after the last fault was healed everything has ended. Absent: not judged. */
+  readonly recoverMs?: number;
 }
 
 const RUNNER_FILE = /^runner-.*\.jsonl$/;
@@ -100,13 +139,13 @@ export async function loadHistory(databaseUrl: string, folder: string, times: Ti
   });
   const at = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
   try {
-    const [items, leases, reports, events, projects, outputs] = await sql.begin(
-      'isolation level repeatable read read only',
-      async (tx) => [
+    const [items, leases, reports, events, projects, outputs, runners, phases, audit, heads] =
+      await sql.begin('isolation level repeatable read read only', async (tx) => [
         await tx<ItemRow[]>`
-        select id, state, epoch, attempt, max_attempts as "maxAttempts", offers, runner_id as "runnerId", lease_id as "leaseId",
-          exit_code as "exitCode", labels ->> ${KEY_LABEL} as key
-        from work_items order by id`,
+        select w.id, w.state, w.epoch, w.attempt, w.max_attempts as "maxAttempts", w.offers, w.runner_id as "runnerId",
+          w.lease_id as "leaseId", w.exit_code as "exitCode", coalesce(w.labels ->> ${KEY_LABEL}, b.commit) as key, w.kind,
+          w.pool_id as pool
+        from work_items w left join builds b on b.id = w.build_id order by w.id`,
         await tx<LeaseRow[]>`
         select work_id as work, epoch, runner_id as "runnerId", ${at('granted_at')} as "grantedAt", ${at('started_at')} as "startedAt",
           ${at('last_contact_at')} as "lastContactAt", ${at('ended_at')} as "endedAt", end_reason as "endReason"
@@ -115,15 +154,23 @@ export async function loadHistory(databaseUrl: string, folder: string, times: Ti
         select work_id as work, epoch, report_id as "reportId", outcome, ${at('accepted_at')} as "acceptedAt" from work_reports`,
         await tx<EventRow[]>`
         select dedupe_key as work, payload ->> 'state' as state, (payload ->> 'epoch')::int as epoch from outbox where kind = 'work.finished'`,
-        await tx<ProjectRow[]>`select id, name as key from projects`,
+        await tx<ProjectRow[]>`select id, name as key from projects where name <> ${SETUP_PROJECT}`,
         await tx<OutputRow[]>`
         select work_id as work, epoch, array_agg("offset"::int order by "offset") as offsets,
           array_agg(length(data) order by "offset") as lengths,
           encode(sha256(string_agg(data, ''::bytea order by "offset")), 'hex') as sha256, ${at('max(at)')} as "lastAt"
         from work_logs group by work_id, epoch`,
-      ],
-    );
-    return { times, ...loadJournals(folder), items, leases, reports, events, projects, outputs };
+        await tx<Array<{ id: string; team: string }>>`select id, team_id as team from runners`,
+        await tx<PhaseRow[]>`select work_id as work, epoch, phase from build_phases`,
+        await tx<AuditRow[]>`
+        select chain, seq, at::float8 as at, json_build_object('kind', actor_kind, 'id', actor_id, 'display', actor_display) as actor,
+          action, target, details, request_id as "requestId", previous_hash as "previousHash", hash
+        from audit_entries order by chain, seq`,
+        await tx<AuditHead[]>`select chain, seq, hash from audit_heads`,
+      ]);
+    const teamOf = new Map(runners.map(({ id, team }) => [id, team]));
+    const rows = { items, leases, reports, events, projects, outputs, teamOf, phases, audit, heads };
+    return { times, ...loadJournals(folder), ...rows };
   } finally {
     await sql.end();
   }

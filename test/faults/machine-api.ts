@@ -23,26 +23,51 @@ export interface MachineApi {
   close(): void;
 }
 
-const RETRYABLE_CODES = ['idempotency_in_progress', 'rate_limited', 'unavailable'];
+/** `replayed`: so are fresh signatures refused whose nonces a crash of the database may have taken away; the next one is good. */
+const RETRYABLE_CODES = ['idempotency_in_progress', 'rate_limited', 'unavailable', 'replayed'];
 
-export function createMachineApi(baseUrl: string, runnerId: string, key: SigningKey): MachineApi {
+/** `wrongByMs`: how wrong this machine's clock is now. Signatures follow it until an answer tells the right time. */
+export function createMachineApi(
+  baseUrl: string,
+  runnerId: string,
+  key: SigningKey,
+  wrongByMs: () => number = () => 0,
+): MachineApi {
   const client = createHttpClient();
+  let correctionMs = 0;
   return {
     call: async (action, body, timeoutMs) => {
       const url = new URL(`/runners/${runnerId}/${action}`, baseUrl);
       const text = JSON.stringify(body);
       const contentType = 'application/json';
-      const signed = signRequest(
-        { method: 'POST', ...targetOfUrl(url), contentType, body: Buffer.from(text) },
-        { key, created: Math.floor(Date.now() / 1_000), nonce: createNonce() },
-      );
       const sentMono = performanceNow();
       const sentWall = Date.now();
-      const answer = await sendOnce(client, url, { 'content-type': contentType, ...signed }, text, timeoutMs);
+      const once = async (): Promise<HttpAnswer> => {
+        const created = Math.floor((Date.now() + wrongByMs() + correctionMs) / 1_000);
+        const signed = signRequest(
+          { method: 'POST', ...targetOfUrl(url), contentType, body: Buffer.from(text) },
+          { key, created, nonce: createNonce() },
+        );
+        return await sendOnce(client, url, { 'content-type': contentType, ...signed }, text, timeoutMs);
+      };
+      let answer = await once();
+      if (answer.code === 'clock_skew') {
+        const serverTime = serverTimeOf(answer);
+        if (Number.isNaN(serverTime)) throw new Error('clock_skew without the time of the server');
+        correctionMs = serverTime - Date.now() - wrongByMs();
+        answer = await once();
+      }
+      // Refused by another gateway with another clock: nothing has happened.
+      if (answer.code === 'clock_skew') throw new Unanswered(`${url.pathname}: clocks disagree`);
       return { ...answer, sentMono, sentWall };
     },
     close: () => client.close(),
   };
+}
+
+function serverTimeOf({ body }: HttpAnswer): number {
+  const { details } = body['error'] as { details?: { serverTime?: string } };
+  return Date.parse(details?.serverTime ?? '');
 }
 
 async function sendOnce(

@@ -1,5 +1,9 @@
 /**
  * `npm run faults -- [--seed N] [--runs N] [--minutes N] [--mutant name | --provoke name] [--keep]`
+ * `npm run faults -- --schedules N | --row name [--seed N] [--minutes N] [--keep]`
+ *
+ * --schedules runs N short schedules of all kinds of faults, one after the other with rising seeds, at most for --minutes, and prints what was counted; --row takes
+ * one kind alone (README.md lists them), and one schedule unless --schedules says how many.
  *
  * One seeded schedule of faults, or with --minutes one after the other with rising seeds until the time is up. --mutant plants a mistake
  * into the server and succeeds when it is caught; --provoke runs the same load and faults against the sound server. --keep leaves journals and logs behind.
@@ -10,12 +14,15 @@ import { describeViolations } from './checker.ts';
 import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import type { MutantName } from './mutants.ts';
 import { stopAllRigs } from './rig.ts';
-import { runScenario } from './scenario.ts';
+import { runScenario, seconds } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
-import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
+import { ROWS } from './schedule.ts';
+import type { FaultName } from './schedule.ts';
+import { greatScenario, mutantScenario, shortScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
 import type { SharedSurroundings } from './surroundings.ts';
+import { createTally, isClean } from './tally.ts';
 
 const say = (line: string): void => console.log(line);
 
@@ -73,6 +80,49 @@ async function judge(
   return damage.length > 0;
 }
 
+function rowsNamed(text: string | undefined): readonly FaultName[] {
+  if (text === undefined) return ROWS;
+  const found = ROWS.find((row) => row === text);
+  if (found === undefined) throw new Error(`no row "${text}", expected one of ${ROWS.join(', ')}`);
+  return [found];
+}
+
+interface Schedules {
+  readonly firstSeed: number;
+  readonly schedules: number;
+  readonly rows: readonly FaultName[];
+  /** No schedule begins later; by this process's own clock. */
+  readonly until: number;
+}
+
+/** True when every promise was kept in every schedule. */
+async function runSchedules(
+  shared: SharedSurroundings,
+  { firstSeed, schedules, rows, until }: Schedules,
+): Promise<boolean> {
+  const tally = createTally();
+  for (let i = 0; i < schedules && performance.now() < until; i += 1) {
+    const seed = firstSeed + i;
+    const verdict = await runScenario(shortScenario(seed, rows), { ...shared, say: () => undefined });
+    tally.add(verdict);
+    const clean = isClean(verdict);
+    say(
+      `seed ${seed}: ${clean ? 'kept' : 'BROKEN'}, ${verdict.history.items.length} runs, ${seconds(verdict.tookMs)}`,
+    );
+    if (clean) {
+      shared.forget(`short-${seed}`);
+      continue;
+    }
+    shared.keep();
+    for (const line of summarise(verdict)) say(`  ${line}`);
+    for (const crash of verdict.crashes) say(`  crash: ${crash}`);
+    say(describeViolations(verdict.violations));
+  }
+  for (const line of tally.lines()) say(line);
+  if (!tally.clean()) say(`journals and logs stay in ${shared.folder}`);
+  return tally.clean();
+}
+
 async function main(): Promise<boolean> {
   const { values } = parseArgs({
     options: {
@@ -82,6 +132,8 @@ async function main(): Promise<boolean> {
       mutant: { type: 'string' },
       provoke: { type: 'string' },
       keep: { type: 'boolean' },
+      schedules: { type: 'string' },
+      row: { type: 'string' },
     },
   });
   const firstSeed = numberOf(values.seed, 'seed', Math.floor(Date.now() / 1_000) % 1_000_000);
@@ -89,7 +141,14 @@ async function main(): Promise<boolean> {
   const until = performance.now() + numberOf(values.minutes, 'minutes', 0) * 60_000;
   const mutant = mutantNamed(values.mutant);
   const provoked = mutantNamed(values.provoke);
+  const rows = rowsNamed(values.row);
+  const schedules = numberOf(values.schedules, 'schedules', values.row === undefined ? 0 : 1);
   const shared = await prepareSurroundings(say);
+  if (schedules > 0) {
+    if (values.keep === true) shared.keep();
+    const limit = values.minutes === undefined ? Number.POSITIVE_INFINITY : until;
+    return await runSchedules(shared, { firstSeed, schedules, rows, until: limit }).finally(shared.stop);
+  }
   if (values.keep === true) shared.keep();
   let failed = 0;
   let rounds = 0;

@@ -2,27 +2,29 @@
  * Two servers, two gateways, a broker and runner simulators as real processes, with one address in front of each kind, and the faults that can be done to
  * them. The rig journals what it does. Every process that it killed or froze comes back by itself; `inject` resolves when it has.
  */
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
-import { createEmptyDatabase } from '../setup/database.ts';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import type { RigEntry } from './entries.ts';
+import { SETUP_PROJECT } from './entries.ts';
 import { freePorts } from './free-ports.ts';
+import { inject } from './injection.ts';
+import type { Injectable } from './injection.ts';
 import { openJournal } from './journal.ts';
 import type { Journal } from './journal.ts';
+import { createLinks } from './links.ts';
 import { manageProcess } from './managed-process.ts';
 import type { ManagedProcess } from './managed-process.ts';
+import { createDatabase } from './postgres.ts';
+import type { Cluster } from './postgres.ts';
+import { clockFile } from './clock.ts';
 import type { SimConfig } from './runner-sim.ts';
-import { describeFault } from './schedule.ts';
 import type { Fault } from './schedule.ts';
 import type { SubmitConfig } from './submitter.ts';
-import { startTcpProxy } from './tcp-proxy.ts';
-import type { TcpProxy } from './tcp-proxy.ts';
 
 /** Milliseconds, told to the servers by their configuration. Short, so that what takes a minute in life takes seconds here. */
 export interface RigTimes {
@@ -47,7 +49,7 @@ export const RIG_TIMES: RigTimes = {
 
 export type SimBehaviour = Pick<
   SimConfig,
-  'slots' | 'workMs' | 'longShare' | 'lateShare' | 'lateMs' | 'failShare' | 'outputShare'
+  'slots' | 'buildSlots' | 'workMs' | 'longShare' | 'lateShare' | 'lateMs' | 'failShare' | 'outputShare'
 >;
 
 export interface RigOptions {
@@ -57,10 +59,15 @@ export interface RigOptions {
   /** Instead of the sound one. */
   readonly serverBundle?: string;
   readonly broker: Broker;
+  readonly cluster: Cluster;
   readonly seed: number;
   readonly servers: number;
   readonly gateways: number;
   readonly runners: number;
+  /** So many of the runners, the last ones, are of another team that has work of its own. */
+  readonly otherRunners: number;
+  /** That builds are submitted for. */
+  readonly environments: number;
   readonly times: RigTimes;
   readonly sims: SimBehaviour;
   readonly databaseConnections: number;
@@ -80,7 +87,14 @@ export interface Unfinished {
 export interface Account {
   readonly apiKey: string;
   readonly teamId: string;
+  readonly otherTeamId?: string;
+  readonly environmentIds: readonly string[];
 }
+
+export type SubmitLoad = Pick<
+  SubmitConfig,
+  'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'buildsPerHundred' | 'patienceMs'
+>;
 
 export interface Rig {
   readonly databaseUrl: string;
@@ -90,9 +104,7 @@ export interface Rig {
   readonly journal: Journal<RigEntry>;
   /** Processes that ended although nobody killed them, with the end of what they printed. */
   readonly crashes: readonly string[];
-  startSubmitter(
-    config: Pick<SubmitConfig, 'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'patienceMs'>,
-  ): Promise<ManagedProcess>;
+  startSubmitter(config: SubmitLoad): Promise<ManagedProcess>;
   inject(fault: Fault): Promise<void>;
   /** Nobody may write work items until the answer is called. */
   lockItems(): Promise<() => Promise<void>>;
@@ -117,7 +129,7 @@ export async function stopAllRigs(): Promise<void> {
 
 export async function startRig(options: RigOptions): Promise<Rig> {
   mkdirSync(options.folder, { recursive: true });
-  const database = await createEmptyDatabase();
+  const database = await createDatabase(options.cluster);
   const parts = new Parts(options, database.url);
   const stop = async (): Promise<void> => {
     if (!open.delete(stop)) return;
@@ -126,7 +138,6 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   };
   open.add(stop);
   try {
-    await parts.relaxDisk();
     const account = await parts.start();
     return {
       databaseUrl: database.url,
@@ -149,12 +160,33 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   }
 }
 
-/** A frozen process cannot notice that this one has died; somebody else wakes it up then, and its leash ends it. */
-function thawLater(pid: number, ms: number): void {
-  spawn('sh', ['-c', `sleep ${ms / 1_000}; kill -CONT -- -${pid} 2>/dev/null`], {
-    detached: true,
-    stdio: 'ignore',
-  }).unref();
+interface ServerAddresses {
+  readonly port: number;
+  readonly internalPort: number;
+  readonly publicUrls: string;
+  readonly databaseUrl: string;
+  readonly amqpUrl: string;
+}
+
+interface GatewayAddresses {
+  readonly port: number;
+  readonly internalPorts: readonly number[];
+  readonly publicUrls: string;
+  readonly amqpUrl: string;
+}
+
+/** One after the other. */
+async function all<T>(count: number, make: (i: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  for (let i = 0; i < count; i += 1) made.push(await make(i));
+  return made;
+}
+
+function withPort(url: string, port: number | undefined): string {
+  const changed = new URL(url);
+  changed.hostname = '127.0.0.1';
+  changed.port = String(port ?? '');
+  return changed.href;
 }
 
 class Parts {
@@ -170,12 +202,11 @@ class Parts {
   #gateways: ManagedProcess[] = [];
   #runners: ManagedProcess[] = [];
   #submitters: ManagedProcess[] = [];
-  #proxies: TcpProxy[] = [];
+  readonly #links = createLinks();
   /** Down on purpose, or on its way up: nothing else is done to it, and its end is no crash. */
   readonly #handled = new Set<string>();
   #serverUrl = '';
   #stopping = false;
-  #canSlowDown = false;
 
   constructor(options: RigOptions, databaseUrl: string) {
     this.#options = options;
@@ -188,15 +219,6 @@ class Parts {
     });
   }
 
-  /**
-   * Commits do not wait for the disk: the machine and the database stay up here, so nothing that was committed can be lost by that, and the disk is not
-   * what is tested.
-   */
-  async relaxDisk(): Promise<void> {
-    const name = new URL(this.#databaseUrl).pathname.slice(1);
-    await this.#sql`alter database ${this.#sql(name)} set synchronous_commit = off`;
-  }
-
   async start(): Promise<Account> {
     const { servers, gateways } = this.#options;
     const [serverPorts, internalPorts, gatewayPorts] = [
@@ -204,16 +226,45 @@ class Parts {
       await freePorts(servers),
       await freePorts(gateways),
     ];
-    const serverProxy = await this.#proxy(serverPorts);
-    const gatewayProxy = await this.#proxy(gatewayPorts);
-    this.#servers = serverPorts.map((port, i) =>
-      this.#server(i, port, internalPorts[i] ?? 0, gatewayProxy.url),
+    const { broker, cluster, runners } = this.#options;
+    const { open } = this.#links;
+    const serverProxy = await open('public', 0, serverPorts);
+    // The rig itself goes past the links; nothing here waits for a network that it broke.
+    const brokerPort = Number(new URL(broker.url).port);
+    const databasePort = Number(new URL(cluster.adminUrl).port || '5432');
+    const brokers = await all(servers + gateways, async (i) => await open('broker', i, [brokerPort]));
+    const databases = await all(servers, async (i) => await open('database', i, [databasePort]));
+    const dispatch = await all(
+      gateways,
+      async (i) => await all(servers, async (j) => await open('gateway', i, [internalPorts[j] ?? 0])),
     );
-    this.#gateways = gatewayPorts.map((port, i) => this.#gateway(i, port, internalPorts, gatewayProxy.url));
+    const uplinks = await all(runners, async (i) => await open('runner', i, gatewayPorts));
+    const publicUrls = uplinks.map(({ url }) => url).join(',');
+    const amqpUrl = (i: number): string => withPort(broker.url, brokers[i]?.port);
+    this.#servers = serverPorts.map((port, i) =>
+      this.#server(i, {
+        port,
+        internalPort: internalPorts[i] ?? 0,
+        publicUrls,
+        databaseUrl: withPort(this.#databaseUrl, databases[i]?.port),
+        amqpUrl: amqpUrl(i),
+      }),
+    );
+    this.#gateways = gatewayPorts.map((port, i) =>
+      this.#gateway(i, {
+        port,
+        internalPorts: dispatch[i]?.map((proxy) => proxy.port) ?? [],
+        publicUrls,
+        amqpUrl: amqpUrl(servers + i),
+      }),
+    );
     // The first one migrates and makes the accounts.
     for (const server of this.#servers) await this.#up(server);
     await Promise.all(this.#gateways.map(async (gateway) => await this.#up(gateway)));
-    const account = await this.#prepareAccount(serverProxy.url, gatewayProxy.url);
+    const account = await this.#prepareAccount(
+      serverProxy.url,
+      uplinks.map(({ url }) => url),
+    );
     this.#serverUrl = serverProxy.url;
     this.serverUrls = serverPorts.map((port) => `http://127.0.0.1:${port}`);
     return account;
@@ -251,20 +302,14 @@ class Parts {
     };
   }
 
-  async #proxy(ports: readonly number[]): Promise<TcpProxy> {
-    const proxy = await startTcpProxy(ports);
-    this.#proxies.push(proxy);
-    return proxy;
-  }
-
   #node(name: string, script: string, env: Record<string, string>, readyPattern: RegExp): ManagedProcess {
     const { folder, bundles } = this.#options;
-    const args = ['--require', bundles.leash, script];
+    const args = ['--require', bundles.leash, '--require', bundles.clock, script];
     return manageProcess({
       name,
       command: process.execPath,
       args,
-      env,
+      env: { ...env, FAULT_CLOCK: clockFile(folder, name) },
       folder,
       readyPattern,
       readyMs: START_MS,
@@ -272,8 +317,11 @@ class Parts {
     });
   }
 
-  #server(i: number, port: number, internalPort: number, publicUrl: string): ManagedProcess {
-    const { times, folder, broker, bundles, serverBundle } = this.#options;
+  #server(
+    i: number,
+    { port, internalPort, publicUrls, databaseUrl, amqpUrl }: ServerAddresses,
+  ): ManagedProcess {
+    const { times, folder, bundles, serverBundle } = this.#options;
     const env = {
       SVC_MODE: 'split',
       HOST: '127.0.0.1',
@@ -283,10 +331,10 @@ class Parts {
       INTERNAL_TOKEN: this.#internalToken,
       SECRETS_KEY: this.#secretsKey,
       DATA_DIR: join(folder, `data-${i}`),
-      DATABASE_URL: this.#databaseUrl,
+      DATABASE_URL: databaseUrl,
       DATABASE_CONNECTIONS: String(this.#options.databaseConnections),
-      AMQP_URL: broker.url,
-      PUBLIC_URLS: publicUrl,
+      AMQP_URL: amqpUrl,
+      PUBLIC_URLS: publicUrls,
       LOG_LEVEL: 'warn',
       RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '1000',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
@@ -303,8 +351,8 @@ class Parts {
     return this.#node(`server-${i}`, serverBundle ?? bundles.server, env, /listening on/);
   }
 
-  #gateway(i: number, port: number, internalPorts: readonly number[], publicUrl: string): ManagedProcess {
-    const { broker, bundles } = this.#options;
+  #gateway(i: number, { port, internalPorts, publicUrls, amqpUrl }: GatewayAddresses): ManagedProcess {
+    const { bundles } = this.#options;
     // Each has another server first.
     const inTurn = [
       ...internalPorts.slice(i % internalPorts.length),
@@ -315,26 +363,62 @@ class Parts {
       PORT: String(port),
       DISPATCH_URLS: inTurn.map((internal) => `grpc://127.0.0.1:${internal}`).join(','),
       INTERNAL_TOKEN: this.#internalToken,
-      AMQP_URL: broker.url,
-      PUBLIC_URLS: publicUrl,
+      AMQP_URL: amqpUrl,
+      PUBLIC_URLS: publicUrls,
       LOG_LEVEL: 'warn',
     };
     return this.#node(`gateway-${i}`, bundles.gateway, env, /listening on/);
   }
 
-  async #prepareAccount(serverUrl: string, gatewayUrl: string): Promise<Account> {
+  async #prepareAccount(serverUrl: string, uplinks: readonly string[]): Promise<Account> {
     const bootstrap = this.#bootstrap();
     const sdk = createSvcSDK({ baseUrl: serverUrl, apiKey: bootstrap.apiKey });
     const staff = createSvcSDK({ baseUrl: serverUrl, apiKey: bootstrap.staffApiKey });
-    const team = await sdk.teams.create('Faults');
     const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
     if (region === undefined) throw new Error('no customer-operated region after the first start');
-    await staff.adminTeams.setRegion(team.id, region.id);
-    for (let i = 0; i < this.#options.runners; i += 1) {
-      const { token } = await sdk.runners.createEnrollToken(team.id);
-      this.#runners.push(this.#simulator(i, token, gatewayUrl));
+    const { otherRunners } = this.#options;
+    const newTeam = async (name: string): Promise<string> => {
+      const { id } = await sdk.teams.create(name);
+      await staff.adminTeams.setRegion(id, region.id);
+      return id;
+    };
+    const teamId = await newTeam('Faults');
+    const otherTeamId = otherRunners > 0 ? await newTeam('Others') : undefined;
+    for (const [i, url] of uplinks.entries()) {
+      const other = i >= uplinks.length - otherRunners;
+      const { token } = await sdk.runners.createEnrollToken(
+        other && otherTeamId !== undefined ? otherTeamId : teamId,
+      );
+      this.#runners.push(this.#simulator(i, token, url));
     }
-    return { apiKey: bootstrap.apiKey, teamId: team.id };
+    const environmentIds = await this.#environments(serverUrl, bootstrap.apiKey, teamId);
+    const other = otherTeamId === undefined ? {} : { otherTeamId };
+    return { apiKey: bootstrap.apiKey, teamId, ...other, environmentIds };
+  }
+
+  /** Every second one deploys what it builds. */
+  async #environments(serverUrl: string, apiKey: string, teamId: string): Promise<readonly string[]> {
+    const create = async (path: string, body: object): Promise<string> => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+      const response = await fetch(new URL(path, serverUrl), {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      const { id } = (await response.json()) as { readonly id?: string };
+      if (id === undefined) throw new Error(`${path} answered ${response.status}`);
+      return id;
+    };
+    if (this.#options.environments === 0) return [];
+    const project = await create('/projects', { name: SETUP_PROJECT, teamId });
+    return await all(this.#options.environments, async (i) => {
+      const deploy = i % 2 === 0 ? { deploy: { kind: 'container', app: `app-${i}` } } : {};
+      return await create(`/projects/${project}/environments`, {
+        name: `e${i}`,
+        repository: 'https://git.example.com/a/b',
+        ...deploy,
+      });
+    });
   }
 
   #bootstrap(): { readonly apiKey: string; readonly staffApiKey: string } {
@@ -360,12 +444,22 @@ class Parts {
   }
 
   async startSubmitter(
-    { apiKey, teamId }: Account,
-    rest: Pick<SubmitConfig, 'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'patienceMs'>,
+    { apiKey, teamId, otherTeamId, environmentIds }: Account,
+    rest: SubmitLoad,
   ): Promise<ManagedProcess> {
     const { folder, seed, bundles } = this.#options;
     const name = `s${this.#submitters.length}`;
-    const config: SubmitConfig = { name, folder, url: this.#serverUrl, apiKey, teamId, seed, ...rest };
+    const config: SubmitConfig = {
+      name,
+      folder,
+      url: this.#serverUrl,
+      apiKey,
+      teamId,
+      seed,
+      environmentIds,
+      ...(otherTeamId === undefined ? {} : { otherTeamId }),
+      ...rest,
+    };
     const submitter = this.#node(
       `submitter-${name}`,
       bundles.submitter,
@@ -409,98 +503,26 @@ class Parts {
     this.#handled.delete(one.name);
   }
 
-  async inject(fault: Fault, { teamId }: Account): Promise<void> {
-    const note = async (target: string, detail?: string): Promise<void> =>
-      await this.journal.append({
-        event: 'fault',
-        kind: describeFault(fault),
-        target,
-        ...(detail === undefined ? {} : { detail }),
-      });
-    switch (fault.kind) {
-      case 'kill':
-        return await this.#kill(fault, note);
-      case 'freeze':
-        return await this.#freeze(fault, note);
-      case 'purge': {
-        const purged = await this.#options.broker.purge([teamId]);
-        return await note('queues', purged === undefined ? 'broker not in reach' : `${purged} messages`);
-      }
-      case 'lock': {
-        await note('work_items');
-        const release = await this.lockItems();
-        await new Promise((resolve) => setTimeout(resolve, fault.forMs));
-        return await release();
-      }
-      case 'slow':
-        await note('work_items');
-        await this.#slowDown(fault.perRowMs);
-        await new Promise((resolve) => setTimeout(resolve, fault.forMs));
-        return await this.#slowDown(0);
-      case 'terminate': {
-        const rows = await this.#sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name not like 'faults%' order by random() limit ${fault.backends}`;
-        return await note('database', `${rows.length} backends`);
-      }
-    }
-  }
-
-  /** The trigger reads its pause from a table, so that changing it waits for nobody. */
-  async #slowDown(perRowMs: number): Promise<void> {
-    if (!this.#canSlowDown) {
-      this.#canSlowDown = true;
-      await this.#sql.unsafe(`
-        create table faults_pause (ms int not null);
-        insert into faults_pause values (0);
-        create function faults_pause() returns trigger language plpgsql as $$
-        begin
-          perform pg_sleep(ms / 1000.0) from faults_pause where ms > 0;
-          return new;
-        end $$;
-        create trigger faults_pause before insert on work_items for each row execute function faults_pause();`);
-    }
-    await this.#sql`update faults_pause set ms = ${perRowMs}`;
-  }
-
-  #target(role: 'server' | 'gateway' | 'runner' | 'broker', index: number): ManagedProcess | undefined {
-    if (role === 'broker') return this.#options.broker.process;
-    return { server: this.#servers, gateway: this.#gateways, runner: this.#runners }[role][index];
-  }
-
-  async #kill(
-    fault: Extract<Fault, { kind: 'kill' }>,
-    note: (target: string, detail?: string) => Promise<void>,
-  ): Promise<void> {
-    const one = this.#target(fault.role, fault.index);
-    if (one === undefined || this.#handled.has(one.name))
-      return await note(one?.name ?? fault.role, 'left out: it is down already, or not ours');
-    this.#handled.add(one.name);
-    await note(one.name);
-    await one.kill();
-    await this.journal.append({ event: 'dead', process: one.name });
-    await new Promise((resolve) => setTimeout(resolve, fault.downMs));
-    if (fault.role === 'broker') await this.#startPatiently(one);
-    else await this.#up(one);
-    this.#handled.delete(one.name);
-  }
-
-  async #freeze(
-    fault: Extract<Fault, { kind: 'freeze' }>,
-    note: (target: string, detail?: string) => Promise<void>,
-  ): Promise<void> {
-    const one = this.#target(fault.role, fault.index);
-    if (one === undefined || this.#handled.has(one.name))
-      return await note(one?.name ?? fault.role, 'left out: it is down');
-    this.#handled.add(one.name);
-    await note(one.name);
-    thawLater(one.pid, fault.forMs + 1_000);
-    one.signal('SIGSTOP');
-    await this.journal.append({ event: 'frozen', process: one.name });
-    await new Promise((resolve) => setTimeout(resolve, fault.forMs));
-    await this.journal.append({ event: 'thawed', process: one.name });
-    one.signal('SIGCONT');
-    this.#handled.delete(one.name);
+  async inject(fault: Fault, account: Account): Promise<void> {
+    const { broker, cluster, folder } = this.#options;
+    const parts: Injectable = {
+      sql: this.#sql,
+      journal: this.journal,
+      links: this.#links,
+      broker,
+      cluster,
+      servers: this.#servers,
+      gateways: this.#gateways,
+      runners: this.#runners,
+      handled: this.#handled,
+      crashes: this.crashes,
+      poolIds: [account.teamId, ...(account.otherTeamId === undefined ? [] : [account.otherTeamId])],
+      clockFile: (name) => clockFile(folder, name),
+      up: async (one) => await this.#up(one),
+      startPatiently: async (one) => await this.#startPatiently(one),
+      lockItems: async () => await this.lockItems(),
+    };
+    return await inject(parts, fault);
   }
 
   async unfinished(): Promise<Unfinished> {
@@ -532,7 +554,7 @@ class Parts {
         async (one) => await one.kill(),
       ),
     );
-    await Promise.all(this.#proxies.map(async (proxy) => await proxy.close()));
+    await this.#links.close();
     await this.#sql.end({ timeout: 1 });
     await this.journal.close();
   }

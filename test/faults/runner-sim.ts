@@ -19,6 +19,7 @@ import {
 import { join } from 'node:path';
 import { signingKeyFromPem, generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
 import type { SigningKey } from '@svc/proto/signature/keys.ts';
+import { clockFile } from './clock.ts';
 import type { LeaseWord, RunnerEntry } from './entries.ts';
 import { openJournal, stamp } from './journal.ts';
 import { createMachineApi, enroll, Unanswered } from './machine-api.ts';
@@ -31,6 +32,8 @@ export interface SimConfig {
   readonly folder: string;
   readonly seed: number;
   readonly slots: number;
+  /** Beside those for runs. */
+  readonly buildSlots?: number;
   readonly pollWaitMs: number;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
@@ -51,6 +54,9 @@ export interface SimConfig {
 interface Held {
   readonly work: string;
   readonly epoch: number;
+  /** Builds only: that it is in or is about to enter, and the last one that a heartbeat which was answered `ok` named. */
+  phase?: string;
+  confirmed?: string;
   /** Monotonic; Infinity once the work is over and only its report is open. */
   giveUpAt: number;
   /** False while its network is lost. */
@@ -64,7 +70,19 @@ interface OpenReport {
   readonly reportId: string;
   readonly exitCode: number;
   readonly durationMs: number;
+  readonly kind?: Kind;
+  /** What came of a build. */
+  readonly build?: object;
 }
+
+type Kind = 'run' | 'build';
+/** Calls of the two kinds. */
+const CALLS = {
+  run: { poll: 'poll', logs: 'logs', report: 'report' },
+  build: { poll: 'build-poll', logs: 'build-logs', report: 'build-report' },
+} as const;
+/** Something outside changes from `publishing` on, so the control plane is asked first. */
+const ASKED_FIRST = ['publishing', 'deploying'];
 
 const config = JSON.parse(process.env['FAULT_SIM'] ?? '{}') as SimConfig;
 const bootId = randomUUID();
@@ -95,7 +113,10 @@ async function identity(): Promise<{ readonly runnerId: string; readonly key: Si
 }
 
 const { runnerId, key } = await identity();
-const api = createMachineApi(config.url, runnerId, key);
+const clock = clockFile(config.folder, config.name);
+const api = createMachineApi(config.url, runnerId, key, () =>
+  existsSync(clock) ? Number(readFileSync(clock, 'utf8')) : 0,
+);
 await journal.append({ event: 'boot', runnerId, bootId, pid: process.pid });
 mkdirSync(outbox, { recursive: true });
 
@@ -110,8 +131,16 @@ let beating = false;
 let beatAgain = false;
 let introduced = false;
 
-function heldLeases(): Array<{ readonly id: string; readonly epoch: number }> {
-  return [...held.values()].filter(({ heard }) => heard).map(({ work, epoch }) => ({ id: work, epoch }));
+interface NamedLease {
+  readonly id: string;
+  readonly epoch: number;
+  readonly phase?: string;
+}
+
+function heldLeases(): NamedLease[] {
+  return [...held.values()]
+    .filter(({ heard }) => heard)
+    .map(({ work, epoch, phase }) => ({ id: work, epoch, ...(phase === undefined ? {} : { phase }) }));
 }
 
 async function beat(): Promise<void> {
@@ -137,7 +166,7 @@ async function beat(): Promise<void> {
     const answer = await api.call('heartbeat', { bootId, leases, ...facts }, 1_500);
     if (answer.status !== 200) await fatal(`heartbeat answered ${answer.status} ${answer.code}`);
     introduced = true;
-    await hear(answer.body, answer.sentMono, answer.sentWall);
+    await hear(answer.body, leases, answer.sentMono, answer.sentWall);
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     await pause(50);
@@ -147,7 +176,13 @@ async function beat(): Promise<void> {
   if (beatAgain) await beat();
 }
 
-async function hear(body: Record<string, unknown>, sentMono: number, sentWall: number): Promise<void> {
+async function hear(
+  body: Record<string, unknown>,
+  named: readonly NamedLease[],
+  sentMono: number,
+  sentWall: number,
+): Promise<void> {
+  const phases = new Map(named.map(({ id, epoch, phase }) => [keyOf({ work: id, epoch }), phase]));
   const statuses = (body['leases'] ?? []) as Array<{
     id: string;
     epoch: number;
@@ -163,6 +198,8 @@ async function hear(body: Record<string, unknown>, sentMono: number, sentWall: n
     // Not longer than the server's word, counted from before it was asked.
     if (state === 'ok' && lease.giveUpAt !== Number.POSITIVE_INFINITY)
       lease.giveUpAt = sentMono + (leaseMs ?? config.leaseMs) - marginMs;
+    const phase = phases.get(keyOf(lease));
+    if (state === 'ok' && phase !== undefined) lease.confirmed = phase;
     lease.word(state);
   }
 }
@@ -185,18 +222,21 @@ interface Offer {
   readonly epoch: number;
   readonly leaseMs: number;
   readonly attempt: number;
+  readonly deploy?: object;
+  readonly deployImage?: string;
+  readonly source?: { readonly commit?: string };
 }
 
 /** One poll id until it was answered or its offer would have run out. */
-async function poll(): Promise<{ readonly offer: Offer | undefined; readonly pollId: string }> {
+async function poll(kind: Kind): Promise<{ readonly offer: Offer | undefined; readonly pollId: string }> {
   const pollId = randomUUID();
   const until = now() + config.pollWaitMs + config.leaseMs;
   while (now() < until) {
     try {
       const body = { bootId, pollId, waitMs: config.pollWaitMs, slots: 1, leases: heldLeases() };
-      const answer = await api.call('poll', body, config.pollWaitMs + 1_500);
+      const answer = await api.call(CALLS[kind].poll, body, config.pollWaitMs + 1_500);
       if (answer.status !== 200) await fatal(`poll answered ${answer.status} ${answer.code}`);
-      return { offer: answer.body['run'] as Offer | undefined, pollId };
+      return { offer: answer.body[kind] as Offer | undefined, pollId };
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
       await pause(50 + 100 * Math.random());
@@ -205,14 +245,14 @@ async function poll(): Promise<{ readonly offer: Offer | undefined; readonly pol
   return { offer: undefined, pollId };
 }
 
-async function slot(): Promise<never> {
+async function slot(kind: Kind): Promise<never> {
   for (;;) {
-    const { offer, pollId } = await poll();
-    if (offer !== undefined) await take(offer, pollId);
+    const { offer, pollId } = await poll(kind);
+    if (offer !== undefined) await take(kind, offer, pollId);
   }
 }
 
-async function take(offer: Offer, pollId: string): Promise<void> {
+async function take(kind: Kind, offer: Offer, pollId: string): Promise<void> {
   const work = offer.id;
   const { epoch } = offer;
   if (held.has(keyOf({ work, epoch }))) return; // The answer to an earlier call of the same poll.
@@ -260,9 +300,25 @@ async function take(offer: Offer, pollId: string): Promise<void> {
   const startedAt = now();
   const long = random.chance(config.longShare);
   const workMs = long ? config.leaseMs * (1 + 0.5 * random.next()) : 1 + config.workMs * random.next() ** 2;
-  let word = await wordWithin(workMs);
-  while (word === 'ok') word = await wordWithin(startedAt + workMs - now());
-  if (word !== undefined) {
+  let word: LeaseWord | 'lease' | undefined;
+  const phases = kind === 'build' ? phasesOf(offer) : ['executing'];
+  for (const [i, phase] of phases.entries()) {
+    if (kind === 'build') {
+      lease.phase = phase;
+      void beat();
+      while (word === undefined && ASKED_FIRST.includes(phase) && lease.confirmed !== phase) {
+        const next = await wordWithin(Number.POSITIVE_INFINITY);
+        if (next !== 'ok') word = next;
+      }
+      if (word !== undefined) break;
+      await journal.append({ event: 'phase', work, epoch, phase });
+    }
+    const untilMs = startedAt + (workMs * (i + 1)) / phases.length;
+    word = await wordWithin(untilMs - now());
+    while (word === 'ok') word = await wordWithin(untilMs - now());
+    if (word !== undefined) break;
+  }
+  if (word !== undefined && word !== 'ok') {
     // What is told to stop has stopped; what was cancelled would be reported, but nothing is cancelled here.
     await journal.append({ event: 'kill', work, epoch, why: word });
     held.delete(keyOf(lease));
@@ -277,6 +333,7 @@ async function take(offer: Offer, pollId: string): Promise<void> {
     reportId: randomUUID(),
     exitCode,
     durationMs: Math.round(now() - startedAt),
+    ...(kind === 'build' ? { kind, build: resultOf(offer, phases, exitCode) } : {}),
   };
   writeWhole(join(outbox, `${work}-${epoch}.json`), JSON.stringify(report));
   const late = random.chance(config.lateShare);
@@ -285,15 +342,40 @@ async function take(offer: Offer, pollId: string): Promise<void> {
   void finish(report, late ? minMs + (maxMs - minMs) * random.next() : 0, random.chance(config.outputShare));
 }
 
+function phasesOf({ deploy, deployImage }: Offer): readonly string[] {
+  return [
+    ...(deployImage === undefined ? ['cloning', 'building', 'publishing'] : []),
+    ...(deploy === undefined ? [] : ['deploying']),
+  ];
+}
+
+function resultOf(
+  { deploy, deployImage, source }: Offer,
+  phases: readonly string[],
+  exitCode: number,
+): object {
+  const made = {
+    image: '127.0.0.1:5000/faults/simulated',
+    digest: `sha256:${'d'.repeat(64)}`,
+    commit: source?.commit ?? 'c'.repeat(40),
+    buildType: 'dockerfile',
+  };
+  return {
+    ...(exitCode !== 0 || deployImage !== undefined ? {} : made),
+    ...(exitCode !== 0 || deploy === undefined ? {} : { address: 'http://127.0.0.1:1' }),
+    phases: phases.map((phase) => ({ phase, durationMs: 1 })),
+  };
+}
+
 /** Reports until there is a definite answer. Does not reject. */
 async function finish(report: OpenReport, lateMs: number, output: boolean): Promise<void> {
-  const { work, epoch, reportId, exitCode, durationMs } = report;
+  const { work, epoch, reportId, exitCode, durationMs, build } = report;
   const endedAt = now();
   if (lateMs > 0) await pause(lateMs);
   if (output) await sendOutput(report);
   for (let tries = 0; ; tries += 1) {
     await journal.append({ event: 'report-sent', work, epoch, reportId, exitCode });
-    const answer = await reportOnce({
+    const answer = await reportOnce(report.kind ?? 'run', {
       id: work,
       epoch,
       reportId,
@@ -301,6 +383,7 @@ async function finish(report: OpenReport, lateMs: number, output: boolean): Prom
       exitCode,
       durationMs,
       waitedMs: Math.round(now() - endedAt),
+      ...(build === undefined ? {} : { build }),
     });
     await journal.append({ event: 'report-answer', work, epoch, reportId, answer });
     if (answer !== 'unanswered') break;
@@ -310,9 +393,9 @@ async function finish(report: OpenReport, lateMs: number, output: boolean): Prom
   held.delete(keyOf(report));
 }
 
-async function reportOnce(body: object): Promise<string> {
+async function reportOnce(kind: Kind, body: object): Promise<string> {
   try {
-    const answer = await api.call('report', body, 2_500);
+    const answer = await api.call(CALLS[kind].report, body, 2_500);
     if (answer.status !== 200) return answer.code ?? `status_${answer.status}`;
     if (answer.body['accepted'] !== true) return 'not_accepted';
     return answer.body['repeated'] === true ? 'repeated' : 'accepted';
@@ -323,7 +406,7 @@ async function reportOnce(body: object): Promise<string> {
 }
 
 /** Two appends and the end; journalled only when the server said that all of it is stored. */
-async function sendOutput({ work, epoch }: OpenReport): Promise<void> {
+async function sendOutput({ work, epoch, kind = 'run' }: OpenReport): Promise<void> {
   const pieces = [Buffer.from(`output of ${work}\n`), Buffer.from(`under epoch ${epoch}\n`)];
   const whole = Buffer.concat(pieces);
   const sha256 = createHash('sha256').update(whole).digest('hex');
@@ -338,7 +421,7 @@ async function sendOutput({ work, epoch }: OpenReport): Promise<void> {
       ...end,
     };
     try {
-      const answer = await api.call('logs', body, 2_500);
+      const answer = await api.call(CALLS[kind].logs, body, 2_500);
       if (answer.status !== 200) return;
       if (answer.body['complete'] === true)
         await journal.append({ event: 'logs', work, epoch, bytes: whole.length, sha256 });
@@ -371,4 +454,8 @@ process.on('SIGTERM', () => process.exit(0));
 resumeReports();
 setInterval(giveUpLoop, GIVE_UP_EVERY_MS);
 process.stdout.write('ready\n');
-await Promise.all([heartbeatLoop(), ...Array.from({ length: config.slots }, async () => await slot())]);
+const slots = [
+  ...Array.from({ length: config.slots }, () => 'run' as const),
+  ...Array.from({ length: config.buildSlots ?? 0 }, () => 'build' as const),
+];
+await Promise.all([heartbeatLoop(), ...slots.map(async (kind) => await slot(kind))]);

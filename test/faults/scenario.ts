@@ -12,6 +12,7 @@ import { loadHistory } from './history.ts';
 import type { History } from './history.ts';
 import { pileUp } from './pile-up.ts';
 import type { PileUp } from './pile-up.ts';
+import type { Cluster } from './postgres.ts';
 import { RIG_TIMES, startRig } from './rig.ts';
 import type { Rig, SimBehaviour } from './rig.ts';
 import { describeFault } from './schedule.ts';
@@ -29,6 +30,11 @@ export interface Scenario {
   /** Comes first, before there are any runners. */
   readonly pileUp?: PileUp;
   readonly runners: number;
+  /** So many of them are of another team, which submits too. */
+  readonly otherRunners?: number;
+  /** Builds are submitted for so many environments. */
+  readonly environments?: number;
+  readonly buildsPerHundred?: number;
   readonly sims: SimBehaviour;
   readonly databaseConnections: number;
   /** How long everything has to come to rest after the last fault was healed. 0: it is not waited for, and runs need not have ended. */
@@ -45,6 +51,7 @@ export interface Surroundings {
   readonly folder: string;
   readonly bundles: Bundles;
   readonly broker: Broker;
+  readonly cluster: Cluster;
   readonly serverBundle?: string;
   readonly say: (line: string) => void;
 }
@@ -62,11 +69,13 @@ export const GATEWAYS = 2;
 /** A lease that is over may be worked under for so long by a runner that is awake: it learns it by its next heartbeat or by its own clock. */
 const STALE_MS = RIG_TIMES.leaseMs;
 const TOLERANCE_MS = 100;
+/** After the last fault was healed: what was lost goes through a lease, the pause after several losses, and one more execution. */
+const RECOVER_MS = 60_000;
 const OFFERS_MAX = 20;
 
 export async function runScenario(
   scenario: Scenario,
-  { folder, bundles, broker, serverBundle, say }: Surroundings,
+  { folder, bundles, broker, cluster, serverBundle, say }: Surroundings,
 ): Promise<Verdict> {
   const startedAt = performance.now();
   const { seed, runners, sims, databaseConnections } = scenario;
@@ -75,10 +84,13 @@ export async function runScenario(
     bundles,
     ...(serverBundle === undefined ? {} : { serverBundle }),
     broker,
+    cluster,
     seed,
     servers: SERVERS,
     gateways: GATEWAYS,
     runners,
+    otherRunners: scenario.otherRunners ?? 0,
+    environments: scenario.environments ?? 0,
     times: RIG_TIMES,
     sims,
     databaseConnections,
@@ -93,7 +105,13 @@ export async function runScenario(
     await rig.journal.append({ event: 'healed' });
     const rest = await comeToRest(rig, scenario.restMs);
     await rig.stopRunners();
-    const times = { ...RIG_TIMES, offersMax: OFFERS_MAX, toleranceMs: TOLERANCE_MS, staleMs: STALE_MS };
+    const times = {
+      ...RIG_TIMES,
+      offersMax: OFFERS_MAX,
+      toleranceMs: TOLERANCE_MS,
+      staleMs: STALE_MS,
+      recoverMs: RECOVER_MS,
+    };
     const history = await loadHistory(rig.databaseUrl, join(folder, scenario.name), times);
     const violations = check(history, { atRest: scenario.restMs > 0 });
     return { violations, crashes: rig.crashes, history, rest, tookMs: performance.now() - startedAt };
@@ -105,10 +123,16 @@ export async function runScenario(
 /** Submits and does the faults side by side; ends when the submitter has and every fault is healed. */
 async function stress(
   rig: Rig,
-  { runs, runsPerSecond, projectsPerHundred, patienceMs, faults }: Scenario,
+  { runs, runsPerSecond, projectsPerHundred, buildsPerHundred = 0, patienceMs, faults }: Scenario,
   say: (line: string) => void,
 ): Promise<void> {
-  const submitter = await rig.startSubmitter({ runs, runsPerSecond, projectsPerHundred, patienceMs });
+  const submitter = await rig.startSubmitter({
+    runs,
+    runsPerSecond,
+    projectsPerHundred,
+    buildsPerHundred,
+    patienceMs,
+  });
   const startedAt = performance.now();
   const healing = faults.map(async (fault) => {
     await pause(Math.max(0, fault.atMs - (performance.now() - startedAt)));

@@ -7,7 +7,7 @@ import type { SimBehaviour } from './rig.ts';
 import { RIG_TIMES } from './rig.ts';
 import { GATEWAYS, SERVERS } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
-import { scheduleOf } from './schedule.ts';
+import { ROWS, scheduleOf } from './schedule.ts';
 import type { FaultName, TimedFault } from './schedule.ts';
 
 const { leaseMs, graceMs } = RIG_TIMES;
@@ -57,6 +57,29 @@ export function greatScenario(seed: number, runs: number): Scenario {
     faults: faultsOf(seed, (runs / RUNS_PER_SECOND) * 1_000, FAULT_EVERY_MS),
     runners: RUNNERS,
     sims: SIMS,
+    databaseConnections: 10,
+    restMs: 90_000,
+  };
+}
+
+const SHORT = { runs: 150, runsPerSecond: 40, faultEveryMs: 1_200 };
+
+/** A few seconds under three faults of all kinds, or of those that are named; a second team works beside the first. */
+export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS): Scenario {
+  const { runs, runsPerSecond, faultEveryMs } = SHORT;
+  return {
+    name: `short-${seed}`,
+    seed,
+    runs,
+    runsPerSecond,
+    projectsPerHundred: 5,
+    patienceMs: 60_000,
+    faults: faultsOf(seed, (runs / runsPerSecond) * 1_000, faultEveryMs, rows),
+    runners: RUNNERS,
+    otherRunners: 1,
+    environments: 6,
+    buildsPerHundred: 12,
+    sims: { ...SIMS, buildSlots: 2 },
     databaseConnections: 10,
     restMs: 90_000,
   };

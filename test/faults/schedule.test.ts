@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeFault, FAULT_NAMES, scheduleOf } from './schedule.ts';
+import { describeFault, FAULT_NAMES, ROWS, rowOf, scheduleOf } from './schedule.ts';
 
 const options = {
   seed: 1,
@@ -20,15 +20,26 @@ describe('scheduleOf()', () => {
   it('holds every kind of fault, in order of time, each at a part that exists', () => {
     for (let seed = 0; seed < 50; seed += 1) {
       const faults = scheduleOf({ ...options, seed });
-      const kinds = new Set(faults.map((fault) => (fault.kind === 'kill' ? fault.role : fault.kind)));
+      const kinds = new Set(faults.map(rowOf));
       expect([...kinds].toSorted(), `seed ${seed}`).toEqual([...FAULT_NAMES].toSorted());
       expect(faults.map(({ atMs }) => atMs)).toEqual(
         faults.map(({ atMs }) => atMs).toSorted((a, b) => a - b),
       );
       for (const fault of faults) {
         if (fault.kind === 'freeze') expect(fault.forMs).toBeGreaterThan(options.leaseMs);
-        if ('index' in fault) expect(fault.index).toBeLessThan(fault.role === 'runner' ? 4 : 2);
+        if ('index' in fault)
+          expect(fault.index).toBeLessThan('role' in fault && fault.role === 'runner' ? 4 : 2);
         expect(describeFault(fault)).not.toContain('undefined');
+      }
+    }
+  });
+
+  it('reaches every row of the plan by its name', () => {
+    for (const row of ROWS) {
+      for (let seed = 0; seed < 10; seed += 1) {
+        const faults = scheduleOf({ ...options, seed, only: [row] });
+        expect(new Set(faults.map(rowOf)), `seed ${seed}`).toEqual(new Set([row]));
+        for (const fault of faults) expect(describeFault(fault)).not.toContain('undefined');
       }
     }
   });

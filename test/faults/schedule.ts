@@ -5,20 +5,73 @@
 import { randomOf } from './random.ts';
 import type { Random } from './random.ts';
 
+/**
+ * Who reaches whom: the runners the gateways, the gateways the servers, the servers their database, servers and gateways the broker, and the submitter the
+ * servers. Each side that connects has a link of its own.
+ */
+export const LINKS = ['runner', 'gateway', 'database', 'broker', 'public'] as const;
+export type LinkName = (typeof LINKS)[number];
+
+/** What is done to a link; see Impairment of the proxy. `partition`: nothing arrives in either direction. */
+export const LINK_FAULTS = [
+  'partition',
+  'answers-lost',
+  'requests-lost',
+  'reset',
+  'slow-network',
+  'sliced',
+] as const;
+export type LinkFault = (typeof LINK_FAULTS)[number];
+
 export type Fault =
   | {
       readonly kind: 'kill';
-      readonly role: 'server' | 'gateway' | 'runner' | 'broker';
+      readonly role: 'server' | 'gateway' | 'runner' | 'broker' | 'postgres';
       readonly index: number;
       readonly downMs: number;
     }
-  | { readonly kind: 'freeze'; readonly role: 'runner'; readonly index: number; readonly forMs: number }
+  /** Told to end, as at every upgrade: it answers what it holds, and ends with 0. */
+  | {
+      readonly kind: 'drain';
+      readonly role: 'server' | 'gateway';
+      readonly index: number;
+      readonly downMs: number;
+    }
+  | {
+      readonly kind: 'freeze';
+      readonly role: 'runner' | 'server' | 'gateway' | 'postgres';
+      readonly index: number;
+      readonly forMs: number;
+    }
+  | {
+      readonly kind: 'link';
+      readonly link: LinkName;
+      readonly index: number;
+      readonly how: LinkFault;
+      readonly forMs: number;
+      /** When it heals, what was open is reset instead of going on. */
+      readonly reset: boolean;
+    }
   | { readonly kind: 'purge' }
+  /** The queues themselves are deleted, under their consumers. */
+  | { readonly kind: 'queues-deleted' }
+  /** The broker blocks whoever publishes: its memory alarm. */
+  | { readonly kind: 'alarm'; readonly forMs: number }
+  /** Duplicate, stale, reordered, made-up and foreign hints. */
+  | { readonly kind: 'hints'; readonly count: number }
   /** Nobody may write work items for a while: everything in the servers piles up behind it. */
   | { readonly kind: 'lock'; readonly forMs: number }
   /** Every new work item costs the database so much: a slow disk, behind which statements pile up. */
   | { readonly kind: 'slow'; readonly perRowMs: number; readonly forMs: number }
-  | { readonly kind: 'terminate'; readonly backends: number };
+  | { readonly kind: 'terminate'; readonly backends: number }
+  /** The clock of a process is wrong for a while; that of the journals is not. */
+  | {
+      readonly kind: 'clock';
+      readonly role: 'runner' | 'server' | 'gateway';
+      readonly index: number;
+      readonly byMs: number;
+      readonly forMs: number;
+    };
 
 export type TimedFault = Fault & { readonly atMs: number };
 
@@ -36,33 +89,41 @@ export interface ScheduleOptions {
   readonly only?: readonly FaultName[];
 }
 
-export type FaultName =
-  | 'server'
-  | 'gateway'
-  | 'runner'
-  | 'broker'
-  | 'freeze'
-  | 'purge'
-  | 'terminate'
-  | 'lock'
-  | 'slow';
-export const FAULT_NAMES: readonly FaultName[] = [
-  'server',
-  'gateway',
-  'runner',
-  'purge',
-  'terminate',
-  'freeze',
-  'broker',
-];
+/** Faults of the great scenario: they need nothing but processes and the machine's database. */
+export const FAULT_NAMES = ['server', 'gateway', 'runner', 'purge', 'terminate', 'freeze', 'broker'] as const;
 
-const DOWN_MS: Readonly<Record<'server' | 'gateway' | 'runner' | 'broker', readonly [number, number]>> = {
+/** All faults by the names that `--row` takes; README.md says which row of the plan each stands for. */
+export const ROWS = [
+  ...FAULT_NAMES,
+  ...LINK_FAULTS,
+  'drain',
+  'stall',
+  'queues-deleted',
+  'alarm',
+  'hints',
+  'postgres',
+  'postgres-frozen',
+  'lock',
+  'slow',
+  'clock-runner',
+  'clock-server',
+] as const;
+export type FaultName = (typeof ROWS)[number];
+
+/** They take the broker or the database away for seconds. */
+const BROKER_FAULTS: readonly FaultName[] = ['broker', 'alarm'];
+
+const DOWN_MS: Readonly<
+  Record<'server' | 'gateway' | 'runner' | 'broker' | 'postgres', readonly [number, number]>
+> = {
   server: [100, 1_500],
   gateway: [50, 1_000],
   runner: [50, 1_500],
   // Its start takes seconds by itself.
   broker: [50, 500],
+  postgres: [50, 800],
 };
+const HOUR_MS = 3_600_000;
 
 export function scheduleOf(options: ScheduleOptions): TimedFault[] {
   const { seed, durationMs, everyMs } = options;
@@ -83,7 +144,9 @@ function endlessRounds(random: Random, names: readonly FaultName[]): () => Fault
   return () => {
     while (left.length === 0) {
       left = random.shuffled(
-        round % 2 === 1 && names.length > 1 ? names.filter((name) => name !== 'broker') : names,
+        round % 2 === 1 && names.some((name) => !BROKER_FAULTS.includes(name))
+          ? names.filter((name) => !BROKER_FAULTS.includes(name))
+          : names,
       );
       round += 1;
     }
@@ -102,35 +165,127 @@ function faultOf(
     turns.set(role, (index + 1) % count);
     return index;
   };
-  const counts = { server: options.servers, gateway: options.gateways, runner: options.runners, broker: 1 };
-  if (name === 'purge') return { kind: 'purge' };
-  if (name === 'slow')
-    return { kind: 'slow', perRowMs: random.whole(5, 20), forMs: random.whole(500, 2_000) };
-  // Shorter than the servers' own limits on waiting for a lock, so that most of what waits goes through in the end.
-  if (name === 'lock') return { kind: 'lock', forMs: random.whole(300, 1_500) };
-  if (name === 'terminate') return { kind: 'terminate', backends: random.whole(1, 8) };
-  if (name === 'freeze') {
-    // Longer than its lease and the pause before the sweep, so that its work is somebody else's when it wakes up.
-    const forMs = Math.round(options.leaseMs * (1.2 + 0.6 * random.next()));
-    return { kind: 'freeze', role: 'runner', index: turn('runner', counts.runner), forMs };
+  const { servers, gateways, runners, leaseMs } = options;
+  const counts = { server: servers, gateway: gateways, runner: runners, broker: 1, postgres: 1 };
+  const links = {
+    runner: runners,
+    gateway: gateways,
+    database: servers,
+    broker: servers + gateways,
+    public: 1,
+  };
+  const isLinkFault = (word: FaultName): word is LinkFault =>
+    (LINK_FAULTS as readonly string[]).includes(word);
+  if (isLinkFault(name)) {
+    const link = LINKS[turn(`${name} of link`, LINKS.length)] ?? 'runner';
+    const index = turn(`link ${link}`, links[link]);
+    // From a hiccup to longer than a lease: its holder must let go, and somebody else begins anew.
+    const forMs = Math.round(leaseMs * (0.2 + 1.3 * random.next()));
+    return { kind: 'link', link, index, how: name, forMs, reset: random.chance(0.5) };
   }
-  const [min, max] = DOWN_MS[name];
-  return { kind: 'kill', role: name, index: turn(name, counts[name]), downMs: random.whole(min, max) };
+  switch (name) {
+    case 'purge':
+    case 'queues-deleted':
+      return { kind: name };
+    case 'alarm':
+      return { kind: 'alarm', forMs: random.whole(1_000, 4_000) };
+    case 'hints':
+      return { kind: 'hints', count: random.whole(50, 200) };
+    case 'slow':
+      return { kind: 'slow', perRowMs: random.whole(5, 20), forMs: random.whole(500, 2_000) };
+    case 'lock':
+      // Shorter than the servers' own limits on waiting for a lock, so that most of what waits goes through in the end.
+      return { kind: 'lock', forMs: random.whole(300, 1_500) };
+    case 'terminate':
+      return { kind: 'terminate', backends: random.whole(1, 8) };
+    case 'freeze': {
+      // Longer than its lease and the pause before the sweep, so that its work is somebody else's when it wakes up.
+      const forMs = Math.round(leaseMs * (1.2 + 0.6 * random.next()));
+      return { kind: 'freeze', role: 'runner', index: turn('runner', runners), forMs };
+    }
+    case 'stall': {
+      const role = random.chance(0.5) ? 'server' : 'gateway';
+      return { kind: 'freeze', role, index: turn(role, counts[role]), forMs: random.whole(500, 5_000) };
+    }
+    case 'postgres-frozen':
+      return { kind: 'freeze', role: 'postgres', index: 0, forMs: random.whole(500, 6_000) };
+    case 'drain': {
+      const role = random.chance(0.5) ? 'server' : 'gateway';
+      return { kind: 'drain', role, index: turn(role, counts[role]), downMs: random.whole(50, 1_000) };
+    }
+    case 'clock-runner': {
+      const byMs = (random.chance(0.5) ? 1 : -1) * random.whole(6, 600) * 60_000;
+      return { kind: 'clock', role: 'runner', index: turn('runner', runners), byMs, forMs: leaseMs };
+    }
+    case 'clock-server': {
+      const role = random.chance(0.5) ? 'server' : 'gateway';
+      const byMs = random.chance(0.5) ? HOUR_MS : -HOUR_MS;
+      return { kind: 'clock', role, index: turn(role, counts[role]), byMs, forMs: leaseMs };
+    }
+    default: {
+      const [min, max] = DOWN_MS[name];
+      return { kind: 'kill', role: name, index: turn(name, counts[name]), downMs: random.whole(min, max) };
+    }
+  }
+}
+
+/** The name that it is chosen by. */
+export function rowOf(fault: Fault): FaultName {
+  switch (fault.kind) {
+    case 'kill':
+      return fault.role;
+    case 'freeze':
+      if (fault.role === 'postgres') return 'postgres-frozen';
+      return fault.role === 'runner' ? 'freeze' : 'stall';
+    case 'link':
+      return fault.how;
+    case 'clock':
+      return fault.role === 'runner' ? 'clock-runner' : 'clock-server';
+    default:
+      return fault.kind;
+  }
 }
 
 export function describeFault(fault: Fault): string {
   switch (fault.kind) {
     case 'kill':
       return `kill -9 ${fault.role} ${fault.index}, back after ${fault.downMs} ms`;
+    case 'drain':
+      return `tell ${fault.role} ${fault.index} to end, back after ${fault.downMs} ms`;
     case 'freeze':
       return `freeze ${fault.role} ${fault.index} for ${fault.forMs} ms`;
+    case 'link':
+      return `${fault.how} between ${describeLink(fault.link, fault.index)} for ${fault.forMs} ms${fault.reset ? ', then reset' : ''}`;
     case 'purge':
       return 'purge every queue';
+    case 'queues-deleted':
+      return 'delete every queue';
+    case 'alarm':
+      return `memory alarm of the broker for ${fault.forMs} ms`;
+    case 'hints':
+      return `${fault.count} false hints`;
     case 'lock':
       return `lock the work items for ${fault.forMs} ms`;
     case 'slow':
       return `slow down new work items by ${fault.perRowMs} ms each for ${fault.forMs} ms`;
     case 'terminate':
       return `terminate ${fault.backends} database backends`;
+    case 'clock':
+      return `step the clock of ${fault.role} ${fault.index} by ${fault.byMs / 60_000} min for ${fault.forMs} ms`;
+  }
+}
+
+function describeLink(link: LinkName, index: number): string {
+  switch (link) {
+    case 'runner':
+      return `runner ${index} and the gateways`;
+    case 'gateway':
+      return `gateway ${index} and the servers`;
+    case 'database':
+      return `server ${index} and its database`;
+    case 'broker':
+      return `process ${index} and the broker`;
+    case 'public':
+      return 'the submitter and the servers';
   }
 }

@@ -1,4 +1,5 @@
 /** Single submissions over the public API, each attempt journalled: what is wanted before, what became of it after. */
+import { createHash } from 'node:crypto';
 import { KEY_LABEL } from './entries.ts';
 import type { SubmitEntry, SubmitKind } from './entries.ts';
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
@@ -25,8 +26,10 @@ export interface SubmissionsOptions {
 type Outcome = Extract<SubmitEntry, { event: 'outcome' }>;
 
 export interface Submissions {
-  run(i: number, command: readonly string[]): Submission;
+  /** For another team than its own when one is named. */
+  run(i: number, command: readonly string[], teamId?: string): Submission;
   project(i: number): Submission;
+  build(i: number, environmentId: string): Submission;
   /** Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became of it. */
   begin(submission: Submission, timeoutMs: number): Promise<HttpCall>;
   end(submission: Submission, answer: Promise<HttpAnswer>): Promise<Pick<Outcome, 'outcome' | 'id'>>;
@@ -74,18 +77,23 @@ export function createSubmissions({
   const attempt: Submissions['attempt'] = async (submission) =>
     (await end(submission, client.call(await begin(submission, timeoutMs)))).outcome;
   return {
-    run: (i, command) => {
+    run: (i, command, otherTeamId = teamId) => {
       const key = `${name}-run-${i}`;
       return {
         kind: 'run',
         key,
-        path: `/teams/${teamId}/sandbox-runs`,
+        path: `/teams/${otherTeamId}/sandbox-runs`,
         body: { purpose: 'agent_task', command, labels: { [KEY_LABEL]: key } },
       };
     },
     project: (i) => {
       const key = `${name}-project-${i}`;
       return { kind: 'project', key, path: '/projects', body: { name: key, teamId } };
+    },
+    build: (i, environmentId) => {
+      // The key is the commit too, so that SQL alone shows which row belongs to which key.
+      const key = createHash('sha1').update(`${teamId} ${name} build ${i}`).digest('hex');
+      return { kind: 'build', key, path: `/environments/${environmentId}/builds`, body: { commit: key } };
     },
     begin,
     end,

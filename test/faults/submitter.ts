@@ -16,11 +16,16 @@ export interface SubmitConfig {
   readonly url: string;
   readonly apiKey: string;
   readonly teamId: string;
+  /** Gets every fifth run. */
+  readonly otherTeamId?: string;
   readonly seed: number;
   readonly runs: number;
   readonly runsPerSecond: number;
   /** Projects made beside each hundred runs: calls that keep their answer in a transaction. */
   readonly projectsPerHundred: number;
+  /** Builds beside each hundred runs, of these environments in turn. */
+  readonly buildsPerHundred?: number;
+  readonly environmentIds?: readonly string[];
   /** A submission is given up, as unknown, after this. */
   readonly patienceMs: number;
 }
@@ -28,6 +33,7 @@ export interface SubmitConfig {
 const TIMEOUT_MS = 4_000;
 
 const config = JSON.parse(process.env['FAULT_SUBMIT'] ?? '{}') as SubmitConfig;
+const { buildsPerHundred = 0, environmentIds = [] } = config;
 const journal = openJournal<SubmitEntry>(join(config.folder, `submit-${config.name}.jsonl`));
 const submissions = createSubmissions({
   ...config,
@@ -53,7 +59,12 @@ for (let i = 0; i < config.runs; i += 1) {
   if (dueIn > 1) await new Promise((resolve) => setTimeout(resolve, dueIn));
   // A run without a command is refused; nothing of it may ever be seen.
   const command = random.chance(0.01) ? [] : ['simulate', String(i)];
-  all.push(submitInItsWay(submissions.run(i, command), random.next()));
+  all.push(
+    submitInItsWay(submissions.run(i, command, i % 5 === 4 ? config.otherTeamId : undefined), random.next()),
+  );
+  const environmentId = environmentIds[i % environmentIds.length];
+  if (environmentId !== undefined && random.chance(buildsPerHundred / 100))
+    all.push(submitInItsWay(submissions.build(i, environmentId), random.next()));
   if (random.chance(config.projectsPerHundred / 100))
     all.push(submitInItsWay(submissions.project(i), random.next()));
 }

@@ -60,7 +60,9 @@ function latenciesOf(history: History): number[] {
  * For each fault: from the fault until a run that was begun after it was reported and accepted: submitting, granting, heartbeats and reports work again.
  * How long a run waits in the queue behind others does not count.
  */
-function recoveries(history: History): Array<{ readonly what: string; readonly ms: number | undefined }> {
+export function recoveries(
+  history: History,
+): Array<{ readonly row: string; readonly what: string; readonly ms: number | undefined }> {
   const entries = [...history.runners.values()].flat();
   const begun = new Map<string, number>();
   for (const entry of entries)
@@ -74,11 +76,17 @@ function recoveries(history: History): Array<{ readonly what: string; readonly m
     if (entry.event !== 'fault') return [];
     const ends = done.filter(({ at }) => at >= entry.mono).map(({ end }) => end);
     const ms = ends.length === 0 ? undefined : Math.min(...ends) - entry.mono;
-    return [{ what: `${entry.kind}${entry.detail === undefined ? '' : ` (${entry.detail})`}`, ms }];
+    return [
+      {
+        row: entry.row ?? entry.kind,
+        what: `${entry.kind}${entry.detail === undefined ? '' : ` (${entry.detail})`}`,
+        ms,
+      },
+    ];
   });
 }
 
-function quantile(sorted: readonly number[], q: number): number {
+export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0;
 }
 

@@ -1,22 +1,76 @@
 /**
  * One address in front of several processes that come and go. Connections take the backends in turn, past those that do not answer; when
  * a backend dies, its connections are reset, as a real proxy's clients would see it. It never looks into the bytes.
+ *
+ * It can be made a bad network: see `Impairment`. What is held back arrives in order when it heals, as a retransmission would, unless the connections are
+ * reset with it.
  */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** `requests`: from who connected to who listens; `answers`: back. */
+export type Direction = 'requests' | 'answers';
+
+export type Impairment =
+  /** Nothing arrives this way, not even that a connection began or ended. Both ways: a partition. */
+  | { readonly how: 'lost'; readonly directions: readonly Direction[] }
+  /** Each piece comes later by so much, and no faster than so many bytes a second in each connection and direction. */
+  | { readonly how: 'slow'; readonly delayMs: number; readonly bytesPerSecond: number }
+  /** The beginning of each piece comes byte by byte. */
+  | { readonly how: 'sliced' }
+  /** Each connection is reset, in the middle of a piece, once this many bytes came this way. */
+  | { readonly how: 'reset'; readonly direction: Direction; readonly afterBytes: number };
 
 export interface TcpProxy {
   readonly port: number;
   readonly url: string;
+  /** Until `heal`. A second one takes the place of the first. */
+  impair(impairment: Impairment): void;
+  /** What was held back goes on, or with `reset` all that was open is reset. */
+  heal(options?: { readonly reset?: boolean }): void;
   /** Resets what is open and stops listening. */
   close(): Promise<void>;
 }
 
 /** A backend on this machine answers or refuses at once; a busy machine may be late to tell. */
 const CONNECT_MS = 5_000;
+/** So many bytes of a piece come one by one when sliced: enough to cut through a head, few enough to come to an end. */
+const SLICED_BYTES = 64;
+
+interface Network {
+  impairment: Impairment | undefined;
+  /** Resolves when the impairment changes. */
+  changed: Promise<void>;
+  change: () => void;
+}
+
+function createNetwork(): Network {
+  const network: Network = { impairment: undefined, changed: Promise.resolve(), change: () => undefined };
+  const renew = (): void => {
+    network.changed = new Promise((resolve) => {
+      network.change = () => {
+        resolve();
+        renew();
+      };
+    });
+  };
+  renew();
+  return network;
+}
+
+function lost({ impairment }: Network, direction: Direction): boolean {
+  return impairment?.how === 'lost' && impairment.directions.includes(direction);
+}
+
+/** Resolves when something may arrive this way. */
+async function arrival(network: Network, direction: Direction): Promise<void> {
+  while (lost(network, direction)) await network.changed;
+}
 
 export async function startTcpProxy(backends: readonly number[]): Promise<TcpProxy> {
   const open = new Set<Socket>();
+  const network = createNetwork();
   let turn = 0;
 
   const track = (socket: Socket): Socket => {
@@ -28,23 +82,39 @@ export async function startTcpProxy(backends: readonly number[]): Promise<TcpPro
     client.on('error', () => undefined); // Its close follows, and that is what counts.
     turn = (turn + 1) % backends.length;
     const inTurn = [...backends.slice(turn), ...backends.slice(0, turn)];
-    void firstAlive(inTurn).then((backend) => {
-      if (backend === undefined || client.destroyed) {
-        backend?.destroy();
-        client.resetAndDestroy();
-        return;
-      }
-      join(client, track(backend));
-    });
+    void arrival(network, 'requests')
+      .then(async () => await firstAlive(inTurn))
+      .then((backend) => {
+        if (backend === undefined || client.destroyed) {
+          backend?.destroy();
+          client.resetAndDestroy();
+          return;
+        }
+        join(client, track(backend), network);
+      });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
+  const resetAll = (): void => {
+    for (const socket of open) socket.resetAndDestroy();
+  };
   return {
     port,
     url: `http://127.0.0.1:${port}`,
+    impair: (impairment) => {
+      network.impairment = impairment;
+      network.change();
+    },
+    heal: ({ reset = false } = {}) => {
+      network.impairment = undefined;
+      if (reset) resetAll();
+      network.change();
+    },
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of open) socket.resetAndDestroy();
+      network.impairment = undefined;
+      resetAll();
+      network.change();
       await closed;
     },
   };
@@ -74,14 +144,56 @@ function tryConnect(port: number): Promise<Socket | undefined> {
   });
 }
 
-function join(client: Socket, backend: Socket): void {
-  for (const [from, to] of [
-    [client, backend],
-    [backend, client],
-  ] as const) {
-    from.on('error', () => undefined); // As above.
-    from.once('close', (failed) => (failed ? to.resetAndDestroy() : to.destroySoon()));
-    from.pipe(to);
-  }
+function join(client: Socket, backend: Socket, network: Network): void {
+  // Whoever comes while the network is bad finds it as bad as the others do.
+  forward(client, backend, network, 'requests');
+  forward(backend, client, network, 'answers');
   client.resume();
+}
+
+/** One direction of one connection. Its source stands still while a piece is on its way, so that order and ends are kept. */
+function forward(from: Socket, to: Socket, network: Network, direction: Direction): void {
+  let passed = 0;
+  from.on('error', () => undefined); // As above.
+  from.on('data', (piece: Buffer) => {
+    const { impairment } = network;
+    if (impairment === undefined) {
+      if (!to.write(piece)) {
+        from.pause();
+        to.once('drain', () => from.resume());
+      }
+      return;
+    }
+    from.pause();
+    void deliver(piece).finally(() => from.resume());
+  });
+  const deliver = async (piece: Buffer): Promise<void> => {
+    await arrival(network, direction);
+    const { impairment } = network;
+    if (impairment?.how === 'slow') {
+      await pause(impairment.delayMs + (piece.length / impairment.bytesPerSecond) * 1_000);
+      await arrival(network, direction);
+    } else if (impairment?.how === 'sliced') {
+      const end = Math.min(piece.length, SLICED_BYTES);
+      for (let i = 0; i < end && !to.destroyed; i += 1) {
+        to.write(piece.subarray(i, i + 1));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      if (end < piece.length) to.write(piece.subarray(end));
+      return;
+    } else if (impairment?.how === 'reset' && impairment.direction === direction) {
+      passed += piece.length;
+      if (passed > impairment.afterBytes) {
+        to.write(piece.subarray(0, Math.ceil(piece.length / 2)));
+        from.resetAndDestroy();
+        to.resetAndDestroy();
+        return;
+      }
+    }
+    to.write(piece);
+  };
+  from.once('end', () => void arrival(network, direction).then(() => to.end()));
+  from.once('close', (failed) => {
+    void arrival(network, direction).then(() => (failed ? to.resetAndDestroy() : to.destroySoon()));
+  });
 }

@@ -1,0 +1,49 @@
+/** The connections between the parts, each behind a proxy of its own, so that any of them can be made bad alone. */
+import type { LinkFault, LinkName } from './schedule.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
+import type { Impairment, TcpProxy } from './tcp-proxy.ts';
+
+export interface Links {
+  /** A new proxy of this end of the link in front of these ports. */
+  open(link: LinkName, index: number, ports: readonly number[]): Promise<TcpProxy>;
+  /** Resolves to how to heal it; undefined when there is no such link. */
+  impair(
+    link: LinkName,
+    index: number,
+    how: LinkFault,
+  ): ((options: { readonly reset: boolean }) => void) | undefined;
+  close(): Promise<void>;
+}
+
+const IMPAIRMENTS: Readonly<Record<LinkFault, Impairment>> = {
+  partition: { how: 'lost', directions: ['requests', 'answers'] },
+  'answers-lost': { how: 'lost', directions: ['answers'] },
+  'requests-lost': { how: 'lost', directions: ['requests'] },
+  // A few calls go through before it strikes.
+  reset: { how: 'reset', direction: 'answers', afterBytes: 3_000 },
+  'slow-network': { how: 'slow', delayMs: 200, bytesPerSecond: 10_000 },
+  sliced: { how: 'sliced' },
+};
+
+export function createLinks(): Links {
+  const open = new Map<string, TcpProxy[]>();
+  return {
+    open: async (link, index, ports) => {
+      const proxy = await startTcpProxy(ports);
+      const key = `${link} ${index}`;
+      open.set(key, [...(open.get(key) ?? []), proxy]);
+      return proxy;
+    },
+    impair: (link, index, how) => {
+      const proxies = open.get(`${link} ${index}`);
+      if (proxies === undefined) return undefined;
+      for (const proxy of proxies) proxy.impair(IMPAIRMENTS[how]);
+      return (options) => {
+        for (const proxy of proxies) proxy.heal(options);
+      };
+    },
+    close: async () => {
+      await Promise.all([...open.values()].flat().map(async (proxy) => await proxy.close()));
+    },
+  };
+}
