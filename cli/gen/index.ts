@@ -73,6 +73,27 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./builds.ts')).commands,
   },
   {
+    group: 'ci',
+    summary: 'Runs of external CI systems',
+    feature: 'host.ci',
+    commands: [
+      { words: ['connections', 'create'], summary: 'Connects a repository of a CI system' },
+      { words: ['connections', 'delete'], summary: 'Deletes a connection with its pipelines, runs and jobs' },
+      { words: ['connections', 'list'], summary: 'CI connections of a team, newest first' },
+      { words: ['connections', 'show'], summary: 'One CI connection' },
+      { words: ['connections', 'update'], summary: 'Changes branch, ingest mode or status of a connection' },
+      { words: ['pipelines', 'list'], summary: 'Pipelines of a connection by name' },
+      { words: ['report'], summary: 'Reports a run, from the CI job itself' },
+      { words: ['runs', 'complete'], summary: 'Says how a run ended' },
+      { words: ['runs', 'jobs'], summary: 'Jobs of a run, in the order in which they became known' },
+      { words: ['runs', 'list'], summary: 'Runs of a pipeline, newest first' },
+      { words: ['runs', 'report-jobs'], summary: 'Adds jobs to a run or moves them on' },
+      { words: ['runs', 'show'], summary: 'One run' },
+      { words: ['runs', 'update'], summary: 'Updates status and duration of a run' },
+    ],
+    load: async () => (await import('./ci.ts')).commands,
+  },
+  {
     group: 'environments',
     summary: 'Environments of a project',
     commands: [

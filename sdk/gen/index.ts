@@ -8,6 +8,7 @@ import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
 import { BuildSteps } from './build-steps.ts';
 import { Builds } from './builds.ts';
+import { Ci } from './ci.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
@@ -33,6 +34,7 @@ export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
 export { BuildSteps } from './build-steps.ts';
 export { Builds } from './builds.ts';
+export { Ci } from './ci.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
@@ -56,6 +58,7 @@ export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExpo
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
 export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsListPageParams, BuildsListResponse, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
+export type { CiConnection, CiCreateConnectionParams, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRun, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, ConnectionStatus, IngestMode, ReportedJob } from './ci.ts';
 export type { Role, Scope } from './common.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
@@ -93,6 +96,8 @@ export interface Resources {
   readonly buildSteps: BuildSteps;
   /** Builds and deploys of environments. */
   readonly builds: Builds;
+  /** Runs of external CI systems. */
+  readonly ci: Ci;
   /** Environments of a project. */
   readonly environments: Environments;
   /** How teams, projects, environments, runs and commits hang together. */
@@ -138,6 +143,7 @@ export function createResources(client: Client): Resources {
     auth: new Auth(client),
     buildSteps: new BuildSteps(client),
     builds: new Builds(client),
+    ci: new Ci(client),
     environments: new Environments(client),
     graph: new Graph(client),
     incidents: new Incidents(client),

@@ -24,6 +24,8 @@ export interface CiEvent {
   /** Greater is later, at the same provider and attempt; numbers as numbers or digits, times as ISO 8601 of one precision. */
   readonly order?: string | number | bigint | null | undefined;
   readonly facts: Facts;
+  /** An explicit change of facts rather than news of them: the last one stands, whatever was known. */
+  readonly corrects?: boolean | undefined;
 }
 
 export type FactName =
@@ -93,11 +95,12 @@ export function accept(state: CiState, event: CiEvent): Outcome {
   const joined: CiState = {
     ...state,
     ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
-    facts: joinFacts(state.facts, event.facts, key),
+    facts: joinFacts(state.facts, event, key),
   };
   if (!sameState(state, joined)) return { kind: 'accepted', state: joined };
   const known = state[slot];
-  return { kind: 'ignored', reason: known !== undefined && key < known[0] ? 'older' : 'duplicate' };
+  const isOlder = word !== undefined && known !== undefined && key < known[0];
+  return { kind: 'ignored', reason: isOlder ? 'older' : 'duplicate' };
 }
 
 /** Both heard by themselves, for two rows that turn out to be the same run. */
@@ -163,11 +166,19 @@ function wordOf(event: CiEvent): Word | undefined {
   };
 }
 
-function joinFacts(known: CiState['facts'], said: Facts, key: string): CiState['facts'] {
+function joinFacts(
+  known: CiState['facts'],
+  { facts: said, corrects }: CiEvent,
+  key: string,
+): CiState['facts'] {
   const facts: { [name in FactName]?: Keyed<string | number> } = { ...known };
   for (const [name, value] of Object.entries(said) as Array<[FactName, Facts[FactName]]>) {
     if (value === undefined || value === null || value === '') continue;
-    facts[name] = greater(facts[name], [key, value]);
+    const was = facts[name];
+    facts[name] =
+      corrects === true
+        ? [was !== undefined && was[0] > key ? was[0] : key, value]
+        : greater(was, [key, value]);
   }
   return facts;
 }

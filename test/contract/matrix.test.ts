@@ -149,7 +149,11 @@ describe.runIf(postgresThere)('the contract matrix', () => {
           expectRefused(rpc, await call(rpc, fields, credential), [[401, 'credentials_invalid']]);
         }
         if (rpc.scope !== undefined || rpc.auth === 'staff') {
-          const poor = await call(rpc, fields, world.poorKey);
+          const poor = await call(
+            rpc,
+            fields,
+            rpc.scope?.startsWith('ci:') === true ? world.poorCiKey : world.poorKey,
+          );
           expectRefused(rpc, poor, [[403, 'scope_missing']]);
         }
         if (rpc.auth === 'session')

@@ -21,6 +21,8 @@ const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environme
 const incident = ({ incidentId }: World) => ({ incidentId });
 const repository = ({ teamId }: World) => ({ teamId, repositoryId: 'github.com/acme/app' });
 const endpoint = ({ teamId, endpointId }: World) => ({ teamId, endpointId });
+const ciConnection = ({ ciConnectionId }: World) => ({ connectionId: ciConnectionId });
+const ciRun = ({ ciRunId }: World) => ({ runId: ciRunId });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
@@ -70,6 +72,34 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.buildsteps.v1.BuildStepsService/Delete': { fields: step },
   'svc.buildsteps.v1.BuildStepsService/List': { fields: environment },
   'svc.buildsteps.v1.BuildStepsService/Move': { fields: (world) => ({ ...step(world), direction: 'up' }) },
+  'svc.ci.v1.CiService/Complete': { fields: (world) => ({ ...ciRun(world), status: 'success' }) },
+  'svc.ci.v1.CiService/CreateConnection': {
+    fields: (world) => ({
+      ...team(world),
+      provider: 'gitlab',
+      repositoryHost: 'gitlab.com',
+      repositoryPath: 'acme/made-by-matrix',
+    }),
+  },
+  'svc.ci.v1.CiService/DeleteConnection': { fields: ciConnection },
+  'svc.ci.v1.CiService/GetConnection': { fields: ciConnection },
+  'svc.ci.v1.CiService/GetRun': { fields: ciRun },
+  'svc.ci.v1.CiService/ListConnections': { fields: team },
+  'svc.ci.v1.CiService/ListPipelines': { fields: ciConnection },
+  'svc.ci.v1.CiService/ListRunJobs': { fields: ciRun },
+  'svc.ci.v1.CiService/ListRunsForPipeline': {
+    fields: ({ ciPipelineId }) => ({ pipelineId: ciPipelineId }),
+  },
+  'svc.ci.v1.CiService/Report': {
+    fields: ({ ciConnectionId }) => ({ ciConnectionId, externalRunId: '2', status: 'running' }),
+  },
+  'svc.ci.v1.CiService/ReportJobs': {
+    fields: (world) => ({ ...ciRun(world), jobs: [{ name: 'test', status: 'running' }] }),
+  },
+  'svc.ci.v1.CiService/UpdateConnection': {
+    fields: (world) => ({ ...ciConnection(world), defaultBranch: 'next' }),
+  },
+  'svc.ci.v1.CiService/UpdateRun': { fields: (world) => ({ ...ciRun(world), durationMs: 1 }) },
   'svc.environments.v1.EnvironmentsService/Create': {
     fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }),
   },
@@ -226,6 +256,7 @@ export const LAST: readonly string[] = [
   'svc.spaces.v1.SpacesService/RemoveMember',
   'svc.spaces.v1.SpacesService/Delete',
   'svc.incidents.v1.IncidentsService/Dismiss', // After its resolution: too late.
+  'svc.ci.v1.CiService/DeleteConnection',
   'svc.environments.v1.EnvironmentsService/Delete',
   'svc.projects.v1.ProjectsService/Delete',
   'svc.teams.v1.TeamsService/RevokeInvite',

@@ -20,6 +20,9 @@ export interface World {
   readonly runnerId: string;
   readonly incidentId: string;
   readonly endpointId: string;
+  readonly ciConnectionId: string;
+  readonly ciPipelineId: string;
+  readonly ciRunId: string;
   readonly inviteId: string;
   readonly regionId: string;
   readonly memberId: string;
@@ -31,6 +34,8 @@ export interface World {
   readonly staffSession: string;
   /** Of the owner, with no scope that matters here. */
   readonly poorKey: string;
+  /** The same for what needs a scope of CI. */
+  readonly poorCiKey: string;
   readonly expiredKey: string;
   readonly revokedKey: string;
   /** Of somebody who is in another team. */
@@ -82,6 +87,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const key = await owner.sdk.apiKeys.create('all');
   const sdk = createSvcSDK({ baseUrl: platform.url, apiKey: key.secret });
   const poor = await owner.sdk.apiKeys.create('poor', { scopes: ['ci:read'] });
+  const poorCi = await owner.sdk.apiKeys.create('poor in CI', { scopes: ['team:read'] });
   const expired = await owner.sdk.apiKeys.create('expired');
   const revoked = await owner.sdk.apiKeys.create('revoked');
   await sql`update api_keys set expires_at = now() - interval '1 minute' where id = ${expired.apiKey.id}`;
@@ -104,6 +110,12 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     events: ['run.finished'],
   });
   const endpointId = hook.endpoint?.id ?? '';
+  const connection = await sdk.ci.createConnection(team.id, {
+    provider: 'github',
+    repositoryHost: 'github.com',
+    repositoryPath: 'acme/matrix',
+  });
+  const ciRun = await sdk.ci.report({ ciConnectionId: connection.id, externalRunId: '1', status: 'running' });
   const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
@@ -124,6 +136,9 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     runnerId,
     incidentId,
     endpointId,
+    ciConnectionId: connection.id,
+    ciPipelineId: ciRun.pipelineId,
+    ciRunId: ciRun.id,
     inviteId: invite.id,
     regionId: region.id,
     memberId,
@@ -133,6 +148,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     staffKey: bootstrap.staffApiKey,
     staffSession,
     poorKey: poor.secret,
+    poorCiKey: poorCi.secret,
     expiredKey: expired.secret,
     revokedKey: revoked.secret,
     strangerKey: strangerKey.secret,

@@ -1,0 +1,173 @@
+/** Connections and pipelines in the database: every read is limited to the teams of a TeamScope. */
+import type { TeamScope } from '../platform/context.ts';
+import type { Database, SqlTag } from '../platform/db/index.ts';
+import { newId } from '../platform/ids.ts';
+import type { CiProvider, ConnectionStatus, IngestMode } from './words.ts';
+
+export interface Connection {
+  readonly id: string;
+  readonly teamId: string;
+  readonly provider: CiProvider;
+  readonly repositoryHost: string;
+  readonly repositoryPath: string;
+  /** Host and path in the spelling that they are compared in. */
+  readonly repositoryKey: string;
+  readonly projectId: string | null;
+  readonly defaultBranch: string;
+  readonly ingestMode: IngestMode;
+  readonly status: ConnectionStatus;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+const columns = (sql: SqlTag) => sql`
+  id, team_id as "teamId", provider, repository_host as "repositoryHost", repository_path as "repositoryPath",
+  repository_key as "repositoryKey", project_id as "projectId", default_branch as "defaultBranch", ingest_mode as "ingestMode", status,
+  created_at as "createdAt", updated_at as "updatedAt"`;
+
+/** Undefined when the team has connected this repository at this provider already. */
+export async function insertConnection({ sql }: Database, c: Connection): Promise<Connection | undefined> {
+  const [row] = await sql<Connection[]>`
+    insert into ci_connections (id, team_id, provider, repository_host, repository_path, repository_key, project_id, default_branch,
+      ingest_mode, status, created_at, updated_at)
+    values (${c.id}, ${c.teamId}, ${c.provider}, ${c.repositoryHost}, ${c.repositoryPath}, ${c.repositoryKey}, ${c.projectId},
+      ${c.defaultBranch}, ${c.ingestMode}, ${c.status}, ${c.createdAt}, ${c.updatedAt})
+    on conflict (team_id, provider, repository_key) do nothing
+    returning ${columns(sql)}`;
+  return row;
+}
+
+/** Makes creations of one team take turns, so that the count is true when it is acted upon. */
+export async function countConnections({ sql }: Database, teamId: string): Promise<number> {
+  await sql`select 1 from teams where id = ${teamId} for no key update`;
+  const [row] = await sql<
+    Array<{ n: number }>
+  >`select count(*)::int as n from ci_connections where team_id = ${teamId}`;
+  return row?.n ?? 0;
+}
+
+export async function findConnection(
+  { sql }: Database,
+  scope: TeamScope,
+  id: string,
+): Promise<Connection | undefined> {
+  const [row] = await sql<Connection[]>`
+    select ${columns(sql)} from ci_connections where id = ${id} and team_id = any(${[...scope.teamIds]})`;
+  return row;
+}
+
+export async function findConnectionOfRepository(
+  { sql }: Database,
+  { teamId, provider, repositoryKey }: Pick<Connection, 'teamId' | 'provider' | 'repositoryKey'>,
+): Promise<Connection | undefined> {
+  const [row] = await sql<Connection[]>`
+    select ${columns(sql)} from ci_connections
+    where team_id = ${teamId} and provider = ${provider} and repository_key = ${repositoryKey}`;
+  return row;
+}
+
+/** The last row of the page before. */
+interface After {
+  readonly at: Date;
+  readonly id: string;
+}
+
+/** Newest first. */
+export async function listConnections(
+  { sql }: Database,
+  { teamId, take, after }: { teamId: string; take: number; after: After | undefined },
+): Promise<readonly Connection[]> {
+  const behind = after === undefined ? sql`` : sql`and (created_at, id) < (${after.at}, ${after.id})`;
+  return await sql<Connection[]>`
+    select ${columns(sql)} from ci_connections where team_id = ${teamId} ${behind}
+    order by created_at desc nulls last, id desc nulls last limit ${take}`;
+}
+
+/** False when it is gone. */
+export async function updateConnection({ sql }: Database, c: Connection): Promise<boolean> {
+  const { count } = await sql`
+    update ci_connections set default_branch = ${c.defaultBranch}, ingest_mode = ${c.ingestMode}, status = ${c.status},
+      updated_at = ${c.updatedAt}
+    where id = ${c.id} and team_id = ${c.teamId}`;
+  return count === 1;
+}
+
+/** False when somebody else was faster. */
+export async function deleteConnection(
+  { sql }: Database,
+  { id, teamId }: Pick<Connection, 'id' | 'teamId'>,
+): Promise<boolean> {
+  const { count } = await sql`delete from ci_connections where id = ${id} and team_id = ${teamId}`;
+  return count === 1;
+}
+
+export interface Pipeline {
+  readonly id: string;
+  readonly teamId: string;
+  readonly connectionId: string;
+  readonly name: string;
+  /** Empty: not known. */
+  readonly path: string;
+  readonly jobs: readonly string[];
+  readonly triggers: readonly string[];
+  readonly deployDetected: boolean;
+  readonly createdAt: Date;
+}
+
+const pipelineColumns = (sql: SqlTag) => sql`
+  id, team_id as "teamId", connection_id as "connectionId", name, path, jobs, triggers, deploy_detected as "deployDetected",
+  created_at as "createdAt"`;
+
+export async function findPipeline(
+  { sql }: Database,
+  scope: TeamScope,
+  id: string,
+): Promise<Pipeline | undefined> {
+  const [row] = await sql<Pipeline[]>`
+    select ${pipelineColumns(sql)} from ci_pipelines where id = ${id} and team_id = any(${[...scope.teamIds]})`;
+  return row;
+}
+
+/** By name. */
+export async function listPipelines(
+  { sql }: Database,
+  {
+    connectionId,
+    take,
+    after,
+  }: {
+    connectionId: string;
+    take: number;
+    after: { readonly name: string; readonly path: string } | undefined;
+  },
+): Promise<readonly Pipeline[]> {
+  const behind = after === undefined ? sql`` : sql`and (name, path) > (${after.name}, ${after.path})`;
+  return await sql<Pipeline[]>`
+    select ${pipelineColumns(sql)} from ci_pipelines where connection_id = ${connectionId} ${behind}
+    order by name, path limit ${take}`;
+}
+
+/** Of the file if that is known here, else of the name; made when there is none. */
+export async function ensurePipeline(
+  { sql }: Database,
+  { teamId, id: connectionId }: Pick<Connection, 'id' | 'teamId'>,
+  { name, path }: { readonly name: string; readonly path: string },
+  now: Date,
+): Promise<string> {
+  const find = async (): Promise<string | undefined> => {
+    const [row] = await sql<Array<{ id: string }>>`
+      select id from ci_pipelines
+      where connection_id = ${connectionId} and (name = ${name} or (path = ${path} and path <> ''))
+      order by (path = ${path}) desc, (name = ${name}) desc, id limit 1`;
+    return row?.id;
+  };
+  const known = await find();
+  if (known !== undefined) return known;
+  await sql`
+    insert into ci_pipelines (id, team_id, connection_id, name, path, created_at)
+    values (${newId('cip', now.getTime())}, ${teamId}, ${connectionId}, ${name}, ${path}, ${now})
+    on conflict (connection_id, name, path) do nothing`;
+  const made = await find();
+  if (made === undefined) throw new Error(`pipeline ${name} of ${connectionId} cannot be made`);
+  return made;
+}

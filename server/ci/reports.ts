@@ -1,0 +1,196 @@
+/** Runs and jobs as CI jobs report them. */
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Implementation } from '@svc/proto/http/implement.ts';
+import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { findEnvironment } from '../environments/index.ts';
+import type { Ctx } from '../platform/context.ts';
+import { notFound } from '../platform/not-found.ts';
+import { isTerminal, settle } from './accept.ts';
+import type { CiEvent, CiStatus } from './accept.ts';
+import { findConnection } from './connections-store.ts';
+import type { Connection } from './connections-store.ts';
+import type { CiDeps } from './index.ts';
+import { hearJobs } from './jobs-store.ts';
+import type { JobEvent } from './jobs-store.ts';
+import { presentJob, presentRun } from './present.ts';
+import { nameOf, runOf } from './reads.ts';
+import { findNamedRun, hear, hearOf } from './runs-store.ts';
+import type { Heard, Run } from './runs-store.ts';
+import { statusWord } from './words.ts';
+
+type Methods = Pick<
+  Implementation<typeof CiService, Ctx>,
+  'report' | 'updateRun' | 'reportJobs' | 'complete'
+>;
+
+export function reportMethods({ clock }: CiDeps): Methods {
+  return {
+    report: async (request, ctx) => {
+      const connection = await openConnection(ctx, request.ciConnectionId);
+      const event = eventOf(request);
+      await checkEnvironment(ctx, connection, request.environmentId);
+      const name = { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 };
+      const { run, isNew } = await ctx.db.transact(async (db) => {
+        const known = await findNamedRun(db, connection, name);
+        if (known !== undefined) checkSame(known, event);
+        return checkEnd(await hear(db, connection, name, event, clock.now()), event.status);
+      });
+      if (!isNew) ctx.call.status = 200;
+      return presentRun(run);
+    },
+    updateRun: async ({ runId, status, durationMs }, ctx) => {
+      const run = await runOf(ctx, runId);
+      const connection = await connectionOfRun(ctx, run);
+      const word = status === undefined ? undefined : statusWord(status);
+      const event: CiEvent = { status: word, facts: { durationMs }, corrects: true };
+      const heard = await ctx.db.transact(async (db) =>
+        checkEnd(await hearOf(db, connection, run, event, clock.now()), word),
+      );
+      return presentRun(heard.run);
+    },
+    reportJobs: async ({ runId, jobs }, ctx) => {
+      const run = await runOf(ctx, runId);
+      const connection = await connectionOfRun(ctx, run);
+      const heard = await ctx.db.transact(async (db) => {
+        // Nothing new about the run itself: it is locked, and known to live.
+        const { run: locked } = await hearOf(db, connection, run, { facts: {} }, clock.now());
+        return await hearJobs(db, locked, jobs.map(jobEventOf), clock.now());
+      });
+      return { jobs: heard.map(presentJob) };
+    },
+    complete: async ({ runId, status, durationMs }, ctx) => {
+      const word = statusWord(status);
+      const event: CiEvent = { status: word, facts: { durationMs } };
+      const named = nameOf(runId);
+      const { connection, name } =
+        named === undefined
+          ? await storedName(ctx, runId)
+          : { connection: await openConnection(ctx, named.connectionId), name: named };
+      const heard = await ctx.db.transact(async (db) =>
+        checkEnd(await hear(db, connection, name, event, clock.now()), word),
+      );
+      return presentRun(heard.run);
+    },
+  };
+}
+
+async function storedName(ctx: Ctx, runId: string) {
+  const run = await runOf(ctx, runId);
+  return { connection: await connectionOfRun(ctx, run), name: run };
+}
+
+async function connectionOfRun(ctx: Ctx, { connectionId }: Run): Promise<Connection> {
+  const connection = await findConnection(ctx.db, ctx.teams, connectionId);
+  if (connection === undefined) throw notFound('CI run'); // deleted at this very moment
+  return connection;
+}
+
+/** New runs are taken by connections that are not paused. */
+async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
+  const connection = await findConnection(ctx.db, ctx.teams, id);
+  if (connection === undefined) throw notFound('CI connection');
+  ctx.teams.require(connection.teamId);
+  if (connection.status !== 'paused') return connection;
+  throw apiError(
+    'ci_connection_paused',
+    'the CI connection is paused and takes no reports; set its status to active first',
+    { details: { ciConnectionId: id, status: 'paused' } },
+  );
+}
+
+async function checkEnvironment(ctx: Ctx, { teamId }: Connection, id: string | undefined): Promise<void> {
+  if (id === undefined) return;
+  const environment = await findEnvironment(ctx.db, ctx.teams, id);
+  if (environment?.teamId !== teamId) throw notFound('environment');
+}
+
+function eventOf(request: ReportRequest): CiEvent {
+  const { status, trigger, commitSha, branch, environmentId, externalUrl, durationMs, pipelineName } =
+    request;
+  return {
+    status: status === undefined ? 'running' : statusWord(status),
+    facts: {
+      event: trigger,
+      commitSha: commitOf(commitSha),
+      branch: branch?.replace(/^refs\/heads\//, ''),
+      tag: request.tag?.replace(/^refs\/tags\//, ''),
+      environmentId,
+      url: externalUrl,
+      durationMs,
+      name: pipelineName,
+      actor: request.actor,
+      startedAt: isoOf(request.startedAt),
+      finishedAt: isoOf(request.finishedAt),
+    },
+  };
+}
+
+/** A symbolic `HEAD` names no commit: the run waits for a report that does. */
+function commitOf(sha: string | undefined): string | undefined {
+  return sha === undefined || sha === 'HEAD' ? undefined : sha.toLowerCase();
+}
+
+function jobEventOf(job: ReportedJob): JobEvent {
+  return {
+    externalJobId: job.externalJobId,
+    name: job.name,
+    index: job.index,
+    status: job.status === undefined ? 'running' : statusWord(job.status),
+    soft: job.soft,
+    facts: {
+      name: job.name,
+      stage: job.stage,
+      url: job.externalUrl,
+      startedAt: isoOf(job.startedAt),
+      finishedAt: isoOf(job.finishedAt),
+      durationMs: job.durationMs,
+    },
+  };
+}
+
+const isoOf = (at: Timestamp | undefined): string | undefined =>
+  at === undefined ? undefined : timestampDate(at).toISOString();
+
+/** What a run is of cannot change; what it was not told yet can be added. */
+const IMMUTABLE = [
+  ['commitSha', 'commitSha'],
+  ['branch', 'branch'],
+  ['name', 'pipelineName'],
+] as const;
+
+function checkSame({ id, state }: Run, { facts: said }: CiEvent): void {
+  const { facts: known } = settle(state);
+  const fields = IMMUTABLE.flatMap(([fact, field]) => {
+    const [was, is] = [known[fact], said[fact]];
+    return was === undefined || is === undefined || is === null || was === is
+      ? []
+      : [{ field, message: `the run is known with "${was}", reported was "${is}"` }];
+  });
+  if (fields.length === 0) return;
+  const names = fields.map(({ field }) => field).join(', ');
+  throw apiError(
+    'ci_run_conflict',
+    `the run is known already with another ${names}; report another run or attempt under its own id`,
+    { details: { runId: id, fields } },
+  );
+}
+
+/**
+ * A direct report of an end that contradicts an earlier direct one is told so. Where the provider itself said how the run ended its word stands and
+ * the report is merely late.
+ */
+function checkEnd(heard: Heard, said: CiStatus | undefined): Heard {
+  const { run } = heard;
+  const contradicts =
+    said !== undefined &&
+    said !== 'unknown' &&
+    isTerminal(said) &&
+    isTerminal(run.status) &&
+    run.status !== said;
+  if (!contradicts || run.state.ordered !== undefined) return heard;
+  throw apiError('state_conflict', `the run ended as ${run.status} already, reported was ${said}`, {
+    details: { runId: run.id, status: run.status },
+  });
+}

@@ -1,0 +1,72 @@
+/** What a run's state comes to as columns: the words as settled, and times, where receipt stands in for what the provider did not say. */
+import { isTerminal, settle } from './accept.ts';
+import type { CiState, CiStatus } from './accept.ts';
+
+export interface RunView {
+  readonly status: CiStatus;
+  readonly providerStatus: string | null;
+  readonly providerConclusion: string | null;
+  readonly blocked: boolean;
+  readonly soft: boolean;
+  readonly reason: string | null;
+  readonly trigger: string | null;
+  readonly commitSha: string | null;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly externalUrl: string | null;
+  readonly actor: string | null;
+  readonly queuedAt: Date | null;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly durationMs: number | null;
+  readonly occurredAt: Date;
+}
+
+/** The run before this event. */
+type Before = Pick<RunView, 'startedAt' | 'finishedAt'> & { readonly createdAt: Date };
+
+export function viewOf(state: CiState, now: Date, before?: Before): RunView {
+  const { facts, ...word } = settle(state);
+  const createdAt = before?.createdAt ?? now;
+  const queuedAt = dateOf(facts.queuedAt);
+  const ended = isTerminal(word.status);
+  const saidStart = dateOf(facts.startedAt);
+  const startedAt = saidStart ?? before?.startedAt ?? (word.status === 'running' ? now : null);
+  const finishedAt = ended ? (dateOf(facts.finishedAt) ?? before?.finishedAt ?? now) : null;
+  return {
+    ...word,
+    trigger: textOf(facts.event),
+    commitSha: textOf(facts.commitSha),
+    branch: textOf(facts.branch),
+    tag: textOf(facts.tag),
+    externalUrl: textOf(facts.url),
+    actor: textOf(facts.actor),
+    queuedAt,
+    startedAt,
+    finishedAt,
+    durationMs: typeof facts.durationMs === 'number' ? facts.durationMs : span(startedAt, finishedAt),
+    // A provider's clock that runs ahead must not put its runs on top of the timeline.
+    occurredAt: earlier(queuedAt ?? saidStart ?? createdAt, createdAt),
+  };
+}
+
+const earlier = (a: Date, b: Date): Date => (a.getTime() < b.getTime() ? a : b);
+
+function span(from: Date | null, to: Date | null): number | null {
+  if (from === null || to === null) return null;
+  const ms = to.getTime() - from.getTime();
+  return ms >= 0 && ms <= DURATION_MAX_MS ? ms : null;
+}
+
+/** What the contract's field holds. */
+const DURATION_MAX_MS = 4_000_000_000;
+
+export function dateOf(value: string | number | undefined): Date | null {
+  if (typeof value !== 'string') return null;
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+export function textOf(value: string | number | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
