@@ -1,4 +1,5 @@
 /** Builds as a kind of work, and what must be put in order before the first one. */
+import { writeCaBundle } from '../ca-bundle.ts';
 import { errorText } from '../durable-file.ts';
 import { restoreApps } from '../deploy/app-containers.ts';
 import type { Executor } from '../executor/executor.ts';
@@ -18,7 +19,7 @@ export interface Builds {
 
 export interface BuildsOptions {
   executor: Executor;
-  settings: Pick<RunSettings, 'buildSlots' | 'allowInsecureGit' | 'deployAddress' | 'caFile'>;
+  settings: Pick<RunSettings, 'buildSlots' | 'allowInsecureGit' | 'deployAddress' | 'ca'>;
   dataDir: string;
   runnerId: string;
   env: NodeJS.ProcessEnv;
@@ -48,6 +49,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
     return undefined;
   }
   if (settings.buildSlots === 0) return undefined;
+  const caFile = settings.ca === undefined ? undefined : await writeCaBundle(dataDir, settings.ca);
   return {
     slots: createSlots(settings.buildSlots),
     work: {
@@ -59,7 +61,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
           host: { ...host, engine },
           executor,
           env: options.env,
-          caFile: settings.caFile,
+          caFile,
           deployAddress: settings.deployAddress,
           log,
         };

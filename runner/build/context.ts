@@ -1,4 +1,5 @@
 /** What every phase of one build works with. */
+import { caEnv } from '../ca-bundle.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import type { BuildControl } from './control.ts';
 import { MARK } from './marked.ts';
@@ -14,6 +15,7 @@ export interface BuildContext {
   runnerId: string;
   /** The daemon's own environment: PATH, proxies, and the engine's configuration. */
   env: NodeJS.ProcessEnv;
+  /** Authorities to trust, the usual ones among them; undefined: the usual ones alone. */
   caFile: string | undefined;
   /** A line of the runner itself. */
   say: (line: string) => Promise<void>;
@@ -58,9 +60,7 @@ export function cleanEnv(context: BuildContext): Record<string, string> {
   return {
     ...base(context, proxies),
     HOME: context.workspace.home,
-    ...(context.caFile === undefined
-      ? {}
-      : { SSL_CERT_FILE: context.caFile, GIT_SSL_CAINFO: context.caFile }),
+    ...(context.caFile === undefined ? {} : caEnv(context.caFile)),
   };
 }
 

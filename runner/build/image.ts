@@ -1,4 +1,5 @@
 /** Makes the image with the engine. Variables are build arguments, secrets are files of the private folder that only a step that asks for them sees. */
+import { CA_SECRET } from '../ca-bundle.ts';
 import { engineArgv, type Engine } from '../executor/engine-argv.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import type { Recipe } from './detect.ts';
@@ -56,6 +57,7 @@ export async function buildImage(
   const secrets = [];
   for (const [name, value] of Object.entries(plan.secrets))
     secrets.push({ name, file: await writeSecret(workspace, `secret-${name}`, value) });
+  if (context.caFile !== undefined) secrets.push({ name: CA_SECRET, file: context.caFile });
   if (engine.engine.name === 'podman')
     secrets.push({ name: MARKER_SECRET, file: `${workspace.secrets}/marker` });
   const argv = imageArgv(engine.engine, {

@@ -1,4 +1,5 @@
 /** Runs the build steps, one container each, in the clone. The first that fails ends the build with its exit code. */
+import { CA_BUNDLE_IN_CONTAINER, caEnv } from '../ca-bundle.ts';
 import { monotonicMs } from '../clock.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { BuildContext } from './context.ts';
@@ -26,9 +27,17 @@ export async function runSteps(
         workId: plan.id,
         epoch: plan.epoch,
         command: ['sh', '-ec', step],
-        env: { ...plan.variables, ...plan.secrets },
+        env: {
+          ...(context.caFile === undefined ? {} : caEnv(CA_BUNDLE_IN_CONTAINER)),
+          ...plan.variables,
+          ...plan.secrets,
+        },
         network: 'private',
-        clone: { folder: context.workspace.clone, user: userOf(context) },
+        clone: {
+          folder: context.workspace.clone,
+          user: userOf(context),
+          ...(context.caFile === undefined ? {} : { caFile: context.caFile }),
+        },
         limits: {
           timeoutSeconds: Math.max(1, (deadlineMs - monotonicMs()) / 1_000) + NET_SECONDS,
           memoryMb: plan.limits.memoryMb,

@@ -39,10 +39,13 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
   const root = mkdtempSync(join(tmpdir(), 'svc-git-'));
   const requests: GitServer['requests'] = [];
   const state = { hanging: false };
+  const branchesOnly = new Set<string>();
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization });
     if (state.hanging) return;
-    if (isAllowed(request, options)) serve(root, request, response);
+    // Version 2 of the protocol hands out every commit, whatever the repository's configuration says.
+    const old = branchesOnly.has(request.url?.split('/')[1] ?? '');
+    if (isAllowed(request, options)) serve(root, request, response, old);
     else response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,10 +59,10 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     set hanging(value) {
       state.hanging = value;
     },
-    commit: (name, tree, repository = {}) => ({
-      url: `${url}/${name}.git`,
-      commit: commitTree(root, { name, tree, ...repository }),
-    }),
+    commit(name, tree, repository = {}) {
+      if (repository.anyCommit === false) branchesOnly.add(`${name}.git`);
+      return { url: `${url}/${name}.git`, commit: commitTree(root, { name, tree, ...repository }) };
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -75,7 +78,7 @@ function isAllowed(request: IncomingMessage, { username, password }: GitServerOp
 }
 
 /** One CGI call. */
-function serve(root: string, request: IncomingMessage, response: ServerResponse): void {
+function serve(root: string, request: IncomingMessage, response: ServerResponse, old: boolean): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn('git', ['http-backend'], {
     env: {
@@ -86,7 +89,7 @@ function serve(root: string, request: IncomingMessage, response: ServerResponse)
       QUERY_STRING: search.slice(1),
       REQUEST_METHOD: request.method,
       CONTENT_TYPE: request.headers['content-type'],
-      GIT_PROTOCOL: request.headers['git-protocol'] as string | undefined,
+      GIT_PROTOCOL: old ? undefined : (request.headers['git-protocol'] as string | undefined),
       HTTP_CONTENT_ENCODING: request.headers['content-encoding'],
       REMOTE_USER: 'test',
       HOME: root,

@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { testContext } from '../testing/build-context.ts';
+import { gitServer } from '../testing/build-stories.ts';
+import type { WireBuildSource } from '../wire.ts';
+import { BuildFailed } from './failure.ts';
+import { cloneSource } from './git.ts';
+
+async function clone(source: WireBuildSource) {
+  const context = await testContext({ source: { branch: 'main', ...source } });
+  const { source: plan } = context.plan;
+  if (plan === undefined) throw new Error('the plan has no source');
+  return {
+    context,
+    done: cloneSource(context, plan),
+    file: (name: string) => join(context.workspace.clone, name),
+  };
+}
+
+describe.runIf(await has('git'))('cloneSource()', { timeout: 30_000 }, () => {
+  it('fetches one commit and nothing before it', async () => {
+    const git = await gitServer();
+    git.commit('r', { a: 'one' });
+    const { url, commit } = git.commit('r', { a: 'two' });
+    git.commit('r', { a: 'three' });
+    const { context, done, file } = await clone({ repository: url, commit });
+    expect(await done).toBe(commit);
+    expect(readFileSync(file('a'), 'utf8')).toBe('two');
+    const count = execFileSync('git', ['rev-list', '--count', 'HEAD'], { cwd: context.workspace.clone });
+    expect(count.toString().trim()).toBe('1');
+  });
+
+  it('looks a commit up on its branch when the server hands out branches only', async () => {
+    const git = await gitServer();
+    const options = { anyCommit: false };
+    const { commit } = git.commit('r', { a: 'one' }, options);
+    const { url } = git.commit('r', { a: 'two' }, options);
+    const { context, done, file } = await clone({ repository: url, commit });
+    expect(await done).toBe(commit);
+    expect(readFileSync(file('a'), 'utf8')).toBe('one');
+    expect(context.text()).toContain('does not hand out single commits');
+    const strange = await clone({ repository: url, commit: 'f'.repeat(40) });
+    await expect(strange.done).rejects.toThrow(
+      `commit ${'f'.repeat(40)} is not among the last 1000 commits of branch main`,
+    );
+  });
+
+  it('gives the token to the host that it is for, never as an argument, and says what to do when it is refused', async () => {
+    const git = await gitServer({ username: 'robot', password: 'tok-4711' });
+    const { url } = git.commit('r', { a: 'one' });
+    const right = await clone({ repository: url, username: 'robot', token: 'tok-4711' });
+    const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+    right.context.fake('git', `exec ${real} "$@"`);
+    await right.done;
+    expect(right.context.text()).not.toContain('4711');
+    expect(readFileSync(right.file('.git/config'), 'utf8')).not.toContain('4711');
+    expect(JSON.stringify(right.context.calls('git'))).not.toContain('4711');
+    for (const name of ['git-token', 'git-username'])
+      expect(statSync(join(right.context.workspace.secrets, name)).mode & 0o777).toBe(0o600);
+    await expect((await clone({ repository: url, username: 'robot', token: 'old' })).done).rejects.toThrow(
+      'the git credentials were refused',
+    );
+    await expect((await clone({ repository: url })).done).rejects.toThrow(
+      'register git credentials for this host',
+    );
+    const askpass = join(right.context.workspace.secrets, 'askpass');
+    const asked = (prompt: string) => execFileSync(askpass, [prompt]).toString();
+    expect(asked(`Password for 'http://robot@${new URL(url).host}': `)).toBe('tok-4711');
+    expect(() => asked("Password for 'https://robot@evil.example': ")).toThrow();
+  });
+
+  it('names the branch that is not there', async () => {
+    const git = await gitServer();
+    const { url } = git.commit('r', { a: 'one' });
+    await expect((await clone({ repository: url, branch: 'gone' })).done).rejects.toThrow(BuildFailed);
+    await expect((await clone({ repository: url, branch: 'gone' })).done).rejects.toThrow(
+      'branch gone of http://',
+    );
+  });
+
+  it('runs nothing that a repository brings: no filter, no hook, no submodule that was not asked for', async () => {
+    const git = await gitServer();
+    const { url } = git.commit('r', {
+      '.gitattributes': '*.bin filter=lfs\n*.txt filter=evil\n',
+      'a.bin': 'version https://git-lfs.github.com/spec/v1\n',
+      'a.txt': 'text',
+      '.gitmodules': '[submodule "s"]\n  path = s\n  url = ext::sh -c "touch /tmp/owned"\n',
+      link: { link: '/etc/passwd' },
+    });
+    const { done, file } = await clone({ repository: url });
+    await done;
+    expect(readFileSync(file('a.bin'), 'utf8')).toContain('git-lfs');
+    expect(existsSync(file('s'))).toBe(false);
+    expect(existsSync(file('.git/hooks'))).toBe(false);
+    expect(lstatSync(file('link')).isSymbolicLink()).toBe(true);
+  });
+
+  it('calls ssh with a key file of its own and strict host keys, and with nothing of this user', async () => {
+    const { context, done } = await clone({
+      repository: 'git@git.example:acme/web.git',
+      sshKey: '-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----',
+      knownHosts: 'git.example ssh-ed25519 AAAA',
+    });
+    context.fake('ssh', 'env | sort >"$TMPDIR/env"; echo "Host key verification failed." >&2; exit 255');
+    await expect(done).rejects.toThrow('the host key is not in the known hosts');
+    const [argv = []] = context.calls('ssh');
+    const { secrets, home, temporary } = context.workspace;
+    for (const word of [
+      'StrictHostKeyChecking=yes',
+      `UserKnownHostsFile=${secrets}/known-hosts`,
+      'GlobalKnownHostsFile=/dev/null',
+      'BatchMode=yes',
+      'IdentitiesOnly=yes',
+      `${secrets}/ssh-key`,
+    ])
+      expect(argv).toContain(word);
+    expect(argv.join(' ')).not.toContain('PRIVATE KEY');
+    expect(statSync(join(secrets, 'ssh-key')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(temporary, 'env'), 'utf8')).toContain(`HOME=${home}\n`);
+    expect(readFileSync(join(temporary, 'env'), 'utf8')).not.toContain('SSH_AUTH_SOCK');
+  });
+});

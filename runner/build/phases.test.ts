@@ -1,0 +1,205 @@
+/** The exact commands of pack, of the engine and of Dokku, seen by programs that stand in for them. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dokkuDeployer } from '../deploy/dokku.ts';
+import { testContext, type TestContext } from '../testing/build-context.ts';
+import type { BuildOffer } from '../wire.ts';
+import { buildImage } from './image.ts';
+import { packImage } from './pack.ts';
+import { BUILDER_IMAGE, PACK_VERSION } from './pinned.ts';
+import { pushImage } from './push.ts';
+
+const offer: Partial<BuildOffer> = {
+  source: { repository: 'https://git.example/x.git', branch: 'main' },
+  variables: { COLOUR: 'green' },
+  secrets: { API_KEY: 'sk-4711' },
+  image: {
+    host: 'reg.example',
+    namespace: 'acme',
+    repository: 'web',
+    tag: '1',
+    username: 'robot',
+    password: 'reg-4711',
+  },
+  deploy: { kind: 'dokku', app: 'web', containerPort: 5000 },
+  limits: { timeoutSeconds: 60, memoryMb: 512, cpus: 1.5, outputBytes: 1_000_000 },
+};
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+/** Stands in for `podman push`: writes the digest where it is asked to. */
+const PUSHED = `for word; do case $word in --digestfile=*) printf ${DIGEST} >"\${word#*=}";; esac; done`;
+
+function push(context: TestContext): Promise<string> {
+  const { image } = context.plan;
+  if (image === undefined) throw new Error('the plan has no image');
+  return pushImage(context, 'localhost/svc-build:x', image);
+}
+
+describe('packImage()', () => {
+  const version = `if [ "$1" = version ]; then echo ${PACK_VERSION}+git-1; exit 0; fi`;
+
+  it('calls the pinned pack with the pinned builder, variables in a file', async () => {
+    const context = await testContext(offer);
+    const program = context.fake('pack', `${version}\necho built`);
+    await packImage(context, { program, folder: '/clone', tag: 'localhost/svc-build:x' });
+    const envFile = join(context.workspace.secrets, 'pack.env');
+    expect(context.calls('pack')).toEqual([
+      ['version'],
+      [
+        'build',
+        'localhost/svc-build:x',
+        '--path=/clone',
+        `--builder=${BUILDER_IMAGE}`,
+        `--env-file=${envFile}`,
+        '--pull-policy=if-not-present',
+        '--trust-builder=false',
+        '--no-color',
+        '--docker-host=unix:///run/podman/podman.sock',
+      ],
+    ]);
+    expect(readFileSync(envFile, 'utf8')).toBe('COLOUR=green\nAPI_KEY=sk-4711\n');
+    expect(statSync(envFile).mode & 0o777).toBe(0o600);
+    expect(context.text()).toContain('built');
+  });
+
+  it("takes the offer's builder, refuses another pack, and passes on how it failed", async () => {
+    const builderImage = `reg.example/builder@${DIGEST}`;
+    const context = await testContext({ ...offer, builderImage });
+    const options = {
+      program: context.fake('pack', `${version}\necho "no buildpack groups passed" >&2; exit 20`),
+      folder: '/clone',
+      tag: 't',
+    };
+    await expect(packImage(context, options)).rejects.toMatchObject({
+      name: 'BuildFailed',
+      exitCode: 20,
+      message: 'buildpacks failed: no buildpack groups passed',
+    });
+    expect(context.calls('pack')[1]).toContain(`--builder=${builderImage}`);
+    context.fake('pack', 'echo 0.1.0+git-1');
+    await expect(packImage(context, options)).rejects.toThrow(
+      `pack ${PACK_VERSION} is needed for buildpacks and this runner has 0.1.0`,
+    );
+  });
+});
+
+describe('buildImage()', () => {
+  it('gives variables as arguments and secrets as files, and holds the limits', async () => {
+    const context = await testContext(offer);
+    context.fake('podman');
+    await buildImage(
+      context,
+      { type: 'dockerfile', folder: '/clone/web', dockerfile: '/clone/web/Dockerfile' },
+      'localhost/svc-build:x',
+    );
+    const [argv = []] = context.calls('podman');
+    const { secrets } = context.workspace;
+    expect(argv).toEqual([
+      '--log-level=error',
+      'build',
+      '--pull=missing',
+      '--layers=false',
+      '--force-rm',
+      `--label=svc.work=${context.plan.id}-1`,
+      '--label=svc.runner=rnr_test',
+      '--build-arg=COLOUR=green',
+      `--secret=id=API_KEY,src=${secrets}/secret-API_KEY`,
+      `--secret=id=svc.work,src=${secrets}/marker`,
+      '--memory=512m',
+      '--memory-swap=512m',
+      '--cpu-period=100000',
+      '--cpu-quota=150000',
+      '--tag=localhost/svc-build:x',
+      '--file=/clone/web/Dockerfile',
+      '/clone/web',
+    ]);
+    expect(readFileSync(`${secrets}/secret-API_KEY`, 'utf8')).toBe('sk-4711');
+    expect(statSync(`${secrets}/secret-API_KEY`).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('pushImage()', () => {
+  it('uses credentials of this build alone and returns what the registry confirmed', async () => {
+    const context = await testContext(offer);
+    context.fake('podman', PUSHED);
+    expect(await push(context)).toBe(DIGEST);
+    const file = `${context.workspace.secrets}/registry/config.json`;
+    expect(context.calls('podman')).toEqual([
+      [
+        '--log-level=error',
+        'push',
+        `--authfile=${file}`,
+        `--digestfile=${context.workspace.temporary}/digest`,
+        'localhost/svc-build:x',
+        'reg.example/acme/web:1',
+      ],
+    ]);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      auths: { 'reg.example': { auth: Buffer.from('robot:reg-4711').toString('base64') } },
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('tries again when the way there fails, and not when the registry says no', async () => {
+    const context = await testContext(offer);
+    context.fake(
+      'podman',
+      `if [ ! -f "$TMPDIR/once" ]; then touch "$TMPDIR/once"; echo "connection reset by peer" >&2; exit 125; fi\n${PUSHED}`,
+    );
+    expect(await push(context)).toBe(DIGEST);
+    expect(context.text()).toContain('connection reset by peer; trying again in 1 s');
+    const refused = await testContext(offer);
+    refused.fake('podman', 'echo "unauthorized: authentication required" >&2; exit 125');
+    await expect(push(refused)).rejects.toThrow('the registry refused the credentials');
+    expect(refused.calls('podman')).toHaveLength(1);
+  });
+
+  it('goes without TLS only where the target says so', async () => {
+    const context = await testContext({
+      ...offer,
+      image: { host: '127.0.0.1:5000', repository: 'web', tag: '1', insecure: true },
+    });
+    context.fake('podman', PUSHED);
+    await push(context);
+    expect(context.calls('podman')[0]).toContain('--tls-verify=false');
+  });
+});
+
+describe('dokkuDeployer', () => {
+  it('sets variables, deploys the image by its digest and reports the address', async () => {
+    const context = await testContext(offer);
+    context.fake(
+      'dokku',
+      'case $1 in apps:exists) exit 20;; registry:login) cat >/dev/null;; url) echo http://web.example;; esac',
+    );
+    const before = process.env['PATH'];
+    process.env['PATH'] = context.env['PATH'];
+    onTestFinished(() => void (process.env['PATH'] = before));
+    const image = `reg.example/acme/web@${DIGEST}`;
+    const target = context.plan.deploy;
+    if (target === undefined) throw new Error('the plan has no target');
+    const deployed = await dokkuDeployer.deploy(context, {
+      target,
+      image,
+      env: { API_KEY: 'sk-4711' },
+      bindAddress: '127.0.0.1',
+    });
+    expect(deployed).toEqual({ address: 'http://web.example' });
+    expect(context.calls('dokku')).toEqual([
+      ['apps:exists', 'web'],
+      ['apps:create', 'web'],
+      ['registry:login', '--password-stdin', 'reg.example', 'robot'],
+      [
+        'config:set',
+        '--no-restart',
+        '--encoded',
+        'web',
+        `API_KEY=${Buffer.from('sk-4711').toString('base64')}`,
+      ],
+      ['ports:set', 'web', 'http:80:5000'],
+      ['git:from-image', 'web', image],
+      ['url', 'web'],
+    ]);
+    expect(JSON.stringify(context.calls('dokku'))).not.toContain('4711');
+  });
+});

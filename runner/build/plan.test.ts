@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import type { BuildOffer, WireBuildSource } from '../wire.ts';
+import { planOf, secretsOfBuild } from './plan.ts';
+
+const source: WireBuildSource = { repository: 'https://git.example/acme/web.git', branch: 'main' };
+const offer = (changes: Partial<BuildOffer> = {}): BuildOffer => ({
+  id: 'bld_1',
+  epoch: 1,
+  source,
+  ...changes,
+});
+const plan = (changes?: Partial<BuildOffer>, allowInsecureGit = false) =>
+  planOf(offer(changes), { allowInsecureGit });
+const from = (changes: WireBuildSource) => plan({ source: { ...source, ...changes } });
+
+describe('planOf()', () => {
+  it('fills in what the offer leaves out', () => {
+    expect(plan()).toMatchObject({
+      buildType: 'auto',
+      steps: [],
+      source: { transport: 'https', host: 'git.example', branch: 'main', buildPath: '.', submodules: false },
+      limits: { timeoutSeconds: 1_800 },
+    });
+    expect(plan().builderImage).toMatch(/^docker\.io\/paketobuildpacks\/.*:\d/);
+  });
+
+  it('takes https and both spellings of ssh', () => {
+    expect(from({ repository: 'git@git.example:acme/web.git' }).source).toMatchObject({
+      transport: 'ssh',
+      host: 'git.example',
+    });
+    expect(from({ repository: 'ssh://git@git.example:2222/web' }).source).toMatchObject({ transport: 'ssh' });
+  });
+
+  it.each([
+    'ext::sh -c id',
+    'file:///etc',
+    '/srv/repo',
+    '-oProxyCommand=id',
+    'git://git.example/x',
+    'ssh://-oProxyCommand=id/x',
+    'https://git.example/a b',
+    '',
+  ])('refuses the repository %j', (repository) => {
+    expect(() => from({ repository })).toThrow(/repository is/);
+  });
+
+  it('refuses credentials in an address without repeating them', () => {
+    const refused = () => from({ repository: 'https://user:tok-4711@git.example/x' });
+    expect(refused).toThrow('register them as git credentials');
+    expect(refused).not.toThrow('4711');
+  });
+
+  it('takes plain http from loopback only, and only when that is allowed', () => {
+    const repository = 'http://127.0.0.1:8080/x.git';
+    expect(() => from({ repository })).toThrow('plain http');
+    expect(plan({ source: { ...source, repository } }, true).source).toMatchObject({ transport: 'http' });
+    expect(() => plan({ source: { ...source, repository: 'http://10.0.0.1/x' } }, true)).toThrow(
+      'plain http',
+    );
+  });
+
+  it.each(['../up', '/etc', 'a/../../b', '.git', 'a\nb'])('refuses the build path %j', (buildPath) => {
+    expect(() => from({ buildPath })).toThrow('buildPath is');
+  });
+
+  it.each(['-x', 'a..b', 'a b', 'refs/../x', 'a.lock', '@{u}', ''])('refuses the branch %j', (branch) => {
+    expect(() => from({ branch })).toThrow('branch is');
+  });
+
+  it('refuses names that an engine or Dokku would read as something else', () => {
+    const image = { host: 'reg.example', namespace: 'acme', repository: 'web', tag: '1' };
+    expect(plan({ image }).image?.name).toBe('reg.example/acme/web');
+    expect(() => plan({ image: { ...image, repository: '--all' } })).toThrow('image is');
+    expect(() => plan({ image: { ...image, tag: '' } })).toThrow();
+    expect(() => plan({ variables: { 'A B': '' } })).toThrow('variable name is');
+    expect(() => plan({ deploy: { kind: 'container', app: '-rm', containerPort: 80 } })).toThrow(
+      'deploy.app is',
+    );
+    expect(() => plan({ deploy: { kind: 'container', app: 'web' } })).toThrow('deploy.containerPort is');
+  });
+
+  it('deploys what exists by its digest only, and never builds it too', () => {
+    const deploy = { kind: 'container', app: 'web', containerPort: 80 } as const;
+    const digest = `reg.example/web@sha256:${'a'.repeat(64)}`;
+    expect(
+      planOf({ id: 'bld_1', epoch: 1, deploy, deployImage: digest }, { allowInsecureGit: false }).source,
+    ).toBeUndefined();
+    expect(() =>
+      planOf({ id: 'b', epoch: 1, deploy, deployImage: 'reg.example/web:1' }, { allowInsecureGit: false }),
+    ).toThrow('a reference with a digest');
+    expect(() => plan({ deploy, deployImage: digest })).toThrow('neither or both');
+  });
+});
+
+it('knows every secret of an offer', () => {
+  const secrets = secretsOfBuild(
+    offer({
+      source: { ...source, token: 't1', sshKey: 'k1' },
+      secrets: { A: 's1' },
+      variables: { B: 'plain' },
+      image: { host: 'h', repository: 'r', tag: 't', password: 'p1' },
+    }),
+  );
+  expect(secrets.sort()).toEqual(['k1', 'p1', 's1', 't1']);
+});
