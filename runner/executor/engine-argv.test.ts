@@ -72,6 +72,13 @@ const LABELS = [
 
 for (const engine of [PODMAN, DOCKER]) {
   describe(`createArgv() for ${engine.name}`, () => {
+    it('2.16 gives build steps the authorities of the runner, and nobody else', () => {
+      const mount = '--volume=/data/ca-bundle.pem:/run/svc/ca.pem:ro,z';
+      const clone = { folder: '/data/clone', user: '0:0', caFile: '/data/ca-bundle.pem' };
+      expect(build(engine, { network: 'private', clone })).toContain(mount);
+      expect(build(engine).filter((word) => word.includes('/run/svc/ca.pem'))).toEqual([]);
+    });
+
     it('puts up every wall and every label', () => {
       expect(build(engine)).toEqual(expect.arrayContaining([...WALLS, ...LABELS, '--name=cp-run_1-3']));
     });

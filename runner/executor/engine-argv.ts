@@ -1,4 +1,5 @@
 /** Argument lists for podman and docker: one place, so that both engines get the same walls. Never joined, never through a shell. */
+import { CA_BUNDLE_IN_CONTAINER } from '../ca-bundle.ts';
 import type { SandboxSpec } from './executor.ts';
 import { GRACE_MS } from './supervise.ts';
 
@@ -148,6 +149,9 @@ function mounts(engine: Engine, spec: SandboxSpec, launchFile: string): string[]
     // `z`: on hosts with SELinux the container may not read unlabelled files.
     `--volume=${launchFile}:${LAUNCH_PATH}:ro,z`,
     ...(engine.shellPath === undefined ? [] : [`--volume=${engine.shellPath}:${SHELL_PATH}:ro,z`]),
+    ...(spec.clone?.caFile === undefined
+      ? []
+      : [`--volume=${spec.clone.caFile}:${CA_BUNDLE_IN_CONTAINER}:ro,z`]),
   ];
 }
 

@@ -66,6 +66,8 @@ export interface CloneMount {
   folder: string;
   /** Who owns the folder, as seen in the container: `uid:gid`. Without capabilities nobody else could write there. */
   user: string;
+  /** Authorities to trust, where the runner was given one of its own: mounted, and named in the environment. */
+  caFile?: string;
 }
 
 export interface Outcome {

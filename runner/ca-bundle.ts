@@ -1,0 +1,45 @@
+/**
+ * Authorities for the programs that the daemon starts. git, pack and an engine's client take one file *instead of* their own list, so a private authority alone
+ * would shut the public ones out: this file has both. Certificates are public, so containers may read it.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
+
+/** Where distributions keep the list that an administrator may have added to. */
+const SYSTEM_BUNDLES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+
+/** Where containers of builds see it. */
+export const CA_BUNDLE_IN_CONTAINER = '/run/svc/ca.pem';
+/** Under which image builds may ask for it: `RUN --mount=type=secret,id=svc-ca …`. */
+export const CA_SECRET = 'svc-ca';
+
+/** Path of the file, written anew. */
+export async function writeCaBundle(dataDir: string, ca: string): Promise<string> {
+  const path = join(dataDir, 'ca-bundle.pem');
+  await writeFile(`${path}.tmp`, `${(await usualAuthorities()).trimEnd()}\n${ca}`, { mode: 0o644 });
+  await rename(`${path}.tmp`, path);
+  return path;
+}
+
+async function usualAuthorities(): Promise<string> {
+  for (const path of SYSTEM_BUNDLES) {
+    const text = await readFile(path, 'utf8').catch(() => '');
+    if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  }
+  return rootCertificates.join('\n');
+}
+
+/** The names by which common tools take such a file. */
+export function caEnv(path: string): Record<string, string> {
+  return Object.fromEntries(
+    ['SSL_CERT_FILE', 'GIT_SSL_CAINFO', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'NODE_EXTRA_CA_CERTS'].map(
+      (name) => [name, path],
+    ),
+  );
+}
