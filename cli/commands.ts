@@ -83,6 +83,13 @@ export const handWritten: readonly HandWritten[] = [
     load: async () => (await import('./auth/token.ts')).command,
   },
   {
+    kind: 'over',
+    group: 'builds',
+    words: ['logs'],
+    summary: 'Output of a build as it comes, until the build ends',
+    load: async () => (await import('./builds/logs.ts')).logs,
+  },
+  {
     kind: 'alone',
     group: 'completion',
     groupSummary: 'Completion for your shell',

@@ -6,6 +6,9 @@ import {
   type LogEvent,
   type SandboxRunsStreamLogsParams,
 } from '@svc/sdk';
+import { noteMissing } from '../follow/flags.ts';
+import { persistently } from '../follow/persist.ts';
+import { createStamper, type Stamper } from '../follow/stamps.ts';
 import type { Context } from '../shell/command.ts';
 import type { Patience } from './watch.ts';
 
@@ -13,6 +16,8 @@ export interface OutputOptions {
   readonly params: SandboxRunsStreamLogsParams;
   /** Where standard output goes: to standard error when ours holds a JSON result. */
   readonly stdoutTo: 'stdout' | 'stderr';
+  /** Put the time at which the control plane stored it in front of every line. */
+  readonly timestamps?: boolean;
 }
 
 /** Until the run ends, or the patience does. */
@@ -20,18 +25,28 @@ export async function copyOutput(
   context: Context,
   client: Client,
   runId: string,
-  { params, stdoutTo, patient }: OutputOptions & { readonly patient: Patience },
+  { params, stdoutTo, timestamps, patient }: OutputOptions & { readonly patient: Patience },
 ): Promise<void> {
   const { output } = context;
+  const stamper = timestamps === true ? createStamper() : undefined;
+  const { tailBytes: _onlyAtFirst, ...rest } = params;
+  const events = persistently(context, patient.signal, (after) =>
+    new SandboxRuns(client).streamLogs(runId, after === undefined ? params : { ...rest, after }, {
+      signal: patient.signal,
+    }),
+  );
   let epoch: number | undefined;
+  let missing = 0;
   try {
-    for await (const event of new SandboxRuns(client).streamLogs(runId, params, { signal: patient.signal })) {
+    for await (const event of events) {
       // The lost attempt's output stays where it is; without a word it would read as one output with a repetition.
       if (epoch !== undefined && event.epoch > epoch)
         await output.note('the run was started again; its output begins anew');
       epoch = event.epoch;
-      await writeEvent(context, event, stdoutTo);
+      missing += event.missingBytes ?? 0;
+      await writeEvent(context, event, stdoutTo, stamper);
     }
+    await noteMissing(context, missing);
   } catch (error) {
     if (!(error instanceof SvcAbortError && patient.isOver())) throw error;
   }
@@ -39,8 +54,9 @@ export async function copyOutput(
 
 async function writeEvent(
   { output }: Context,
-  event: LogEvent,
+  { stream, text, at }: LogEvent,
   stdoutTo: 'stdout' | 'stderr',
+  stamper: Stamper | undefined,
 ): Promise<void> {
-  await output.log(event.stream === 'stdout' ? stdoutTo : 'stderr', event.text);
+  await output.log(stream === 'stdout' ? stdoutTo : 'stderr', stamper?.stamp(stream, text, at) ?? text);
 }

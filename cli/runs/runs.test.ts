@@ -210,6 +210,30 @@ describe('svc runs logs', () => {
     expect(api.asked[0]?.target).toBe('/sandbox-runs/run_1/logs?follow=false&after=1-4');
   });
 
+  it('puts times in front of lines with --timestamps', async () => {
+    api.on(route, logStream([logEvent(2, 'stdout', 'on'), logEvent(8, 'stdout', 'e\ntwo\n')]));
+    const at = '2026-11-20T08:00:00Z';
+    expect((await svc(api, 'runs logs run_1 --timestamps')).out).toBe(`${at} one\n${at} two\n`);
+  });
+
+  it.each([
+    ['succeeded', 0],
+    ['failed', 1],
+    ['running', 8],
+  ])('ends as the run does with --exit-status: %s', async (state, code) => {
+    api.on(route, logStream([logEvent(4, 'stdout', 'one\n')]));
+    api.on('GET /sandbox-runs/run_1', ended(state));
+    expect(await svc(api, 'runs logs run_1 --exit-status')).toMatchObject({ code, out: 'one\n' });
+  });
+
+  it('warns when output is missing', async () => {
+    const lost = { ...logEvent(9, 'runner', '[5 bytes are missing]\n'), missingBytes: 5 };
+    api.on(route, logStream([lost]));
+    expect((await svc(api, 'runs logs run_1')).err).toBe(
+      '[5 bytes are missing]\nwarning: 5 bytes of this output are missing\n',
+    );
+  });
+
   it('ends with 5 for a run that is not there', async () => {
     api.on(route, apiError(404, 'not_found', 'no such run'));
     expect(await svc(api, 'runs logs run_1')).toMatchObject({ code: 5, out: '' });

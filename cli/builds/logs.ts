@@ -1,0 +1,78 @@
+/** `svc builds logs` */
+import { Builds, type BuildEvent, type Client } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import { EXIT_STATUS, noteMissing } from '../follow/flags.ts';
+import { persistently } from '../follow/persist.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { colorOfState } from '../shell/color.ts';
+import { runOperation } from '../shell/operation.ts';
+import { describeBuild, exitCodeOfBuild } from './outcome.ts';
+
+export function logs(generated: GeneratedSpec): Command {
+  return {
+    spec: {
+      ...generated,
+      summary: 'Output of a build as it comes, until the build ends',
+      description: `${generated.description}\n\nOn a terminal each phase has a heading and the end is told; in a pipe there is the output alone, standard output and standard error each on its own. A connection that is cut is taken up again where it was. With --json, every event is one line of JSON.`,
+      locals: [...generated.locals, EXIT_STATUS],
+      examples: [
+        ...generated.examples,
+        { title: 'What there is so far', cli: 'builds logs bld_01 --env env_01 --no-follow' },
+        { title: 'End as the build ends', cli: 'builds logs bld_01 --env env_01 --exit-status' },
+      ],
+    },
+    run: printLogs,
+  };
+}
+
+async function printLogs(context: Context): Promise<number | void> {
+  const { output, input, locals, signal, io } = context;
+  const { environmentId, buildId, ...params } = input;
+  const which = [String(environmentId), String(buildId)] as const;
+  if (output.format === 'json' || output.format === 'jsonl') {
+    await runOperation(context);
+  } else {
+    const missing = await copyBuild(context, await context.client(), which, params);
+    await noteMissing(context, missing);
+  }
+  if (locals['exitStatus'] !== true && !io.stdout.isTerminal) return undefined;
+  const build = await new Builds(await context.client()).get(...which, { signal });
+  await output.progress(describeBuild(build));
+  return locals['exitStatus'] === true ? exitCodeOfBuild(build) : undefined;
+}
+
+/** Resolves with the number of bytes that are missing. */
+async function copyBuild(
+  context: Context,
+  client: Client,
+  which: readonly [string, string],
+  params: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { output, signal } = context;
+  const { tailBytes: _onlyAtFirst, ...rest } = params;
+  const events = persistently(context, signal, (after) =>
+    new Builds(client).streamLogs(...which, after === undefined ? params : { ...rest, after }, { signal }),
+  );
+  let missing = 0;
+  let attempt: number | undefined;
+  for await (const event of events) {
+    if (attempt !== undefined && event.attempt > attempt)
+      await output.note('the build was started again; its output begins anew');
+    attempt = event.attempt;
+    missing += event.missingBytes ?? 0;
+    await show(context, event);
+  }
+  return missing;
+}
+
+async function show(context: Context, { phase, state, stream, text }: BuildEvent): Promise<void> {
+  const { output, io } = context;
+  if (io.stdout.isTerminal) {
+    const { paint } = output;
+    // Words of the contract only: nothing in a heading comes from the build itself.
+    if (phase !== undefined) await output.raw(`${paint('bold', `==> ${phase}`)}\n`);
+    if (phase === undefined && state !== undefined)
+      await output.raw(`${paint(colorOfState(state) ?? 'dim', `--- ${state}`)}\n`);
+  }
+  if (text !== undefined && text !== '') await output.log(stream === 'stdout' ? 'stdout' : 'stderr', text);
+}
