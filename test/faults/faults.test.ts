@@ -7,10 +7,11 @@ import { has } from '../setup/needs.ts';
 import { describeViolations } from './checker.ts';
 import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import { runScenario } from './scenario.ts';
-import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
+import { greatScenario, mutantScenario, shortScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
 import type { SharedSurroundings } from './surroundings.ts';
+import { isClean } from './tally.ts';
 
 const here = (await has('postgres')) && (await has('rabbitmq'));
 
@@ -47,6 +48,24 @@ describe.skipIf(!here)('faults', () => {
       );
       expect(unended, 'runs that did not end by a report').toEqual([]);
       expect(verdict.history.items.length).toBeGreaterThan(RUNS * 0.98); // the others were refused on purpose
+    },
+    LIMIT_MS,
+  );
+
+  // Kinds of faults that the great schedule does not have; `npm run faults -- --schedules N` runs any number of all of them.
+  it.each([
+    ['database and clocks', ['postgres', 'clock-runner', 'terminate']],
+    ['networks', ['partition', 'answers-lost', 'drain']],
+  ] as const)(
+    `a few seconds of faults with builds and a second team, of %s → every promise is kept (seed ${SEED})`,
+    async (_, rows) => {
+      const verdict = await runScenario(shortScenario(SEED, rows), shared);
+      console.log(summarise(verdict).join('\n'));
+      if (!isClean(verdict)) shared.keep();
+      expect(verdict.violations.length, describeViolations(verdict.violations)).toBe(0);
+      expect(verdict.crashes, 'programs that ended by themselves').toEqual([]);
+      expect(verdict.rest.how).toBe('done');
+      expect(verdict.history.items.filter(({ kind }) => kind === 'build').length).toBeGreaterThan(0);
     },
     LIMIT_MS,
   );

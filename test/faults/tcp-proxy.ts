@@ -68,7 +68,8 @@ async function arrival(network: Network, direction: Direction): Promise<void> {
   while (lost(network, direction)) await network.changed;
 }
 
-export async function startTcpProxy(backends: readonly number[]): Promise<TcpProxy> {
+/** `own`: the port to listen on; default: any that is free. */
+export async function startTcpProxy(backends: readonly number[], own = 0): Promise<TcpProxy> {
   const open = new Set<Socket>();
   const network = createNetwork();
   let turn = 0;
@@ -93,7 +94,7 @@ export async function startTcpProxy(backends: readonly number[]): Promise<TcpPro
         join(client, track(backend), network);
       });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(own, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const resetAll = (): void => {
     for (const socket of open) socket.resetAndDestroy();
