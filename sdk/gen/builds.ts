@@ -2,6 +2,7 @@
 import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '../core/client.ts';
 import type { BuildType } from './environments.ts';
 import type { EndReason, LogStream } from './sandbox-runs.ts';
+import type { Waiting } from './runners.ts';
 
 /**
  * Builds of an environment. They run one after the other: the next begins when the one before has ended. A customer-operated team's builds
@@ -202,6 +203,10 @@ export interface Build {
   readonly meteredMs?: number;
   /** Bytes of output stored. */
   readonly logBytes: number;
+  /** Whether its cancellation was asked for and its runner has not answered yet. */
+  readonly cancelRequested: boolean;
+  /** Why it waits, seen at the moment of the call; absent when it is not queued, and in lists. */
+  readonly waiting?: Waiting;
 }
 
 /** What a build says while it runs. */

@@ -193,6 +193,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     const one = await runner.take();
     expect(one.id).toBe(first.id);
     expect(await runner.poll()).toBeUndefined();
+    expect(await get(second.id)).toMatchObject({ state: 'queued', waiting: { reason: 'environment_busy' } });
     const here = path;
     await use();
     const elsewhere = await submit();
@@ -452,6 +453,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     const offer = await runner.take();
     await runner.beat(offer, 'building');
     expect(await ok<Shown>(`POST ${path}/builds/${build.id}/cancel`, {})).toMatchObject({ state: 'running' });
+    expect(await get(build.id)).toMatchObject({ state: 'running', cancelRequested: true });
     expect(await runner.beat(offer, 'publishing')).toBe('cancelled');
     expect(await get(build.id)).toMatchObject({ phase: 'building' });
     await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
@@ -485,7 +487,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     const build = await submit();
     const trace = await ok<{ traceId: string; url: string }>(`GET ${path}/builds/${build.id}/trace`);
     expect(trace.traceId).toMatch(/^[0-9a-f]{32}$/);
-    expect(trace.url).toBe(`${server.baseUrl}/console/builds?environment=${environmentId}&build=${build.id}`);
+    expect(trace.url).toBe(`${server.baseUrl}/console/builds?env=${environmentId}&build=${build.id}`);
     await ok(`POST ${path}/builds/${build.id}/cancel`, {});
   });
 

@@ -8,10 +8,11 @@ import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
+import { whyWaiting } from '../runners/index.ts';
 import { createQueueRoom } from '../work/index.ts';
 import { approve, cancelBuild, createBuild, reject, rollbackTo, unlock } from './acts.ts';
 import type { ActsDeps } from './acts.ts';
-import { findBuild, listBuilds, toMessage } from './row.ts';
+import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
@@ -62,9 +63,18 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       const { items, nextCursor } = closePage(rpc, cursors, environment.id, page, rows, ({ number }) => [
         number,
       ]);
-      return { builds: items.map(toMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      return {
+        builds: items.map((row) => toMessage(row)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      };
     },
-    get: async (which, ctx: Ctx) => toMessage((await buildOf(ctx, which)).build),
+    get: async (which, ctx: Ctx) => {
+      const { build } = await buildOf(ctx, which);
+      const asked = [{ id: build.workId, environmentBusy: build.environmentBusy }];
+      const waits = stateOf(build) === 'queued';
+      const waiting = waits ? await whyWaiting(ctx.db.sql, deps.settings, asked) : undefined;
+      return toMessage(build, waiting?.get(build.workId));
+    },
     create: async ({ environmentId, commit }, ctx: Ctx) => {
       const buildId = await createBuild(deps, ctx, await environmentOf(ctx, environmentId), commit);
       return await answer(ctx, { environmentId, buildId });

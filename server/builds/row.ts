@@ -7,6 +7,7 @@ import { BUILD_TYPES } from '../environments/index.ts';
 import type { BuildType } from '../environments/index.ts';
 import type { TeamScope } from '../platform/context.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import type { Waiting } from '../runners/index.ts';
 import { DEPLOYING, END_REASONS, PUBLISHING } from '../work/index.ts';
 import type { EndReasonWord, WorkState } from '../work/index.ts';
 
@@ -44,6 +45,9 @@ export interface BuildRow {
   /** Of the item that stands for it; null while there is none. */
   readonly workState: WorkState | null;
   readonly workPhase: number | null;
+  readonly cancelRequested: boolean;
+  /** Another build holds its environment. */
+  readonly environmentBusy: boolean;
   readonly reason: EndReasonWord | null;
   readonly exitCode: number | null;
   readonly workMessage: string | null;
@@ -78,7 +82,8 @@ const selectBuilds = (sql: SqlTag) => sql`
   select b.id, b.team_id as "teamId", b.environment_id as "environmentId", b.number, b.state, b.trigger, b.rollback_of as "rollbackOf", b.branch,
     b.commit, b.build_type as "buildType", b.image, b.digest, b.address, b.approval, b.needs_decision as "needsDecision", b.message,
     b.work_id as "workId", b.trace_id as "traceId", b.created_at as "createdAt", b.finished_at as "finishedAt",
-    w.state as "workState", w.phase as "workPhase", w.reason, w.exit_code as "exitCode", w.message as "workMessage",
+    w.state as "workState", w.phase as "workPhase", coalesce(w.cancel_requested_at is not null and w.finished_at is null, false) as "cancelRequested",
+    exists (select from builds o where o.environment_id = b.environment_id and o.number < b.number and o.finished_at is null) as "environmentBusy", w.reason, w.exit_code as "exitCode", w.message as "workMessage",
     r.id as "runnerId", r.name as "runnerName",
     coalesce(t.attempt, 0)::int as attempt, t.started_at as "startedAt", t.metered_ms as "meteredMs", coalesce(t.log_bytes, 0)::int as "logBytes",
     coalesce(p.phases, '[]') as phases
@@ -139,7 +144,7 @@ function some<K extends string, V>(key: K, value: V | null | undefined): { reado
 const at = (date: Date | null) => (date === null ? null : timestampFromDate(date));
 
 /** What is to be said of its end. Of one that a person ended after its item had done its part, the item's end says nothing. */
-function endOf(row: BuildRow): MessageInitShape<typeof BuildSchema> {
+function endOf(row: BuildRow) {
   if (row.finishedAt === null) return {};
   const byPerson = row.state === 'cancelled' && row.workState !== 'cancelled';
   const reason = byPerson ? 'cancelled' : row.reason;
@@ -151,7 +156,7 @@ function endOf(row: BuildRow): MessageInitShape<typeof BuildSchema> {
   };
 }
 
-export function toMessage(row: BuildRow): MessageInitShape<typeof BuildSchema> {
+export function toMessage(row: BuildRow, waiting?: Waiting): MessageInitShape<typeof BuildSchema> {
   const phase = row.workPhase || (row.phases.at(-1)?.phase ?? 0);
   return {
     id: row.id,
@@ -183,5 +188,7 @@ export function toMessage(row: BuildRow): MessageInitShape<typeof BuildSchema> {
     ...some('startedAt', at(row.startedAt)),
     ...some('finishedAt', at(row.finishedAt)),
     logBytes: row.logBytes,
+    cancelRequested: row.cancelRequested,
+    ...some('waiting', waiting),
   };
 }

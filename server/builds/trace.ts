@@ -8,7 +8,7 @@ export function traceUrl(
 ): string {
   if (template !== undefined) return template.replaceAll('{traceId}', traceId);
   const url = new URL('/console/builds', publicUrl);
-  url.searchParams.set('environment', environmentId);
+  url.searchParams.set('env', environmentId);
   url.searchParams.set('build', id);
   return url.href;
 }
