@@ -74,7 +74,9 @@ describe.skipIf(!postgresHere)('builds', () => {
     void (await server.db.sql`update work_items set run_after = now() where state = 'queued'`);
 
   beforeAll(async () => {
-    server = await startTestServer({ env: { SWEEP_EVERY_MS: '50', LEASE_MS: '60000' } });
+    // No lease ends by itself here, however slow the machine: the tests end those that they mean.
+    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
     as = server.first.apiKey;
     const team = await ok<{ id: string }>('POST /teams', { name: 'builders' });
     teamId = team.id;
