@@ -46,7 +46,9 @@ describe('daemon killed with SIGKILL', () => {
     const home = makeHome(cp);
     // So that the output is not delivered before the crash.
     cp.script('logs', ...Array.from({ length: 3 }, () => 'reset' as const));
-    const run = cp.submit({ command: script({ out: 'a'.repeat(300_000) }, { err: 'b' }, { exit: 7 }) });
+    const run = cp.submit({
+      command: script({ out: `${'a'.repeat(99)}\n`.repeat(3_000) }, { err: 'b' }, { exit: 7 }),
+    });
     expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'ended' }).exited).toBe('SIGKILL');
     expect(run.reports).toEqual([]);
     startFakeDaemon(bundle(), home);

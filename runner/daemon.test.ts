@@ -90,7 +90,7 @@ describe('daemon', () => {
       { status: 503, body: { error: { code: 'unavailable', message: 'x' } } },
       { status: 503, body: { error: { code: 'unavailable', message: 'x' } } },
     );
-    const run = cp.submit({ command: script({ out: 'x'.repeat(600_000) }, { exit: 0 }) });
+    const run = cp.submit({ command: script({ out: `${'x'.repeat(99)}\n`.repeat(6_000) }, { exit: 0 }) });
     await untilReported(cp, run.id);
     expect(run.output.length).toBe(600_000);
     const names = cp.calls.map((call) => call.name).filter((name) => name === 'logs' || name === 'report');
