@@ -1,6 +1,7 @@
 /** Changes of build rows. All statements carry the team of a build or an environment that was found in a TeamScope. */
 import type { Database } from '../platform/db/index.ts';
 import type { BuildType } from '../environments/index.ts';
+import { rowId } from '../work/index.ts';
 
 export interface NewBuild {
   readonly id: string;
@@ -73,7 +74,15 @@ export async function endWaiting(
         approval = case when ${rejectedBy}::text is null then approval else 'rejected' end, approval_by = ${rejectedBy}::text,
         approval_at = case when ${rejectedBy}::text is null then null else clock_timestamp() end
       where id = ${id} and team_id = ${teamId} and state = 'awaiting_approval'
-      returning id, environment_id, number
+      returning id, team_id, environment_id, number, finished_at
+    ),
+    told as (
+      -- No item ends with it, so nothing else says that it has finished.
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select ${rowId(sql, 'evt')}, e.team_id, 'build.finished', e.id || ' decided',
+        jsonb_build_object('kind', 'build', 'buildId', e.id, 'environmentId', e.environment_id, 'number', e.number, 'state', 'cancelled'),
+        e.finished_at
+      from ended e on conflict (kind, dedupe_key) do nothing
     ),
     roused as (
       update work_items w set hint_due_at = clock_timestamp(), hint_count = 0

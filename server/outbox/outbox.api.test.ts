@@ -199,6 +199,36 @@ describe.skipIf(!there)('events on their way out', () => {
       expect(seen[1]!.headers['webhook-signature']).toBe(signature(fresh!, seen[1]!));
     });
 
+    it('tell of a build when it has finished, also by a person’s word, and not while it waits for one', async () => {
+      const { url, seen } = await receiver(204);
+      const { id } = await endpoint(url, ['build.finished']);
+      const project = await sdk.projects.create({ name: 'app', teamId });
+      const environment = await sdk.environments.create(project.id, {
+        name: 'production',
+        repository: 'https://git.example.com/acme/app.git',
+      });
+      const cancelled = await sdk.builds.create(environment.id);
+      await sdk.builds.cancel(environment.id, cancelled.id);
+      await settled(id);
+      const waiting = await sdk.builds.create(environment.id);
+      const { sql } = server.db;
+      const [item] = await sql<Array<{ id: string }>>`
+        update work_items set state = 'succeeded', finished_at = now() where build_id = ${waiting.id} returning id`;
+      await sql`update builds set state = 'awaiting_approval', approval = 'required' where id = ${waiting.id}`;
+      await sql`
+        insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+        values (${newId('evt')}, ${teamId}, 'work.finished', ${item!.id}, ${sql.json({ kind: 'build' })}, now())`;
+      await publish(sql);
+      await sdk.builds.deployApproval(environment.id, waiting.id, 'reject');
+      await settled(id, 2);
+      expect(seen.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject(
+        [cancelled, waiting].map((build) => ({
+          type: 'build.finished',
+          data: { teamId, buildId: build.id, environmentId: environment.id, state: 'cancelled' },
+        })),
+      );
+    });
+
     it('show their secret once, and keep it sealed', async () => {
       const { url } = await receiver(204);
       const { id, secret } = await endpoint(url);

@@ -5,7 +5,10 @@ import type { LeaseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 
 export interface LeaseRow {
+  /** The run, or the build whose item it is. */
   readonly workId: string;
+  /** For the cursor. */
+  readonly itemId: string;
   readonly kind: string;
   readonly epoch: number;
   readonly outcome: string;
@@ -36,7 +39,7 @@ export async function listHistory(
       ? sql``
       : sql`and (x.granted_at, x.work_id) < (${after.grantedAt}::timestamptz, ${after.workId})`;
   return await sql<LeaseRow[]>`
-    select x.work_id as "workId", w.kind, x.epoch, coalesce(p.outcome, x.end_reason, '') as outcome, x.granted_at as "grantedAt",
+    select coalesce(w.build_id, x.work_id) as "workId", x.work_id as "itemId", w.kind, x.epoch, coalesce(p.outcome, x.end_reason, '') as outcome, x.granted_at as "grantedAt",
       x.granted_at::text as "grantedText", x.started_at as "startedAt", x.ended_at as "endedAt", x.contact_gap_ms as "contactGapMs",
       case when p.work_id is not null then w.metered_ms end as "meteredMs",
       case when p.work_id is not null then w.self_reported_ms end as "selfReportedMs"

@@ -86,7 +86,7 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       const rows = await listHistory(db.sql, { runnerId, take: page.take, after });
       const { items, nextCursor } = closePage(call.rpc, cursors, runnerId, page, rows, (row) => [
         row.grantedText,
-        row.workId,
+        row.itemId,
       ]);
       return { leases: items.map(leaseMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },

@@ -23,6 +23,8 @@ interface QueueRow {
 
 interface ItemRow {
   readonly id: string;
+  /** The run, or the build whose item it is. */
+  readonly shownId: string;
   readonly kind: string;
   readonly createdAt: Date;
 }
@@ -45,10 +47,10 @@ export async function teamHealth(
       ) p on p.pool_id = w.pool_id
       where w.team_id = ${teamId} and w.state = 'queued' group by w.kind`,
     sql<ItemRow[]>`
-      select q.id, q.kind, q.created_at as "createdAt"
+      select q.id, coalesce(q.build_id, q.id) as "shownId", q.kind, q.created_at as "createdAt"
       from (values ('build'), ('run')) k(kind)
       cross join lateral (
-        select w.id, w.kind, w.created_at, w.priority from work_items w
+        select w.id, w.build_id, w.kind, w.created_at, w.priority from work_items w
         where w.pool_id = ${teamId} and w.team_id = ${teamId} and w.kind = k.kind and w.state = 'queued'
         order by w.priority desc nulls last, w.id limit ${ITEMS_MAX}::int
       ) q
@@ -70,9 +72,11 @@ export async function teamHealth(
       builds: countOf('build'),
       ...(oldest === undefined ? {} : { oldestAt: timestampFromDate(oldest) }),
       // One that was taken a moment ago is left out: it does not wait.
-      items: items.flatMap(({ id, kind, createdAt }) => {
+      items: items.flatMap(({ id, shownId, kind, createdAt }) => {
         const why = waiting.get(id);
-        return why === undefined ? [] : [{ id, kind, createdAt: timestampFromDate(createdAt), waiting: why }];
+        return why === undefined
+          ? []
+          : [{ id: shownId, kind, createdAt: timestampFromDate(createdAt), waiting: why }];
       }),
     },
   };

@@ -6,6 +6,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { WaitingSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import { isTurn } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';
 import type { Blocked, PoolFacts } from './pool-facts.ts';
@@ -27,6 +28,8 @@ interface ItemFacts extends PoolFacts {
   readonly id: string;
   readonly needsContainer: boolean;
   readonly servicePool: boolean;
+  /** An earlier build of its environment is open. */
+  readonly environmentBusy: boolean;
   /** Not offered before, when that is still to come. */
   readonly notBefore: Date | null;
 }
@@ -41,16 +44,22 @@ export async function whyWaiting(
   const rows = await sql<ItemFacts[]>`
     with items as materialized (
       select w.id, w.pool_id, w.needs_container as "needsContainer", t.service_pool as "servicePool",
-        case when w.run_after > clock_timestamp() then w.run_after end as "notBefore"
+        case when w.run_after > clock_timestamp() then w.run_after end as "notBefore",
+        w.kind = 'build' and not ${isTurn(sql)} as "environmentBusy"
       from work_items w join teams t on t.id = w.pool_id
       where w.id = any(${items.map(({ id }) => id)}::text[]) and w.state = 'queued'
     )
-    select i.id, i."needsContainer", i."servicePool", i."notBefore", f.*
+    select i.id, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", f.*
     from (select distinct pool_id from items) p
     cross join lateral (${poolFacts(sql, settings, sql`p.pool_id`)}) f
     join items i on i.pool_id = p.pool_id`;
   const busy = new Set(items.filter((item) => item.environmentBusy === true).map(({ id }) => id));
-  return new Map(rows.map((row) => [row.id, busy.has(row.id) ? ENVIRONMENT_BUSY : reasonOf(row, settings)]));
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      row.environmentBusy || busy.has(row.id) ? ENVIRONMENT_BUSY : reasonOf(row, settings),
+    ]),
+  );
 }
 
 const ENVIRONMENT_BUSY: Waiting = {

@@ -54,18 +54,28 @@ const bodyOf = (sql: SqlTag, event: Fragment, at: Fragment, data: Fragment): Fra
 
 /**
  * CTE `delivered`: one delivery for each endpoint that wants an event of the CTE `published`. A team without endpoints costs one look into an
- * index.
+ * index. A build has finished when it has, and not with each of its items: one that waits for a person's word has none that ends it.
  */
 export function deliveriesMade(sql: SqlTag): Fragment {
   return sql`
     delivered as (
       insert into webhook_deliveries (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
       select ${rowId(sql, 'msg')}, e.team_id, h.id, e.id, x.event,
-        ${bodyOf(sql, sql`x.event`, sql`e.created_at`, sql`e.payload || jsonb_build_object('teamId', e.team_id)`)},
+        ${bodyOf(sql, sql`x.event`, sql`e.created_at`, sql`e.payload || jsonb_build_object('teamId', e.team_id) || x.more`)},
         'pending', now(), now()
       from published e
+      left join work_items w on e.kind = 'work.finished' and w.id = e.dedupe_key and w.kind = 'build'
+      left join builds b on b.id = w.build_id and b.work_id = w.id and b.finished_at is not null
       cross join lateral (
-        select case when e.kind = 'work.finished' then (e.payload ->> 'kind') || '.finished' else e.kind end as event
+        select
+          case
+            when e.kind <> 'work.finished' then e.kind
+            when e.payload ->> 'kind' = 'run' then 'run.finished'
+            when b.id is not null then 'build.finished'
+          end as event,
+          case when b.id is null then '{}'::jsonb
+            else jsonb_build_object('buildId', b.id, 'environmentId', b.environment_id, 'number', b.number, 'state', b.state)
+          end as more
       ) x
       join webhook_endpoints h on h.team_id = e.team_id and h.enabled and x.event = any(h.events)
       on conflict (endpoint_id, event_id) do nothing
