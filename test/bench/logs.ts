@@ -3,9 +3,11 @@
  * send them. Beside it, in the same run, the same bytes inserted as they are by postgres.js, one row an append. Memory is looked at
  * while they pass, and the tail of a log of 1 GB is read beside that of one of 10 MB.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { limitLines } from '@svc/runner/line-limit.ts';
+import { createMasker } from '@svc/runner/masking.ts';
 import postgres from 'postgres';
 import { figure, median, type Figure } from './figure.ts';
 import { createByteClient, createJsonClient, enrollBenchRunner, type BenchRunner } from './client.ts';
@@ -233,6 +235,38 @@ async function tails(stand: Stand, url: string): Promise<readonly [number, numbe
   return [median(took.small), median(took.large)];
 }
 
+const MASK_MS = 2_000;
+const SECRETS = 20;
+
+/** MB/s of one thread that does `work` with the same chunk over and over. */
+function rateOf(chunk: Buffer, work: (chunk: Buffer) => unknown): number {
+  let bytes = 0;
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < MASK_MS) {
+    work(chunk);
+    bytes += chunk.length;
+  }
+  return bytes / 1e6 / ((performance.now() - startedAt) / 1000);
+}
+
+/** Masking and cutting of lines as the daemon does it, beside the SHA-256 that it computes of the same bytes anyway. */
+function masking(): Figure {
+  const secrets = Array.from({ length: SECRETS }, () => randomBytes(24).toString('base64'));
+  const piece = logLines(65_536);
+  const hidden = Buffer.concat([piece, Buffer.from(`token=${secrets[3] ?? ''}\n`)]);
+  const stream = limitLines(createMasker(secrets).stream());
+  if (stream.push(hidden).includes(secrets[3] ?? '')) throw new Error('the masker let a secret through');
+  return figure({
+    name: `masking and cutting lines, ${SECRETS} secrets, one thread of the daemon`,
+    value: rateOf(piece, (chunk) => stream.push(chunk)),
+    unit: 'MB/s',
+    reference: 'SHA-256 of the same',
+    referenceValue: rateOf(piece, (chunk) => createHash('sha256').update(chunk).digest()),
+    target: '≥ 100 MB/s',
+    pass: (value) => value >= 100,
+  });
+}
+
 export async function run(): Promise<Figure[]> {
   const chunk = logLines(CHUNK);
   await using first = await freshDatabase();
@@ -244,6 +278,7 @@ export async function run(): Promise<Figure[]> {
   console.error(`logs: ${passed.notes}`);
   const [small, large] = await tails(stand, second.url);
   return [
+    masking(),
     figure({
       name: `log lines through gateway and server, ${STREAMS} runs`,
       value: passed.perSecond,
