@@ -201,6 +201,12 @@ describe('svc-runner doctor', () => {
       if (check.status === 'fail' || check.status === 'warn') expect(check.advice, check.name).toBeTruthy();
   });
 
+  it('wants to know where to push', async () => {
+    const asked = run(['doctor', '--push-test', '--data-dir', newHome().dir]);
+    expect(await asked.exited).toBe(2);
+    expect(asked.output()).toContain('--push-test needs --registry');
+  });
+
   it('tells a private authority from an unreachable host, and a machine that is not enrolled', async () => {
     const cp = await controlPlane({ tls: makeCertificates(), host: 'localhost' });
     const dir = newHome().dir;

@@ -6,14 +6,18 @@ import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataPaths } from '../identity.ts';
+import { dataPaths, readConfig } from '../identity.ts';
 import { parseFlags } from '../flags.ts';
 import { runSettings } from '../settings.ts';
 import { makeCertificates } from '../testing/certificates.ts';
+import { makeHome } from '../testing/daemon-process.ts';
+import type { FakeControlPlane } from '../testing/fake-control-plane.ts';
 import { startFakeProxy } from '../testing/fake-proxy.ts';
+import { controlPlane } from '../testing/stories.ts';
 import { tempDir } from '../testing/temp-dir.ts';
 import { waitFor } from '../testing/wait-for.ts';
 import { collect, type CheckContext, type CheckResult } from './check.ts';
+import { controlPlane as controlPlaneChecks } from './checks/control-plane.ts';
 import { backlog } from './checks/backlog.ts';
 import { registry } from './checks/registry.ts';
 import { tools } from './checks/tools.ts';
@@ -145,6 +149,81 @@ describe('registry check', () => {
     const [odd] = await run(registry, contextOf({ registry: 'not a host' }));
     expect(odd).toMatchObject({ status: 'fail', detail: '"not a host" is no registry host' });
     expect(await run(registry, contextOf())).toMatchObject([{ status: 'skip' }]);
+  });
+});
+
+describe('control plane checks', () => {
+  /** An enrolled machine, looked at without the rest of the doctor. */
+  async function enrolled(): Promise<{
+    cp: FakeControlPlane;
+    look: () => Promise<Map<string, CheckResult>>;
+  }> {
+    const cp = await controlPlane();
+    const paths = dataPaths(makeHome(cp).dataDir);
+    const config = readConfig(paths);
+    if (config === undefined) throw new Error('the home holds no config');
+    return {
+      cp,
+      look: async () => {
+        const results = await run(controlPlaneChecks, contextOf({ paths, config, baseUrl: cp.url }));
+        return new Map(results.map((result) => [result.name, result]));
+      },
+    };
+  }
+
+  it('finds a good connection good, step by step', async () => {
+    const { cp, look } = await enrolled();
+    const found = await look();
+    expect([...found].map(([name, { status }]) => `${name} ${status}`)).toEqual([
+      'proxy ok',
+      'dns ok',
+      'tls skip',
+      'reachable ok',
+      'clock ok',
+      'identity ok',
+      'version ok',
+    ]);
+    expect(cp.boot).toBeUndefined();
+  });
+
+  it('2.8 warns of a clock that is corrected, and fails on one that is more than a day off', async () => {
+    const { cp, look } = await enrolled();
+    cp.clockMs = -3_600_000;
+    expect((await look()).get('clock')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringMatching(/^3\d\d\d s ahead of/) as string,
+    });
+    cp.clockMs = 2 * 86_400_000;
+    expect((await look()).get('clock')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('more than the 24 hours') as string,
+      advice: expect.stringContaining('timedatectl') as string,
+    });
+  });
+
+  it('2.14 says that the version is too old, or that another is recommended, and does not take the runner over', async () => {
+    const { cp, look } = await enrolled();
+    Object.assign(cp.directives, { versionTooOld: true, minVersion: '99.0.0', recommendedVersion: '99.1.0' });
+    expect((await look()).get('version')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('below 99.0.0') as string,
+      advice: expect.stringContaining('install svc-runner 99.1.0') as string,
+    });
+    cp.directives = {};
+    Object.assign(cp.directives, { upgradeRecommended: true, recommendedVersion: '99.1.0' });
+    expect((await look()).get('version')).toMatchObject({ status: 'warn' });
+    expect(cp.boot).toBeUndefined();
+  });
+
+  it('tells runners that are switched off, one that is revoked and one that is unknown from each other', async () => {
+    const { cp, look } = await enrolled();
+    const adviceTo = async (status: number, code: string) => {
+      cp.script('poll', { status, body: { error: { code, message: code } } });
+      return (await look()).get('identity')?.advice;
+    };
+    expect(await adviceTo(404, 'not_found')).toContain('host.runners');
+    expect(await adviceTo(401, 'key_unknown')).toContain('does not know this key');
+    expect(await adviceTo(401, 'runner_revoked')).toContain('was revoked');
   });
 });
 
