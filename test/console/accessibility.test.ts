@@ -1,48 +1,11 @@
 /** axe, target sizes and widths over every view, in both colour schemes, at 1280 and 390 px. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../setup/needs.ts';
 import { DESKTOP, PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';
+import { passes } from './passes.ts';
 
 const here = (await has('postgres')) && (await has('chromium'));
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
-const TARGET_PX_MIN = 44;
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>;
-}
-
-/** The policy lets no script tag in, so axe comes by the debugger. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
-  const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(TAGS)}, resultTypes: ['violations'] }).then((r) => r.violations)`,
-  )) as Violation[];
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
-  );
-}
-
-/** Buttons, fields and links that stand alone; links inside of a sentence may be as high as it is. */
-async function smallTargets(page: Page): Promise<string[]> {
-  return (await page.evaluate(`[...document.querySelectorAll('button, input, textarea, summary, nav a, a.button, a.brand')]
-    .filter((each) => each.checkVisibility() && !each.matches('.button-inline'))
-    .map((each) => ({ box: each.getBoundingClientRect(), html: each.outerHTML.slice(0, 120) }))
-    .filter(({ box }) => box.height < ${TARGET_PX_MIN} || box.width < ${TARGET_PX_MIN})
-    .map(({ box, html }) => box.width + ' x ' + box.height + ': ' + html)`)) as string[];
-}
-
-async function overflow(page: Page): Promise<unknown> {
-  return await page.evaluate(
-    '[document.documentElement.scrollWidth - document.documentElement.clientWidth, document.querySelector("dialog")?.scrollWidth - document.querySelector("dialog")?.clientWidth || 0]',
-  );
-}
-
 describe.skipIf(!here)('everybody can use the console', () => {
   let console_: Console;
   beforeAll(async () => {
@@ -51,20 +14,6 @@ describe.skipIf(!here)('everybody can use the console', () => {
     await console_.move('host.ci', 'disabled', `a reason ${'without-any-place-to-break-'.repeat(12)}`);
   });
   afterAll(async () => await console_.stop());
-
-  const passes = async (page: Page, view: string): Promise<void> => {
-    expect({
-      view,
-      violations: await violations(page),
-      small: await smallTargets(page),
-      overflow: await overflow(page),
-    }).toEqual({
-      view,
-      violations: [],
-      small: [],
-      overflow: [0, 0],
-    });
-  };
 
   it.each([
     ['1280 px, light', DESKTOP, 'light'],

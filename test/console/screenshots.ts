@@ -1,7 +1,7 @@
 /**
  * Pictures of the console for docs/console, from a server with a few weeks of history:
  *
- *     node --import tsx test/console/screenshots.ts [folder]
+ *     node --import tsx test/console/screenshots.ts [folder] [features | fleet]
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,11 +9,33 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { DESKTOP, PHONE, startConsole } from './console.ts';
+import { playScene, shootDegraded, shootFleet } from './screenshots-fleet.ts';
 import { smallPng } from './small-png.ts';
 
 const OUT = process.argv[2] ?? new URL('../../docs/console', import.meta.url).pathname;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+
+const ONLY = process.argv[3];
+
+mkdirSync(OUT, { recursive: true });
+
+async function shoot(page: Page, name: string, fullPage = true): Promise<void> {
+  const png = await page.screenshot({ fullPage, animations: 'disabled' });
+  writeFileSync(join(OUT, `${name}.png`), smallPng(png));
+}
+
+const VIEWS = (
+  [
+    ['1280', DESKTOP],
+    ['390', PHONE],
+  ] as const
+).flatMap(([size, viewport]) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({
+    options: { viewport, colorScheme, isMobile: size === '390', hasTouch: size === '390' },
+    name: (what: string): string => `${what}-${size}-${colorScheme}`,
+  })),
+);
 
 const companion = createServer((_request, response) => {
   const feature = (enabled: boolean, reason: string, lifecycle: string, blockedBy: string[] = []) => ({
@@ -36,43 +58,35 @@ const companion = createServer((_request, response) => {
 await new Promise<void>((resolve) => {
   companion.listen(0, '127.0.0.1', resolve);
 });
-const console_ = await startConsole(
-  { COMPANION_URL: `http://127.0.0.1:${(companion.address() as AddressInfo).port}` },
-  21 * DAY,
-);
-const { server, move, passTime } = console_;
+async function shootFeatures(): Promise<void> {
+  const console_ = await startConsole(
+    { COMPANION_URL: `http://127.0.0.1:${(companion.address() as AddressInfo).port}` },
+    21 * DAY,
+  );
+  const { move, passTime } = console_;
 
-await move('host.incidents', 'enabled', 'first customers are invited to try incidents');
-passTime(9 * DAY);
-await move('host.incidents', 'disabled', 'mitigation runs twice, see INC-40');
-passTime(4 * DAY);
-await move('host.ci', 'disabled', 'webhook storm of one provider, see INC-41');
-passTime(2 * HOUR);
-await move('host.ci', 'enabled', 'storm is over, deliveries are deduplicated now');
-passTime(6 * DAY);
-await move(
-  'host.automation.maintenance',
-  'enabled',
-  'ready for the pilot repositories as soon as the job runner is',
-);
-passTime(DAY - 40 * 60_000);
-await move('host.graph', 'disabled', 'edges of deleted environments are shown, fix is under review (#2214)');
-passTime(38 * 60_000);
+  await move('host.incidents', 'enabled', 'first customers are invited to try incidents');
+  passTime(9 * DAY);
+  await move('host.incidents', 'disabled', 'mitigation runs twice, see INC-40');
+  passTime(4 * DAY);
+  await move('host.ci', 'disabled', 'webhook storm of one provider, see INC-41');
+  passTime(2 * HOUR);
+  await move('host.ci', 'enabled', 'storm is over, deliveries are deduplicated now');
+  passTime(6 * DAY);
+  await move(
+    'host.automation.maintenance',
+    'enabled',
+    'ready for the pilot repositories as soon as the job runner is',
+  );
+  passTime(DAY - 40 * 60_000);
+  await move(
+    'host.graph',
+    'disabled',
+    'edges of deleted environments are shown, fix is under review (#2214)',
+  );
+  passTime(38 * 60_000);
 
-mkdirSync(OUT, { recursive: true });
-
-async function shoot(page: Page, name: string, fullPage = true): Promise<void> {
-  const png = await page.screenshot({ fullPage, animations: 'disabled' });
-  writeFileSync(join(OUT, `${name}.png`), smallPng(png));
-}
-
-for (const [size, viewport] of [
-  ['1280', DESKTOP],
-  ['390', PHONE],
-] as const) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const options = { viewport, colorScheme, isMobile: size === '390', hasTouch: size === '390' };
-    const name = (what: string): string => `${what}-${size}-${colorScheme}`;
+  for (const { options, name } of VIEWS) {
     const signIn = await console_.open('/console/features', options);
     await signIn.page.getByRole('button', { name: 'Sign in' }).waitFor();
     await shoot(signIn.page, name('sign-in'));
@@ -91,14 +105,27 @@ for (const [size, viewport] of [
     await shoot(page, name('history'), false);
     await close();
   }
+  companion.closeAllConnections();
+  companion.close();
+  passTime(30_000);
+  const { page, close } = await console_.openAsStaff('/console/features');
+  await page.getByText('The companion service is degraded').waitFor();
+  await shoot(page, 'degraded-1280-light');
+  await close();
+  await console_.stop();
 }
 
+async function shootRunnersAndBuilds(): Promise<void> {
+  const console_ = await startConsole({ RUNNER_STUCK_MS: '1000', RUNNER_WATCH_EVERY_MS: '500' });
+  const scene = await playScene(console_);
+  for (const { options, name } of VIEWS)
+    await shootFleet(scene, options, async (page, what, fullPage) => await shoot(page, name(what), fullPage));
+  await shootDegraded(console_, scene, shoot);
+  await console_.stop();
+}
+
+if (ONLY !== 'fleet') await shootFeatures();
+if (ONLY !== 'features') await shootRunnersAndBuilds();
 companion.closeAllConnections();
 companion.close();
-passTime(30_000);
-const { page, close } = await console_.openAsStaff('/console/features');
-await page.getByText('The companion service is degraded').waitFor();
-await shoot(page, 'degraded-1280-light');
-await close();
-await console_.stop();
-console.log(`pictures are in ${OUT}, server was ${server.baseUrl}`);
+console.log(`pictures are in ${OUT}`);

@@ -1,0 +1,267 @@
+/** The page of builds: the list, one build with its phases and its followed output, and what can be done with it. */
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { IMAGE } from '../../server/builds/testing/scripted-runner.ts';
+import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import { has } from '../setup/needs.ts';
+import { PHONE, startConsole } from './console.ts';
+import type { Console } from './console.ts';
+import { LOOK, startFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import { passes } from './passes.ts';
+
+const here = (await has('postgres')) && (await has('chromium'));
+const ESC = '\u001b';
+const LOG_MB = 10;
+
+describe.skipIf(!here)('the page of builds', () => {
+  let console_: Console;
+  let fleet: Fleet;
+  let runner: ScriptedRunner;
+  beforeAll(async () => {
+    console_ = await startConsole({ LEASE_MS: '60000' });
+    fleet = await startFleet(console_);
+    runner = await fleet.runner('box-7');
+  });
+  afterAll(async () => await console_?.stop());
+
+  const submit = async (environmentId: string, body: object = {}): Promise<string> =>
+    (await fleet.ok<{ id: string }>(`POST /environments/${environmentId}/builds`, body)).id;
+  const row = (page: Page, number: number) =>
+    page.getByRole('row').filter({ has: page.getByRole('link', { name: `Build ${number}`, exact: true }) });
+  const line = (page: Page, text: string) => page.locator('.log-line').filter({ hasText: text });
+
+  it('begins a build, follows it to its address, and keeps odd addresses from being links', async () => {
+    const environmentId = await fleet.environment('production', {
+      deploy: { kind: 'container', app: 'shop' },
+    });
+    const { page, complaints, close } = await fleet.open(`/console/builds?env=${environmentId}`);
+    await page.getByText('Nothing was built in production yet.').waitFor();
+    await passes(page, 'no build');
+    await page.getByRole('button', { name: 'Build now' }).click();
+    await page.getByRole('dialog').getByText('builds, publishes and deploys it').waitFor();
+    await page.getByRole('button', { name: 'Build', exact: true }).click();
+    await page.getByRole('heading', { name: 'Build 1' }).waitFor();
+    expect(await page.title()).toBe('Build 1 · Builds · svc console');
+    const state = page.locator('.build-head').getByRole('status');
+    await state.filter({ hasText: 'Waiting' }).waitFor();
+
+    const offer = await runner.take();
+    await runner.beat(offer, 'cloning');
+    await runner.log(offer, `Cloning\n${ESC}[32mdone${ESC}[0m <b onclick=x>bold</b>\n`, 0);
+    await state.filter({ hasText: 'Building' }).waitFor();
+    expect(await line(page, 'done').locator('.fg-2').textContent()).toBe('done');
+    expect(await line(page, 'done').locator('.log-text').textContent()).toBe('done <b onclick=x>bold</b>');
+    await page.locator('.build-head').getByRole('link', { name: 'via box-7' }).waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /Cloningat it/ })
+      .waitFor();
+    await passes(page, 'build at work');
+
+    await runner.finish(offer, { address: 'http://10.0.0.7:32768' });
+    await state.filter({ hasText: 'Succeeded' }).waitFor();
+    const link = page.getByRole('link', { name: /^http:\/\/10\.0\.0\.7:32768/ });
+    expect([await link.getAttribute('href'), await link.getAttribute('rel')]).toEqual([
+      'http://10.0.0.7:32768',
+      'noopener noreferrer',
+    ]);
+    expect(await page.locator('.phase-name').allTextContents()).toEqual([
+      'Waiting for a runner',
+      'Cloning',
+      'Building',
+      'Publishing',
+      'Deploying',
+    ]);
+    const [downloaded] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ]);
+    expect(downloaded.suggestedFilename()).toBe('build-1.log');
+    expect(readFileSync(await downloaded.path(), 'utf8')).toContain('Cloning\n');
+
+    await submit(environmentId);
+    await runner.finish(await runner.take(), { address: 'javascript:alert(1)' });
+    await page.getByRole('link', { name: '‹ Builds of production' }).click();
+    await row(page, 2).filter({ hasText: 'Succeeded' }).waitFor();
+    expect(
+      await page.evaluate(
+        `(([each]) => [each.tagName, each.textContent])(document.querySelectorAll('.address'))`,
+      ),
+    ).toEqual(['SPAN', 'javascript:alert(1)']);
+    expect(await page.title()).toBe('Builds · svc console');
+    await passes(page, 'list of builds');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('asks for approval, deploys when told to, and rolls back', async () => {
+    const environmentId = await fleet.environment('careful', {
+      deploy: { kind: 'container', app: 'shop' },
+      deployApproval: true,
+    });
+    const id = await submit(environmentId);
+    const first = await runner.take();
+    await runner.finish({ ...first, deploy: undefined } as never);
+    const { page, close } = await fleet.open(`/console/builds?env=${environmentId}&build=${id}`);
+    const state = page.locator('.build-head').getByRole('status');
+    await state.filter({ hasText: 'Waits for approval' }).waitFor();
+    await page.getByRole('button', { name: 'Approve the deploy' }).click();
+    const ask = page.getByRole('dialog', { name: 'Deploy build 1?' });
+    await ask.getByText(IMAGE).waitFor();
+    await passes(page, 'approval');
+    await ask.getByRole('button', { name: 'Deploy it' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const deploy = await runner.take();
+    await runner.finish(deploy);
+    await page.evaluate(LOOK);
+    await state.filter({ hasText: 'Succeeded' }).waitFor();
+
+    await page.getByRole('button', { name: 'Roll back to it' }).click();
+    await page
+      .getByRole('dialog', { name: 'Roll back to build 1?' })
+      .getByRole('button', { name: 'Roll back' })
+      .click();
+    await page.getByRole('heading', { name: 'Build 2' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel the build' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the build' }).click();
+    await state.filter({ hasText: 'Cancelled' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Build 1' }).waitFor();
+    await close();
+  });
+
+  it(`stays usable with ${LOG_MB} MB of output, and yields to who scrolls up`, async () => {
+    const environmentId = await fleet.environment('chatty');
+    const id = await submit(environmentId);
+    const offer = await runner.take();
+    await runner.beat(offer, 'building');
+    let offset = 0;
+    let lines = 0;
+    const write = async (text: string): Promise<void> => {
+      const { status, body } = await runner.log(offer, text, offset);
+      expect(status, JSON.stringify(body)).toBeLessThan(300);
+      offset += Buffer.byteLength(text);
+    };
+    while (offset < LOG_MB * 1_000_000) {
+      let chunk = '';
+      while (chunk.length < 180_000)
+        chunk += `${(lines += 1)} ${ESC}[3${lines % 8}mlayer${ESC}[0m ${'x'.repeat(80)}\n`;
+      await write(chunk);
+    }
+    const { page, complaints, close } = await fleet.open(`/console/builds?env=${environmentId}&build=${id}`);
+    const began = performance.now();
+    await line(page, `${lines} layer`).waitFor({ timeout: 30_000 });
+    const shownMs = performance.now() - began;
+    const log = page.getByRole('region', { name: 'Output of build 1' });
+    expect(await page.locator('.log-line').count()).toBeLessThan(200);
+
+    // At the end: it follows.
+    await write('and one more\n');
+    await line(page, 'and one more').waitFor();
+    // Up by keyboard: it lets go, new output does not move what is read.
+    await log.focus();
+    await page.keyboard.press('Home');
+    await line(page, '1 layer').first().waitFor();
+    await page.getByRole('button', { name: 'Follow the end' }).waitFor();
+    await write('unread\n');
+    await page
+      .locator('.summary')
+      .filter({ hasText: `${(lines + 3).toLocaleString('en')} lines` })
+      .waitFor();
+    expect(await page.evaluate(`document.querySelector('.log').scrollTop`)).toBe(0);
+    await page.getByRole('button', { name: 'Follow the end' }).click();
+    await line(page, 'unread').waitFor();
+    await page.getByRole('button', { name: 'Follow the end' }).waitFor({ state: 'detached' });
+    await passes(page, 'long output');
+    const jumpMs = (await page.evaluate(`(async (each) => {
+      const began = performance.now();
+      for (let n = 0; n < 20; n += 1) {
+        each.scrollTop = (each.scrollHeight / 20) * n;
+        await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      }
+      return (performance.now() - began) / 20;
+    })(document.querySelector('.log'))`)) as number;
+    console.log(
+      `${LOG_MB} MB, ${lines} lines: shown after ${Math.round(shownMs)} ms, ${Math.round(jumpMs)} ms a jump`,
+    );
+    expect(jumpMs).toBeLessThan(250);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 120_000);
+
+  it('says why a build failed, on a phone in the dark too, and goes on from where its stream was lost', async () => {
+    const environmentId = await fleet.environment('broken');
+    const id = await submit(environmentId);
+    const offer = await runner.take();
+    await runner.beat(offer, 'building');
+    await runner.log(offer, 'first\n', 0);
+    const options = { viewport: PHONE, colorScheme: 'dark' } as const;
+    const { page, close } = await fleet.open(
+      `/console/builds?env=${environmentId}&build=${id}`,
+      fleet.owner,
+      options,
+    );
+    await line(page, 'first').waitFor();
+    await page.route('**/logs**', async (route) => await route.abort());
+    // The tab goes out of view and comes back, which ends the stream and begins another.
+    const look = async (state: string): Promise<void> => {
+      await page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }), document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    };
+    await look('hidden');
+    await look('visible');
+    await page
+      .getByRole('status')
+      .filter({ hasText: /Output unknown since/ })
+      .waitFor();
+    await runner.log(offer, 'second\n', 6);
+    await page.unroute('**/logs**');
+    await page.evaluate(LOOK);
+    await line(page, 'second').waitFor();
+    expect(await line(page, 'first').count()).toBe(1);
+    await runner.report(offer, { exitCode: 2, message: 'step 3 of the Dockerfile ended with exit code 2' });
+    await page.getByText('Failed while building, exit code 2.').waitFor();
+    await page.locator('.notice').getByText('step 3 of the Dockerfile').waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /Buildingfailed/ })
+      .waitFor();
+    await passes(page, 'failed build, on a phone');
+    await page.goto(`/console/builds?env=${environmentId}`);
+    await row(page, 1).filter({ hasText: 'Failed' }).waitFor();
+    await passes(page, 'list, on a phone');
+    await close();
+  });
+
+  it('frees an environment, keeps to its error states, and knows nothing of others', async () => {
+    const environmentId = await fleet.environment('locked');
+    await submit(environmentId);
+    await runner.beat(await runner.take(), 'cloning');
+    const { page, close } = await fleet.open(`/console/builds?env=${environmentId}`);
+    await row(page, 1).waitFor();
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    const ask = page.getByRole('dialog', { name: 'Unlock locked?' });
+    await ask.getByRole('button', { name: 'Unlock' }).click();
+    await ask.getByRole('alert').waitFor();
+    await ask.getByLabel('Cancel the build that holds it').check();
+    await passes(page, 'unlock');
+    await ask.getByRole('button', { name: 'Cancel and unlock' }).click();
+    await page.getByRole('status').filter({ hasText: 'locked is free again' }).waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Unlock');
+
+    await page.route('**/builds?**', async (route) => await route.abort());
+    await page.evaluate(LOOK);
+    await page
+      .getByRole('status')
+      .filter({ hasText: /Unknown since/ })
+      .waitFor();
+    expect(await row(page, 1).count()).toBe(1);
+    await page.unroute('**/builds?**');
+    await page.goto('/console/builds?env=env_00000000000000000000');
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await close();
+  });
+});

@@ -1,0 +1,69 @@
+/** A team with machines of its own, a project and people, for the pages of runners and builds. */
+import { scriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import { join } from '../setup/people.ts';
+import type { Person } from '../setup/people.ts';
+import { signInAs } from './console.ts';
+import type { Console, Tab } from './console.ts';
+import type { BrowserContextOptions } from 'playwright-core';
+
+export interface Fleet {
+  readonly teamId: string;
+  readonly projectId: string;
+  readonly owner: Person;
+  /** A call as the owner, which must succeed. */
+  ok<T = Record<string, unknown>>(route: string, body?: unknown): Promise<T>;
+  runner(name: string): Promise<ScriptedRunner>;
+  /** As if machines had told, or kept silent. */
+  set(runnerId: string, columns: Readonly<Record<string, unknown>>): Promise<void>;
+  environment(name: string, more?: object): Promise<string>;
+  /** A tab signed in as the owner, or as somebody else. */
+  open(path: string, as?: Person, options?: BrowserContextOptions): Promise<Tab>;
+}
+
+export async function startFleet(console_: Console, name = 'builders'): Promise<Fleet> {
+  const { server } = console_;
+  const owner = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  const call = async <T>(route: string, body: unknown, as: string): Promise<T> => {
+    const answer = await server.call(route, { as, body });
+    if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`);
+    return answer.body as T;
+  };
+  const ok = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> =>
+    await call<T>(route, body, owner.token);
+  const team = await ok<{ id: string }>('POST /teams', { name });
+  const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
+  const regionId = regions.find(({ operator }) => operator === 'customer')?.id;
+  await call(`PUT /admin/teams/${team.id}/region`, { regionId }, server.first.staffApiKey);
+  const project = await ok<{ id: string }>('POST /projects', { name: 'shop', teamId: team.id });
+  return {
+    teamId: team.id,
+    projectId: project.id,
+    owner,
+    ok,
+    runner: async (runnerName) => {
+      const { token } = await ok<{ token: string }>(`POST /teams/${team.id}/runners/enroll-tokens`, {});
+      return await scriptedRunner(server.baseUrl, token, runnerName);
+    },
+    set: async (runnerId, columns) => {
+      await server.db.sql`update runners set ${server.db.sql(columns)} where id = ${runnerId}`;
+    },
+    environment: async (environmentName, more = {}) =>
+      (
+        await ok<{ id: string }>(`POST /projects/${project.id}/environments`, {
+          name: environmentName,
+          repository: 'https://git.example.com/acme/shop',
+          ...more,
+        })
+      ).id,
+    open: async (path, as = owner, options = {}) => {
+      const tab = await console_.open(path, options);
+      await signInAs(tab.page, as.email, as.password);
+      await tab.page.locator('.whoami').waitFor();
+      return tab;
+    },
+  };
+}
+
+/** Has the page look again now instead of in some seconds: it does so when the machine says that it is online again. */
+export const LOOK = 'window.dispatchEvent(new Event("online"))';
