@@ -90,6 +90,14 @@ export const handWritten: readonly HandWritten[] = [
     load: async () => (await import('./builds/logs.ts')).logs,
   },
   {
+    kind: 'over',
+    group: 'ci',
+    words: ['connect'],
+    from: ['connections', 'create'],
+    summary: 'Connects a repository of a CI system',
+    load: async () => (await import('./ci/connect.ts')).connect,
+  },
+  {
     kind: 'alone',
     group: 'completion',
     groupSummary: 'Completion for your shell',
@@ -160,6 +168,13 @@ export const handWritten: readonly HandWritten[] = [
     from: ['get'],
     summary: 'Waits for a run to end',
     load: async () => (await import('./runs/wait.ts')).wait,
+  },
+  {
+    kind: 'over',
+    group: 'timeline',
+    words: [],
+    summary: "One page of an environment's timeline",
+    load: async () => (await import('./timeline/show.ts')).show,
   },
   {
     kind: 'alone',

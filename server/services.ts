@@ -27,6 +27,7 @@ import { createResidency } from './residency/index.ts';
 import { createRunners } from './runners/index.ts';
 import { createSandboxRuns } from './sandboxruns/index.ts';
 import { createSpaceFilter, createSpaces } from './spaces/index.ts';
+import { createTimeline } from './timeline/index.ts';
 import { createTeamWork } from './team-work.ts';
 import { createAdminTeams, createTeams } from './teams/index.ts';
 import { createUsage } from './usage/index.ts';
@@ -75,6 +76,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createSandboxRuns({ ...deps, cursors }),
     createBuilds({ ...deps, cursors, traceViewerUrl: config.traceViewerUrl }),
     createCi({ clock, cursors }),
+    createTimeline(),
     createNotifications(),
     createWebhookEndpoints({ secrets, cursors, allowPrivate: config.webhooksAllowPrivate }),
     createUsage({ clock }),

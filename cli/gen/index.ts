@@ -274,6 +274,15 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./teams.ts')).commands,
   },
   {
+    group: 'timeline',
+    summary: 'Builds and CI runs of an environment, by commit',
+    feature: 'host.ci',
+    commands: [
+      { words: [], summary: 'One page of an environment\'s timeline, computed as it is asked for' },
+    ],
+    load: async () => (await import('./timeline.ts')).commands,
+  },
+  {
     group: 'usage',
     summary: 'Metered time of a team\'s work',
     commands: [

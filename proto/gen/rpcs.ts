@@ -24,6 +24,7 @@ import { RunnersService } from './svc/runners/v1/runners_pb.ts';
 import { SandboxRunsService } from './svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { SpacesService } from './svc/spaces/v1/spaces_pb.ts';
 import { TeamsService } from './svc/teams/v1/teams_pb.ts';
+import { TimelineService } from './svc/timeline/v1/timeline_pb.ts';
 import { UsageService } from './svc/usage/v1/usage_pb.ts';
 import { VariablesService } from './svc/variables/v1/variables_pb.ts';
 import { WebhookEndpointsService } from './svc/webhookendpoints/v1/webhookendpoints_pb.ts';
@@ -1925,6 +1926,19 @@ export const rpcs: readonly RpcInfo[] = [
     rateLimit: 'default',
     routes: [{ verb: 'PATCH', template: '/teams/{team_id}/members/{user_id}', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'members' }, { field: 'userId' }], body: '*' }],
     teamInPath: true,
+  },
+  {
+    id: 'svc.timeline.v1.TimelineService/Get',
+    desc: TimelineService.method.get,
+    audience: 'public',
+    auth: 'required',
+    feature: 'host.ci',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/environments/{environment_id}/timeline', segments: [{ literal: 'environments' }, { field: 'environmentId' }, { literal: 'timeline' }], body: '' }],
+    teamInPath: false,
   },
   {
     id: 'svc.usage.v1.UsageService/Get',

@@ -22,6 +22,7 @@ import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
 import { Spaces } from './spaces.ts';
 import { Teams } from './teams.ts';
+import { Timeline } from './timeline.ts';
 import { Usage } from './usage.ts';
 import { Variables } from './variables.ts';
 import { WebhookEndpoints } from './webhook-endpoints.ts';
@@ -48,6 +49,7 @@ export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
 export { Spaces } from './spaces.ts';
 export { Teams } from './teams.ts';
+export { Timeline } from './timeline.ts';
 export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
 export { WebhookEndpoints } from './webhook-endpoints.ts';
@@ -74,6 +76,7 @@ export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenRespon
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
+export type { EntryKind, TimelineEntry, TimelineGetParams, TimelinePage } from './timeline.ts';
 export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
 export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
 export type { Delivery, DeliveryAttempt, DeliveryState, EndpointWithSecret, WebhookEndpoint, WebhookEndpointsCreateParams, WebhookEndpointsListDeliveriesPageParams, WebhookEndpointsListDeliveriesResponse, WebhookEndpointsUpdateParams } from './webhook-endpoints.ts';
@@ -124,6 +127,8 @@ export interface Resources {
   readonly spaces: Spaces;
   /** Teams, members and invitations. */
   readonly teams: Teams;
+  /** Builds and CI runs of an environment, by commit. */
+  readonly timeline: Timeline;
   /** Metered time of a team's work. */
   readonly usage: Usage;
   /** Variables of environments. */
@@ -157,6 +162,7 @@ export function createResources(client: Client): Resources {
     sandboxRuns: new SandboxRuns(client),
     spaces: new Spaces(client),
     teams: new Teams(client),
+    timeline: new Timeline(client),
     usage: new Usage(client),
     variables: new Variables(client),
     webhookEndpoints: new WebhookEndpoints(client),

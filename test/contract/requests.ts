@@ -244,6 +244,7 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.variables.v1.VariablesService/Update': {
     fields: (world) => ({ ...variable(world), name: 'OF_MATRIX', value: 'z' }),
   },
+  'svc.timeline.v1.TimelineService/Get': { fields: environment },
 };
 
 /** The order in which the right callers act: what deletes comes last, deepest first. */

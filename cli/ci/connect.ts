@@ -1,0 +1,59 @@
+/** `svc ci connect --repo github.com/acme/app`: host and path of a repository in one. */
+import type { CiConnection } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import { describeFlag } from '../shell/command.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { UsageError } from '../shell/errors.ts';
+import { operationOf } from '../shell/operation.ts';
+
+export function connect(generated: GeneratedSpec): Command {
+  const split = new Set(['repositoryHost', 'repositoryPath']);
+  return {
+    spec: {
+      ...generated,
+      words: ['connect'],
+      summary: 'Connects a repository of a CI system',
+      description:
+        'Connects a repository of a CI system and prints the connection. A repository that the team has connected already is not connected again: its connection is printed as it is.',
+      flags: generated.flags.filter(({ name }) => !split.has(name)),
+      locals: [
+        describeFlag({
+          flag: 'repo',
+          type: 'string',
+          required: true,
+          placeholder: 'host/owner/name',
+          description: 'The repository, such as github.com/acme/app. Its address will do as well.',
+        }),
+      ],
+      examples: [
+        {
+          title: 'A repository on GitHub',
+          cli: 'ci connect --team team_01 --provider github --repo github.com/acme/app',
+        },
+      ],
+    },
+    run: connectRepository,
+  };
+}
+
+async function connectRepository(context: Context): Promise<void> {
+  const { input, locals, output, signal } = context;
+  const repository = splitRepository(String(locals['repo']));
+  const client = await context.client();
+  const connection = await client.call<CiConnection>(
+    operationOf(context),
+    { ...input, ...repository },
+    { signal },
+  );
+  await output.value(connection);
+}
+
+/** Of `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`. */
+export function splitRepository(text: string): { repositoryHost: string; repositoryPath: string } {
+  const bare = text.trim().replace(/^[a-z+]+:\/\//i, '');
+  const [, repositoryHost = '', repositoryPath = ''] =
+    /^(?:[^@/]+@)?([^/:]+(?::\d+(?=\/))?)[/:]+(.+)$/.exec(bare) ?? [];
+  if (repositoryHost.includes('.') || /^localhost(:|$)/.test(repositoryHost) || repositoryHost.includes(':'))
+    return { repositoryHost, repositoryPath };
+  throw new UsageError(`--repo is "${text}", expected host/owner/name such as github.com/acme/app`);
+}

@@ -1,0 +1,20 @@
+/** `svc timeline` */
+import type { TimelinePage } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { operationOf } from '../shell/operation.ts';
+
+const COLUMNS = ['at', 'commitSha', 'kind', 'name', 'status', 'chip', 'durationMs', 'url'];
+
+export function show(generated: GeneratedSpec): Command {
+  return { spec: { ...generated, columns: COLUMNS }, run: showTimeline };
+}
+
+async function showTimeline(context: Context): Promise<void> {
+  const { input, output, signal } = context;
+  const client = await context.client();
+  const page = await client.call<TimelinePage>(operationOf(context), input, { signal });
+  if (output.format !== 'table' && output.format !== 'tsv') return output.value(page);
+  await output.rows([page.entries], COLUMNS);
+  if (page.nextCursor !== undefined) await output.progress(`there is more: --cursor ${page.nextCursor}`);
+}

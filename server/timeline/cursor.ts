@@ -1,0 +1,31 @@
+/**
+ * Cursors of the timeline: `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means everything before it; the id behind it says which
+ * entries of that very time are still to come.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+
+export interface Position {
+  readonly at: Date;
+  /** Empty: before all that has this time. */
+  readonly id: string;
+}
+
+const FORM =
+  /^(\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?)(?:~([a-z]+_[0-9a-z]{26}))?$/;
+
+export function parseCursor(cursor: string): Position {
+  // In a query `+` is a space, as many who write a time by hand find out.
+  const [, time = '', id = ''] = FORM.exec(cursor.replace(/ (\d{2}:?\d{2}(?:~|$))/, '+$1')) ?? [];
+  // A time without a zone is UTC, not the time of whatever machine answers.
+  const zoned = /(?:[Zz]|[+-]\d{2}:?\d{2})$|^\d{4}-\d{2}-\d{2}$/.test(time) ? time : `${time}Z`;
+  const at = new Date(zoned.replace(',', '.').replace(' ', 'T'));
+  if (time !== '' && !Number.isNaN(at.getTime())) return { at, id };
+  const message = `cursor is "${cursor}", expected an ISO 8601 time such as 2026-11-20T16:00:00Z, or the nextCursor of a page`;
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'cursor', rule: 'timestamp', message }] },
+  });
+}
+
+export function formatCursor({ at, id }: Position): string {
+  return `${at.toISOString()}~${id}`;
+}
