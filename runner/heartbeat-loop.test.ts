@@ -83,6 +83,25 @@ describe('heartbeat loop', () => {
     expect(words()).toEqual(['run_1 ok']);
   });
 
+  it('2.11 names the phase of a build at once, and hears of a phase only what was said of it', async () => {
+    const { loop, calls, told } = start();
+    await tick(0);
+    calls[0]?.answer();
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    await tick(0);
+    loop.receive({ type: 'phase', ref, phase: 'publishing' });
+    // Under way before the phase was known: its answer confirms nothing.
+    calls[1]?.answer(ok);
+    await tick(0);
+    expect(calls[2]?.request.leases).toEqual([{ ...ref, phase: 'publishing' }]);
+    const confirmed = () =>
+      told.filter((message) => message.type === 'word' && message.phase === 'publishing');
+    expect(confirmed()).toEqual([]);
+    calls[2]?.answer(ok);
+    await tick(0);
+    expect(confirmed()).toEqual([{ type: 'word', ref, word: 'ok', phase: 'publishing' }]);
+  });
+
   it('cuts a beat that hangs when an offer waits for its acceptance, and only then', async () => {
     const { loop, calls } = start();
     await tick(1_000);

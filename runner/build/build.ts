@@ -207,9 +207,7 @@ class Build {
     try {
       // Without a registry the image is what came of the build, and stays.
       if (published || this.#result.phase === 'building')
-        await this.#forgetImage(
-          engineArgv(engine, 'rmi', '--force', localTag(this.#plan.id, this.#plan.epoch)),
-        );
+        await this.#forgetImage(engineArgv(engine, 'rmi', localTag(this.#plan.id, this.#plan.epoch)));
       await destroyWorkspace(host, this.#context.workspace);
     } catch (error) {
       log.error(

@@ -1,4 +1,5 @@
 /** The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and to a container that answers. */
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
@@ -43,6 +44,14 @@ async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<
   const build = cp.submitBuild(offer);
   await untilReported(cp, build.id, BUILD_MS);
   return build;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  return port;
 }
 
 const app = () => `t${process.pid}-${Math.floor(performance.now())}`;
@@ -257,6 +266,32 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       'hello from the build\n',
     );
     expect(images.pushes).toHaveLength(pushes);
+    expect(await orphans(home, cp.runnerId)).toEqual([]);
+  });
+
+  it('keeps a fixed port from one image to the next, and gives it back when the next does not come up', async () => {
+    const { cp, home } = await start();
+    const git = await gitServer();
+    const deploy = {
+      kind: 'container',
+      app: app(),
+      containerPort: 8080,
+      hostPort: await freePort(),
+    } as const;
+    const { url } = git.commit('web', await appTree());
+    const source = { repository: url, branch: 'main' };
+    const address = `http://127.0.0.1:${deploy.hostPort}`;
+    const page = async () => await (await fetch(`${address}/index.html`)).text();
+    expect((await built(cp, { source, deploy })).report?.build?.address).toBe(address);
+    expect(await page()).toBe('hello from the build\n');
+    git.commit('web', { 'index.html': 'second\n' });
+    expect((await built(cp, { source, deploy })).report?.build?.address).toBe(address);
+    expect(await page()).toBe('second\n');
+    git.commit('web', {
+      Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "false"]\n',
+    });
+    expect((await built(cp, { source, deploy })).report?.message).toContain('does not stay up');
+    expect(await page()).toBe('second\n');
     expect(await orphans(home, cp.runnerId)).toEqual([]);
   });
 });

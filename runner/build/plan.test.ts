@@ -73,6 +73,8 @@ describe('planOf()', () => {
     expect(plan({ image }).image?.name).toBe('reg.example/acme/web');
     expect(() => plan({ image: { ...image, repository: '--all' } })).toThrow('image is');
     expect(() => plan({ image: { ...image, tag: '' } })).toThrow();
+    expect(() => plan({ image: { ...image, host: '' } })).toThrow('image.host is');
+    expect(() => plan({ image: { ...image, repository: '' } })).toThrow('image is');
     expect(() => plan({ variables: { 'A B': '' } })).toThrow('variable name is');
     expect(() => plan({ deploy: { kind: 'container', app: '-rm', containerPort: 80 } })).toThrow(
       'deploy.app is',
@@ -86,6 +88,12 @@ describe('planOf()', () => {
     expect(
       planOf({ id: 'bld_1', epoch: 1, deploy, deployImage: digest }, { allowInsecureGit: false }).source,
     ).toBeUndefined();
+    expect(
+      planOf(
+        { id: 'bld_1', epoch: 1, deploy, deployImage: digest, image: { host: 'reg.example', password: 'p' } },
+        { allowInsecureGit: false },
+      ).image,
+    ).toMatchObject({ host: 'reg.example', password: 'p' });
     expect(() =>
       planOf({ id: 'b', epoch: 1, deploy, deployImage: 'reg.example/web:1' }, { allowInsecureGit: false }),
     ).toThrow('a reference with a digest');

@@ -17,14 +17,15 @@ const DEFAULT_LIMITS = { timeoutSeconds: 1_800, memoryMb: 2_048, cpus: 2, output
 const TIMEOUT_SECONDS_MAX = 24 * 3_600;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
-/** As git check-ref-format, narrowed to what hosting services take. */
-const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[A-Za-z0-9._/@+#=,-]{1,244}(?<![/.])$/;
+/** As git check-ref-format; it is an argument only behind `refs/heads/`. */
+const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,244}(?<![/.])$/u;
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-const APP = /^[a-z0-9][a-z0-9-]{0,61}$/;
+const APP = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):(?!\/\/)([^\s:][^\s]*)$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+const REGISTRY_HOST = /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/;
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
-/** `CON`TROL characters and spaces have no place in an address. */
+/** Control characters and spaces have no place in an address. */
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 export interface SourcePlan {
@@ -112,7 +113,7 @@ export function planOf(offer: BuildOffer, options: PlanOptions): BuildPlan {
     variables,
     secrets,
     steps,
-    ...(offer.image === undefined ? {} : { image: imageOf(offer.image) }),
+    ...(offer.image === undefined ? {} : { image: imageOf(offer.image, deployImage !== undefined) }),
     ...(offer.deploy === undefined ? {} : { deploy: deployOf(offer.deploy) }),
     ...(deployImage === undefined ? {} : { deployImage }),
     limits: limitsOf(offer),
@@ -185,14 +186,14 @@ function addressOf(repository: string, options: PlanOptions): Pick<SourcePlan, '
   return refuse('repository', repository, wanted);
 }
 
-function imageOf(image: WireImageTarget): ImagePlan {
+/** Of an image that exists only the registry is said, for its credentials. */
+function imageOf(image: WireImageTarget, existing: boolean): ImagePlan {
   const { host = '', namespace = '', repository = '', tag = '' } = image;
   const name = [host, namespace, repository].filter((part) => part !== '').join('/');
-  checkImage(`${name}:${tag}`);
-  if (!/^[A-Za-z0-9.-]+(?::\d{1,5})?$/.test(host) || tag === '')
-    throw new InvalidSpecError(
-      `the image target ${JSON.stringify(`${name}:${tag}`)} has no registry host or no tag`,
-    );
+  if (!REGISTRY_HOST.test(host)) refuse('image.host', host, 'the host of a registry, with a port if any');
+  if (!existing && (repository === '' || tag === ''))
+    refuse('image', `${name}:${tag}`, 'host/namespace/repository:tag');
+  if (!existing) checkImage(`${name}:${tag}`);
   return {
     host,
     name,
@@ -207,7 +208,7 @@ function deployOf(deploy: WireDeployTarget): DeployPlan {
   const { kind, app = '', containerPort = 0, hostPort = 0 } = deploy;
   if (kind !== 'container' && kind !== 'dokku')
     return refuse('deploy.kind', String(kind), 'container or dokku');
-  if (!APP.test(app)) refuse('deploy.app', app, '1 to 62 lower-case letters, digits and dashes');
+  if (!APP.test(app)) refuse('deploy.app', app, '1 to 63 lower-case letters, digits and dashes');
   if (!Number.isInteger(containerPort) || containerPort < 1 || containerPort > 65_535)
     refuse('deploy.containerPort', String(containerPort), '1 to 65535');
   if (!Number.isInteger(hostPort) || hostPort < 0 || hostPort > 65_535)

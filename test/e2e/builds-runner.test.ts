@@ -1,0 +1,132 @@
+/**
+ * Builds from end to end with what users run: the server, a real daemon with podman, a repository by `git http-backend` and a real registry, all on loopback.
+ * A person deploys by the SDK, follows the output, opens the address, and rolls back.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BuildEvent } from '@svc/sdk';
+import { startGitServer, type GitServer, type TreeEntry } from '../setup/git-server.ts';
+import { has } from '../setup/needs.ts';
+import { startRegistry, type Registry } from '../setup/registry.ts';
+import { startPlatform, type Platform } from './platform.ts';
+import { waitFor } from './processes.ts';
+
+const there =
+  (await has('postgres')) && (await has('podman')) && (await has('git')) && (await has('registry'));
+
+const podman = (...args: string[]) =>
+  execFileSync('podman', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+
+function appTree(text: string): Record<string, TreeEntry> {
+  const busybox = execFileSync('sh', ['-c', 'readlink -f "$(command -v busybox)"']).toString().trim();
+  return {
+    busybox: { program: readFileSync(busybox) },
+    'index.html': text,
+    Dockerfile:
+      'FROM scratch\nCOPY busybox /bin/busybox\nCOPY index.html /www/index.html\n' +
+      'CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]\n',
+  };
+}
+
+describe.runIf(there)('builds by a real runner', { timeout: 120_000 }, () => {
+  let platform: Platform;
+  let git: GitServer;
+  let registry: Registry;
+  let environmentId: string;
+  let runnerId: string;
+
+  beforeAll(async () => {
+    [git, registry] = await Promise.all([startGitServer(), startRegistry()]);
+    platform = await startPlatform({
+      LOCAL_REGISTRY: registry.host,
+      LEASE_MS: '20000',
+      HEARTBEAT_MS: '1000',
+    });
+    const teamId = await platform.customerTeam('builders');
+    const runner = await platform.startRunner(teamId, 'builder', [
+      '--executor',
+      'podman',
+      '--allow-insecure-git',
+    ]);
+    ({ runnerId } = runner);
+    const { url } = git.commit('web', appTree('first\n'));
+    const project = await platform.sdk.projects.create({ name: 'web', teamId });
+    const environment = await platform.sdk.environments.create(project.id, {
+      name: 'production',
+      repository: url,
+      deploy: { kind: 'container', app: `e2e-${process.pid}` },
+    });
+    environmentId = environment.id;
+    await platform.sdk.variables.set(environmentId, 'TOKEN', 'canary-4711', { secret: true });
+  }, 120_000);
+
+  afterAll(async () => {
+    await platform?.stop();
+    if (runnerId !== undefined)
+      for (const name of podman(
+        'ps',
+        '--all',
+        `--filter=label=svc.runner=${runnerId}`,
+        '--format={{.Names}}',
+      ).split('\n'))
+        if (name !== '') podman('rm', '--force', '--time=0', name);
+    await Promise.all([git?.stop(), registry?.stop()]);
+  }, 60_000);
+
+  const page = async (address: string | undefined) => await (await fetch(`${address}/index.html`)).text();
+  const ended = async (buildId: string) =>
+    await waitFor(
+      `${buildId} to end`,
+      async () => {
+        const build = await platform.sdk.builds.get(environmentId, buildId);
+        return build.finishedAt === undefined ? undefined : build;
+      },
+      60_000,
+    );
+
+  it('builds, pushes and deploys, and the reported address answers; a rollback brings the earlier image back', async () => {
+    const started = await platform.sdk.builds.create(environmentId);
+    const told: BuildEvent[] = [];
+    await platform.sdk.builds.streamLogs(environmentId, started.id, (event) => told.push(event));
+    const first = await ended(started.id);
+    const output = told.map(({ text }) => text ?? '').join('');
+    expect(first, output).toMatchObject({
+      state: 'succeeded',
+      runnerName: 'builder',
+      buildType: 'dockerfile',
+    });
+    expect(first.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(output).toContain('==> cloning: ');
+    expect(output).toContain('STEP 1/');
+    expect(output).toMatch(/==> done\n$/);
+    expect(await page(first.address)).toBe('first\n');
+    const inspected = podman('inspect', `svc-app-e2e-${process.pid}`);
+    expect(inspected).toContain(first.digest);
+
+    git.commit('web', appTree('second\n'));
+    const second = await ended((await platform.sdk.builds.create(environmentId)).id);
+    expect(second.state).toBe('succeeded');
+    expect(await page(second.address)).toBe('second\n');
+
+    const pushes = registry.pushes.length;
+    expect(pushes).toBe(2);
+    const back = await ended((await platform.sdk.builds.rollback(environmentId, first.id)).id);
+    expect(back, back.message).toMatchObject({ state: 'succeeded', digest: first.digest });
+    expect(await page(back.address)).toBe('first\n');
+    expect(registry.pushes).toHaveLength(pushes);
+  });
+
+  it('fails clearly without a Dockerfile, and what served before serves', async () => {
+    const { url } = git.commit('empty', { README: 'nothing to build' });
+    await platform.sdk.environments.update(environmentId, { repository: url });
+    const build = await ended((await platform.sdk.builds.create(environmentId)).id);
+    expect(build.state).toBe('failed');
+    expect(build.message).toContain(
+      'there is no Dockerfile in the repository: auto tried Dockerfile, then Containerfile',
+    );
+    expect(podman('ps', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}').trim()).toBe(
+      `svc-app-e2e-${process.pid}`,
+    );
+  });
+});
