@@ -1,6 +1,9 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReadiness, type DiskUse, type Readiness } from './readiness.ts';
 import { collectedLog } from './testing/collected-log.ts';
+import { tempDir } from './testing/temp-dir.ts';
 
 interface Machine {
   readiness: Readiness;
@@ -59,6 +62,35 @@ describe('readiness', () => {
     expect(await later(machine)).toEqual([]);
     machine.use.freeMb = 1_000;
     expect(await later(machine)).toEqual([]);
+  });
+
+  it('2.13 looks at the disk of the engine, too, where that is another one', async () => {
+    const machine = start();
+    machine.use.engineFreeMb = 20;
+    expect(await later(machine)).toEqual(['disk of podman: 20 MB free, 1100 MB needed']);
+    machine.use.engineFreeMb = 2_000;
+    expect(await later(machine)).toEqual([]);
+  });
+
+  it('measures another disk by itself, and leaves one out that it cannot look at', async () => {
+    const look = async (storageFolder: string): Promise<string[]> => {
+      const dataDir = tempDir();
+      mkdirSync(join(dataDir, 'spool'));
+      const readiness = createReadiness({
+        dataDir,
+        spoolFolder: join(dataDir, 'spool'),
+        // More than /dev/shm or any disk here has: every disk that is looked at is named.
+        limits: { minFreeMb: 1_000_000_000, maxSpoolMb: 1, maxOutbox: 1 },
+        executor: { name: 'docker', reap: async () => await Promise.resolve([]), storageFolder },
+        isLive: () => false,
+        outboxDepth: () => 0,
+        log: collectedLog(),
+      });
+      return (await readiness.reasons()).map((reason) => reason.split(':')[0] ?? '');
+    };
+    expect(await look('/dev/shm')).toEqual(['disk', 'disk of docker']);
+    expect(await look(tempDir())).toEqual(['disk']);
+    expect(await look('/no/such/folder')).toEqual(['disk']);
   });
 
   it('takes nothing more while output or results pile up that nobody takes', async () => {

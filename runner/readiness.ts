@@ -2,6 +2,7 @@
  * Why this runner cannot take work at the moment: said in each poll, so that the team sees the reason instead of a silent runner. Each limit opens again
  * only when things are clearly better, so that a disk that is nearly full does not make the runner come and go.
  */
+import { stat } from 'node:fs/promises';
 import { monotonicMs } from './clock.ts';
 import { freeMb, MEBIBYTE } from './disk.ts';
 import { errorText } from './durable-file.ts';
@@ -40,7 +41,7 @@ export interface ReadinessOptions {
   spoolFolder: string;
   /** `maxSpoolMb`: output that waits for a control plane that does not take it. `maxOutbox`: results without a definite answer; more work would only add to them. */
   limits: Pick<RunSettings, 'minFreeMb' | 'maxSpoolMb' | 'maxOutbox'>;
-  executor: Pick<Executor, 'reap' | 'name'>;
+  executor: Pick<Executor, 'reap' | 'name' | 'storageFolder'>;
   isLive: (ref: WorkRef) => boolean;
   outboxDepth: () => number;
   log: Log;
@@ -49,14 +50,18 @@ export interface ReadinessOptions {
 }
 
 export interface DiskUse {
+  /** At the data folder. */
   freeMb: number;
+  /** Where the engine keeps its images; absent where that is not another disk. */
+  engineFreeMb?: number;
   spoolBytes: number;
 }
 
 export function createReadiness(options: ReadinessOptions): Readiness {
   const { limits } = options;
   const engine = watchEngine(options);
-  const [free, spool, outbox] = [
+  const [free, engineFree, spool, outbox] = [
+    atLeast(limits.minFreeMb),
     atLeast(limits.minFreeMb),
     atMost(limits.maxSpoolMb),
     atMost(limits.maxOutbox),
@@ -74,6 +79,10 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       const reasons: string[] = [];
       const use = await disk();
       if (free.closedAt(use.freeMb)) reasons.push(`disk: ${use.freeMb} MB free, ${free.wanted} MB needed`);
+      if (use.engineFreeMb !== undefined && engineFree.closedAt(use.engineFreeMb))
+        reasons.push(
+          `disk of ${options.executor.name}: ${use.engineFreeMb} MB free, ${engineFree.wanted} MB needed`,
+        );
       const spooledMb = Math.floor(use.spoolBytes / MEBIBYTE);
       if (spool.closedAt(spooledMb))
         reasons.push(`spool: ${spooledMb} MB of undelivered output, at most ${spool.wanted} MB to go on`);
@@ -136,7 +145,26 @@ function watchEngine({ executor, isLive, log }: ReadinessOptions): EngineWatch {
   };
 }
 
-async function measure({ dataDir, spoolFolder }: ReadinessOptions): Promise<DiskUse> {
-  const [free, spools] = await Promise.all([freeMb(dataDir), listSpools(spoolFolder)]);
-  return { freeMb: free, spoolBytes: spools.bytes };
+async function measure({ dataDir, spoolFolder, executor }: ReadinessOptions): Promise<DiskUse> {
+  const [free, engineFree, spools] = await Promise.all([
+    freeMb(dataDir),
+    freeElsewhere(executor.storageFolder, dataDir),
+    listSpools(spoolFolder),
+  ]);
+  return {
+    freeMb: free,
+    ...(engineFree === undefined ? {} : { engineFreeMb: engineFree }),
+    spoolBytes: spools.bytes,
+  };
+}
+
+/** Undefined: the same disk, or a folder that this user cannot look at. */
+async function freeElsewhere(folder: string | undefined, dataDir: string): Promise<number | undefined> {
+  if (folder === undefined) return undefined;
+  try {
+    const [one, other] = await Promise.all([stat(folder), stat(dataDir)]);
+    return one.dev === other.dev ? undefined : await freeMb(folder);
+  } catch {
+    return undefined; // Of a remote engine, or readable by root only: the engine itself says when it is full.
+  }
 }

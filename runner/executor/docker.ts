@@ -10,6 +10,7 @@ const INFO_TIMEOUT_MS = 10_000;
 export interface DockerInfo {
   ServerVersion?: string;
   DefaultRuntime?: string;
+  DockerRootDir?: string;
   CgroupVersion?: string;
   SecurityOptions?: string[] | null;
 }
@@ -39,6 +40,7 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
       launchFolder,
       defaultImage: image,
       description,
+      ...(info.DockerRootDir === undefined ? {} : { storageFolder: info.DockerRootDir }),
       log: options.log,
     });
   const failure = await probe(create(images.probe), options.runnerId);

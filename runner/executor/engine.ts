@@ -30,6 +30,7 @@ export interface EngineExecutorOptions {
   /** For runs without an image. */
   defaultImage: string;
   description: string;
+  storageFolder?: string;
   log: (message: string, fields?: object) => void;
 }
 
@@ -48,6 +49,10 @@ export class EngineExecutor implements Executor {
   constructor(options: EngineExecutorOptions) {
     this.#options = options;
     this.name = options.engine.name;
+  }
+
+  get storageFolder(): string | undefined {
+    return this.#options.storageFolder;
   }
 
   get buildEngine(): BuildEngine {

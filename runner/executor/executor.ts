@@ -113,6 +113,8 @@ export interface Executor {
   start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running>;
   /** Kills and removes what earlier daemons of this runner left behind, except the live ones; returns those it found. */
   reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
+  /** Where its engine keeps images and containers on this machine; absent where there is no engine, or one of another machine. */
+  readonly storageFolder?: string | undefined;
   /** What builds need of a container engine; absent where there is none: then this runner cannot build. */
   readonly buildEngine?: BuildEngine;
 }

@@ -21,6 +21,7 @@ interface PodmanInfo {
     security: { rootless: boolean; seccompEnabled: boolean; seccompProfilePath?: string };
   };
   version: { Version: string };
+  store?: { graphRoot?: string };
 }
 
 /** Throws with why it does not work here and what to install. */
@@ -63,6 +64,7 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
         launchFolder,
         defaultImage: image,
         description,
+        ...(info.store?.graphRoot === undefined ? {} : { storageFolder: info.store.graphRoot }),
         log: options.log,
       });
     const failure = await probe(create(images.probe), options.runnerId);
