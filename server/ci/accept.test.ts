@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { accept, join, NOTHING_HEARD, settle } from './accept.ts';
+import type { CiEvent, CiState, CiStatus } from './accept.ts';
+
+const hearAll = (events: readonly CiEvent[]): CiState =>
+  events.reduce<CiState>((state, event) => {
+    const outcome = accept(state, event);
+    return outcome.kind === 'accepted' ? outcome.state : state;
+  }, NOTHING_HEARD);
+
+const said = (status: CiStatus, order?: string | number, more: Partial<CiEvent> = {}): CiEvent => ({
+  status,
+  facts: {},
+  ...(order === undefined ? {} : { order }),
+  ...more,
+});
+
+/** As each provider sends them, in the order of what happened, and what they come to. */
+const SEQUENCES: ReadonlyArray<readonly [name: string, events: readonly CiEvent[], end: object]> = [
+  [
+    'GitHub: approval sends a run back to the queue, updated_at orders it',
+    [
+      said('queued', '2026-07-01T10:00:00Z', { providerStatus: 'queued' }),
+      said('queued', '2026-07-01T10:00:02Z', {
+        providerStatus: 'waiting',
+        blocked: true,
+        reason: 'approval',
+      }),
+      said('queued', '2026-07-01T10:05:00Z', { providerStatus: 'queued' }),
+      said('running', '2026-07-01T10:05:04Z', { providerStatus: 'in_progress' }),
+      said('success', '2026-07-01T10:07:00Z', { providerStatus: 'completed', providerConclusion: 'success' }),
+    ],
+    { status: 'success', blocked: false, reason: null, providerConclusion: 'success' },
+  ],
+  [
+    'GitHub: two events of one second, the higher rank stands',
+    [said('queued', '2026-07-01T10:00:00Z'), said('running', '2026-07-01T10:00:00Z')],
+    { status: 'running' },
+  ],
+  [
+    'GitLab: a retried pipeline keeps its id, greater build ids open it again',
+    [said('running', 1_000), said('failed', 1_001), said('running', 1_010), said('success', 1_010)],
+    { status: 'success' },
+  ],
+  [
+    'GitLab: opened again and still running',
+    [said('running', 998), said('failed', 999), said('running', 1_010)],
+    { status: 'running' },
+  ],
+  [
+    'Bitbucket: updated_on with microseconds',
+    [said('running', '2026-07-01T10:00:00.000001Z'), said('failed', '2026-07-01T10:00:00.000002Z')],
+    { status: 'failed' },
+  ],
+  [
+    'CircleCI: ends alone, and the job that told of its start',
+    [said('running'), said('success', '2026-07-01T10:00:00.000Z')],
+    { status: 'success' },
+  ],
+  [
+    'Buildkite: no order, blocked after it passed, then unblocked',
+    [
+      said('queued'),
+      said('running'),
+      said('queued', undefined, { blocked: true }),
+      said('running'),
+      said('success'),
+    ],
+    { status: 'success', blocked: false },
+  ],
+  [
+    'Drone: row versions',
+    [said('queued', 2), said('running', 9), said('cancelled', 10)],
+    { status: 'cancelled' },
+  ],
+  [
+    'Azure: createdDate with seven digits; completed, then run again',
+    [
+      said('failed', '2026-07-01T10:00:00.1234567Z'),
+      said('running', '2026-07-01T10:09:00.0000001Z'),
+      said('success', '2026-07-01T10:10:00.0000000Z', { soft: true }),
+    ],
+    { status: 'success', soft: true },
+  ],
+  [
+    'Jenkins: phases alone',
+    [said('queued'), said('running'), said('success'), said('success')],
+    { status: 'success' },
+  ],
+  [
+    'webhooks and direct reports mixed',
+    [said('queued', 1), said('running'), said('running', 2), said('success'), said('failed', 3)],
+    { status: 'failed' },
+  ],
+];
+
+const shuffledWithDuplicates = (events: readonly CiEvent[]) =>
+  fc
+    .tuple(
+      fc.shuffledSubarray([...events], { minLength: events.length }),
+      fc.array(fc.nat({ max: events.length - 1 }), { maxLength: 6 }),
+      fc.array(fc.nat({ max: events.length }), { minLength: 6, maxLength: 6 }),
+    )
+    .map(([order, again, places]) => {
+      const all = [...order];
+      again.forEach((which, n) => all.splice(places[n] ?? 0, 0, events[which] as CiEvent));
+      return all;
+    });
+
+const word = fc.constantFrom<CiStatus[]>('queued', 'running', 'success', 'failed', 'cancelled', 'unknown');
+const anyEvent: fc.Arbitrary<CiEvent> = fc.record(
+  {
+    status: word,
+    order: fc.oneof(fc.nat({ max: 3 }), fc.constantFrom('2026-01-01', '2026-01-02')),
+    blocked: fc.boolean(),
+    soft: fc.boolean(),
+    reason: fc.constantFrom('skipped', 'timed_out', null),
+    providerStatus: fc.constantFrom('a', 'b', null),
+    facts: fc.record(
+      {
+        commitSha: fc.constantFrom('a', 'b', null),
+        branch: fc.constantFrom('main', 'next', ''),
+        durationMs: fc.nat({ max: 2 }),
+        finishedAt: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'),
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { requiredKeys: ['facts'] },
+);
+
+describe('accept()', () => {
+  it.each(SEQUENCES)('ends in the same run in any order, with duplicates: %s', (_name, events, end) => {
+    const inOrder = hearAll(events);
+    expect(settle(inOrder)).toMatchObject(end);
+    fc.assert(
+      fc.property(shuffledWithDuplicates(events), (order) => {
+        expect(settle(hearAll(order))).toEqual(settle(inOrder));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('does the same for events that no provider would send', () => {
+    const events = fc.array(anyEvent, { minLength: 1, maxLength: 7 });
+    fc.assert(
+      fc.property(
+        events.chain((list) => fc.tuple(fc.constant(list), shuffledWithDuplicates(list))),
+        ([list, order]) => {
+          expect(settle(hearAll(order))).toEqual(settle(hearAll(list)));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('comes to the same whether two rows hear apart and meet, or one hears all', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 5 }), fc.array(anyEvent, { maxLength: 5 }), (a, b) => {
+        expect(settle(join(hearAll(a), hearAll(b)))).toEqual(settle(hearAll([...a, ...b])));
+      }),
+    );
+  });
+
+  it('ignores what it has heard, also after the database has turned its keys around', () => {
+    const event = said('running', 5, { providerStatus: 'in_progress', facts: { branch: 'main' } });
+    const state = hearAll([event]);
+    const [key, value] = state.ordered ?? ['', said('queued')];
+    const turned = Object.fromEntries(Object.entries(value).toReversed()) as typeof value;
+    const stored = { facts: state.facts, ordered: [key, turned] } as CiState;
+    expect(accept(stored, event)).toEqual({ kind: 'ignored', reason: 'duplicate' });
+    expect(accept(stored, said('success', 4))).toEqual({ kind: 'ignored', reason: 'older' });
+  });
+
+  it('never comes to a success by contradiction, and lets every other end replace unknown', () => {
+    expect(settle(hearAll([said('failed'), said('success')])).status).toBe('failed');
+    expect(settle(hearAll([said('success'), said('cancelled')])).status).toBe('cancelled');
+    expect(settle(hearAll([said('unknown'), said('success')])).status).toBe('success');
+    expect(settle(hearAll([said('unknown', 9), said('success')])).status).toBe('success');
+  });
+
+  it('believes the provider before a job in facts, and forgets an end that was taken back', () => {
+    const job = said('success', undefined, {
+      facts: { commitSha: 'merge', finishedAt: '2026-01-01T00:00:00Z' },
+    });
+    const hook = said('running', 3, { facts: { commitSha: 'head' } });
+    expect(settle(hearAll([hook, job])).facts.commitSha).toBe('head');
+    const reopened = [
+      said('failed', 1, { facts: { finishedAt: '2026-01-01T00:00:00Z' } }),
+      said('running', 2),
+    ];
+    expect(settle(hearAll(reopened)).facts).not.toHaveProperty('finishedAt');
+  });
+
+  it('lets an explicit correction stand over what was known', () => {
+    const known = hearAll([said('success', undefined, { facts: { durationMs: 900 } })]);
+    const outcome = accept(known, { facts: { durationMs: 100 }, corrects: true });
+    expect(outcome.kind === 'accepted' && settle(outcome.state).facts.durationMs).toBe(100);
+  });
+});
