@@ -112,6 +112,8 @@ interface PatternIndex {
   byPrefix: ReadonlyMap<number, readonly Buffer[]>;
   /** Whether any pattern starts with these two bytes: the quick way out for nearly every position. */
   firstPair: Uint8Array;
+  /** The same for the two bytes behind them. */
+  secondPair: Uint8Array;
   /** Every beginning of one, two and three bytes, as latin1 text. */
   shortBeginnings: ReadonlySet<string>;
 }
@@ -119,6 +121,7 @@ interface PatternIndex {
 function buildIndex(patterns: readonly Buffer[]): PatternIndex {
   const byPrefix = new Map<number, Buffer[]>();
   const firstPair = new Uint8Array(65_536);
+  const secondPair = new Uint8Array(65_536);
   const shortBeginnings = new Set<string>();
   for (const pattern of [...patterns].sort((a, b) => b.length - a.length)) {
     const prefix = pattern.readUInt32BE(0);
@@ -126,10 +129,11 @@ function buildIndex(patterns: readonly Buffer[]): PatternIndex {
     if (same === undefined) byPrefix.set(prefix, [pattern]);
     else same.push(pattern);
     firstPair[pattern.readUInt16BE(0)] = 1;
+    secondPair[pattern.readUInt16BE(2)] = 1;
     for (let length = 1; length < PREFIX_BYTES; length += 1)
       shortBeginnings.add(pattern.toString('latin1', 0, length));
   }
-  return { byPrefix, firstPair, shortBeginnings };
+  return { byPrefix, firstPair, secondPair, shortBeginnings };
 }
 
 function createStream(index: PatternIndex): StreamMasker {
@@ -176,13 +180,16 @@ function createStream(index: PatternIndex): StreamMasker {
 }
 
 /** The next place from `at` on where a pattern may begin: nearly all of the time is spent in this loop. */
-function nextCandidate({ firstPair }: PatternIndex, data: Buffer, at: number): number {
+function nextCandidate({ firstPair, secondPair }: PatternIndex, data: Buffer, at: number): number {
   const last = data.length - PREFIX_BYTES;
   if (at > last) return at;
   let pair = data[at] ?? 0;
   for (let next = at; next <= last; next += 1) {
     pair = ((pair & 0xff) << 8) | (data[next + 1] ?? 0);
-    if (firstPair[pair] === 1) return next;
+    if (firstPair[pair] === 1) {
+      const behind = ((data[next + 2] ?? 0) << 8) | (data[next + 3] ?? 0);
+      if (secondPair[behind] === 1) return next;
+    }
   }
   return last + 1;
 }
