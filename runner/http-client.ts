@@ -114,6 +114,20 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   };
 }
 
+/** Of a certificate whose authority nobody here knows. */
+const UNTRUSTED: ReadonlySet<string | undefined> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+function messageOf({ code, message }: NodeJS.ErrnoException): string {
+  return UNTRUSTED.has(code)
+    ? `${message}; its authority is not known here: name the authority's certificate with --ca-file`
+    : message;
+}
+
 type Open = (request: HttpRequest, onReply: (message: IncomingMessage) => void) => ClientRequest;
 
 async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
@@ -158,7 +172,7 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
       );
     });
     outgoing.once('error', (error: NodeJS.ErrnoException) =>
-      fail(error.code ?? 'request_failed', error.message, error),
+      fail(error.code ?? 'request_failed', messageOf(error), error),
     );
     // A second error after the first (a reset of a socket that was destroyed) has nobody left to tell.
     outgoing.on('error', () => undefined);
