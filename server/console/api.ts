@@ -58,7 +58,7 @@ function messageOf(error: SvcApiError): string {
 }
 
 /** Messages of the API begin in lower case and end without a full stop; on a page they stand alone. */
-function sentence(text: string): string {
+export function sentence(text: string): string {
   const trimmed = text.trim();
   return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
 }

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import type { Build, Environment } from '@svc/sdk';
-import { isMissing } from '../../api.ts';
+import { isMissing, sentence } from '../../api.ts';
 import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
@@ -113,6 +113,17 @@ function Verdict({ build }: { readonly build: Build }) {
       </Notice>
     );
   }
+  if (build.cancelRequested && !hasEnded(build))
+    return (
+      <Notice kind="plain">It was asked to end, and does so as soon as its runner has stopped it.</Notice>
+    );
+  if (build.waiting !== undefined) {
+    return (
+      <Notice kind="plain">
+        <strong>Why it waits:</strong> {sentence(build.waiting.detail)}
+      </Notice>
+    );
+  }
   if (build.state !== 'failed') return null;
   return (
     <Notice kind="bad">
@@ -120,7 +131,7 @@ function Verdict({ build }: { readonly build: Build }) {
         Failed{build.phase === undefined ? '' : ` while ${PHASE[build.phase].toLowerCase()}`}
         {build.exitCode === undefined ? '' : `, exit code ${build.exitCode}`}.
       </strong>{' '}
-      {build.message}
+      {build.message !== undefined && sentence(build.message)}
     </Notice>
   );
 }
@@ -145,7 +156,7 @@ function Actions({ build, session }: { readonly build: Build; readonly session: 
       {build.state === 'awaiting_approval' && !decides && (
         <p class="muted">An admin of the team approves or rejects its deploy.</p>
       )}
-      {!hasEnded(build) && (
+      {!hasEnded(build) && !build.cancelRequested && (
         <button class="button" type="button" onClick={() => ask({ kind: 'cancel', build })}>
           Cancel the build
         </button>

@@ -34,17 +34,18 @@ export function useWindowOfLines(count: number, drawn: number): WindowOfLines {
     if (box.current === null) return;
     box.current.scrollTop = box.current.scrollHeight;
     lastTop.current = box.current.scrollTop;
-    measure();
   };
   useLayoutEffect(() => {
     if (held.peek()) toEnd();
-    else measure();
   }, [drawn]);
   useEffect(() => {
+    measure();
     window.addEventListener('resize', measure);
     return () => window.removeEventListener('resize', measure);
   }, []);
-  const { top, height } = view.value;
+  const { top: scrolledTo, height } = view.value;
+  // At the end, what is drawn follows from the lines alone: the browser tells of the scrolling a frame later.
+  const top = held.value ? Math.max(0, count * LINE_PX - height) : scrolledTo;
   return {
     box,
     from: Math.max(0, Math.floor(top / LINE_PX) - AROUND),

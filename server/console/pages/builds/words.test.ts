@@ -15,6 +15,7 @@ const build = (more: Partial<Build>): Build => ({
   buildType: 'auto',
   attempt: 0,
   needsDecision: false,
+  cancelRequested: false,
   createdAt: at(0),
   logBytes: 0,
   ...more,

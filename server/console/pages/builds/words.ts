@@ -96,7 +96,7 @@ function stepOf(build: Build, times: BuildPhaseTimes, index: number, end: number
 
 export const STANDING: Readonly<Record<Step['standing'], string>> = {
   done: 'done',
-  running: 'at it',
+  running: 'running',
   failed: 'failed',
   stopped: 'stopped',
   ahead: 'to come',

@@ -1,5 +1,6 @@
 /** Work that waits for the team's runners: a banner when it is stuck, a line when it merely waits. */
 import type { StuckItem, TeamHealth } from '@svc/sdk';
+import { sentence } from '../../api.ts';
 import { Icon } from '../../icons.tsx';
 import { Ago, At } from '../../time.tsx';
 import { stuckWords } from './words.ts';
@@ -20,7 +21,7 @@ export function Queue({ health }: { readonly health: TeamHealth }) {
               </>
             )}
           </h2>
-          {reason !== undefined && <p>{reason.detail}</p>}
+          {reason !== undefined && <p>{sentence(reason.detail)}</p>}
           <Waits waiting={waiting} health={health} />
         </section>
       ) : (
@@ -36,7 +37,7 @@ export function Queue({ health }: { readonly health: TeamHealth }) {
 
 function Waits({
   waiting,
-  health: { stuckWork },
+  health: { stuckWork, reason },
 }: {
   readonly waiting: string;
   readonly health: TeamHealth;
@@ -57,7 +58,7 @@ function Waits({
           <summary>What waits, and why</summary>
           <ol>
             {stuckWork.items.map((item) => (
-              <Item key={item.id} item={item} />
+              <Item key={item.id} item={item} known={reason?.detail} />
             ))}
           </ol>
         </details>
@@ -66,7 +67,14 @@ function Waits({
   );
 }
 
-function Item({ item: { id, kind, createdAt, waiting } }: { readonly item: StuckItem }) {
+/** What stands above all of them is not said again of each. */
+function Item({
+  item: { id, kind, createdAt, waiting },
+  known,
+}: {
+  readonly item: StuckItem;
+  readonly known: string | undefined;
+}) {
   return (
     <li>
       <p>
@@ -75,7 +83,7 @@ function Item({ item: { id, kind, createdAt, waiting } }: { readonly item: Stuck
           <Ago at={createdAt} />
         </span>
       </p>
-      <p class="muted">{waiting.detail}</p>
+      <p class="muted">{waiting.detail === known ? 'For the same reason.' : sentence(waiting.detail)}</p>
     </li>
   );
 }
