@@ -44,6 +44,15 @@ describe.skipIf(!there)('the turn of a build', () => {
     await world.call(method.cancel, { environmentId: environment, buildId: three });
   });
 
+  it('is numbered without a gap when twenty submit at once', async () => {
+    const environmentId = await world.environment();
+    await Promise.all(Array.from({ length: 20 }, async () => await world.submitBuild(environmentId)));
+    const numbers = await world.db
+      .sql`select number from builds where environment_id = ${environmentId} order by number`;
+    expect(numbers.map(({ number }) => Number(number))).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+    await world.db.sql`delete from builds where environment_id = ${environmentId}`;
+  });
+
   it('comes after a deploy that a person rejected', async () => {
     const deploy = { kind: 'container', app: 'web', containerPort: 8080, hostPort: 0 };
     const environment = await world.environment({ deploy, deployApproval: true });
