@@ -1,0 +1,241 @@
+/**
+ * What the complaints share: one real server and gateway with short times, real daemons whose executor is played, runners whose every word is written by
+ * the test, and a bad network between them.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { buildBundle, startProcess } from '../../runner/testing/daemon-process.ts';
+import type { Bundle, DaemonProcess, RunnerHome } from '../../runner/testing/daemon-process.ts';
+import { fakeEvents } from '../../runner/testing/fake-executor.ts';
+import { tempDir } from '../../runner/testing/temp-dir.ts';
+import { createIndependentRunner } from '../e2e/independent-runner.ts';
+import type { IndependentRunner } from '../e2e/independent-runner.ts';
+import { waitFor } from '../e2e/processes.ts';
+import { freePorts } from '../faults/free-ports.ts';
+import { startTcpProxy } from '../faults/tcp-proxy.ts';
+import type { TcpProxy } from '../faults/tcp-proxy.ts';
+import { startTestServer } from '../setup/server.ts';
+import type { TestServer } from '../setup/server.ts';
+
+type Sdk = ReturnType<typeof createSvcSDK>;
+type Run = Awaited<ReturnType<Sdk['sandboxRuns']['get']>>;
+
+/** Milliseconds. Real ones are twenty times as long. */
+export const TIMES = { heartbeat: 300, lease: 2_400, grace: 200, offer: 2_000, silent: 1_500 };
+
+const SETTINGS = {
+  HEARTBEAT_MS: String(TIMES.heartbeat),
+  LEASE_MS: String(TIMES.lease),
+  LEASE_GRACE_MS: String(TIMES.grace),
+  OFFER_MS: String(TIMES.offer),
+  SWEEP_EVERY_MS: '100',
+  RELAY_EVERY_MS: '200',
+  POLL_WAIT_MS: '2000',
+  RUNNER_SILENT_MS: String(TIMES.silent),
+  RUNNER_STUCK_MS: '300',
+  RUNNER_WATCH_EVERY_MS: '100',
+};
+
+export interface Daemon {
+  readonly home: RunnerHome;
+  readonly runnerId: string;
+  readonly name: string;
+  readonly process: DaemonProcess;
+  /** Another process on the same folder, as a service manager starts it. */
+  again(...args: string[]): DaemonProcess;
+}
+
+export interface World {
+  readonly server: TestServer;
+  readonly sdk: Sdk;
+  /** The released svc-runner. */
+  readonly program: string;
+  /** A team with its own runners. */
+  team(): Promise<string>;
+  /** A network of its own between a runner and the server: real until it is impaired. */
+  network(): TcpProxy;
+  daemon(teamId: string, options?: DaemonOptions): Promise<Daemon>;
+  scripted(teamId: string, url?: string): Promise<IndependentRunner & { readonly runnerId: string }>;
+  submit(teamId: string, command: readonly string[], more?: object): Promise<Run>;
+  /** Waits for one of these states; the failure shows what the run looks like. */
+  until(runId: string, ...states: readonly string[]): Promise<Run>;
+  outputOf(runId: string): Promise<string>;
+}
+
+export interface DaemonOptions {
+  readonly url?: string;
+  readonly args?: readonly string[];
+  readonly enrollArgs?: readonly string[];
+  readonly nodeArgs?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Does not wait until it is live. */
+  readonly unseen?: boolean;
+  readonly minFreeMb?: number;
+  /** With the released program and a real executor. */
+  readonly real?: boolean;
+}
+
+let names = 0;
+
+/** Call at the top of a test file. `networks`: proxies that are known to the server from its start. */
+export function useWorld(
+  env: Readonly<Record<string, string>> = {},
+  networks = 6,
+  moreUrls: readonly string[] = [],
+): World {
+  let server: TestServer | undefined;
+  let bundle: Bundle | undefined;
+  const proxies: TcpProxy[] = [];
+  let taken = 0;
+  beforeAll(async () => {
+    const [port = 0] = await freePorts(1);
+    for (let i = 0; i < networks; i += 1) proxies.push(await startTcpProxy([port]));
+    const urls = [`http://127.0.0.1:${port}`, ...proxies.map(({ url }) => url), ...moreUrls];
+    [server, bundle] = await Promise.all([
+      startTestServer({ env: { ...SETTINGS, PORT: String(port), PUBLIC_URLS: urls.join(','), ...env } }),
+      buildBundle(),
+    ]);
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(proxies.map(async (proxy) => await proxy.close()));
+    await server?.stop();
+    bundle?.remove();
+  });
+
+  const there = (): {
+    readonly server: TestServer;
+    readonly bundle: Bundle;
+    readonly sdk: Sdk;
+    readonly staff: Sdk;
+  } => {
+    if (server === undefined || bundle === undefined) throw new Error('nothing is started yet');
+    const { baseUrl, first } = server;
+    const sdk = createSvcSDK({ baseUrl, apiKey: first.apiKey });
+    return { server, bundle, sdk, staff: createSvcSDK({ baseUrl, apiKey: first.staffApiKey }) };
+  };
+  const until: World['until'] = async (runId, ...states) => {
+    let last: Run | undefined;
+    try {
+      return await waitFor(
+        `${runId} to be ${states.join(' or ')}`,
+        async () => {
+          last = await there().sdk.sandboxRuns.get(runId);
+          return states.includes(last.state) ? last : undefined;
+        },
+        20_000,
+      );
+    } catch (error) {
+      throw new Error(`last seen: ${JSON.stringify(last)}`, { cause: error });
+    }
+  };
+
+  return {
+    get server() {
+      return there().server;
+    },
+    get sdk() {
+      return there().sdk;
+    },
+    get program() {
+      return there().bundle.main;
+    },
+    until,
+    team: async () => {
+      const { sdk, staff } = there();
+      const { id } = await sdk.teams.create(`team ${(names += 1)}`);
+      const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
+      await staff.adminTeams.setRegion(id, region?.id ?? '');
+      return id;
+    },
+    network: () => {
+      const proxy = proxies[taken];
+      if (proxy === undefined) throw new Error(`all ${proxies.length} networks are taken; ask for more`);
+      taken += 1;
+      onTestFinished(() => proxy.heal({ reset: true }));
+      return proxy;
+    },
+    daemon: async (
+      teamId,
+      {
+        url,
+        args = [],
+        enrollArgs = [],
+        nodeArgs = [],
+        env: more = {},
+        unseen = false,
+        minFreeMb = 1,
+        real = false,
+      } = {},
+    ) => {
+      const { sdk, bundle: built, server: own } = there();
+      const root = tempDir();
+      const name = `machine-${(names += 1)}`;
+      const [dataDir, executorDir] = [join(root, 'data'), join(root, 'executor')];
+      mkdirSync(dataDir, { mode: 0o700 });
+      const { token } = await sdk.runners.createEnrollToken(teamId);
+      const enroll = startProcess(
+        [...nodeArgs, built.main],
+        ['enroll', '--url', url ?? own.baseUrl, '--name', name, '--data-dir', dataDir, ...enrollArgs],
+        { SVC_ENROLL_TOKEN: token, ...more },
+      );
+      expect(await enroll.exited, enroll.output()).toBe(0);
+      const home: RunnerHome = {
+        dataDir,
+        executorDir,
+        events: () => fakeEvents(executorDir),
+        file: (file) => join(root, file),
+      };
+      const again = (...others: string[]): DaemonProcess =>
+        startProcess(
+          [...nodeArgs, ...(real ? [built.main, 'run'] : [built.fake])],
+          ['--data-dir', dataDir, '--min-free-mb', String(minFreeMb), ...others],
+          {
+            FAKE_EXECUTOR_DIR: executorDir,
+            ...more,
+          },
+        );
+      const process = again(...args);
+      const runnerId = (await sdk.runners.list(teamId)).find((runner) => runner.name === name)?.id ?? '';
+      if (!unseen)
+        await waitFor(`${name} to be live:\n${process.output()}`, async () =>
+          (await sdk.runners.get(teamId, runnerId)).health === 'live' ? true : undefined,
+        );
+      return { home, runnerId, name, process, again };
+    },
+    scripted: async (teamId, url) => {
+      const { sdk, server: own } = there();
+      const runner = createIndependentRunner(url ?? own.baseUrl);
+      const { token } = await sdk.runners.createEnrollToken(teamId);
+      const runnerId = await runner.enroll(token, `scripted-${(names += 1)}`);
+      const facts = {
+        version: '1.0.0',
+        os: 'linux',
+        arch: 'x64',
+        isolation: 'container',
+        executor: 'podman',
+      };
+      expect(await runner.call('heartbeat', { facts })).toMatchObject({ status: 200 });
+      return { ...runner, runnerId };
+    },
+    submit: async (teamId, command, more = {}) =>
+      await there().sdk.sandboxRuns.create(teamId, { command: [...command], ...more }),
+    outputOf: async (runId) => {
+      let text = '';
+      for await (const event of there().sdk.sandboxRuns.streamLogs(runId, { follow: false }))
+        text += event.text;
+      return text;
+    },
+  };
+}
+
+export interface Offer {
+  readonly id: string;
+  readonly epoch: number;
+}
+
+export const offerOf = (body: Record<string, unknown>): Offer | undefined => body['run'] as Offer | undefined;
+
+export { script } from '../../runner/testing/fake-executor.ts';
+export { waitFor };
