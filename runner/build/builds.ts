@@ -3,6 +3,7 @@ import { writeCaBundle } from '../ca-bundle.ts';
 import { errorText } from '../durable-file.ts';
 import { restoreApps } from '../deploy/app-containers.ts';
 import type { Executor } from '../executor/executor.ts';
+import { noteRegistry } from '../last-registry.ts';
 import type { Log } from '../log.ts';
 import type { Work } from '../run-work.ts';
 import type { RunSettings } from '../settings.ts';
@@ -57,6 +58,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
       secretsOf: secretsOfBuild,
       prepare(offer) {
         const plan = planOf(offer, settings);
+        if (plan.image !== undefined) void noteRegistry(dataDir, plan.image);
         const build = {
           host: { ...host, engine },
           executor,

@@ -20,7 +20,7 @@ const FLAGS: readonly FlagSpec[] = [
   {
     name: 'registry',
     value: 'host[/namespace]',
-    help: 'also whether this machine may push there: an upload is begun and thrown away',
+    help: "whether this machine may push there, by an upload that is begun and thrown away; default: the last build's",
   },
   { name: 'push-test', help: 'with --registry: push a tiny image there, for real, as svc-runner-doctor' },
   { name: 'json', help: 'as JSON' },

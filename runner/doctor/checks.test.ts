@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataPaths, readConfig } from '../identity.ts';
 import { parseFlags } from '../flags.ts';
+import { noteRegistry } from '../last-registry.ts';
 import { runSettings } from '../settings.ts';
 import { makeCertificates } from '../testing/certificates.ts';
 import { makeHome } from '../testing/daemon-process.ts';
@@ -149,6 +150,15 @@ describe('registry check', () => {
     const [odd] = await run(registry, contextOf({ registry: 'not a host' }));
     expect(odd).toMatchObject({ status: 'fail', detail: '"not a host" is no registry host' });
     expect(await run(registry, contextOf())).toMatchObject([{ status: 'skip' }]);
+
+    // Without a name: the last build's. Its own credentials came with the offer, so a refusal of this user is no failure.
+    const context = contextOf();
+    await noteRegistry(context.paths.dataDir, { host, name: `${host}/acme/team/web` });
+    const [last] = await run(registry, context);
+    expect(last).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('acme/team/svc-runner-doctor') as string,
+    });
   });
 });
 
