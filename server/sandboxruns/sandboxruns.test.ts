@@ -416,6 +416,37 @@ describe.skipIf(!there)('sandbox runs', () => {
       expect(textOf(await got)).toBe('early late');
     });
 
+    it('begins so many bytes before the end when asked, and a position that a client has goes before that', async () => {
+      const id = await claimed();
+      await append(id, 1, 0, utf8('abcdef'));
+      const deps = { sql: world.db.sql, wake };
+      const options = { runId: id, follow: false, signal: new AbortController().signal };
+      const read = async (after: string | undefined, tailBytes: number) =>
+        textOf(await all(followLogs(deps, { ...options, after, tailBytes })));
+      expect(await read(undefined, 2)).toBe('ef');
+      expect(await read(undefined, 1_000)).toBe('abcdef');
+      expect(await read('1-1', 2)).toBe('bcdef');
+      await finish(id, 1, 6, sha(utf8('abcdef')));
+    });
+
+    it('tells how many bytes a runner lost, in the stream and on the run', async () => {
+      const id = await claimed();
+      const pieces = [{ stream: 'runner', data: utf8('[90 bytes are missing]'), missing: 90 }] as const;
+      await appendLogs(world.db.sql, world.settings, {
+        runnerId: runner,
+        kind: 'run',
+        id,
+        epoch: 1,
+        offset: 0,
+        pieces,
+      });
+      expect(await all(follow(id, undefined, false))).toMatchObject([{ missingBytes: 90 }]);
+      expect(await callUnary(service, method.get, { runId: id }, as())).toMatchObject({
+        logMissingBytes: 90,
+        logMismatch: false,
+      });
+    });
+
     it('takes any position a client may make up', async () => {
       const id = await claimed();
       await append(id, 1, 0, utf8('abcdef'));

@@ -205,7 +205,12 @@ describe.skipIf(!there)('stored output', () => {
     const FOLLOWERS = 40;
     const seen: string[] = Array.from({ length: FOLLOWERS }, () => '');
     const following = seen.map(async (_, i) => {
-      const options = { workId: log.id, after: { epoch: 0, offset: 0 }, follow: true, signal: stop.signal };
+      const options = {
+        workId: log.id,
+        after: { epoch: 0, offset: 0 },
+        follow: true,
+        signal: AbortSignal.any([stop.signal]),
+      };
       for await (const event of followOutput({ sql: counting, wake }, options)) {
         seen[i] += event.text;
         if (seen[i]?.endsWith('end\n') === true) break;
