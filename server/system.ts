@@ -23,6 +23,7 @@ import { createAuthenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { createBuildOffers, NO_REGISTRIES } from './builds/index.ts';
+import { startCiHealth } from './ci/index.ts';
 import type { Config } from './config.ts';
 import { purgeNotifications } from './notifications/index.ts';
 import { purgeOutbox, startOutbox } from './outbox/index.ts';
@@ -321,6 +322,7 @@ function startWorkers(
       onError,
     }),
     startNonceRotation(db.sql, onError),
+    startCiHealth({ db, clock, onError }),
     startLogRetention(db.sql, config.logRetentionDays, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
     every(PURGE_EVERY_MS, purge, onError),

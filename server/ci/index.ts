@@ -9,6 +9,8 @@ import { connectionMethods } from './connections.ts';
 import { readMethods } from './reads.ts';
 import { reportMethods } from './reports.ts';
 
+export { startCiHealth } from './health.ts';
+
 export interface CiDeps {
   readonly clock: Clock;
   readonly cursors: Cursors;
