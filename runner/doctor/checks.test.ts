@@ -1,6 +1,6 @@
 /** The doctor's checks against real servers on loopback: a registry, certificates, proxies. */
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
@@ -10,19 +10,22 @@ import { dataPaths, readConfig } from '../identity.ts';
 import { parseFlags } from '../flags.ts';
 import { noteRegistry } from '../last-registry.ts';
 import { runSettings } from '../settings.ts';
+import { has } from '../../test/setup/needs.ts';
+import { registry as startRealRegistry } from '../testing/build-stories.ts';
 import { makeCertificates } from '../testing/certificates.ts';
 import { makeHome } from '../testing/daemon-process.ts';
 import type { FakeControlPlane } from '../testing/fake-control-plane.ts';
 import { startFakeProxy } from '../testing/fake-proxy.ts';
 import { controlPlane } from '../testing/stories.ts';
 import { tempDir } from '../testing/temp-dir.ts';
-import { waitFor } from '../testing/wait-for.ts';
 import { collect, type CheckContext, type CheckResult } from './check.ts';
 import { controlPlane as controlPlaneChecks } from './checks/control-plane.ts';
 import { backlog } from './checks/backlog.ts';
 import { registry } from './checks/registry.ts';
 import { tools } from './checks/tools.ts';
 import { lookAtTls } from './tls.ts';
+
+const hasRegistry = await has('registry');
 
 function contextOf(more: Partial<CheckContext> = {}): CheckContext {
   return {
@@ -54,35 +57,8 @@ const freePort = async (): Promise<number> => {
 };
 
 describe('registry check', () => {
-  const REGISTRY = '/usr/bin/docker-registry';
-  const hasRegistry = existsSync(REGISTRY);
-  if (!hasRegistry) {
-    if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error('docker-registry is required here');
-    console.warn('SKIPPED: no docker-registry on this machine; apt-get install docker-registry');
-  }
-
-  async function startRegistry(): Promise<string> {
-    const [folder, port] = [tempDir(), await freePort()];
-    const config = join(folder, 'config.yml');
-    writeFileSync(
-      config,
-      `version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: ${folder}/data\nhttp:\n  addr: 127.0.0.1:${port}\n`,
-    );
-    const child = spawn(REGISTRY, ['serve', config], { stdio: 'ignore' });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    await waitFor(
-      'the registry',
-      async () =>
-        await fetch(`http://127.0.0.1:${port}/v2/`).then(
-          (reply) => reply.ok,
-          () => false,
-        ),
-    );
-    return `127.0.0.1:${port}`;
-  }
-
   it.runIf(hasRegistry)('proves the right to push without pushing, and pushes when asked', async () => {
-    const host = await startRegistry();
+    const { host } = await startRealRegistry();
     const asked = await run(registry, contextOf({ registry: `${host}/acme` }));
     expect(asked).toMatchObject([
       { name: 'registry', status: 'ok', detail: expect.stringContaining('takes pushes to acme/') as string },

@@ -1,0 +1,44 @@
+/** 2.16 A private authority reaches the containers of builds: steps by a mount and the usual variables, image builds as a secret that they may ask for. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFailed } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { CA_BUNDLE_IN_CONTAINER } from '../ca-bundle.ts';
+import { lastRegistry } from '../last-registry.ts';
+import { appTree, DOCKERFILE, gitServer, registry, startBuilder } from '../testing/build-stories.ts';
+import { makeCertificates } from '../testing/certificates.ts';
+import { makeHome, untilReported } from '../testing/daemon-process.ts';
+import { controlPlane, useBundle } from '../testing/stories.ts';
+import { waitFor } from '../testing/wait-for.ts';
+
+const bundle = useBundle();
+const there = (await has('podman')) && (await has('git')) && (await has('registry'));
+
+describe.runIf(there)('builds with a private authority', { timeout: 200_000 }, () => {
+  it('2.16 shows it to every step and to image builds that ask for it, and remembers the registry for the doctor', async () => {
+    const certificates = makeCertificates();
+    const cp = await controlPlane({ tls: certificates, host: 'localhost' });
+    cp.intervals.leaseMs = 15_000;
+    const home = makeHome(cp, { caFile: certificates.caFile });
+    const daemon = startBuilder(bundle(), home);
+    const [git, images] = [await gitServer(), await registry()];
+    const asks = `${DOCKERFILE}RUN --mount=type=secret,id=svc-ca ["/bin/busybox", "grep", "-c", "BEGIN CERTIFICATE", "/run/secrets/svc-ca"]\n`;
+    const { url } = git.commit('web', await appTree({ Dockerfile: asks }));
+    // The last lines of the bundle are the authority itself.
+    const mark = certificates.ca.trim().split('\n').at(-2) ?? '';
+    const build = cp.submitBuild({
+      source: { repository: url, branch: 'main' },
+      buildType: 'dockerfile',
+      steps: [
+        `test "$GIT_SSL_CAINFO $NODE_EXTRA_CA_CERTS" = "${CA_BUNDLE_IN_CONTAINER} ${CA_BUNDLE_IN_CONTAINER}"`,
+        `grep -F -q '${mark}' "$SSL_CERT_FILE"`,
+      ],
+      image: { host: images.host, namespace: 'acme', repository: 'web', tag: 'ca', insecure: true },
+    });
+    onTestFailed(() => console.error(daemon.output(), build.output.toString()));
+    await untilReported(cp, build.id, 90_000);
+    expect(build.report).toMatchObject({ reason: 'exit', exitCode: 0 });
+    expect(readFileSync(join(home.dataDir, 'ca-bundle.pem'), 'utf8')).toContain(mark);
+    await waitFor('the note', async () => (await lastRegistry(home.dataDir)) === `${images.host}/acme`);
+  });
+});
