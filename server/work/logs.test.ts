@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import type { SqlTag } from '../platform/db/index.ts';
+import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from '../platform/db/role.ts';
 import { appendLogs } from './append-logs.ts';
 import type { LogPiece, LogStreamWord } from './append-logs.ts';
 import { followOutput, OutputReader, pageOf, segmentStart, tailPosition } from './follow-logs.ts';
@@ -230,6 +231,25 @@ describe.skipIf(!there)('stored output', () => {
     expect(new Set(seen)).toEqual(new Set(['begun\none\ntwo\nend\n']));
     // Alone, each would ask at least twice for each of the four pieces.
     expect(statements).toBeLessThan(FOLLOWERS);
+  });
+
+  it('is kept by days also under the role of the running server, which owns no table', async () => {
+    const prepared = await prepareWorkRole(world.db);
+    expect(prepared.problem).toBeUndefined();
+    await grantToWorkRole(world.db.sql);
+    await world.db.sql.unsafe(
+      `create table work_logs_d20200104 partition of work_logs for values from ('2020-01-04') to ('2020-01-05')`,
+    );
+    const [ahead] = await world.db.sql<Array<{ name: string }>>`
+      select 'work_logs_d' || to_char((clock_timestamp() at time zone 'UTC')::date + 3, 'YYYYMMDD') as name`;
+    await world.db.sql.unsafe(`drop table ${ahead!.name}`);
+    await world.db.transact(async ({ sql }) => {
+      await sql.unsafe(`set local role ${WORK_ROLE}`);
+      await preparePartitions(sql);
+      const [there] = await sql`select to_regclass(${ahead!.name}) is not null as made`;
+      expect(there).toEqual({ made: true });
+      expect(await retirePartition(sql, 30)).toBe('work_logs_d20200104');
+    });
   });
 
   it('goes by whole days once it is older than the installation keeps it', async () => {
