@@ -55,41 +55,49 @@ export async function podman(...args: string[]): Promise<string> {
   return result.stdout.trim();
 }
 
-/** Containers of this runner, build containers included, that are not the serving ones. */
+/** Containers of this runner that are not the serving ones, and those in which an engine was building for this test. */
 export async function orphans(home: RunnerHome, runnerId: string): Promise<string[]> {
-  const labelled = await Promise.all([
-    podman('ps', '--all', `--filter=label=cp.runner=${runnerId}`, '--format={{.Names}} {{.Status}}'),
-    podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}} {{.Status}}'),
-  ]);
-  const external = (await podman('ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}'))
+  const format = '--format={{.Names}} {{.Status}}';
+  const labelled = [
+    await podman('ps', '--all', `--filter=label=cp.runner=${runnerId}`, format),
+    await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, format),
+  ];
+  const listed = await podman('ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}');
+  const building = listed
     .split('\n')
-    .filter((line) => line.endsWith('Storage'))
-    .filter((line) => {
-      const path = `/var/lib/containers/storage/overlay-containers/${line.split(' ')[0]}/userdata/buildah.json`;
-      return (
-        existsSync(path) &&
-        readFileSync(path, 'utf8').includes('svc-build-') &&
-        readFileSync(path, 'utf8').includes(String(process.pid))
-      );
-    });
-  return [...labelled.join('\n').split('\n'), ...external].filter(
-    (line) => line !== '' && !/^svc-app-[^. ]+ Up/.test(line) && folders(home).length >= 0,
+    .flatMap((line) => /^(\S+) Storage$/.exec(line)?.[1] ?? [])
+    .filter((id) => noteOf(id).includes(home.dataDir) || noteOf(id).includes(`-${OWN_IDS}`));
+  return [...labelled.join('\n').split('\n'), ...building].filter(
+    (line) => line !== '' && !/^svc-app-[^. ]+ Up/.test(line),
   );
+}
+
+/** Ids of builds that the control plane of this test process makes up begin so. */
+const OWN_IDS = `bld_${process.pid}_`;
+
+/** What buildah wrote down about one of its containers. */
+function noteOf(id: string): string {
+  const path = `/var/lib/containers/storage/overlay-containers/${id}/userdata/buildah.json`;
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
 /** What is left of clones and secrets. */
 export function folders(home: RunnerHome): string[] {
   const builds = join(home.dataDir, 'builds');
-  const secrets = readdirSync('/dev/shm', { recursive: true, encoding: 'utf8' })
-    .concat(
-      existsSync('/run')
-        ? readdirSync('/run')
-            .filter((name) => name.startsWith('svc-runner-'))
-            .flatMap((name) => readdirSync(join('/run', name)))
-        : [],
-    )
-    .filter((name) => name.includes('svc-build-') && name.includes(String(process.pid)));
-  return [...(existsSync(builds) ? readdirSync(builds) : []), ...secrets];
+  const secrets = ['/dev/shm', '/run']
+    .flatMap((base) => namesIn(base).map((name) => join(base, name)))
+    .filter((path) => path.includes('/svc-runner-'))
+    .flatMap(namesIn)
+    .filter((name) => name.includes(`-${OWN_IDS}`));
+  return [...namesIn(builds), ...secrets];
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Not there, or gone since it was listed.
+  }
 }
 
 /** Removes what a story deployed. */

@@ -29,7 +29,7 @@ function appTree(text: string): Record<string, TreeEntry> {
   };
 }
 
-describe.runIf(there)('builds by a real runner', { timeout: 120_000 }, () => {
+describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   let platform: Platform;
   let git: GitServer;
   let registry: Registry;
@@ -82,7 +82,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 120_000 }, () => {
         const build = await platform.sdk.builds.get(environmentId, buildId);
         return build.finishedAt === undefined ? undefined : build;
       },
-      60_000,
+      90_000,
     );
 
   it('builds, pushes and deploys, and the reported address answers; a rollback brings the earlier image back', async () => {
