@@ -47,3 +47,11 @@ export function createLinks(): Links {
     },
   };
 }
+
+/** The same address on this machine, at another port. */
+export function withPort(url: string, port: number | undefined): string {
+  const changed = new URL(url);
+  changed.hostname = '127.0.0.1';
+  changed.port = String(port ?? '');
+  return changed.href;
+}

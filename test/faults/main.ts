@@ -25,6 +25,8 @@ import type { SharedSurroundings } from './surroundings.ts';
 import { createTally, isClean } from './tally.ts';
 
 const say = (line: string): void => console.log(line);
+/** Also for who is told to end in the middle. */
+let sayWhatCame = (): void => undefined;
 
 function mutantNamed(text: string | undefined): MutantName | undefined {
   if (text === undefined) return undefined;
@@ -101,6 +103,9 @@ async function runSchedules(
   { firstSeed, schedules, rows, until }: Schedules,
 ): Promise<boolean> {
   const tally = createTally();
+  sayWhatCame = () => {
+    for (const line of tally.lines()) say(line);
+  };
   for (let i = 0; i < schedules && performance.now() < until; i += 1) {
     const seed = firstSeed + i;
     const verdict = await runScenario(shortScenario(seed, rows), { ...shared, say: () => undefined });
@@ -118,7 +123,7 @@ async function runSchedules(
     for (const crash of verdict.crashes) say(`  crash: ${crash}`);
     say(describeViolations(verdict.violations));
   }
-  for (const line of tally.lines()) say(line);
+  sayWhatCame();
   if (!tally.clean()) say(`journals and logs stay in ${shared.folder}`);
   return tally.clean();
 }
@@ -172,6 +177,7 @@ let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupted = true;
+    sayWhatCame();
     void stopAllRigs().finally(() => process.exit(130));
   });
 }

@@ -3,20 +3,20 @@
  * them. The rig journals what it does. Every process that it killed or froze comes back by itself; `inject` resolves when it has.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
+import { prepareAccount } from './account.ts';
+import type { Account } from './account.ts';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import type { RigEntry } from './entries.ts';
-import { SETUP_PROJECT } from './entries.ts';
 import { freePorts } from './free-ports.ts';
 import { inject } from './injection.ts';
 import type { Injectable } from './injection.ts';
 import { openJournal } from './journal.ts';
 import type { Journal } from './journal.ts';
-import { createLinks } from './links.ts';
+import { createLinks, withPort } from './links.ts';
 import { manageProcess } from './managed-process.ts';
 import type { ManagedProcess } from './managed-process.ts';
 import { createDatabase } from './postgres.ts';
@@ -82,13 +82,6 @@ export interface Unfinished {
   readonly waiting: number;
   /** Changes with every grant, renewal and end: as long as it does, something is going on. */
   readonly sign: string;
-}
-
-export interface Account {
-  readonly apiKey: string;
-  readonly teamId: string;
-  readonly otherTeamId?: string;
-  readonly environmentIds: readonly string[];
 }
 
 export type SubmitLoad = Pick<
@@ -182,13 +175,6 @@ async function all<T>(count: number, make: (i: number) => Promise<T>): Promise<T
   return made;
 }
 
-function withPort(url: string, port: number | undefined): string {
-  const changed = new URL(url);
-  changed.hostname = '127.0.0.1';
-  changed.port = String(port ?? '');
-  return changed.href;
-}
-
 class Parts {
   readonly journal: Journal<RigEntry>;
   readonly crashes: string[] = [];
@@ -261,10 +247,14 @@ class Parts {
     // The first one migrates and makes the accounts.
     for (const server of this.#servers) await this.#up(server);
     await Promise.all(this.#gateways.map(async (gateway) => await this.#up(gateway)));
-    const account = await this.#prepareAccount(
-      serverProxy.url,
-      uplinks.map(({ url }) => url),
-    );
+    const { account, tokens } = await prepareAccount({
+      serverUrl: serverProxy.url,
+      bootstrapPath: join(this.#options.folder, 'data-0', 'bootstrap.json'),
+      runners,
+      otherRunners: this.#options.otherRunners,
+      environments: this.#options.environments,
+    });
+    this.#runners = uplinks.map(({ url }, i) => this.#simulator(i, tokens[i] ?? '', url));
     this.#serverUrl = serverProxy.url;
     this.serverUrls = serverPorts.map((port) => `http://127.0.0.1:${port}`);
     return account;
@@ -368,62 +358,6 @@ class Parts {
       LOG_LEVEL: 'warn',
     };
     return this.#node(`gateway-${i}`, bundles.gateway, env, /listening on/);
-  }
-
-  async #prepareAccount(serverUrl: string, uplinks: readonly string[]): Promise<Account> {
-    const bootstrap = this.#bootstrap();
-    const sdk = createSvcSDK({ baseUrl: serverUrl, apiKey: bootstrap.apiKey });
-    const staff = createSvcSDK({ baseUrl: serverUrl, apiKey: bootstrap.staffApiKey });
-    const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-    if (region === undefined) throw new Error('no customer-operated region after the first start');
-    const { otherRunners } = this.#options;
-    const newTeam = async (name: string): Promise<string> => {
-      const { id } = await sdk.teams.create(name);
-      await staff.adminTeams.setRegion(id, region.id);
-      return id;
-    };
-    const teamId = await newTeam('Faults');
-    const otherTeamId = otherRunners > 0 ? await newTeam('Others') : undefined;
-    for (const [i, url] of uplinks.entries()) {
-      const other = i >= uplinks.length - otherRunners;
-      const { token } = await sdk.runners.createEnrollToken(
-        other && otherTeamId !== undefined ? otherTeamId : teamId,
-      );
-      this.#runners.push(this.#simulator(i, token, url));
-    }
-    const environmentIds = await this.#environments(serverUrl, bootstrap.apiKey, teamId);
-    const other = otherTeamId === undefined ? {} : { otherTeamId };
-    return { apiKey: bootstrap.apiKey, teamId, ...other, environmentIds };
-  }
-
-  /** Every second one deploys what it builds. */
-  async #environments(serverUrl: string, apiKey: string, teamId: string): Promise<readonly string[]> {
-    const create = async (path: string, body: object): Promise<string> => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-      const response = await fetch(new URL(path, serverUrl), {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-      });
-      const { id } = (await response.json()) as { readonly id?: string };
-      if (id === undefined) throw new Error(`${path} answered ${response.status}`);
-      return id;
-    };
-    if (this.#options.environments === 0) return [];
-    const project = await create('/projects', { name: SETUP_PROJECT, teamId });
-    return await all(this.#options.environments, async (i) => {
-      const deploy = i % 2 === 0 ? { deploy: { kind: 'container', app: `app-${i}` } } : {};
-      return await create(`/projects/${project}/environments`, {
-        name: `e${i}`,
-        repository: 'https://git.example.com/a/b',
-        ...deploy,
-      });
-    });
-  }
-
-  #bootstrap(): { readonly apiKey: string; readonly staffApiKey: string } {
-    const path = join(this.#options.folder, 'data-0', 'bootstrap.json');
-    return JSON.parse(readFileSync(path, 'utf8')) as { apiKey: string; staffApiKey: string };
   }
 
   #simulator(i: number, token: string, url: string): ManagedProcess {
