@@ -64,10 +64,6 @@ export async function playScene(console_: Console): Promise<Scene> {
     `${OUTPUT.join('\n')}\n`,
     'Cloning https://git.example.com/acme/shop, branch main\n'.length,
   );
-  await console_.server.db
-    .sql`update build_phases set started_at = started_at - interval '41 seconds' where work_id = ${offer.id} and phase = 2`.catch(
-    () => undefined,
-  );
   await roster(fleet);
   const { builds } = await fleet.ok<{ builds: Array<{ id: string; state: string }> }>(`GET ${path}`);
   return {
