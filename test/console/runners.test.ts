@@ -145,7 +145,8 @@ describe.skipIf(!here)('the page of runners', () => {
     // Going on takes more than Enter.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Go back');
     await ask.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // Both, the question and what is below it.
+    await page.waitForFunction('document.querySelector("dialog") === null');
     await row(page, 'f-builder').waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('runner')).toBeNull();
     await close();
