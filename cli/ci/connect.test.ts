@@ -1,0 +1,54 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { svc } from '../testing/session.ts';
+import { splitRepository } from './connect.ts';
+
+let api: FakeApi;
+
+beforeAll(async () => {
+  api = await startFakeApi();
+});
+afterEach(() => api.reset());
+afterAll(() => api.close());
+
+describe('svc ci connect', () => {
+  it('sends host and path apart', async () => {
+    api.on('POST /teams/team_1/ci/connections', { status: 201, body: { id: 'cic_1' } });
+    const line = 'ci connect --team team_1 --provider github --repo github.com/acme/app --json';
+    const { code, out } = await svc(api, line);
+    expect([code, JSON.parse(out)]).toEqual([0, { id: 'cic_1' }]);
+    expect(api.asked.at(-1)?.body).toEqual({
+      provider: 'github',
+      repositoryHost: 'github.com',
+      repositoryPath: 'acme/app',
+    });
+  });
+
+  it('asks for a host where there is none', async () => {
+    const { code, err } = await svc(api, 'ci connect --team team_1 --provider github --repo acme/app');
+    expect(code).toBe(2);
+    expect(err).toContain('expected host/owner/name');
+  });
+});
+
+describe('splitRepository()', () => {
+  it.each([
+    ['github.com/acme/app', 'github.com', 'acme/app'],
+    ['https://user:secret@gitlab.com/a/b/c.git', 'gitlab.com', 'a/b/c.git'],
+    ['git@github.com:acme/app.git', 'github.com', 'acme/app.git'],
+    ['ci.example.com:8443/acme/app', 'ci.example.com:8443', 'acme/app'],
+  ])('splits %s', (text, repositoryHost, repositoryPath) => {
+    expect(splitRepository(text)).toEqual({ repositoryHost, repositoryPath });
+  });
+});
+
+describe('svc timeline', () => {
+  it('shows rows in a pipe, and the page of the API as JSON', async () => {
+    const page = { entries: [{ kind: 'ci_run', at: '2026-11-20T12:00:00Z', status: 'success' }] };
+    api.on('GET /environments/env_1/timeline', { body: page });
+    const { out } = await svc(api, 'timeline --env env_1 --cursor 2026-11-20T13:00:00Z');
+    expect(out).toContain('success');
+    expect(api.asked.at(-1)?.target).toBe('/environments/env_1/timeline?cursor=2026-11-20T13%3A00%3A00Z');
+    expect(JSON.parse((await svc(api, 'timeline --env env_1 --json')).out)).toEqual(page);
+  });
+});
