@@ -14,6 +14,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   dispatch: () => import('./dispatch.ts'),
   throughput: () => import('./throughput.ts'),
   polls: () => import('./polls.ts'),
+  timeline: () => import('./timeline.ts'),
   logs: () => import('./logs.ts'),
 };
 
