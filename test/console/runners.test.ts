@@ -145,8 +145,8 @@ describe.skipIf(!here)('the page of runners', () => {
     // Going on takes more than Enter.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Go back');
     await ask.getByRole('button', { name: 'Revoke' }).click();
-    // Both, the question and what is below it.
-    await page.waitForFunction('document.querySelector("dialog") === null');
+    await ask.waitFor({ state: 'detached' });
+    await drawer.waitFor({ state: 'detached' });
     await row(page, 'f-builder').waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('runner')).toBeNull();
     await close();
