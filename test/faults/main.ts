@@ -108,14 +108,15 @@ async function runSchedules(
   };
   for (let i = 0; i < schedules && performance.now() < until; i += 1) {
     const seed = firstSeed + i;
-    const verdict = await runScenario(shortScenario(seed, rows), { ...shared, say: () => undefined });
+    const scenario = shortScenario(seed, rows);
+    const verdict = await runScenario(scenario, { ...shared, say: () => undefined });
     tally.add(verdict);
     const clean = isClean(verdict);
     say(
       `seed ${seed}: ${clean ? 'kept' : 'BROKEN'}, ${verdict.history.items.length} runs, ${seconds(verdict.tookMs)}`,
     );
     if (clean) {
-      shared.forget(`short-${seed}`);
+      shared.forget(scenario.name);
       continue;
     }
     shared.keep();

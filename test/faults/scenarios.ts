@@ -68,7 +68,8 @@ const SHORT = { runs: 150, runsPerSecond: 40, faultEveryMs: 1_200 };
 export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS): Scenario {
   const { runs, runsPerSecond, faultEveryMs } = SHORT;
   return {
-    name: `short-${seed}`,
+    // Its folder's name: two of one seed must not share their journals.
+    name: ['short', seed, ...(rows === ROWS ? [] : rows)].join('-'),
     seed,
     runs,
     runsPerSecond,
