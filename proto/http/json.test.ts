@@ -146,6 +146,8 @@ describe('encoder()', () => {
       labels: {},
       attempt: 0,
       logBytes: 0,
+      logMissingBytes: 0,
+      logMismatch: false,
       cancelRequested: false,
     });
   });

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
 import { service } from '../commands/service.ts';
 import { UsageError } from '../flags.ts';
 import { tempDir } from '../testing/temp-dir.ts';
+
+const systemdHere = await has('systemd');
 
 async function run(...args: string[]): Promise<{ code: number; text: string }> {
   const said: string[] = [];
@@ -55,12 +58,7 @@ describe('svc-runner service', () => {
     expect(text).toContain('ExecStart="/opt/a b/100%%/$$x/svc-runner" run');
   });
 
-  it('is found good by systemd itself', async (context) => {
-    if (!existsSync('/usr/bin/systemd-analyze')) {
-      if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error('systemd-analyze is required here');
-      console.warn('SKIPPED: no systemd-analyze on this machine; apt-get install systemd');
-      return context.skip();
-    }
+  it.skipIf(!systemdHere)('is found good by systemd itself', async () => {
     const path = join(tempDir(), 'svc-runner.service');
     const user = execFileSync('id', ['-un']).toString().trim();
     for (const more of [[], ['--user', user]]) {

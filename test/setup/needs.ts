@@ -6,7 +6,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 
-export type Part = 'postgres' | 'rabbitmq' | 'podman' | 'namespaces' | 'chromium' | 'registry' | 'git';
+export type Part =
+  | 'postgres'
+  | 'rabbitmq'
+  | 'podman'
+  | 'namespaces'
+  | 'chromium'
+  | 'registry'
+  | 'git'
+  | 'systemd';
 
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672';
@@ -17,6 +25,7 @@ const HINT: Record<Part, string> = {
   podman: 'apt-get install podman runc catatonit busybox-static',
   registry: 'apt-get install docker-registry',
   git: 'apt-get install git',
+  systemd: 'apt-get install systemd',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
 };
@@ -66,10 +75,12 @@ export async function has(part: Part): Promise<boolean> {
             ? runs('docker-registry', '--version')
             : part === 'git'
               ? runs('git', '--version')
-              : part === 'chromium'
-                ? chromiumPath() !== undefined
-                : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-                  runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+              : part === 'systemd'
+                ? runs('systemd-analyze', '--version')
+                : part === 'chromium'
+                  ? chromiumPath() !== undefined
+                  : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+                    runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);
