@@ -266,7 +266,7 @@ describe('daemon and its standing', () => {
     const poll = await waitFor('the reason', () =>
       cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined),
     );
-    expect(poll.body.notReady?.[0]).toMatch(/^disk: \d+ MB free, 1048576 MB needed$/);
+    expect(poll.body.notReady?.[0]).toMatch(/^disk: \d+ MB free, 1153434 MB needed$/);
     await waitFor('the state', () => readState(home).notReady.length === 1);
     expect(run.state).toBe('queued');
     // Answered at once, and still not asked again and again.
