@@ -142,6 +142,13 @@ export const handWritten: readonly HandWritten[] = [
   },
   {
     kind: 'over',
+    group: 'registries',
+    words: ['add'],
+    summary: 'Adds a container registry; its password is read from standard input, a file or the terminal',
+    load: async () => (await import('./registries/add.ts')).add,
+  },
+  {
+    kind: 'over',
     group: 'runners',
     words: ['enroll'],
     summary: 'Issues a one-shot enrollment token, and the command that uses it',

@@ -1,5 +1,6 @@
 /** Every setting of the server: its variable, unit, default, bounds, and what must hold between them. */
 import { resolve } from 'node:path';
+import { parseHost } from './registries/host.ts';
 import { isUrl, SettingsReader } from './settings.ts';
 import type { Environment } from './settings.ts';
 
@@ -78,6 +79,8 @@ export interface Config {
   readonly traceViewerUrl: string | undefined;
   /** Host and port of the service's own registry, for teams without one. Plain HTTP. */
   readonly localRegistry: string;
+  /** Registries of teams, besides loopback ones, that may be spoken to over plain HTTP: hosts with a port if any. */
+  readonly insecureRegistries: readonly string[];
   /** Builder image of buildpack builds, with its digest; empty: the one that the runner pins. */
   readonly builderImage: string;
   readonly strikesMax: number;
@@ -134,6 +137,7 @@ export function readConfig(env: Environment): Config {
     companionUrl: read.url('COMPANION_URL', ['http:', 'https:']),
     traceViewerUrl: readTraceViewer(read),
     localRegistry: readLocalRegistry(read),
+    insecureRegistries: readInsecureRegistries(read),
     builderImage: readBuilderImage(read),
     strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
       fallback: 3,
@@ -205,6 +209,15 @@ function readLocalRegistry(read: SettingsReader): string {
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(host))
     read.problem(`LOCAL_REGISTRY is "${host}", expected a host with a port if any, such as 127.0.0.1:5000`);
   return host;
+}
+
+function readInsecureRegistries(read: SettingsReader): readonly string[] {
+  return (read.list('INSECURE_REGISTRIES') ?? []).flatMap((text) => {
+    const parsed = parseHost(text);
+    if ('host' in parsed) return [parsed.host];
+    read.problem(`INSECURE_REGISTRIES holds "${text}": ${parsed.problem}`);
+    return [];
+  });
 }
 
 function readBuilderImage(read: SettingsReader): string {

@@ -23,6 +23,7 @@ import { createCursors } from './platform/cursor.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { createProjects } from './projects/index.ts';
 import { createRegions } from './regions/index.ts';
+import { createRegistries } from './registries/index.ts';
 import { createResidency } from './residency/index.ts';
 import { createRunners } from './runners/index.ts';
 import { createSandboxRuns } from './sandboxruns/index.ts';
@@ -73,6 +74,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createVariables({ clock, secrets }),
     createBuildSteps({ clock }),
     createRunners({ ...deps, cursors, runnersPerTeamMax: limits.runnersPerTeamMax }),
+    createRegistries({ ...config, clock, secrets }),
     createSandboxRuns({ ...deps, cursors }),
     createBuilds({ ...deps, cursors, traceViewerUrl: config.traceViewerUrl }),
     createCi({ clock, cursors }),

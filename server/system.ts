@@ -22,7 +22,7 @@ import type { CheckpointFile } from './audit/index.ts';
 import { createAuthenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
-import { createBuildOffers, NO_REGISTRIES } from './builds/index.ts';
+import { createBuildOffers } from './builds/index.ts';
 import { startCiHealth } from './ci/index.ts';
 import type { Config } from './config.ts';
 import { purgeNotifications } from './notifications/index.ts';
@@ -44,6 +44,7 @@ import type { Logger } from './platform/log.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
+import { createImageTargets } from './registries/index.ts';
 import { createEnroll, purgeTokens, startWatch } from './runners/index.ts';
 import { createServices } from './services.ts';
 import { purgeDeliveries, startDeliveries } from './webhook-endpoints/index.ts';
@@ -152,7 +153,8 @@ async function assemble(
   const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
   const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
-  const buildOffer = createBuildOffers({ ...config, sql: db.sql, secrets, targets: NO_REGISTRIES });
+  const targets = createImageTargets({ ...config, sql: db.sql, secrets });
+  const buildOffer = createBuildOffers({ ...config, sql: db.sql, secrets, targets });
   const nonces = createNonceStore(db.sql);
   const dispatch = createDispatch({ ...work, db, features, nonces, enroll, buildOffer });
 

@@ -195,6 +195,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./regions.ts')).commands,
   },
   {
+    group: 'registries',
+    summary: 'Container registries of your own',
+    feature: 'host.runners',
+    commands: [
+      { words: ['add'], summary: 'Adds a registry' },
+      { words: ['list'], summary: 'Registries of a team, oldest first, at most 50' },
+      { words: ['remove'], summary: 'Removes a registry' },
+    ],
+    load: async () => (await import('./registries.ts')).commands,
+  },
+  {
     group: 'residency',
     summary: 'Attestations of where an environment\'s work is done',
     feature: 'host.compliance.residency_chain',

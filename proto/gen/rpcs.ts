@@ -18,6 +18,7 @@ import { NotificationsService } from './svc/notifications/v1/notifications_pb.ts
 import { PlatformFeaturesService } from './svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { ProjectsService } from './svc/projects/v1/projects_pb.ts';
 import { RegionsService } from './svc/regions/v1/regions_pb.ts';
+import { RegistriesService } from './svc/registries/v1/registries_pb.ts';
 import { ResidencyService } from './svc/residency/v1/residency_pb.ts';
 import { RunnerService } from './svc/runner/v1/runner_pb.ts';
 import { RunnersService } from './svc/runners/v1/runners_pb.ts';
@@ -1212,6 +1213,50 @@ export const rpcs: readonly RpcInfo[] = [
     rateLimit: 'default',
     routes: [{ verb: 'GET', template: '/regions', segments: [{ literal: 'regions' }], body: '' }],
     teamInPath: false,
+  },
+  {
+    id: 'svc.registries.v1.RegistriesService/Add',
+    desc: RegistriesService.method.add,
+    audience: 'public',
+    auth: 'required',
+    scope: 'runner:manage',
+    feature: 'host.runners',
+    idempotency: 'keyed',
+    successStatus: 201,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'POST', template: '/teams/{team_id}/registries', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'registries' }], body: '*' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.registries.v1.RegistriesService/List',
+    desc: RegistriesService.method.list,
+    audience: 'public',
+    auth: 'required',
+    scope: 'runner:read',
+    feature: 'host.runners',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/teams/{team_id}/registries', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'registries' }], body: '' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.registries.v1.RegistriesService/Remove',
+    desc: RegistriesService.method.remove,
+    audience: 'public',
+    auth: 'required',
+    scope: 'runner:manage',
+    feature: 'host.runners',
+    idempotency: 'keyed',
+    successStatus: 204,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [{ verb: 'DELETE', template: '/teams/{team_id}/registries/{registry_id}', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'registries' }, { field: 'registryId' }], body: '' }],
+    teamInPath: true,
   },
   {
     id: 'svc.residency.v1.ResidencyService/AttestEnvironment',

@@ -62,6 +62,8 @@ export const ERRORS = {
   rate_limited: entry(429, Code.ResourceExhausted, true),
   reason_required: entry(400, Code.InvalidArgument),
   region_unknown: entry(400, Code.InvalidArgument),
+  registry_exists: entry(409, Code.AlreadyExists),
+  registry_in_use: entry(409, Code.FailedPrecondition),
   replayed: entry(401, Code.Unauthenticated),
   request_invalid: entry(400, Code.InvalidArgument),
   request_timeout: entry(408, Code.DeadlineExceeded, true),

@@ -17,6 +17,7 @@ import { Notifications } from './notifications.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
+import { Registries } from './registries.ts';
 import { Residency } from './residency.ts';
 import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
@@ -44,6 +45,7 @@ export { Notifications } from './notifications.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
+export { Registries } from './registries.ts';
 export { Residency } from './residency.ts';
 export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
@@ -71,6 +73,7 @@ export type { Notification, NotificationsListParams, NotificationsMarkAllReadRes
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { Operator, Region } from './regions.ts';
+export type { RegistriesAddParams, Registry } from './registries.ts';
 export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
 export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
@@ -117,6 +120,8 @@ export interface Resources {
   readonly projects: Projects;
   /** Where work runs, and who operates it. */
   readonly regions: Regions;
+  /** Container registries of your own. */
+  readonly registries: Registries;
   /** Attestations of where an environment's work is done. */
   readonly residency: Residency;
   /** Runners on your own machines. */
@@ -157,6 +162,7 @@ export function createResources(client: Client): Resources {
     platformFeatures: new PlatformFeatures(client),
     projects: new Projects(client),
     regions: new Regions(client),
+    registries: new Registries(client),
     residency: new Residency(client),
     runners: new Runners(client),
     sandboxRuns: new SandboxRuns(client),

@@ -16,9 +16,6 @@ export interface ImageTargets {
   targetFor(teamId: string, environment: { readonly id: string }): Promise<RegistryTarget | undefined>;
 }
 
-/** Every team goes by the service's local registry. */
-export const NO_REGISTRIES: ImageTargets = { targetFor: async () => await Promise.resolve(undefined) };
-
 /** In front of the team's own registry, if it has one, the service's local one: each team has a namespace of its own there. */
 export function withLocalRegistry(targets: ImageTargets, localRegistry: string) {
   return async (teamId: string, environment: { readonly id: string }): Promise<RegistryTarget> =>

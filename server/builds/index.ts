@@ -18,7 +18,6 @@ import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
 export type { ImageTargets, RegistryTarget } from './image-targets.ts';
-export { NO_REGISTRIES } from './image-targets.ts';
 export { createBuildOffers } from './offer.ts';
 export type { OfferDeps } from './offer.ts';
 

@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'ntf'
   | 'prj'
   | 'reg'
+  | 'rgy'
   | 'rnr'
   | 'run'
   | 'ses'

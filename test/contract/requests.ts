@@ -155,6 +155,13 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.regions.v1.RegionsService/List': { fields: nothing },
   'svc.residency.v1.ResidencyService/AttestEnvironment': { fields: environment },
   'svc.residency.v1.ResidencyService/ListForEnvironment': { fields: environment },
+  'svc.registries.v1.RegistriesService/Add': {
+    fields: (world) => ({ ...team(world), host: 'registry.example.com', namespace: 'matrix' }),
+  },
+  'svc.registries.v1.RegistriesService/List': { fields: team },
+  'svc.registries.v1.RegistriesService/Remove': {
+    fields: ({ teamId, registryId }) => ({ teamId, registryId }),
+  },
   'svc.runners.v1.RunnersService/ClearDivergenceFlag': { fields: runner },
   'svc.runners.v1.RunnersService/CreateEnrollToken': { fields: team },
   'svc.runners.v1.RunnersService/Diagnose': { fields: team },
@@ -251,6 +258,7 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
 export const LAST: readonly string[] = [
   'svc.buildsteps.v1.BuildStepsService/Delete',
   'svc.variables.v1.VariablesService/Delete',
+  'svc.registries.v1.RegistriesService/Remove',
   'svc.runners.v1.RunnersService/Revoke',
   'svc.webhookendpoints.v1.WebhookEndpointsService/Delete',
   'svc.spaces.v1.SpacesService/RemoveProject',

@@ -18,6 +18,7 @@ export interface World {
   /** Of that run. */
   readonly commitSha: string;
   readonly runnerId: string;
+  readonly registryId: string;
   readonly incidentId: string;
   readonly endpointId: string;
   readonly ciConnectionId: string;
@@ -116,6 +117,9 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     repositoryPath: 'acme/matrix',
   });
   const ciRun = await sdk.ci.report({ ciConnectionId: connection.id, externalRunId: '1', status: 'running' });
+  await sdk.registries.add(team.id, 'registry.example.com');
+  // Not the default one, which builds use.
+  const registry = await sdk.registries.add(team.id, 'mirror.example.com');
   const { invite } = await owner.sdk.teams.inviteMember(team.id, 'later@example.com');
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
@@ -134,6 +138,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     runId: run.id,
     commitSha,
     runnerId,
+    registryId: registry.id,
     incidentId,
     endpointId,
     ciConnectionId: connection.id,
