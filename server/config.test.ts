@@ -43,6 +43,15 @@ describe('readConfig()', () => {
     expect(text).toContain('METRICS_TOKEN has 5 characters, expected at least 16');
   });
 
+  it('reads hosts of plain registries in the one form in which they are compared', () => {
+    expect(
+      readConfig({ INSECURE_REGISTRIES: 'Registry.Internal:5000, 10.0.0.7' }).insecureRegistries,
+    ).toEqual(['registry.internal:5000', '10.0.0.7']);
+    expect(problemsOf({ INSECURE_REGISTRIES: 'http://registry.internal' })).toContain(
+      'INSECURE_REGISTRIES holds "http://registry.internal": expected a host alone',
+    );
+  });
+
   it('does not repeat an address that may hold a password', () => {
     expect(problemsOf({ DATABASE_URL: 'mysql://u:hunter2@h/db' })).toMatch(
       /^(?!.*hunter2)[\s\S]*DATABASE_URL/,

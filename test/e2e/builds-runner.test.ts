@@ -33,6 +33,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   let platform: Platform;
   let git: GitServer;
   let registry: Registry;
+  let teamId: string;
   let environmentId: string;
   let runnerId: string;
 
@@ -43,7 +44,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
       LEASE_MS: '20000',
       HEARTBEAT_MS: '1000',
     });
-    const teamId = await platform.customerTeam('builders');
+    teamId = await platform.customerTeam('builders');
     const runner = await platform.startRunner(teamId, 'builder', [
       '--executor',
       'podman',
@@ -128,5 +129,34 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     expect(podman('ps', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}').trim()).toBe(
       `svc-app-e2e-${process.pid}`,
     );
+  });
+
+  it("pushes to the team's own registry with its credentials, pulls from there, and shows them nowhere", async () => {
+    const own = await startRegistry({ username: 'ci', password: 'canary-0815' });
+    try {
+      const pushes = registry.pushes.length;
+      const added = await platform.sdk.registries.add(teamId, own.host, {
+        namespace: 'acme/apps',
+        username: 'ci',
+        password: 'canary-0815',
+        insecure: true,
+      });
+      const { url } = git.commit('own', appTree('own\n'));
+      await platform.sdk.environments.update(environmentId, { repository: url });
+      const { id } = await platform.sdk.builds.create(environmentId);
+      const told: BuildEvent[] = [];
+      await platform.sdk.builds.streamLogs(environmentId, id, (event) => told.push(event));
+      const build = await ended(id);
+      expect(build, told.map(({ text }) => text ?? '').join('')).toMatchObject({ state: 'succeeded' });
+      expect(build.image).toMatch(new RegExp(`^${own.host}/acme/apps/`));
+      expect(own.pushes).toHaveLength(1);
+      expect(registry.pushes).toHaveLength(pushes);
+      expect(await page(build.address)).toBe('own\n');
+      expect(JSON.stringify([told, build, added])).not.toContain('canary-0815');
+      await platform.sdk.registries.remove(teamId, added.id);
+      expect(await platform.sdk.registries.list(teamId)).toEqual([]);
+    } finally {
+      await own.stop();
+    }
   });
 });
