@@ -1,0 +1,147 @@
+/** `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
+import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
+import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import type { DefinedJob, DefinedPipeline } from './types.ts';
+
+interface Found {
+  readonly signs: Signs;
+  readonly jobs: DefinedJob[];
+  readonly includes: string[];
+}
+
+export function readAzure(reading: Reading): readonly DefinedPipeline[] {
+  const root = rootOf(reading);
+  if (root === undefined) return [];
+  const found: Found = { signs: newSigns(reading), jobs: [], includes: [] };
+  const extended = textOf(at(root, 'extends', 'template'));
+  if (extended !== undefined) found.includes.push(extended);
+  const steps = entryOf(root, 'steps');
+  if (at(root, 'stages') !== undefined) for (const stage of flat(at(root, 'stages'))) readStage(stage, found);
+  else if (at(root, 'jobs') !== undefined)
+    for (const job of flat(at(root, 'jobs'))) readJob(job, undefined, found);
+  else if (steps !== undefined) {
+    // Azure calls the one job of a file that has steps alone `Job`.
+    const hasMatrix = at(root, 'strategy', 'matrix') !== undefined;
+    found.jobs.push({ name: 'Job', line: steps.line, ...(hasMatrix && { matrix: true }) });
+    readSteps(steps.value, found);
+  } else if (extended === undefined) {
+    problem(reading, root, 'error', 'none of "stages", "jobs", "steps" and "extends"');
+    return [];
+  }
+  return [
+    pipelineOf(reading, {
+      // `name` is the format of build numbers, not a name.
+      name: undefined,
+      jobs: found.jobs,
+      triggers: triggersOf(root),
+      signs: found.signs,
+      partial: found.includes.length > 0,
+      includes: found.includes,
+    }),
+  ];
+}
+
+/** No `trigger` at all is one on every branch. */
+function triggersOf(root: Node): readonly string[] {
+  const isOn = (key: string): boolean => {
+    const node = at(root, key);
+    return node !== undefined && textOf(node) !== 'none' && !(node.kind === 'scalar' && node.value === null);
+  };
+  const triggers = at(root, 'trigger') === undefined || isOn('trigger') ? ['push'] : [];
+  if (isOn('pr')) triggers.push('pr');
+  if (isOn('schedules')) triggers.push('schedule');
+  const upstream = itemsOf(at(root, 'resources', 'pipelines'));
+  if (upstream.some((pipeline) => at(pipeline, 'trigger') !== undefined)) triggers.push('pipeline');
+  return triggers.length > 0 ? triggers : ['manual'];
+}
+
+/** Items of a list, those under `${{ if … }}:` too, whose keys are conditions. */
+function flat(list: Node | undefined): readonly Node[] {
+  return itemsOf(list).flatMap((item) => {
+    const conditions = entriesOf(item).filter(({ key }) => key.startsWith('${{'));
+    return conditions.length > 0 && conditions.length === entriesOf(item).length
+      ? conditions.flatMap(({ value }) => flat(value))
+      : [item];
+  });
+}
+
+function isOff(node: Node): boolean {
+  return /^(?:false|never\(\))$/i.test(textOf(at(node, 'condition'))?.trim() ?? '');
+}
+
+/** True when the item is a template, whose file is somewhere else. */
+function isTemplate(item: Node, { includes }: Found): boolean {
+  const template = textOf(at(item, 'template'));
+  if (template !== undefined) includes.push(template);
+  return template !== undefined;
+}
+
+function readStage(stage: Node, found: Found): void {
+  if (isTemplate(stage, found)) return;
+  const name = textOf(at(stage, 'stage'));
+  if (!isOff(stage)) signOfNames(stage, 'stage', name, found.signs);
+  for (const job of flat(at(stage, 'jobs'))) readJob(job, name, found, isOff(stage));
+}
+
+function readJob(job: Node, stage: string | undefined, found: Found, isStageOff = false): void {
+  if (isTemplate(job, found)) return;
+  const deployment = entryOf(job, 'deployment');
+  const entry = deployment ?? entryOf(job, 'job');
+  if (entry === undefined) return;
+  const name = textOf(entry.value) ?? textOf(at(job, 'displayName')) ?? 'Job';
+  const disabled = isStageOff || isOff(job);
+  if (!disabled) {
+    const { signs } = found;
+    if (deployment !== undefined) sign(signs, deployment.line, 'certain', `${name} is a deployment job`);
+    const environment = entryOf(job, 'environment');
+    if (environment !== undefined)
+      sign(signs, environment.line, 'certain', `the job ${name} has an environment`);
+    signOfNames(job, 'job', name, signs);
+    readSteps(at(job, 'steps'), found);
+    for (const { value: strategy } of entriesOf(at(job, 'strategy')))
+      for (const hook of entriesOf(strategy)) {
+        readSteps(at(hook.value, 'steps'), found);
+        for (const { value } of entriesOf(hook.value)) readSteps(at(value, 'steps'), found);
+      }
+  }
+  const strategy = at(job, 'strategy');
+  const hasMatrix = at(strategy, 'matrix') !== undefined;
+  found.jobs.push({
+    name,
+    line: entry.line,
+    ...(stage !== undefined && { stage }),
+    ...(hasMatrix && { matrix: true }),
+    ...(disabled && { disabled }),
+  });
+}
+
+function readSteps(steps: Node | undefined, found: Found): void {
+  const { signs } = found;
+  for (const step of flat(steps)) {
+    if (isTemplate(step, found) || isOff(step) || textOf(at(step, 'enabled')) === 'false') continue;
+    signOfNames(step, 'step', undefined, signs);
+    for (const key of ['script', 'bash', 'pwsh', 'powershell']) signOfCommands(signs, at(step, key));
+    const task = at(step, 'task');
+    if (task === undefined) continue;
+    signOfPart(signs, textOf(task), task.line);
+    const name = textOf(task) ?? '';
+    const command = at(step, 'inputs', 'command');
+    if (/^Kubernetes@/i.test(name) && /^(?:apply|set|rollout)$/.test(textOf(command) ?? ''))
+      sign(signs, command?.line ?? task.line, 'strong', `${name} with ${textOf(command)}`);
+    if (/^Terraform\w*@/i.test(name) && textOf(command) === 'apply')
+      sign(signs, command?.line ?? task.line, 'strong', `${name} with apply`);
+    for (const key of ['script', 'inline', 'inlineScript']) signOfCommands(signs, at(step, 'inputs', key));
+  }
+}
+
+function signOfNames(
+  node: Node,
+  kind: 'job' | 'step' | 'stage',
+  name: string | undefined,
+  signs: Signs,
+): void {
+  const shown = at(node, 'displayName');
+  signOfName(signs, kind, name, node.line);
+  signOfName(signs, kind, textOf(shown), shown?.line ?? node.line);
+}

@@ -1,0 +1,69 @@
+/** `bitbucket-pipelines.yml`: one record for the file, whose triggers are the sections of `pipelines`. */
+import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
+import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import type { DefinedJob, DefinedPipeline } from './types.ts';
+
+export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
+  const root = rootOf(reading);
+  if (root === undefined) return [];
+  const sections = entriesOf(at(root, 'pipelines'));
+  if (sections.length === 0) {
+    problem(reading, at(root, 'pipelines') ?? root, 'error', 'no "pipelines"');
+    return [];
+  }
+  const signs = newSigns(reading);
+  const jobs: DefinedJob[] = [];
+  const includes: string[] = [];
+  for (const { key, value } of sections) {
+    // `default` is a list of its own; the others have one per branch, tag or name.
+    const lists = value.kind === 'map' ? value.entries : [{ key, value }];
+    for (const list of lists) {
+      const imported = textOf(at(list.value, 'import'));
+      if (imported !== undefined) includes.push(imported);
+      for (const item of itemsOf(list.value)) jobs.push(...readItem(item, undefined, signs));
+    }
+  }
+  const triggers = sections.map(({ key }) => key);
+  const partial = includes.length > 0;
+  return [pipelineOf(reading, { name: undefined, jobs, triggers, signs, partial, includes })];
+}
+
+/** `step`, `parallel` with a list or with `steps`, `stage` with `steps`. */
+function readItem(item: Node, stage: Node | undefined, signs: Signs): readonly DefinedJob[] {
+  const parallel = at(item, 'parallel');
+  const inner = at(item, 'stage');
+  if (parallel !== undefined) return stepsOf(parallel).flatMap((step) => readItem(step, stage, signs));
+  if (inner !== undefined) {
+    signOfEnvironment(inner, signs);
+    signOfName(signs, 'stage', textOf(at(inner, 'name')), at(inner, 'name')?.line ?? inner.line);
+    return stepsOf(inner).flatMap((step) => readItem(step, inner, signs));
+  }
+  const step = entryOf(item, 'step');
+  return step === undefined ? [] : [readStep(step.value, step.line, stage, signs)];
+}
+
+function readStep(step: Node, line: number, stage: Node | undefined, signs: Signs): DefinedJob {
+  const name = textOf(at(step, 'name'));
+  const within = textOf(at(stage, 'name'));
+  signOfEnvironment(step, signs);
+  signOfName(signs, 'step', name, at(step, 'name')?.line ?? line);
+  for (const key of ['script', 'after-script'])
+    for (const command of itemsOf(at(step, key))) {
+      const pipe = at(command, 'pipe');
+      if (pipe === undefined) signOfCommands(signs, command);
+      else signOfPart(signs, textOf(pipe)?.replace(/:[^:/]*$/, ''), pipe.line);
+    }
+  // Bitbucket itself calls a step without a name so.
+  return { name: name ?? 'Step', line, ...(within !== undefined && { stage: within }) };
+}
+
+function signOfEnvironment(node: Node, signs: Signs): void {
+  const deployment = at(node, 'deployment');
+  if (textOf(deployment) !== undefined)
+    sign(signs, deployment?.line ?? node.line, 'certain', `a deployment to ${textOf(deployment)}`);
+}
+
+function stepsOf(node: Node): readonly Node[] {
+  return node.kind === 'list' ? node.items : itemsOf(at(node, 'steps'));
+}

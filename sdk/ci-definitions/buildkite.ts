@@ -1,0 +1,97 @@
+/** `.buildkite/pipeline.yml` */
+import { sign, signOfCommands, signOfName, type Signs } from './deploy.ts';
+import { at, entriesOf, entryOf, itemsOf, manyOf, textOf, type Node } from './node.ts';
+import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import type { DefinedJob, DefinedPipeline } from './types.ts';
+
+/** Steps that are no job: they wait for others or for somebody. */
+const GATES = ['wait', 'waiter', 'block', 'manual', 'input'];
+
+export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
+  const [root] = reading.documents;
+  // A list of steps alone is allowed too.
+  const steps = root?.kind === 'list' ? root : at(root, 'steps');
+  if (steps?.kind !== 'list') {
+    problem(reading, steps ?? root, 'error', 'no list of "steps"');
+    return [];
+  }
+  const signs = newSigns(reading);
+  const jobs = steps.items.flatMap((step) => readStep(step, undefined, signs));
+  const includes = jobs.flatMap(({ calls }) => calls ?? []);
+  const dynamic = hasUpload(steps);
+  return [
+    pipelineOf(reading, {
+      name: textOf(at(root, 'name')),
+      jobs,
+      // Where builds come from is a setting of the pipeline in Buildkite.
+      triggers: [],
+      signs,
+      dynamic,
+      partial: dynamic,
+      includes,
+    }),
+  ];
+}
+
+function readStep(step: Node, group: string | undefined, signs: Signs): readonly DefinedJob[] {
+  if (step.kind !== 'map') return [];
+  const inner = entryOf(step, 'group');
+  if (inner !== undefined) {
+    const name = textOf(inner.value) ?? textOf(at(step, 'label')) ?? textOf(at(step, 'name')) ?? 'group';
+    signOfName(signs, 'stage', name, inner.line);
+    return itemsOf(at(step, 'steps')).flatMap((item) => readStep(item, name, signs));
+  }
+  const type = textOf(at(step, 'type')) ?? '';
+  if (GATES.includes(type) || GATES.some((word) => entryOf(step, word) !== undefined)) return [];
+  // `- command: {command: …}` nests the step.
+  const nested = entriesOf(step).length === 1 ? entriesOf(step)[0] : undefined;
+  if (
+    nested !== undefined &&
+    nested.value.kind === 'map' &&
+    /^(?:commands?|script|trigger)$/.test(nested.key)
+  )
+    return readStep(nested.value, group, signs);
+  return readJob(step, group, signs);
+}
+
+function readJob(step: Node, group: string | undefined, signs: Signs): readonly DefinedJob[] {
+  const command = at(step, 'command') ?? at(step, 'commands') ?? at(step, 'script');
+  const calls = textOf(at(step, 'trigger'));
+  const plugins = at(step, 'plugins');
+  if (command === undefined && calls === undefined && plugins === undefined) return [];
+  const label = at(step, 'label') ?? at(step, 'name');
+  const [first] = manyOf(command);
+  const name = textOf(label) ?? textOf(at(step, 'key')) ?? calls ?? textOf(first)?.split('\n')[0] ?? 'step';
+  const disabled = textOf(at(step, 'skip')) !== undefined && textOf(at(step, 'skip')) !== 'false';
+  if (!disabled) {
+    signOfName(signs, 'step', name, label?.line ?? step.line);
+    signOfCommands(signs, command);
+    const trigger = entryOf(step, 'trigger');
+    if (calls !== undefined && /deploy/i.test(calls))
+      sign(signs, trigger?.line ?? step.line, 'weak', `triggers ${calls}`);
+    const lock = entryOf(step, 'concurrency_group');
+    if (lock !== undefined && /deploy|release/i.test(textOf(lock.value) ?? ''))
+      sign(signs, lock.line, 'weak', 'one such step at a time, as for an environment');
+  }
+  return [
+    {
+      name,
+      line: step.line,
+      ...(group !== undefined && { stage: group }),
+      ...(at(step, 'matrix') !== undefined && { matrix: true as const }),
+      ...(calls !== undefined && { calls }),
+      ...(disabled && { disabled: true as const }),
+    },
+  ];
+}
+
+/** `buildkite-agent pipeline upload`: steps are added by the build itself. */
+function hasUpload(steps: Node): boolean {
+  return itemsOf(steps).some((step) => {
+    const command = at(step, 'command') ?? at(step, 'commands');
+    const uploads = manyOf(command).some((item) => /\bpipeline\s+upload\b/.test(textOf(item) ?? ''));
+    return (
+      uploads || hasUpload(at(step, 'steps') ?? { kind: 'list', items: [], line: 1, column: 1, endLine: 1 })
+    );
+  });
+}

@@ -1,0 +1,148 @@
+/** `.circleci/config.yml`: one pipeline per workflow. */
+import { signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
+import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import type { DefinedJob, DefinedPipeline } from './types.ts';
+
+export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
+  const root = rootOf(reading);
+  if (root === undefined) return [];
+  const orbs = orbsOf(root);
+  const shared = {
+    includes: [...orbs.values()],
+    dynamic: textOf(at(root, 'setup')) === 'true',
+    partial: textOf(at(root, 'setup')) === 'true',
+  };
+  const workflows = entriesOf(at(root, 'workflows')).filter(({ key }) => key !== 'version');
+  if (workflows.length > 0) return workflows.map((entry) => readWorkflow(reading, root, entry, orbs, shared));
+  const jobs = at(root, 'jobs');
+  const build = entriesOf(jobs).find(({ key }) => key === 'build') ?? entriesOf(jobs)[0];
+  if (build === undefined) {
+    problem(reading, root, 'error', 'neither "workflows" nor "jobs"');
+    return [];
+  }
+  // Without workflows the job `build` is run.
+  const signs = newSigns(reading);
+  signOfJob(root, build.key, orbs, signs, build.line);
+  const job = {
+    name: build.key,
+    line: build.line,
+    ...(isParallel(build.value) && { matrix: true as const }),
+  };
+  return [pipelineOf(reading, { name: undefined, jobs: [job], triggers: ['push'], signs, ...shared })];
+}
+
+interface Shared {
+  readonly includes: readonly string[];
+  readonly dynamic: boolean;
+  readonly partial: boolean;
+}
+
+function readWorkflow(
+  reading: Reading,
+  root: Node,
+  { key: name, value: workflow }: Entry,
+  orbs: ReadonlyMap<string, string>,
+  shared: Shared,
+): DefinedPipeline {
+  const signs = newSigns(reading);
+  const jobs = itemsOf(at(workflow, 'jobs')).flatMap((item) => readInvocation(root, item, orbs, signs));
+  const triggers = itemsOf(at(workflow, 'triggers')).flatMap((trigger) => wordsOf(trigger));
+  const conditions = ['when', 'unless'].filter((word) => at(workflow, word) !== undefined);
+  const partial = shared.partial || jobs.some(({ calls }) => calls !== undefined);
+  return pipelineOf(reading, {
+    ...shared,
+    partial,
+    name,
+    jobs,
+    triggers: [...(triggers.length > 0 ? triggers : ['push']), ...conditions],
+    signs,
+  });
+}
+
+/** `- test`, or `- test: {name: …, matrix: …}` */
+function readInvocation(
+  root: Node,
+  item: Node,
+  orbs: ReadonlyMap<string, string>,
+  signs: Signs,
+): readonly DefinedJob[] {
+  const entry = entriesOf(item)[0];
+  const called = textOf(item) ?? entry?.key;
+  if (called === undefined) return [];
+  const options = entry?.value;
+  const line = entry?.line ?? item.line;
+  const name = textOf(at(options, 'name')) ?? called;
+  const isApproval = textOf(at(options, 'type')) === 'approval';
+  if (!isApproval) {
+    signOfName(signs, 'job', name, line);
+    signOfJob(root, called, orbs, signs, line);
+    for (const steps of ['pre-steps', 'post-steps']) signOfSteps(root, at(options, steps), orbs, signs);
+  }
+  const orb = orbs.get(called.split('/')[0] ?? '');
+  const hasMatrix = at(options, 'matrix') !== undefined;
+  return [
+    {
+      name,
+      line,
+      ...(hasMatrix && { matrix: true as const }),
+      ...(called.includes('/') && orb !== undefined && { calls: `${orb} ${called}` }),
+    },
+  ];
+}
+
+function signOfJob(
+  root: Node,
+  called: string,
+  orbs: ReadonlyMap<string, string>,
+  signs: Signs,
+  line: number,
+): void {
+  signOfPart(signs, partOf(called, orbs), line);
+  const [orb = '', inner = ''] = called.split('/');
+  const job = at(root, 'jobs', called) ?? at(root, 'orbs', orb, 'jobs', inner);
+  signOfSteps(root, at(job, 'steps'), orbs, signs);
+}
+
+/** Commands of the file itself are looked into, each once. */
+function signOfSteps(
+  root: Node,
+  steps: Node | undefined,
+  orbs: ReadonlyMap<string, string>,
+  signs: Signs,
+  seen: Set<string> = new Set(),
+): void {
+  for (const step of itemsOf(steps)) {
+    const entry = entriesOf(step)[0];
+    const called = textOf(step) ?? entry?.key ?? '';
+    if (called === 'run') {
+      const run = entry?.value;
+      signOfName(signs, 'step', textOf(at(run, 'name')), entry?.line ?? step.line);
+      signOfCommands(signs, run?.kind === 'map' ? at(run, 'command') : run);
+    } else if (called === 'when' || called === 'unless') {
+      signOfSteps(root, at(entry?.value, 'steps'), orbs, signs, seen);
+    } else if (!seen.has(called)) {
+      seen.add(called);
+      signOfPart(signs, partOf(called, orbs), entry?.line ?? step.line);
+      signOfSteps(root, at(root, 'commands', called, 'steps'), orbs, signs, seen);
+    }
+  }
+}
+
+/** `circleci/aws-ecs@3` under the name `ecs`: `ecs/deploy` is `circleci/aws-ecs/deploy`. */
+function partOf(called: string, orbs: ReadonlyMap<string, string>): string {
+  const [name = '', ...rest] = called.split('/');
+  return [orbs.get(name)?.replace(/@.*$/, '') ?? name, ...rest].join('/');
+}
+
+/** By name; an orb that is written out in the file has no source. */
+function orbsOf(root: Node): ReadonlyMap<string, string> {
+  const orbs = entriesOf(at(root, 'orbs'));
+  return new Map(
+    orbs.flatMap(({ key, value }) => (textOf(value) ? [[key, textOf(value) ?? ''] as const] : [])),
+  );
+}
+
+function isParallel(job: Node): boolean {
+  return Number(textOf(at(job, 'parallelism')) ?? 1) > 1;
+}

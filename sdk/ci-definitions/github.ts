@@ -1,0 +1,87 @@
+/** `.github/workflows/*.yml` */
+import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { at, entriesOf, entryOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
+import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import type { DefinedJob, DefinedPipeline } from './types.ts';
+
+export function readGithub(reading: Reading): readonly DefinedPipeline[] {
+  const root = rootOf(reading);
+  if (root === undefined) return [];
+  const jobs = at(root, 'jobs');
+  // YAML 1.1 reads `on` as true.
+  const on = at(root, 'on') ?? at(root, 'true');
+  if (jobs?.kind !== 'map' || jobs.entries.length === 0) {
+    problem(reading, jobs ?? root, 'error', 'no "jobs": a file without jobs is not a workflow');
+    return [];
+  }
+  if (on === undefined) problem(reading, root, 'error', 'no "on": nothing starts this workflow');
+  for (const entry of jobs.entries)
+    if (entry.value.kind !== 'map')
+      problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
+  findMerges(reading, root);
+  const signs = newSigns(reading);
+  const found = jobs.entries.map((entry) => readJob(entry, signs));
+  const includes = found.flatMap(({ calls }) => calls ?? []);
+  return [
+    pipelineOf(reading, {
+      name: textOf(at(root, 'name')),
+      jobs: found,
+      triggers: wordsOf(on),
+      signs,
+      partial: includes.length > 0,
+      includes,
+    }),
+  ];
+}
+
+function readJob({ key, line, value: job }: Entry, signs: Signs): DefinedJob {
+  const disabled = isNever(at(job, 'if'));
+  const calls = textOf(at(job, 'uses'));
+  if (!disabled) {
+    const environment = entryOf(job, 'environment');
+    if (environment !== undefined && isNamed(environment.value))
+      sign(signs, environment.line, 'certain', `the job ${key} has an environment`);
+    signOfName(signs, 'job', key, line);
+    signOfName(signs, 'job', textOf(at(job, 'name')), at(job, 'name')?.line ?? line);
+    signOfPart(signs, calls, at(job, 'uses')?.line ?? line);
+    for (const step of itemsOf(at(job, 'steps'))) readStep(step, signs);
+  }
+  return {
+    name: key,
+    line,
+    ...(at(job, 'strategy', 'matrix') !== undefined && { matrix: true }),
+    ...(calls !== undefined && { calls }),
+    ...(disabled && { disabled }),
+  };
+}
+
+function readStep(step: Node, signs: Signs): void {
+  if (isNever(at(step, 'if'))) return;
+  const name = at(step, 'name');
+  signOfName(signs, 'step', textOf(name), name?.line ?? step.line);
+  const uses = at(step, 'uses');
+  signOfPart(signs, textOf(uses), uses?.line ?? step.line);
+  signOfCommands(signs, at(step, 'run'));
+}
+
+function isNamed(environment: Node): boolean {
+  return textOf(environment) !== undefined || textOf(at(environment, 'name')) !== undefined;
+}
+
+function isNever(condition: Node | undefined): boolean {
+  return /^(?:\$\{\{\s*)?false(?:\s*\}\})?$/.test(textOf(condition)?.trim() ?? '');
+}
+
+/** GitHub knows anchors and aliases, and refuses merge keys. */
+function findMerges(reading: Reading, root: Node): void {
+  const seen = new Set<Node>();
+  const visit = (node: Node): void => {
+    if (seen.has(node)) return;
+    seen.add(node);
+    if (node.kind === 'map' && node.hasMerge === true)
+      problem(reading, node, 'error', 'the merge key "<<", which GitHub refuses');
+    for (const { value } of entriesOf(node)) visit(value);
+    for (const item of itemsOf(node)) visit(item);
+  };
+  visit(root);
+}

@@ -1,0 +1,168 @@
+/** `.gitlab-ci.yml` */
+import { sign, signOfCommands, signOfName, type Signs } from './deploy.ts';
+import { at, entriesOf, itemsOf, manyOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
+import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import type { DefinedJob, DefinedPipeline } from './types.ts';
+
+const RESERVED = new Set([
+  'default',
+  'stages',
+  'types',
+  'variables',
+  'workflow',
+  'image',
+  'services',
+  'cache',
+  'before_script',
+  'after_script',
+  'include',
+  'spec',
+]);
+/** Levels of `extends` and of `!reference`; GitLab allows 11 and 10. */
+const LEVELS_MAX = 11;
+
+export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
+  const [first, second] = reading.documents;
+  // A header of inputs comes in a document of its own.
+  const hasHeader = second !== undefined && at(first, 'spec') !== undefined;
+  const root = hasHeader ? second : first;
+  if (root?.kind !== 'map') {
+    problem(reading, root, 'error', 'the file holds no map of jobs');
+    return [];
+  }
+  const extra = reading.documents[hasHeader ? 2 : 1];
+  if (extra !== undefined) problem(reading, extra, 'warning', 'this document does not count');
+  const includes = manyOf(at(root, 'include')).flatMap(includeOf);
+  const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
+  const signs = newSigns(reading);
+  const jobs: DefinedJob[] = [];
+  const triggers = conditionsOf(root, at(root, 'workflow', 'rules'));
+  for (const entry of entries) {
+    if (entry.value.kind !== 'map') {
+      problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
+      continue;
+    }
+    jobs.push(readJob(root, entry, signs));
+    triggers.push(...conditionsOf(root, effective(root, entry.value, 'rules')));
+    const only = effective(root, entry.value, 'only');
+    triggers.push(...(only?.kind === 'map' ? wordsOf(at(only, 'refs')) : wordsOf(only)).filter(isTrigger));
+  }
+  if (jobs.length === 0 && includes.length === 0) {
+    problem(reading, root, 'error', 'no job and no include');
+    return [];
+  }
+  const name = textOf(at(root, 'workflow', 'name'));
+  return [
+    pipelineOf(reading, {
+      name,
+      jobs,
+      triggers: triggers.length > 0 ? triggers : ['push'],
+      signs,
+      partial: includes.length > 0,
+      includes: [...includes, ...jobs.flatMap(({ calls }) => calls ?? [])],
+    }),
+  ];
+}
+
+function readJob(root: Node, { key, line, value: job }: Entry, signs: Signs): DefinedJob {
+  const stage = textOf(effective(root, job, 'stage'));
+  const trigger = effective(root, job, 'trigger');
+  const disabled = textOf(effective(root, job, 'when')) === 'never';
+  if (!disabled) {
+    const environment = effective(root, job, 'environment');
+    const ends = /^(?:stop|verify|access)$/.test(textOf(at(environment, 'action')) ?? '');
+    const isNamed = textOf(environment) !== undefined || textOf(at(environment, 'name')) !== undefined;
+    if (environment !== undefined && isNamed && !ends)
+      sign(signs, environment.line, 'certain', `the job ${key} has an environment`);
+    if (key === 'pages' && textOf(at(job, 'pages')) !== 'false')
+      sign(signs, line, 'certain', 'the job pages publishes a site');
+    const group = effective(root, job, 'resource_group');
+    signOfName(signs, 'job', key, line);
+    signOfName(signs, 'stage', stage, effective(root, job, 'stage')?.line ?? line);
+    if (group !== undefined && !ends && /deploy|release/i.test(key))
+      sign(signs, group.line, 'weak', 'one such job at a time, as for an environment');
+    for (const script of ['before_script', 'script', 'after_script'])
+      signOfCommands(signs, effective(root, job, script));
+  }
+  const calls = trigger === undefined ? undefined : calledBy(trigger);
+  return {
+    name: key,
+    line,
+    ...(stage !== undefined && { stage }),
+    ...(at(effective(root, job, 'parallel'), 'matrix') !== undefined && { matrix: true }),
+    ...(calls !== undefined && { calls }),
+    ...(disabled && { disabled }),
+  };
+}
+
+function calledBy(trigger: Node): string | undefined {
+  const [first] = manyOf(at(trigger, 'include'));
+  return textOf(trigger) ?? textOf(at(trigger, 'project')) ?? (first && includeOf(first)[0]);
+}
+
+function includeOf(node: Node): readonly string[] {
+  const text = textOf(node);
+  if (text !== undefined) return [text];
+  const kind = ['local', 'remote', 'template', 'component', 'artifact'].find((key) => at(node, key));
+  if (kind !== undefined) return [textOf(at(node, kind)) ?? kind];
+  const project = textOf(at(node, 'project'));
+  if (project === undefined) return [];
+  return manyOf(at(node, 'file')).map((file) => `${project}:${textOf(file) ?? ''}`);
+}
+
+/** A key of a job, by `extends` too: of several parents the last one counts. */
+function effective(root: Node, job: Node, key: string, level = 0): Node | undefined {
+  const own = at(job, key);
+  if (own !== undefined) return referenced(root, own);
+  if (level >= LEVELS_MAX) return undefined;
+  const parents = manyOf(at(job, 'extends')).slice(-LEVELS_MAX).reverse();
+  for (const parent of parents) {
+    const node = at(root, textOf(parent) ?? '');
+    const found = node && effective(root, node, key, level + 1 + Math.floor(parents.length / 4));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** `!reference [.setup, script]` */
+function referenced(root: Node, node: Node): Node {
+  let found = node;
+  for (let level = 0; level < LEVELS_MAX && found.tag === '!reference'; level++) {
+    const target = at(root, ...itemsOf(found).map((item) => textOf(item) ?? ''));
+    if (target === undefined || target === root) break;
+    found = target;
+  }
+  return found;
+}
+
+/** What starts a pipeline, by the variables that `if:` asks for. */
+function conditionsOf(root: Node, rules: Node | undefined): string[] {
+  if (rules === undefined) return [];
+  return itemsOf(referenced(root, rules)).flatMap((rule) => {
+    const target = referenced(root, rule);
+    if (target.kind === 'list') return target.items.flatMap(conditionOf);
+    return conditionOf(target);
+  });
+}
+
+function conditionOf(rule: Node): string[] {
+  if (textOf(at(rule, 'when')) === 'never') return [];
+  const text = textOf(at(rule, 'if')) ?? '';
+  const found = [...text.matchAll(/\$CI_PIPELINE_SOURCE\s*==\s*["'](\w+)["']/g)].map(([, word = '']) => word);
+  if (/\$CI_MERGE_REQUEST_(?:IID|ID)\b/.test(text)) found.push('merge_request_event');
+  if (/\$CI_COMMIT_TAG\b(?!\s*==\s*null)/.test(text)) found.push('tag');
+  if (/\$CI_COMMIT_BRANCH\b(?!\s*==\s*null)/.test(text)) found.push('push');
+  return found;
+}
+
+/** A word of `only`, not the name of a branch. */
+function isTrigger(word: string): boolean {
+  return /^(?:api|branches|chat|external|external_pull_requests|merge_requests|pipelines|pushes|schedules|tags|triggers|web)$/.test(
+    word,
+  );
+}
+
+export function isGitlabJob({ key, value }: Entry): boolean {
+  const words = ['script', 'trigger', 'extends', 'run'];
+  return !RESERVED.has(key) && entriesOf(value).some((entry) => words.includes(entry.key));
+}

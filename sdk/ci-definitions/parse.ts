@@ -1,0 +1,122 @@
+/** One file of a repository to the pipelines that it defines. Never throws, whatever the file holds. */
+import { readAzure } from './azure.ts';
+import { readBitbucket } from './bitbucket.ts';
+import { readBuildkite } from './buildkite.ts';
+import { readCircleci } from './circleci.ts';
+import { readDrone } from './drone.ts';
+import { readGithub } from './github.ts';
+import { readGitlab } from './gitlab.ts';
+import { readJenkins } from './jenkins.ts';
+import { loadYaml, TEXT_MAX } from './load.ts';
+import { providerOfPath } from './paths.ts';
+import { newSigns, pipelineOf, type Read, type Reading } from './reading.ts';
+import { guessProvider, isAzure } from './sniff.ts';
+import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from './types.ts';
+
+export interface DefinitionFile {
+  /** Relative to the root of the repository, with `/`. */
+  readonly path: string;
+  readonly text: string;
+  /** When it is known, such as from a setting of the project; else the path tells, or the content. */
+  readonly provider?: CiDefinitionProvider;
+}
+
+const READERS: Readonly<Record<Exclude<CiDefinitionProvider, 'jenkins'>, Read>> = {
+  github: readGithub,
+  gitlab: readGitlab,
+  circleci: readCircleci,
+  bitbucket: readBitbucket,
+  azure: readAzure,
+  buildkite: readBuildkite,
+  drone: readDrone,
+};
+
+export function parseDefinition(file: DefinitionFile): ParsedDefinition {
+  try {
+    return parse(file);
+  } catch (error) {
+    const provider = file.provider ?? providerOfPath(file.path);
+    const message = `the file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return { ...(provider && { provider }), ...failed({ line: 1, column: 1, message, severity: 'error' }) };
+  }
+}
+
+function parse({ path, text: written, provider: told }: DefinitionFile): ParsedDefinition {
+  const known = told ?? providerOfPath(path);
+  const named = known === undefined ? {} : { provider: known };
+  const text = written.replace(/^\uFEFF/, '');
+  if (text.length > TEXT_MAX) {
+    const message = `the file has ${text.length} characters, the limit is ${TEXT_MAX}`;
+    return { ...named, ...failed({ line: 1, column: 1, message, severity: 'error' }) };
+  }
+  if (text.trim() === '')
+    return { ...named, ...failed({ line: 1, column: 1, message: 'the file is empty', severity: 'error' }) };
+  const lines = text.split(/\r\n|\n|\r/);
+  const problems: DefinitionProblem[] = [];
+  const reading = { path, lines, problems };
+  if (known === 'jenkins' || (known === undefined && looksLikeJenkins(text))) {
+    const jenkins: Reading = { ...reading, provider: 'jenkins', documents: [] };
+    return settle('jenkins', readJenkins(jenkins, text.replaceAll('\r\n', '\n')), problems);
+  }
+  if (known === 'drone' && /\.(?:jsonnet|star)$/.test(path))
+    return program({ ...reading, provider: known, documents: [] });
+  const loaded = loadYaml(text);
+  problems.push(...loaded.problems);
+  if (problems.some(isError)) return settle(known, [], problems);
+  const provider = known ?? guessProvider(loaded.documents);
+  if (provider === undefined || provider === 'jenkins') {
+    const message = 'the content is of no CI system that is known';
+    return failed(...problems, { line: 1, column: 1, message, severity: 'error' });
+  }
+  if (loaded.documents.length === 0)
+    return settle(
+      provider,
+      [],
+      [{ line: 1, column: 1, message: 'the file holds nothing', severity: 'error' }],
+    );
+  return settle(provider, READERS[provider]({ ...reading, provider, documents: loaded.documents }), problems);
+}
+
+const isError = ({ severity }: DefinitionProblem): boolean => severity === 'error';
+
+function settle(
+  provider: CiDefinitionProvider | undefined,
+  pipelines: ParsedDefinition['pipelines'],
+  problems: readonly DefinitionProblem[],
+): ParsedDefinition {
+  const sorted = [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
+  return {
+    ...(provider && { provider }),
+    pipelines: problems.some(isError) ? [] : pipelines,
+    problems: sorted,
+  };
+}
+
+function failed(...problems: readonly DefinitionProblem[]): ParsedDefinition {
+  return { pipelines: [], problems };
+}
+
+/** Jsonnet and Starlark make the definition when they are run: it is listed, not read. */
+function program(reading: Reading): ParsedDefinition {
+  const signs = newSigns(reading);
+  const pipeline = pipelineOf(reading, {
+    name: undefined,
+    jobs: [],
+    triggers: [],
+    signs,
+    dynamic: true,
+    opaque: true,
+    partial: true,
+  });
+  return { provider: reading.provider, pipelines: [pipeline], problems: [] };
+}
+
+function looksLikeJenkins(text: string): boolean {
+  return /^\s*(?:pipeline|node(?:\s*\([^)\n]*\))?)\s*\{|^\s*@Library\s*\(/m.test(text);
+}
+
+/** For a YAML file at the root that is not named after a CI system: is it worth a record all the same? */
+export function isDefinitionByContent(text: string): boolean {
+  const { documents, problems } = loadYaml(text.slice(0, TEXT_MAX));
+  return !problems.some(isError) && isAzure(documents[0]);
+}

@@ -1,0 +1,34 @@
+/** Which files of a repository are looked at. Paths are relative to its root, with `/`. */
+import type { CiDefinitionProvider } from './types.ts';
+
+const PATTERNS: readonly (readonly [CiDefinitionProvider, RegExp])[] = [
+  ['github', /^\.github\/workflows\/[^/]+\.ya?ml$/],
+  ['gitlab', /^\.gitlab-ci\.yml$/],
+  ['circleci', /^\.circleci\/[^/]+\.ya?ml$/],
+  ['bitbucket', /^bitbucket-pipelines\.ya?ml$/],
+  ['azure', /^(?:\.(?:azure[^/]*|pipelines)\/)?azure-pipelines[^/]*\.ya?ml$/],
+  ['azure', /^\.(?:azure[^/]*|pipelines)\/[^/]+\.ya?ml$/],
+  ['buildkite', /^\.buildkite\/[^/]+\.ya?ml$/],
+  ['drone', /^\.drone\.(?:ya?ml|jsonnet|star)$/],
+  ['jenkins', /^(?:ci\/)?Jenkinsfile$|^Jenkinsfile\.[^/]+$|^[^/]+\.jenkinsfile$/],
+];
+
+/** The folders that a listing has to look into, beside the root; a listing without recursion is enough for each. */
+const FOLDER = /^(?:\.github\/workflows|\.circleci|\.buildkite|\.azure[^/]*|\.pipelines|ci)$/;
+
+/** Any other YAML file at the root may be one of Azure, which lets the name be chosen: its content decides. */
+const ROOT_YAML = /^[^/]+\.ya?ml$/;
+
+/** `undefined` when the path is not one of a CI system; the content may still say so when `isCandidatePath`. */
+export function providerOfPath(path: string): CiDefinitionProvider | undefined {
+  return PATTERNS.find(([, pattern]) => pattern.test(path))?.[0];
+}
+
+export function isDefinitionFolder(path: string): boolean {
+  return FOLDER.test(path);
+}
+
+/** Worth being read: the path is of a CI system, or the content may show that it is of Azure. */
+export function isCandidatePath(path: string): boolean {
+  return providerOfPath(path) !== undefined || ROOT_YAML.test(path);
+}

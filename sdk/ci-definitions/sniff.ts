@@ -1,0 +1,46 @@
+/** Whose file is it, by its content? For files whose name is chosen freely. */
+import { at, entriesOf, itemsOf, textOf, type Node } from './node.ts';
+import { isGitlabJob } from './gitlab.ts';
+import type { CiDefinitionProvider } from './types.ts';
+
+/** A YAML file at the root under any name may be one of Azure. */
+export function isAzure(root: Node | undefined): boolean {
+  const has = (...keys: readonly string[]): boolean => keys.some((key) => at(root, key) !== undefined);
+  return has('pool', 'trigger', 'stages', 'jobs') && has('steps', 'stages', 'jobs') && hasAzureStep(root, 0);
+}
+
+/** Levels: stages, jobs, strategy, hook, steps and their items. */
+const LEVELS_MAX = 16;
+
+function hasAzureStep(node: Node | undefined, level: number): boolean {
+  if (node === undefined || level > LEVELS_MAX) return false;
+  if (node.kind === 'list')
+    return node.items.some((item) => isAzureStep(item) || hasAzureStep(item, level + 1));
+  return entriesOf(node).some(
+    ({ key, value }) =>
+      (/^(?:steps|stages|jobs|strategy|runOnce|rolling|canary|deploy)$/.test(key) || key.startsWith('${{')) &&
+      hasAzureStep(value, level + 1),
+  );
+}
+
+function isAzureStep(item: Node): boolean {
+  return ['task', 'script', 'bash', 'pwsh', 'powershell'].some((key) => textOf(at(item, key)) !== undefined);
+}
+
+/** A guess for a file at a path that no CI system looks at. */
+export function guessProvider(documents: readonly Node[]): CiDefinitionProvider | undefined {
+  const [root] = documents;
+  if (documents.some((document) => textOf(at(document, 'kind')) === 'pipeline')) return 'drone';
+  const jobs = at(root, 'jobs');
+  if (jobs?.kind === 'map' && (at(root, 'on') ?? at(root, 'true')) !== undefined) return 'github';
+  if (at(root, 'workflows')?.kind === 'map' || (jobs?.kind === 'map' && at(root, 'version')))
+    return 'circleci';
+  if (at(root, 'pipelines')?.kind === 'map') return 'bitbucket';
+  if (isAzure(root)) return 'azure';
+  const steps = root?.kind === 'list' ? root : at(root, 'steps');
+  if (itemsOf(steps).some((step) => at(step, 'command') ?? at(step, 'commands') ?? at(step, 'label')))
+    return 'buildkite';
+  const last = documents.at(-1);
+  if (entriesOf(last).some(isGitlabJob)) return 'gitlab';
+  return undefined;
+}
