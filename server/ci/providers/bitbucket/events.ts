@@ -1,0 +1,174 @@
+/** Bitbucket: commit statuses, which are live, and the spans of Pipelines, which tell only of ends. */
+import type { JobEvent } from '../../jobs-store.ts';
+import {
+  at,
+  CANCELLED,
+  ERROR,
+  FAILED,
+  header,
+  idOf,
+  isEnd,
+  listOf,
+  meaningOf,
+  orderOfTime,
+  refOf,
+  RUNNING,
+  shaOf,
+  SUCCESS,
+  text,
+  timeOf,
+  unixTimeOf,
+  urlOf,
+  wordsOf,
+} from '../read.ts';
+import type { Words } from '../read.ts';
+import type { Ignored, News, Normalise } from '../types.ts';
+
+const STATES: Words = { INPROGRESS: RUNNING, SUCCESSFUL: SUCCESS, FAILED, STOPPED: CANCELLED };
+
+const RESULTS: Words = {
+  COMPLETE: SUCCESS,
+  SUCCESSFUL: SUCCESS,
+  FAILED,
+  ERROR,
+  STOPPED: CANCELLED,
+};
+
+/** Of the statuses that we post ourselves. */
+const OWN_KEY = /^svc[/-]/i;
+
+export const normalise: Normalise = (headers, payload) => {
+  const event = text(header(headers, 'x-event-key'));
+  if (
+    event === undefined ? at(payload, 'commit_status') !== undefined : event.startsWith('repo:commit_status_')
+  )
+    return ofCommitStatus(payload);
+  if (
+    event === 'pipeline:span_created' ||
+    (event === undefined && at(payload, 'resourceSpans') !== undefined)
+  )
+    return ofSpans(payload);
+  return { ignored: `event ${event ?? 'without a name'}` };
+};
+
+function ofCommitStatus(payload: unknown): News | Ignored {
+  const status = (key: string) => at(payload, 'commit_status', key);
+  const [key, state] = [text(status('key')), text(status('state'))];
+  const sha = shaOf(at(status('commit'), 'hash')) ?? shaOf(tailOf(at(status('links'), 'commit', 'href')));
+  if (key === undefined || state === undefined || sha === undefined)
+    return { ignored: 'commit status without key, state or commit' };
+  if (OWN_KEY.test(key)) return { ignored: 'a commit status that was posted from here' };
+  const url = urlOf(status('url'));
+  const number = /\/pipelines\/results\/(\d{1,18})/.exec(url ?? '')?.[1];
+  const means = meaningOf(STATES, state);
+  return {
+    kind: 'run',
+    repository: repositoryOf(at(payload, 'repository', 'uuid'), at(payload, 'repository', 'full_name')),
+    // A key is its commit's alone.
+    run: { externalRunId: number ?? `${sha}:${key}`, externalAttempt: 1 },
+    aliases: number === undefined ? [] : [`${sha}:${key}`],
+    event: {
+      ...wordsOf(means, state),
+      order: orderOfTime(status('updated_on')),
+      facts: {
+        name: text(status('name')) ?? key,
+        commitSha: sha,
+        ...refOf(status('refname')),
+        startedAt: timeOf(status('created_on')),
+        finishedAt: isEnd(means) ? timeOf(status('updated_on')) : undefined,
+        url,
+        actor: text(at(payload, 'actor', 'nickname')) ?? text(at(payload, 'actor', 'display_name')),
+      },
+    },
+    jobs: [],
+  };
+}
+
+function tailOf(href: unknown): string | undefined {
+  return text(href)?.split('/').at(-1);
+}
+
+type Attributes = ReadonlyMap<string, string>;
+
+function ofSpans(payload: unknown): News | Ignored {
+  const spans = listOf(at(payload, 'resourceSpans'))
+    .flatMap((resource) => listOf(at(resource, 'scopeSpans')))
+    .flatMap((scope) => listOf(at(scope, 'spans')))
+    .map((span) => ({ span, attributes: attributesOf(at(span, 'attributes')) }));
+  const run = spans.find(({ span }) => at(span, 'name') === 'bbc.pipeline_run');
+  const steps = spans.filter(({ span }) => at(span, 'name') === 'bbc.step');
+  const attributes = (run ?? steps[0])?.attributes;
+  const id = bare(attributes?.get('pipeline_run.uuid') ?? attributes?.get('pipeline.uuid'));
+  if (attributes === undefined || id === undefined) return { ignored: 'spans without a run or a step' };
+  const number = attributes.get('pipeline.build_number') ?? attributes.get('pipeline_run.run_number');
+  const base = {
+    repository: repositoryOf(attributes.get('pipeline.repository.uuid'), undefined),
+    run: { externalRunId: id, externalAttempt: 1 },
+    aliases: number === undefined ? [] : [number],
+    jobs: steps.flatMap(jobOfSpan),
+  };
+  if (run === undefined) return { kind: 'jobs', ...base, event: { facts: {} } };
+  const result = attributes.get('pipeline.state.result.name');
+  return {
+    kind: 'run',
+    ...base,
+    event: {
+      ...wordsOf(meaningOf(RESULTS, result), attributes.get('pipeline.state.name'), result),
+      order: nanoseconds(at(run.span, 'endTimeUnixNano')),
+      facts: {
+        commitSha: shaOf(
+          attributes.get('pipeline.target.commit.hash') ?? attributes.get('pipeline.target.commit'),
+        ),
+        ...refOf(
+          attributes.get('pipeline.target.ref_name'),
+          /tag/i.test(attributes.get('pipeline.target.ref_type') ?? ''),
+        ),
+        event: attributes.get('pipeline.trigger.name'),
+        startedAt: unixTimeOf(at(run.span, 'startTimeUnixNano'), 'nanoseconds'),
+        finishedAt: unixTimeOf(at(run.span, 'endTimeUnixNano'), 'nanoseconds'),
+      },
+    },
+  };
+}
+
+function jobOfSpan({ span, attributes }: { span: unknown; attributes: Attributes }): readonly JobEvent[] {
+  const id = bare(attributes.get('step.uuid')) ?? idOf(at(span, 'spanId'));
+  if (id === undefined) return [];
+  const result = attributes.get('step.state.result.name');
+  return [
+    {
+      externalJobId: id,
+      name: attributes.get('step.name') ?? id,
+      ...wordsOf(meaningOf(RESULTS, result), attributes.get('step.state.name'), result),
+      facts: {
+        startedAt: unixTimeOf(at(span, 'startTimeUnixNano'), 'nanoseconds'),
+        finishedAt: unixTimeOf(at(span, 'endTimeUnixNano'), 'nanoseconds'),
+      },
+    },
+  ];
+}
+
+/** Numbers are in `stringValue` or, as text, in `intValue`. */
+function attributesOf(list: unknown): Attributes {
+  return new Map(
+    listOf(list).flatMap((attribute) => {
+      const key = text(at(attribute, 'key'));
+      const value = idOf(at(attribute, 'value', 'stringValue') ?? at(attribute, 'value', 'intValue'));
+      return key === undefined || value === undefined ? [] : [[key, value] as const];
+    }),
+  );
+}
+
+function nanoseconds(value: unknown): string | undefined {
+  const digits = idOf(value);
+  return digits !== undefined && /^\d{1,25}$/.test(digits) ? digits : undefined;
+}
+
+/** Pipelines' own variables may have the braces and may not. */
+function bare(uuid: string | undefined): string | undefined {
+  return uuid?.replace(/^\{(.*)\}$/, '$1');
+}
+
+function repositoryOf(uuid: unknown, name: unknown) {
+  return { id: idOf(uuid), name: text(name) };
+}

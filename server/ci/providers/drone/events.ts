@@ -1,0 +1,113 @@
+/** Drone: one hook for the whole server, with the build and its stages. */
+import type { JobEvent } from '../../jobs-store.ts';
+import {
+  at,
+  BLOCKED,
+  CANCELLED,
+  ERROR,
+  FAILED,
+  header,
+  idOf,
+  isEnd,
+  listOf,
+  meaningOf,
+  QUEUED,
+  refOf,
+  RUNNING,
+  shaOf,
+  SKIPPED,
+  SUCCESS,
+  text,
+  unixTimeOf,
+  urlOf,
+  wordsOf,
+} from '../read.ts';
+import type { Meaning, Words } from '../read.ts';
+import type { Normalise } from '../types.ts';
+
+const STATUSES: Words = {
+  pending: QUEUED,
+  waiting_on_dependencies: QUEUED,
+  blocked: BLOCKED,
+  running: RUNNING,
+  started: RUNNING,
+  success: SUCCESS,
+  failure: FAILED,
+  error: ERROR,
+  declined: { status: 'failed', reason: 'declined' },
+  killed: CANCELLED,
+  skipped: SKIPPED,
+};
+
+export const normalise: Normalise = (headers, payload) => {
+  const event = text(header(headers, 'x-drone-event')) ?? text(at(payload, 'event'));
+  const build = (key: string) => at(payload, 'build', key);
+  if (event !== undefined && event !== 'build') return { ignored: `event ${event}` };
+  const [id, status] = [idOf(build('id')), text(build('status'))];
+  if (id === undefined || status === undefined) return { ignored: 'event without a build or its status' };
+  const means = meaningOf(STATUSES, status);
+  const repo = (key: string) => at(payload, 'repo', key);
+  const [slug, number] = [text(repo('slug')), idOf(build('number'))];
+  const server = urlOf(at(payload, 'system', 'link'))?.replace(/\/+$/, '');
+  const source = build('event') === 'pull_request' ? text(build('source')) : undefined;
+  return {
+    kind: 'run',
+    repository: { id: idOf(repo('uid')), name: slug },
+    run: { externalRunId: id, externalAttempt: 1 },
+    // A job knows its number alone.
+    aliases: slug === undefined || number === undefined ? [] : [`${slug}#${number}`],
+    event: {
+      ...wordsOf(means, status),
+      order: idOf(build('version')),
+      facts: {
+        name: slug,
+        file: text(repo('config_path')),
+        commitSha: shaOf(build('after')),
+        ...(source === undefined ? branchOf(build('target'), build('ref')) : refOf(source)),
+        event: text(build('event')),
+        queuedAt: unixTimeOf(build('created'), 'seconds'),
+        startedAt: means.status === 'queued' ? undefined : unixTimeOf(build('started'), 'seconds'),
+        // May be set while the build is pending.
+        finishedAt: isEnd(means) ? unixTimeOf(build('finished'), 'seconds') : undefined,
+        // `link` is the forge's comparison, not the build's page.
+        url: server === undefined || slug === undefined ? undefined : urlOf(`${server}/${slug}/${number}`),
+        actor: text(build('sender')) ?? text(build('author_login')),
+      },
+    },
+    jobs: listOf(build('stages')).flatMap(jobsOfStage),
+  };
+};
+
+function branchOf(target: unknown, ref: unknown) {
+  const { tag } = refOf(ref);
+  return tag === undefined ? refOf(target) : { tag };
+}
+
+function jobsOfStage(stage: unknown): readonly JobEvent[] {
+  const own = jobOf(stage, text(at(stage, 'kind')));
+  const steps = listOf(at(stage, 'steps')).flatMap((step) => jobOf(step, text(at(stage, 'name'))));
+  return [...own, ...steps];
+}
+
+function jobOf(job: unknown, stage: string | undefined): readonly JobEvent[] {
+  const [id, status] = [idOf(at(job, 'id')), text(at(job, 'status'))];
+  if (id === undefined || status === undefined) return [];
+  const isStep = at(job, 'step_id') !== undefined || at(job, 'stage_id') !== undefined;
+  const soft = at(job, 'errignore') === true;
+  const known = meaningOf(STATUSES, status);
+  const means: Meaning = soft && known.status === 'failed' ? { ...known, soft: true } : known;
+  return [
+    {
+      // Ids of stages and of steps are counted apart.
+      externalJobId: `${isStep ? 'step' : 'stage'} ${id}`,
+      name: text(at(job, 'name')) ?? id,
+      ...wordsOf(means, status),
+      order: idOf(at(job, 'version')),
+      facts: {
+        stage,
+        startedAt: unixTimeOf(at(job, 'started'), 'seconds'),
+        finishedAt: isEnd(means) ? unixTimeOf(at(job, 'stopped'), 'seconds') : undefined,
+      },
+    },
+  ];
+}

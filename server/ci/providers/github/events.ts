@@ -1,0 +1,181 @@
+/** GitHub Actions: `workflow_run`, `workflow_job`; `status` of systems that post commit statuses. An `action` is no status and is not read. */
+import {
+  at,
+  attemptOf,
+  BLOCKED,
+  CANCELLED,
+  ERROR,
+  FAILED,
+  header,
+  idOf,
+  isEnd,
+  listOf,
+  meaningOf,
+  orderOfTime,
+  QUEUED,
+  RUNNING,
+  shaOf,
+  SKIPPED,
+  SUCCESS,
+  text,
+  timeOf,
+  TIMED_OUT,
+  UNKNOWN,
+  urlOf,
+  wordsOf,
+} from '../read.ts';
+import type { Meaning, Words } from '../read.ts';
+import type { Ignored, News, Normalise } from '../types.ts';
+
+const OPEN: Words = {
+  requested: QUEUED,
+  queued: QUEUED,
+  pending: QUEUED,
+  waiting: BLOCKED,
+  in_progress: RUNNING,
+};
+
+const COMPLETED: Words = {
+  success: SUCCESS,
+  neutral: SUCCESS,
+  failure: FAILED,
+  timed_out: TIMED_OUT,
+  startup_failure: { status: 'failed', reason: 'startup' },
+  cancelled: CANCELLED,
+  skipped: SKIPPED,
+  stale: { status: 'unknown', reason: 'stale' },
+  // A run of a fork that waits for approval is told as completed.
+  action_required: BLOCKED,
+};
+
+const COMMIT_STATES: Words = { pending: RUNNING, success: SUCCESS, failure: FAILED, error: ERROR };
+
+/** Of the statuses that we post ourselves. */
+const OWN_CONTEXT = /^svc\//i;
+
+export const normalise: Normalise = (headers, payload) => {
+  const event = header(headers, 'x-github-event') ?? guess(payload);
+  if (event === 'workflow_run') return ofRun(payload);
+  if (event === 'workflow_job') return ofJob(payload);
+  if (event === 'status') return ofCommitStatus(payload);
+  return { ignored: `event ${text(event) ?? 'without a name'}` };
+};
+
+/** A stored payload says it by its field. */
+function guess(payload: unknown): string | undefined {
+  return ['workflow_job', 'workflow_run'].find((name) => typeof at(payload, name, 'id') === 'number');
+}
+
+function meaning(status: string | undefined, conclusion: string | undefined): Meaning {
+  if (status !== 'completed') return meaningOf(OPEN, status);
+  return conclusion === undefined ? UNKNOWN : meaningOf(COMPLETED, conclusion);
+}
+
+function repositoryOf(payload: unknown) {
+  return {
+    id: idOf(at(payload, 'repository', 'id')),
+    name: text(at(payload, 'repository', 'full_name')),
+  };
+}
+
+function ofRun(payload: unknown): News | Ignored {
+  const run = (key: string) => at(payload, 'workflow_run', key);
+  const id = idOf(run('id'));
+  if (id === undefined) return { ignored: 'workflow_run without an id' };
+  const [status, conclusion] = [text(run('status')), text(run('conclusion'))];
+  if (status === undefined) return { ignored: 'workflow_run without a status' };
+  const means = meaning(status, conclusion);
+  const attempt = attemptOf(run('run_attempt'));
+  return {
+    kind: 'run',
+    repository: repositoryOf(payload),
+    run: { externalRunId: id, externalAttempt: attempt },
+    aliases: [],
+    event: {
+      ...wordsOf(means, status, conclusion),
+      order: orderOfTime(run('updated_at')),
+      facts: {
+        name: text(run('name')) ?? text(at(payload, 'workflow', 'name')),
+        file: text(run('path') ?? at(payload, 'workflow', 'path'))?.replace(/@.*$/, ''),
+        commitSha: shaOf(run('head_sha')),
+        branch: text(run('head_branch')),
+        event: text(run('event')),
+        // Stays that of the first attempt when a run is run again.
+        queuedAt: attempt === 1 ? timeOf(run('created_at')) : undefined,
+        startedAt: means.status === 'queued' ? undefined : timeOf(run('run_started_at')),
+        finishedAt: isEnd(means) ? timeOf(run('updated_at')) : undefined,
+        url: urlOf(run('html_url')),
+        actor: text(at(run('triggering_actor'), 'login') ?? at(run('actor'), 'login')),
+      },
+    },
+    jobs: [],
+  };
+}
+
+function ofJob(payload: unknown): News | Ignored {
+  const job = (key: string) => at(payload, 'workflow_job', key);
+  const [id, runId] = [idOf(job('id')), idOf(job('run_id'))];
+  if (id === undefined || runId === undefined) return { ignored: 'workflow_job without its ids' };
+  const [status, conclusion] = [text(job('status')), text(job('conclusion'))];
+  if (status === undefined) return { ignored: 'workflow_job without a status' };
+  const means = meaning(status, conclusion);
+  return {
+    kind: 'jobs',
+    repository: repositoryOf(payload),
+    run: { externalRunId: runId, externalAttempt: attemptOf(job('run_attempt')) },
+    aliases: [],
+    event: {
+      facts: {
+        name: text(job('workflow_name')),
+        commitSha: shaOf(job('head_sha')),
+        branch: text(job('head_branch')),
+      },
+    },
+    jobs: [
+      {
+        externalJobId: id,
+        name: text(job('name')) ?? id,
+        ...wordsOf(means, status, conclusion),
+        order: orderOfTime(at(payload, 'deployment', 'updated_at')),
+        facts: {
+          url: urlOf(job('html_url')),
+          // Set on queued jobs too, when nothing has started.
+          startedAt: means.status === 'queued' ? undefined : timeOf(job('started_at')),
+          finishedAt: isEnd(means) ? timeOf(job('completed_at')) : undefined,
+        },
+      },
+    ],
+  };
+}
+
+function ofCommitStatus(payload: unknown): News | Ignored {
+  const context = text(at(payload, 'context'));
+  const [sha, state] = [shaOf(at(payload, 'sha')), text(at(payload, 'state'))];
+  if (context === undefined || sha === undefined || state === undefined)
+    return { ignored: 'status without context, commit or state' };
+  if (OWN_CONTEXT.test(context)) return { ignored: 'a commit status that was posted from here' };
+  const means = meaningOf(COMMIT_STATES, state);
+  const branches = listOf(at(payload, 'branches')).map((branch) => text(at(branch, 'name')));
+  const updatedAt = at(payload, 'updated_at') ?? at(payload, 'created_at');
+  return {
+    kind: 'run',
+    repository: repositoryOf(payload),
+    run: { externalRunId: `${sha}:${context.toLowerCase()}`, externalAttempt: 1 },
+    aliases: [],
+    event: {
+      ...wordsOf(means, state),
+      order: orderOfTime(updatedAt),
+      facts: {
+        name: context,
+        commitSha: sha,
+        // A commit may be in many; none of them is more its branch than the others.
+        branch: branches.length === 1 ? branches[0] : undefined,
+        event: 'status',
+        finishedAt: isEnd(means) ? timeOf(updatedAt) : undefined,
+        url: urlOf(at(payload, 'target_url')),
+        actor: text(at(payload, 'sender', 'login')),
+      },
+    },
+    jobs: [],
+  };
+}

@@ -1,0 +1,59 @@
+/** What a provider's folder gives: how its webhooks are read, and how it is told that they are its. */
+import type { CiEvent } from '../accept.ts';
+import type { JobEvent } from '../jobs-store.ts';
+import type { RunName } from '../runs-store.ts';
+
+/** As they came; names in any case, several values of one header as a list. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Of which repository the event speaks, in the provider's words; it must be the connection's. */
+export interface RepositoryRef {
+  /** Never changes; for Azure the project, for Bitbucket and Drone with what stands for an id there. */
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+export interface News {
+  /** `jobs`: the run itself is only named, with facts that its job knows; `event` has no status then. */
+  readonly kind: 'run' | 'jobs';
+  readonly repository: RepositoryRef;
+  readonly run: RunName;
+  /** Other names under which the same run may be reported. */
+  readonly aliases: readonly string[];
+  readonly event: CiEvent;
+  readonly jobs: readonly JobEvent[];
+}
+
+export interface Ignored {
+  readonly ignored: string;
+}
+
+/** Where the fields of a generic payload are, as JSON pointers, and what its status words mean. */
+export interface GenericMapping {
+  readonly pointers?: Readonly<Record<string, string>>;
+  readonly words?: Readonly<Record<string, string>>;
+}
+
+/** Never throws, whatever the payload is. */
+export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMapping) => News | Ignored;
+
+export interface Delivery {
+  /** One, or two while a secret is being replaced. */
+  readonly secrets: readonly string[];
+  /** For providers that can do less than sign: what the connection was set up with, never what arrived. Absent: `signature`. */
+  readonly scheme?: 'signature' | 'token' | undefined;
+  readonly headers: Headers;
+  readonly rawBody: Uint8Array;
+  readonly now: Date;
+  /** Jenkins has nothing but its address. */
+  readonly urlToken?: string | undefined;
+}
+
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly refused: string };
+
+export interface Provider {
+  readonly normalise: Normalise;
+  readonly verify: (delivery: Delivery) => Verdict;
+  /** Repeated by the provider when it delivers again; within the connection. */
+  readonly deliveryId: (headers: Headers, rawBody: Uint8Array, payload: unknown) => string;
+}
