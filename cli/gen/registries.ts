@@ -10,7 +10,7 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'POST', path: '/teams/{teamId}/registries', body: '*' },
     positionals: [],
     flags: [
-      { name: 'host', flag: 'host', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'host', description: 'Host name or IP address, with a port if any: `registry.example.com:5000`. Without scheme, path or user.' },
+      { name: 'host', flag: 'host', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'host', description: 'Host name or IPv4 address, with a port if any: `registry.example.com:5000`. Without scheme, path or user.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'default', flag: 'default', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default', description: 'Whether builds go there from now on. Default: no, and yes for the first registry of a team.' },
       { name: 'insecure', flag: 'insecure', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'insecure', description: 'Plain HTTP. Only for a loopback host, and for hosts that the installation lists in INSECURE_REGISTRIES.' },

@@ -8,7 +8,6 @@ describe('a registry host', () => {
     ['localhost', 'localhost'],
     ['registry:5000', 'registry:5000'],
     ['10.1.2.3:443', '10.1.2.3:443'],
-    ['[2001:DB8:0::1]:5000', '[2001:db8::1]:5000'],
     ['index.docker.io', 'docker.io'],
     ['registry-1.docker.io:443', 'docker.io'],
     ['docker.io:5000', 'docker.io:5000'],
@@ -34,6 +33,7 @@ describe('a registry host', () => {
     '2130706433:5000',
     '256.1.1.1',
     '2001:db8::1',
+    '[2001:db8::1]:5000', // No engine takes it as part of an image's name.
     '[2001:db8::1',
     '[fe80::1%eth0]',
     '[]:5000',
@@ -54,13 +54,10 @@ describe('a registry host', () => {
       'localhost:5000',
       '127.0.0.1:5000',
       '127.9.9.9',
-      '[::1]:5000',
-      '[::ffff:7f00:1]',
       '127.0.0.1.example.com',
       'localhost.example.com',
       '10.0.0.1',
-      '[::2]',
     ];
-    expect(all.filter(isLoopback)).toEqual(all.slice(0, 6));
+    expect(all.filter(isLoopback)).toEqual(all.slice(0, 4));
   });
 });

@@ -1,6 +1,4 @@
 /** Registry hosts: how one is written, and which of them mean the very machine that speaks to them. */
-import { isIPv6 } from 'node:net';
-
 /** All of them are one registry. */
 const DOCKER_HUB = new Set([
   'docker.io',
@@ -13,39 +11,37 @@ const HOST_MAX = 253;
 
 export type ParsedHost = { readonly host: string } | { readonly problem: string };
 
-/** In the one form in which it is stored and compared: lower case, IPv6 in brackets and shortened, a port only if it is given. */
+/** In the one form in which it is stored and compared: lower case, a port only if it is given. */
 export function parseHost(text: string): ParsedHost {
   const lower = text.toLowerCase();
-  const parts = /^(?<name>\[[^\]]*\]|[^:[\]]*)(?::(?<port>[^:]*))?$/.exec(lower)?.groups;
+  // Engines such as podman 4.3 take no image whose name begins with `[`.
+  if (/^\[|:.*:/.test(lower) && !/[/@]/.test(lower))
+    return {
+      problem: 'engines do not know IPv6 addresses in the names of images; give the registry a host name',
+    };
+  const parts = /^(?<name>[^:]*)(?::(?<port>[^:]*))?$/.exec(lower)?.groups;
   if (parts === undefined || /[/@?#\\\s%]/.test(lower))
     return { problem: 'expected a host alone, without scheme, path or user, and with a port if any' };
   const { name = '', port } = parts;
   if (port !== undefined && (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535))
     return { problem: `its port is "${port}", expected 1 to 65535` };
-  const host = normalName(name);
-  if (host === undefined) return { problem: `"${name}" is neither a host name nor an IP address` };
-  if (port === undefined && host !== 'localhost' && !/[.[]/.test(host))
+  if (!isName(name)) return { problem: `"${name}" is neither a host name nor an IPv4 address` };
+  if (port === undefined && name !== 'localhost' && !name.includes('.'))
     return {
       problem: `"${name}" is one word: in an image's name it would be taken for a namespace of docker.io; add the domain or the port`,
     };
-  if (DOCKER_HUB.has(host) && (port === undefined || port === '443')) return { host: 'docker.io' };
-  return { host: port === undefined ? host : `${host}:${port}` };
+  if (DOCKER_HUB.has(name) && (port === undefined || port === '443')) return { host: 'docker.io' };
+  return { host: port === undefined ? name : `${name}:${port}` };
 }
 
-function normalName(name: string): string | undefined {
-  const address = /^\[(.*)\]$/.exec(name)?.[1];
-  if (address === undefined) {
-    const isName =
-      name !== '' && name.length <= HOST_MAX && name.split('.').every((label) => LABEL.test(label));
-    // What a URL would read as a number in disguise (`127.1`, `0x7f.0.0.1`) comes back changed.
-    return isName && URL.canParse(`http://${name}`) && new URL(`http://${name}`).hostname === name
-      ? name
-      : undefined;
-  }
-  return isIPv6(address) ? new URL(`http://${name}`).hostname : undefined;
+function isName(name: string): boolean {
+  if (name === '' || name.length > HOST_MAX || !name.split('.').every((label) => LABEL.test(label)))
+    return false;
+  // What a URL would read as a number in disguise (`127.1`, `0x7f.0.0.1`) comes back changed.
+  return URL.canParse(`http://${name}`) && new URL(`http://${name}`).hostname === name;
 }
 
 /** Of a parsed host: reached on the machine that speaks to it, by its very name. */
 export function isLoopback(host: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])(:\d+)?$/.test(host);
+  return /^(localhost|127\.\d+\.\d+\.\d+)(:\d+)?$/.test(host);
 }

@@ -210,9 +210,10 @@ describe.skipIf(!postgresHere)('registries', () => {
   it("never point a team's builds at the machines of the service's own pool", async () => {
     await add('127.0.0.1:5000', { namespace: 'team_of_others', insecure: true });
     await operate('service');
-    for (const host of ['127.0.0.1:5000', 'localhost:5000', '[::1]:5000']) {
-      const refused = await call(`POST ${path}`, { host, namespace: 'acme', insecure: true });
+    for (const host of ['127.0.0.1:5000', 'localhost:5000', '127.0.0.2:5000', '0.0.0.0:5000']) {
+      const refused = await call(`POST ${path}`, { host, namespace: 'acme' });
       expect(refused).toMatchObject({ status: 400, code: 'validation_failed' });
+      expect(refused.text).toContain("service's own pool");
     }
     // The one from before the move is not gone by: the image goes to the team's own place.
     const { createImageTargets } = await import('./targets.ts');

@@ -146,7 +146,7 @@ export type AddRequest = Message<"svc.registries.v1.AddRequest"> & {
   teamId: string;
 
   /**
-   * Host name or IP address, with a port if any: `registry.example.com:5000`. Without scheme, path or user.
+   * Host name or IPv4 address, with a port if any: `registry.example.com:5000`. Without scheme, path or user.
    *
    * @generated from field: string host = 2;
    */
