@@ -24,9 +24,14 @@ export async function registryAccess(
   const file = await writeSecret(
     context.workspace,
     'registry/config.json',
-    JSON.stringify({ auths: { [image.host]: { auth } } }),
+    JSON.stringify({ auths: { [nameInConfig(engine.name, image.host)]: { auth } } }),
   );
   return engine.name === 'podman'
     ? { flags: [`--authfile=${file}`, ...insecure], env: {} }
     : { flags: [], env: { DOCKER_CONFIG: join(context.workspace.secrets, 'registry') } };
+}
+
+/** docker looks Docker Hub up by an address of old; podman, and docker for every other registry, by the host. */
+function nameInConfig(engine: string, host: string): string {
+  return engine === 'docker' && host === 'docker.io' ? 'https://index.docker.io/v1/' : host;
 }

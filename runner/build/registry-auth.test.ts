@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { testContext } from '../testing/build-context.ts';
+import { registryAccess } from './registry-auth.ts';
+
+describe('registryAccess()', () => {
+  it.each([
+    ['podman', 'docker.io', 'docker.io'],
+    ['docker', 'docker.io', 'https://index.docker.io/v1/'],
+    ['docker', 'registry.example.com:5000', 'registry.example.com:5000'],
+  ] as const)('gives %s the credentials for %s by the name it looks for', async (engine, host, name) => {
+    const context = await testContext(
+      { source: { repository: 'https://git.example/x.git', branch: 'main' } },
+      engine,
+    );
+    const image = {
+      host,
+      name: `${host}/acme/web`,
+      tag: '1',
+      username: 'ci',
+      password: 'p',
+      insecure: false,
+    };
+    const { flags, env } = await registryAccess(context, image);
+    const file = `${context.workspace.secrets}/registry/config.json`;
+    expect([...flags, env['DOCKER_CONFIG']]).toEqual(
+      engine === 'podman' ? [`--authfile=${file}`, undefined] : [`${context.workspace.secrets}/registry`],
+    );
+    const auth = Buffer.from('ci:p').toString('base64');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ auths: { [name]: { auth } } });
+  });
+});
