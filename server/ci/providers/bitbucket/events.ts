@@ -65,8 +65,8 @@ function ofCommitStatus(payload: unknown): News | Ignored {
     kind: 'run',
     repository: repositoryOf(at(payload, 'repository', 'uuid'), at(payload, 'repository', 'full_name')),
     // A key is its commit's alone.
-    run: { externalRunId: number ?? `${sha}:${key}`, externalAttempt: 1 },
-    aliases: number === undefined ? [] : [`${sha}:${key}`],
+    run: { externalRunId: number ?? `${sha}:${key.slice(0, 400)}`, externalAttempt: 1 },
+    aliases: number === undefined ? [] : [`${sha}:${key.slice(0, 400)}`],
     event: {
       ...wordsOf(means, state),
       order: orderOfTime(status('updated_on')),

@@ -160,7 +160,7 @@ function ofCommitStatus(payload: unknown): News | Ignored {
   return {
     kind: 'run',
     repository: repositoryOf(payload),
-    run: { externalRunId: `${sha}:${context.toLowerCase()}`, externalAttempt: 1 },
+    run: { externalRunId: `${sha}:${context.toLowerCase().slice(0, 400)}`, externalAttempt: 1 },
     aliases: [],
     event: {
       ...wordsOf(means, state),

@@ -38,7 +38,7 @@ export const normalise: Normalise = (_headers, payload) => {
   // A number alone is its job's, not the server's.
   const number = idOf(build('number'));
   const name = text(at(payload, 'name'));
-  const id = url ?? (name === undefined || number === undefined ? undefined : `${name}#${number}`);
+  const id = idOf(url ?? (name === undefined || number === undefined ? undefined : `${name}#${number}`));
   if (id === undefined) return { ignored: 'build without address and number' };
   const status = text(build('status'))?.toUpperCase();
   return {
