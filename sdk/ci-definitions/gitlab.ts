@@ -20,6 +20,8 @@ const RESERVED = new Set([
 ]);
 /** Levels of `extends` and of `!reference`; GitLab allows 11 and 10. */
 const LEVELS_MAX = 11;
+/** Templates that are looked through for one key of one job. */
+const PARENTS_MAX = 100;
 
 export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const [first, second] = reading.documents;
@@ -45,7 +47,8 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
     jobs.push(readJob(root, entry, signs));
     triggers.push(...conditionsOf(root, effective(root, entry.value, 'rules')));
     const only = effective(root, entry.value, 'only');
-    triggers.push(...(only?.kind === 'map' ? wordsOf(at(only, 'refs')) : wordsOf(only)).filter(isTrigger));
+    const refs = only?.kind === 'map' ? effective(root, entry.value, 'only', 'refs') : only;
+    triggers.push(...wordsOf(refs).filter(isTrigger));
   }
   if (jobs.length === 0 && includes.length === 0) {
     problem(reading, root, 'error', 'no job and no include');
@@ -70,8 +73,9 @@ function readJob(root: Node, { key, line, value: job }: Entry, signs: Signs): De
   const disabled = textOf(effective(root, job, 'when')) === 'never';
   if (!disabled) {
     const environment = effective(root, job, 'environment');
-    const ends = /^(?:stop|verify|access)$/.test(textOf(at(environment, 'action')) ?? '');
-    const isNamed = textOf(environment) !== undefined || textOf(at(environment, 'name')) !== undefined;
+    const ends = /^(?:stop|verify|access)$/.test(textOf(effective(root, job, 'environment', 'action')) ?? '');
+    const isNamed =
+      textOf(environment) !== undefined || effective(root, job, 'environment', 'name') !== undefined;
     if (environment !== undefined && isNamed && !ends)
       sign(signs, environment.line, 'certain', `the job ${key} has an environment`);
     if (key === 'pages' && textOf(at(job, 'pages')) !== 'false')
@@ -110,18 +114,28 @@ function includeOf(node: Node): readonly string[] {
   return manyOf(at(node, 'file')).map((file) => `${project}:${textOf(file) ?? ''}`);
 }
 
-/** A key of a job, by `extends` too: of several parents the last one counts. */
-function effective(root: Node, job: Node, key: string, level = 0): Node | undefined {
-  const own = at(job, key);
-  if (own !== undefined) return referenced(root, own);
-  if (level >= LEVELS_MAX) return undefined;
-  const parents = manyOf(at(job, 'extends')).slice(-LEVELS_MAX).reverse();
-  for (const parent of parents) {
-    const node = at(root, textOf(parent) ?? '');
-    const found = node && effective(root, node, key, level + 1 + Math.floor(parents.length / 4));
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** What a job has at `keys`, by `extends` too, which merges maps: of several parents the last one counts. */
+function effective(root: Node, job: Node, ...keys: readonly string[]): Node | undefined {
+  const seen = new Set<Node>();
+  const find = (node: Node, level: number): Node | undefined => {
+    if (seen.has(node) || seen.size >= PARENTS_MAX) return undefined;
+    seen.add(node);
+    const own = at(node, ...keys);
+    if (own !== undefined) return referenced(root, own);
+    const replaced = at(node, keys[0] ?? '');
+    const [parents, isOver] = [
+      manyOf(at(node, 'extends')),
+      replaced !== undefined && replaced.kind !== 'map',
+    ];
+    if (level >= LEVELS_MAX || isOver) return undefined;
+    for (const parent of [...parents].reverse()) {
+      const template = at(root, textOf(parent) ?? '');
+      const found = template && find(template, level + 1);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return find(job, 0);
 }
 
 /** `!reference [.setup, script]` */

@@ -2,7 +2,7 @@
  * Reads YAML as CI systems write it: several documents, merge keys, tags of their own, keys that are given twice. What
  * comes from a repository is not trusted: depth and size are limited before anything is expanded.
  */
-import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser } from 'yaml';
+import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser } from 'yaml';
 import type { Document, ParsedNode, YAMLMap, YAMLParseError } from 'yaml';
 import { entriesOf } from './node.ts';
 import type { Entry, ListNode, MapNode, Node, ScalarNode } from './node.ts';
@@ -15,8 +15,10 @@ export const DEPTH_MAX = 64;
 export const NODES_MAX = 50_000;
 const PROBLEMS_MAX = 50;
 
-/** Nesting that is written in one go would be followed by the composer call by call. */
-const DENSE_NESTING = /(?:[[{][ \t\r\n]*){65}|(?:[-?][ \t]+){65}/;
+/** `- - - …`: lists in lists that are written in one line, which would be followed call by call. */
+const DENSE_LISTS = /(?:[-?][ \t]+){65}/;
+/** Comes before each scalar among the tokens. */
+const SCALAR_MARK = '\x1f';
 
 export interface LoadedYaml {
   readonly documents: readonly Node[];
@@ -26,8 +28,8 @@ export interface LoadedYaml {
 export function loadYaml(text: string): LoadedYaml {
   const problems: DefinitionProblem[] = [];
   const lines = new LineCounter();
-  if (DENSE_NESTING.test(text)) return { documents: [], problems: [tooDeep(1, 1)] };
   try {
+    if (DENSE_LISTS.test(text) || hasDeepBrackets(text)) return { documents: [], problems: [tooDeep(1, 1)] };
     const documents = compose(text, lines);
     const [error] = documents.flatMap(({ errors }) => errors);
     // What follows the first error is mostly a consequence of it.
@@ -53,6 +55,18 @@ export function loadYaml(text: string): LoadedYaml {
     const message = `the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`;
     return { documents: [], problems: [{ line: 1, column: 1, message, severity: 'error' }] };
   }
+}
+
+/** Before the text is parsed: the time that takes grows with the square of the depth. */
+function hasDeepBrackets(text: string): boolean {
+  let depth = 0;
+  let isScalar = false;
+  for (const token of new Lexer().lex(text)) {
+    if (!isScalar && (token === '[' || token === '{') && ++depth > DEPTH_MAX) return true;
+    if (!isScalar && (token === ']' || token === '}')) depth = Math.max(0, depth - 1);
+    isScalar = token === SCALAR_MARK;
+  }
+  return false;
 }
 
 function compose(text: string, lines: LineCounter): Document.Parsed[] {
@@ -155,7 +169,13 @@ function readMap(
   const parts = merged.flatMap((from) => (from.kind === 'list' ? from.items : [from]));
   for (const entry of parts.flatMap(entriesOf)) if (!own.has(entry.key)) own.set(entry.key, entry);
   const entries = [...own.values()];
-  const node: MapNode = { kind: 'map', ...place, entries, ...(merged.length > 0 && { hasMerge: true }) };
+  const node: MapNode = {
+    kind: 'map',
+    ...place,
+    entries,
+    byKey: own,
+    ...(merged.length > 0 && { hasMerge: true }),
+  };
   return measured(
     reader,
     node,

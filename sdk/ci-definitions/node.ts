@@ -33,6 +33,7 @@ export interface MapNode extends Place {
   readonly kind: 'map';
   /** In the order of the file, each key once. */
   readonly entries: readonly Entry[];
+  readonly byKey: ReadonlyMap<string, Entry>;
   /** Some of them came by `<<`. */
   readonly hasMerge?: true;
 }
@@ -55,12 +56,12 @@ export function manyOf(node: Node | undefined): readonly Node[] {
 
 export function at(node: Node | undefined, ...keys: readonly string[]): Node | undefined {
   let found = node;
-  for (const key of keys) found = entriesOf(found).find((entry) => entry.key === key)?.value;
+  for (const key of keys) found = entryOf(found, key)?.value;
   return found;
 }
 
 export function entryOf(node: Node | undefined, key: string): Entry | undefined {
-  return entriesOf(node).find((entry) => entry.key === key);
+  return node?.kind === 'map' ? node.byKey.get(key) : undefined;
 }
 
 /** Text of a scalar that is not null. */

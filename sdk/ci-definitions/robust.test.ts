@@ -1,0 +1,97 @@
+/** No file makes the readers throw, hang, or answer with places that are outside of it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { CI_DEFINITION_PROVIDERS, parseDefinition } from './index.ts';
+
+const folder = join(import.meta.dirname, '..', '..', 'test', 'fixtures', 'connect', 'ci-files');
+const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name !== 'README.md')
+  // The longest file takes most of the time and shows nothing that the others do not.
+  .map((entry) => ({
+    name: entry.name,
+    text: readFileSync(join(entry.parentPath, entry.name), 'utf8').slice(0, 6000),
+  }));
+const SEED = 5;
+const MUTANTS_PER_FILE = 12;
+
+/** Xorshift: the same numbers on every machine. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed * 2654435761 + 1;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % Math.max(1, below);
+  };
+}
+
+const PIECES = [
+  '{',
+  '[',
+  '- ',
+  ': ',
+  '&a ',
+  '*a',
+  '<<: *a\n',
+  '!x ',
+  '\t',
+  '"',
+  "'",
+  '|\n',
+  '\0',
+  '\uFEFF',
+  '---\n',
+  '${',
+  '}',
+  '/*',
+  "'''",
+  '\uD800',
+  '? ',
+  '%',
+];
+
+function mutate(text: string, below: (max: number) => number): string {
+  let mutant = text;
+  for (let change = 0; change <= below(4); change++) {
+    const from = below(mutant.length);
+    const to = from + below(40);
+    const piece = PIECES[below(PIECES.length)] ?? '';
+    const kind = below(5);
+    if (kind === 0) mutant = mutant.slice(0, from);
+    else if (kind === 1) mutant = mutant.slice(0, from) + mutant.slice(to);
+    else if (kind === 2) mutant = mutant.slice(0, from) + mutant.slice(from, to).repeat(3) + mutant.slice(to);
+    else mutant = mutant.slice(0, from) + piece + mutant.slice(from);
+  }
+  return mutant;
+}
+
+it('holds for changed copies of every file, read as every system', { timeout: 120_000 }, () => {
+  expect(files.length).toBeGreaterThan(40);
+  const below = numbers(SEED);
+  let refused = 0;
+  for (const { name, text } of files)
+    for (let mutant = 0; mutant < MUTANTS_PER_FILE; mutant++) {
+      const changed = mutant === 0 ? text : mutate(text, below);
+      const provider = CI_DEFINITION_PROVIDERS[below(CI_DEFINITION_PROVIDERS.length)];
+      const label = `seed ${SEED}, ${name}, mutant ${mutant}, as ${provider}`;
+      for (const file of [
+        { path: name, text: changed },
+        { path: name, text: changed, ...(provider && { provider }) },
+      ]) {
+        const { pipelines, problems } = parseDefinition(file);
+        const last = changed.split(/\r\n|\n|\r/).length + 1;
+        const lines = [
+          ...problems.map(({ line }) => line),
+          ...pipelines.flatMap(({ jobs, evidence }) => [...jobs, ...evidence].map(({ line }) => line)),
+        ];
+        for (const line of lines) expect(line >= 1 && line <= last, `${label}: line ${line}`).toBe(true);
+        for (const { message } of problems) expect(message, label).not.toContain('the file cannot be read:');
+        if (problems.some(({ severity }) => severity === 'error')) {
+          refused++;
+          expect(pipelines, label).toEqual([]);
+        } else expect(pipelines.length, label).toBeGreaterThan(0);
+      }
+    }
+  expect(refused).toBeGreaterThan(files.length);
+});
