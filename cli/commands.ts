@@ -99,6 +99,13 @@ export const handWritten: readonly HandWritten[] = [
   },
   {
     kind: 'alone',
+    group: 'ci',
+    words: ['validate'],
+    summary: 'Shows what discovery finds in the CI files of a working tree, offline',
+    load: async () => (await import('./ci/validate.ts')).command,
+  },
+  {
+    kind: 'alone',
     group: 'completion',
     groupSummary: 'Completion for your shell',
     words: [],

@@ -129,28 +129,32 @@ describe.each(Object.entries(FILES) as [CiDefinitionProvider, readonly Row[]][])
       expect(readdirSync(join(folder, provider)).sort()).toEqual(names);
     });
 
-    it.each(rows)('%s', (file, jobs, triggers, deploys) => {
-      const text = readFileSync(join(folder, provider, file), 'utf8');
-      const parsed = parseDefinition({ path: file, text, provider });
-      if (jobs === 'refused') {
-        expect(parsed.pipelines).toEqual([]);
-        expect(parsed.problems).toMatchObject([{ severity: 'error' }]);
-        return;
-      }
-      expect(parsed.problems).toEqual([]);
-      expect(parsed.pipelines).toHaveLength(1);
-      const [pipeline] = parsed.pipelines;
-      expect(pipeline?.jobs.map(({ name }) => name).join('|')).toBe(jobs);
-      expect(pipeline?.triggers.join(' ')).toBe(triggers);
-      expect([pipeline?.deployDetected, pipeline?.evidence]).toEqual([
-        deploys === 'deploys',
-        expect.any(Array),
-      ]);
-      const lines = text.split(/\r?\n/);
-      for (const evidence of pipeline?.evidence ?? [])
-        expect(lines[evidence.line - 1]).toContain(evidence.text.replace(/…$/, ''));
-      for (const { line } of pipeline?.jobs ?? []) expect(lines[line - 1]?.trim()).not.toBe('');
-    });
+    it.each(rows.map(([file, jobs, triggers, deploys]) => ({ file, jobs, triggers, deploys })))(
+      '$file',
+      (row) => {
+        const { file, jobs, triggers, deploys } = row;
+        const text = readFileSync(join(folder, provider, file), 'utf8');
+        const parsed = parseDefinition({ path: file, text, provider });
+        if (jobs === 'refused') {
+          expect(parsed.pipelines).toEqual([]);
+          expect(parsed.problems).toMatchObject([{ severity: 'error' }]);
+          return;
+        }
+        expect(parsed.problems).toEqual([]);
+        expect(parsed.pipelines).toHaveLength(1);
+        const [pipeline] = parsed.pipelines;
+        expect(pipeline?.jobs.map(({ name }) => name).join('|')).toBe(jobs);
+        expect(pipeline?.triggers.join(' ')).toBe(triggers);
+        expect([pipeline?.deployDetected, pipeline?.evidence]).toEqual([
+          deploys === 'deploys',
+          expect.any(Array),
+        ]);
+        const lines = text.split(/\r?\n/);
+        for (const evidence of pipeline?.evidence ?? [])
+          expect(lines[evidence.line - 1]).toContain(evidence.text.replace(/…$/, ''));
+        for (const { line } of pipeline?.jobs ?? []) expect(lines[line - 1]?.trim()).not.toBe('');
+      },
+    );
   },
 );
 

@@ -1,0 +1,95 @@
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../shell/run.ts';
+import { fakeIo } from '../testing/fake-io.ts';
+
+const examples = join(import.meta.dirname, '..', '..', 'test', 'fixtures', 'connect', 'ci-files');
+let tree = '';
+
+beforeEach(async () => {
+  tree = await mkdtemp(join(tmpdir(), 'svc-validate-'));
+});
+afterEach(() => rm(tree, { recursive: true, force: true }));
+
+async function put(path: string, example: string): Promise<void> {
+  await mkdir(dirname(join(tree, path)), { recursive: true });
+  await cp(join(examples, example), join(tree, path));
+}
+
+/** Without address and without credential. */
+async function validate(...flags: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  const io = fakeIo({ env: { NO_COLOR: '1', SVC_BASE_URL: 'http://127.0.0.1:1' } });
+  const code = await run(['ci', 'validate', '--dir', tree, ...flags], io);
+  return { code, out: io.out(), err: io.err() };
+}
+
+describe('svc ci validate', () => {
+  it('finds the files of a tree by their paths, and by content where the name is free', async () => {
+    await put('.github/workflows/pages.yml', 'github/starter-workflows__pages__jekyll-gh-pages.yml');
+    await put('.github/workflows/nested/no.yml', 'github/starter-workflows__ci__go.yml');
+    await put('azure-ci.yml', 'azure/cypress-example-kitchensink__azure-ci.yml');
+    await put('buildspec.yml', 'other/cypress-example-kitchensink__buildspec.yml');
+    await put('Jenkinsfile', 'jenkins/cypress-example-kitchensink__Jenkinsfile');
+    await symlink(join(tree, 'azure-ci.yml'), join(tree, '.gitlab-ci.yml'));
+    const { code, out } = await validate('--json');
+    const { valid, files } = JSON.parse(out);
+    expect([code, valid]).toEqual([0, true]);
+    expect(files.map(({ path, provider }: Record<string, string>) => `${path} ${provider}`)).toEqual([
+      '.github/workflows/pages.yml github',
+      'Jenkinsfile jenkins',
+      'azure-ci.yml azure',
+    ]);
+  });
+
+  it('shows jobs, triggers and why it deploys', async () => {
+    await put('.github/workflows/pages.yml', 'github/starter-workflows__pages__jekyll-gh-pages.yml');
+    const { code, out } = await validate();
+    expect(code).toBe(0);
+    expect(out).toContain(
+      '  jobs      build, deploy\n  triggers  push, workflow_dispatch\n  deploys   yes\n',
+    );
+    expect(out).toContain(
+      '.github/workflows/pages.yml:43: the job deploy has an environment: environment:\n',
+    );
+  });
+
+  it('ends with 1 where nothing would be found', async () => {
+    const { code, out, err } = await validate();
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(`no file of a CI system in ${tree}`);
+  });
+
+  it('ends with 1 and says where, when a file has errors', async () => {
+    await put('.github/workflows/ci.yml', 'github/starter-workflows__ci__go.yml');
+    await writeFile(join(tree, '.gitlab-ci.yml'), 'a:\n\tscript: x\n');
+    const { code, out } = await validate();
+    expect(code).toBe(1);
+    expect(out).toContain('  .gitlab-ci.yml:2:1: error: not YAML');
+  });
+
+  it('ends with 1 for a file that discovery does not look at, but shows what is in it', async () => {
+    await put('ci/workflow.yml', 'github/starter-workflows__ci__go.yml');
+    const file = join(tree, 'ci/workflow.yml');
+    const { code, out } = await validate('--file', file);
+    expect(code).toBe(1);
+    expect(out).toContain('error: discovery does not look at ci/workflow.yml');
+    const named = await validate('--file', file, '--provider', 'github');
+    expect(named.code).toBe(0);
+    expect(named.out).toContain('pipeline  Go\n');
+  });
+
+  it('lets no file write to the terminal', async () => {
+    await writeFile(join(tree, '.gitlab-ci.yml'), '"a\\e[31m":\n  script: x\n');
+    const { code, out } = await validate();
+    expect(code).toBe(0);
+    expect(out).not.toContain('\u001b');
+  });
+
+  it('asks for a file that is there', async () => {
+    const { code, err } = await validate('--file', join(tree, 'none.yml'));
+    expect(code).toBe(2);
+    expect(err).toContain('none.yml cannot be read');
+  });
+});
