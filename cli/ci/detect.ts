@@ -1,0 +1,337 @@
+/**
+ * In which CI system this runs, and what its variables say of the run. Pure: the environment and a reader of files come in. The markers are disjoint,
+ * except that Jenkins' leak into jobs that it starts elsewhere, so it is asked last.
+ */
+
+export type DetectedProvider =
+  | 'github'
+  | 'gitlab'
+  | 'bitbucket'
+  | 'circleci'
+  | 'buildkite'
+  | 'drone'
+  | 'azure'
+  | 'jenkins'
+  | 'generic';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+/** Undefined when the file cannot be read. */
+export type ReadFile = (path: string) => string | undefined;
+
+/** What is not known is absent. */
+export interface CiFacts {
+  readonly runId?: string | undefined;
+  /** From 1. */
+  readonly attempt?: number | undefined;
+  readonly jobId?: string | undefined;
+  readonly job?: string | undefined;
+  readonly stage?: string | undefined;
+  readonly pipeline?: string | undefined;
+  /** Of a pull request its head, not the merge that is built. May be the symbolic HEAD at Buildkite. */
+  readonly commit?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly pr?: string | undefined;
+  readonly url?: string | undefined;
+  readonly repositoryUrl?: string | undefined;
+  readonly event?: string | undefined;
+  readonly actor?: string | undefined;
+}
+
+export interface Detected extends CiFacts {
+  readonly provider: DetectedProvider;
+  /** Others whose markers are set too. */
+  readonly also: readonly DetectedProvider[];
+}
+
+interface System {
+  readonly provider: DetectedProvider;
+  readonly isHere: (env: Env) => boolean;
+  readonly facts: (env: Env, readFile: ReadFile) => CiFacts;
+}
+
+export function detectCi(env: Env, readFile: ReadFile, wanted?: string): Detected | undefined {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const here = SYSTEMS.filter(({ isHere }) => isHere(set));
+  const system = wanted === undefined ? here[0] : SYSTEMS.find(({ provider }) => provider === wanted);
+  const chosen = system ?? (wanted === undefined && isSet(set['CI']) ? GENERIC : undefined);
+  if (chosen === undefined) return wanted === 'generic' ? { provider: 'generic', also: [] } : undefined;
+  const also = here.filter((other) => other !== chosen).map(({ provider }) => provider);
+  return { provider: chosen.provider, also, ...chosen.facts(set, readFile) };
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && !/^(false|0|no)$/i.test(value);
+}
+
+const SYSTEMS: readonly System[] = [
+  {
+    provider: 'github',
+    // Gitea and Forgejo set GitHub's variables for the sake of actions.
+    isHere: (env) =>
+      (isSet(env['GITHUB_ACTIONS']) || (isSet(env['GITHUB_ACTION']) && isSet(env['GITHUB_RUN_ID']))) &&
+      !isSet(env['GITEA_ACTIONS']) &&
+      !isSet(env['FORGEJO_ACTIONS']),
+    facts: github,
+  },
+  { provider: 'gitlab', isHere: (env) => isSet(env['GITLAB_CI']), facts: gitlab },
+  {
+    provider: 'bitbucket',
+    isHere: (env) => isSet(env['BITBUCKET_BUILD_NUMBER']) || isSet(env['BITBUCKET_COMMIT']),
+    facts: bitbucket,
+  },
+  { provider: 'circleci', isHere: (env) => isSet(env['CIRCLECI']), facts: circleci },
+  { provider: 'buildkite', isHere: (env) => isSet(env['BUILDKITE']), facts: buildkite },
+  { provider: 'drone', isHere: (env) => isSet(env['DRONE']), facts: drone },
+  { provider: 'azure', isHere: (env) => isSet(env['TF_BUILD']), facts: azure },
+  {
+    provider: 'jenkins',
+    isHere: (env) => isSet(env['JENKINS_URL']) && (isSet(env['BUILD_ID']) || isSet(env['BUILD_NUMBER'])),
+    facts: jenkins,
+  },
+];
+
+const GENERIC: System = { provider: 'generic', isHere: () => false, facts: () => ({}) };
+
+function github(env: Env, readFile: ReadFile): CiFacts {
+  const event = eventOf(env['GITHUB_EVENT_PATH'], readFile);
+  const server = withoutCredentials(env['GITHUB_SERVER_URL']) ?? 'https://github.com';
+  const [repository, runId, attempt] = [
+    env['GITHUB_REPOSITORY'],
+    env['GITHUB_RUN_ID'],
+    env['GITHUB_RUN_ATTEMPT'],
+  ];
+  const home = repository === undefined ? undefined : `${server}/${repository}`;
+  const ref = env['GITHUB_REF_TYPE'] === 'tag' ? `refs/tags/${env['GITHUB_REF_NAME']}` : env['GITHUB_REF'];
+  return {
+    runId,
+    attempt: attemptOf(attempt),
+    jobId: env['JOB_CHECK_RUN_ID'],
+    job: env['GITHUB_JOB'],
+    pipeline: env['GITHUB_WORKFLOW'],
+    commit: event.headSha ?? env['GITHUB_SHA'],
+    ...refOf(env['GITHUB_HEAD_REF'] ?? ref ?? env['GITHUB_REF_NAME']),
+    pr: event.number,
+    url:
+      home === undefined || runId === undefined
+        ? undefined
+        : `${home}/actions/runs/${runId}${attempt === undefined ? '' : `/attempts/${attempt}`}`,
+    repositoryUrl: home === undefined ? undefined : `${home}.git`,
+    event: env['GITHUB_EVENT_NAME'],
+    actor: env['GITHUB_TRIGGERING_ACTOR'] ?? env['GITHUB_ACTOR'],
+  };
+}
+
+/** On a pull request GITHUB_SHA is a merge that nobody pushed; the event knows the head. */
+function eventOf(path: string | undefined, readFile: ReadFile): { headSha?: string; number?: string } {
+  const content = path === undefined ? undefined : readFile(path);
+  if (content === undefined) return {};
+  try {
+    const { pull_request: pr } = JSON.parse(content) as {
+      pull_request?: { number?: unknown; head?: { sha?: unknown } };
+    };
+    return {
+      ...(typeof pr?.head?.sha === 'string' ? { headSha: pr.head.sha } : {}),
+      ...(typeof pr?.number === 'number' ? { number: String(pr.number) } : {}),
+    };
+  } catch {
+    return {}; // Not ours, and not needed: GITHUB_SHA stands.
+  }
+}
+
+function gitlab(env: Env): CiFacts {
+  const { tag: refTag, ...ref } = refOf(
+    env['CI_MERGE_REQUEST_SOURCE_BRANCH_NAME'] ??
+      env['CI_COMMIT_BRANCH'] ??
+      (env['CI_COMMIT_REF_NAME'] === env['CI_COMMIT_TAG'] ? undefined : env['CI_COMMIT_REF_NAME']),
+  );
+  return {
+    runId: env['CI_PIPELINE_ID'],
+    attempt: 1,
+    jobId: env['CI_JOB_ID'],
+    job: env['CI_JOB_NAME'],
+    stage: env['CI_JOB_STAGE'],
+    pipeline: env['CI_PIPELINE_NAME'] ?? env['CI_PROJECT_PATH'],
+    commit: env['CI_MERGE_REQUEST_SOURCE_BRANCH_SHA'] ?? env['CI_COMMIT_SHA'],
+    ...ref,
+    tag: tagOf(env['CI_COMMIT_TAG']) ?? refTag,
+    pr: env['CI_MERGE_REQUEST_IID'],
+    url: withoutCredentials(env['CI_PIPELINE_URL']),
+    repositoryUrl: withoutCredentials(env['CI_REPOSITORY_URL']),
+    event: env['CI_PIPELINE_SOURCE'],
+    actor: env['GITLAB_USER_LOGIN'],
+  };
+}
+
+function bitbucket(env: Env): CiFacts {
+  const [number, repository] = [env['BITBUCKET_BUILD_NUMBER'], env['BITBUCKET_REPO_FULL_NAME']];
+  const bare = (uuid: string | undefined) => uuid?.replace(/^\{(.*)\}$/, '$1');
+  return {
+    runId: bare(env['BITBUCKET_PIPELINE_UUID']) ?? number,
+    attempt: attemptOf(env['BITBUCKET_STEP_RUN_NUMBER']),
+    jobId: bare(env['BITBUCKET_STEP_UUID']),
+    pipeline: repository,
+    commit: env['BITBUCKET_COMMIT'],
+    ...refOf(env['BITBUCKET_BRANCH']),
+    ...only('tag', tagOf(env['BITBUCKET_TAG'])),
+    pr: env['BITBUCKET_PR_ID'],
+    url:
+      repository === undefined || number === undefined
+        ? undefined
+        : `https://bitbucket.org/${repository}/pipelines/results/${number}`,
+    repositoryUrl: withoutCredentials(env['BITBUCKET_GIT_SSH_ORIGIN'] ?? env['BITBUCKET_GIT_HTTP_ORIGIN']),
+  };
+}
+
+function circleci(env: Env): CiFacts {
+  const id = env['CIRCLE_WORKFLOW_ID'];
+  return {
+    runId: id,
+    attempt: 1,
+    jobId: env['CIRCLE_WORKFLOW_JOB_ID'] ?? env['CIRCLE_BUILD_NUM'],
+    job: env['CIRCLE_JOB'],
+    pipeline: env['CIRCLE_PROJECT_REPONAME'],
+    commit: env['CIRCLE_SHA1'],
+    ...refOf(env['CIRCLE_BRANCH']),
+    ...only('tag', tagOf(env['CIRCLE_TAG'])),
+    pr: env['CIRCLE_PULL_REQUEST']?.split('/').at(-1) ?? env['CIRCLE_PR_NUMBER'],
+    url: id === undefined ? undefined : `https://app.circleci.com/pipelines/workflows/${id}`,
+    repositoryUrl: withoutCredentials(env['CIRCLE_REPOSITORY_URL']),
+    actor: env['CIRCLE_USERNAME'],
+  };
+}
+
+function buildkite(env: Env): CiFacts {
+  const pr = env['BUILDKITE_PULL_REQUEST'];
+  return {
+    runId: env['BUILDKITE_BUILD_ID'],
+    attempt: 1,
+    jobId: env['BUILDKITE_JOB_ID'],
+    job: env['BUILDKITE_LABEL'] ?? env['BUILDKITE_STEP_KEY'],
+    pipeline: env['BUILDKITE_PIPELINE_SLUG'],
+    commit: env['BUILDKITE_COMMIT'],
+    ...refOf(env['BUILDKITE_BRANCH']),
+    ...only('tag', tagOf(env['BUILDKITE_TAG'])),
+    pr: pr === 'false' ? undefined : pr,
+    url: withoutCredentials(env['BUILDKITE_BUILD_URL']),
+    repositoryUrl: withoutCredentials(env['BUILDKITE_REPO']),
+    event: env['BUILDKITE_SOURCE'],
+    actor: env['BUILDKITE_BUILD_CREATOR'],
+  };
+}
+
+function drone(env: Env): CiFacts {
+  const [repository, number] = [env['DRONE_REPO'], env['DRONE_BUILD_NUMBER']];
+  return {
+    // The id of the webhooks is not in the environment.
+    runId: repository === undefined || number === undefined ? number : `${repository}#${number}`,
+    attempt: 1,
+    job: env['DRONE_STEP_NAME'],
+    stage: env['DRONE_STAGE_NAME'],
+    pipeline: repository,
+    commit: env['DRONE_COMMIT_SHA'] ?? env['DRONE_COMMIT'],
+    // Of a pull request DRONE_BRANCH is the target.
+    ...refOf(
+      (env['DRONE_PULL_REQUEST'] === undefined ? undefined : env['DRONE_SOURCE_BRANCH']) ??
+        env['DRONE_BRANCH'],
+    ),
+    ...only('tag', tagOf(env['DRONE_TAG'])),
+    pr: env['DRONE_PULL_REQUEST'],
+    url: withoutCredentials(env['DRONE_BUILD_LINK']),
+    repositoryUrl: withoutCredentials(env['DRONE_GIT_HTTP_URL'] ?? env['DRONE_REMOTE_URL']),
+    event: env['DRONE_BUILD_EVENT'],
+  };
+}
+
+function azure(env: Env): CiFacts {
+  const id = env['BUILD_BUILDID'];
+  const server = withoutCredentials(
+    env['SYSTEM_TEAMFOUNDATIONSERVERURI'] ?? env['SYSTEM_TEAMFOUNDATIONCOLLECTIONURI'],
+  )?.replace(/\/+$/, '');
+  const project = env['SYSTEM_TEAMPROJECTID'];
+  return {
+    runId: id,
+    attempt: attemptOf(env['SYSTEM_STAGEATTEMPT']),
+    jobId: env['SYSTEM_JOBID'],
+    job: env['SYSTEM_JOBDISPLAYNAME'],
+    stage: env['SYSTEM_STAGENAME'] ?? env['SYSTEM_STAGEDISPLAYNAME'],
+    pipeline: env['BUILD_DEFINITIONNAME'],
+    commit: env['SYSTEM_PULLREQUEST_SOURCECOMMITID'] ?? env['BUILD_SOURCEVERSION'],
+    ...refOf(
+      env['SYSTEM_PULLREQUEST_SOURCEBRANCH'] ?? env['BUILD_SOURCEBRANCH'] ?? env['BUILD_SOURCEBRANCHNAME'],
+    ),
+    pr: env['SYSTEM_PULLREQUEST_PULLREQUESTNUMBER'] ?? env['SYSTEM_PULLREQUEST_PULLREQUESTID'],
+    url:
+      server === undefined || project === undefined || id === undefined
+        ? undefined
+        : `${server}/${project}/_build/results?buildId=${id}`,
+    repositoryUrl: withoutCredentials(
+      env['SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI'] ?? env['BUILD_REPOSITORY_URI'],
+    ),
+    event: env['BUILD_REASON'],
+    actor: env['BUILD_REQUESTEDFOR'],
+  };
+}
+
+function jenkins(env: Env): CiFacts {
+  const url = withoutCredentials(env['BUILD_URL']);
+  const [name, number] = [env['JOB_NAME'], env['BUILD_NUMBER']];
+  const branch = env['CHANGE_BRANCH'] ?? env['BRANCH_NAME'] ?? env['GIT_BRANCH'];
+  const ref = refOf(branch);
+  return {
+    runId: url ?? (name === undefined || number === undefined ? undefined : `${name}#${number}`),
+    attempt: 1,
+    job: env['STAGE_NAME'],
+    stage: env['STAGE_NAME'],
+    pipeline: jobName(name, ref.branch),
+    commit: env['GIT_COMMIT'],
+    ...ref,
+    ...only('tag', tagOf(env['TAG_NAME'])),
+    pr: env['CHANGE_ID'],
+    url,
+    repositoryUrl: withoutCredentials(env['GIT_URL'] ?? env['GIT_URL_1']),
+    actor: env['CHANGE_AUTHOR'],
+  };
+}
+
+/** `app/KEY=value,OTHER=x/main` and `app/main` are both jobs of `app`. */
+function jobName(name: string | undefined, branch: string | undefined): string | undefined {
+  const parts = name?.split('/').filter((part) => !part.includes('='));
+  const joined = parts?.join('/');
+  if (branch === undefined || joined === undefined) return joined;
+  for (const spelt of [branch, encodeURIComponent(branch)])
+    if (joined.endsWith(`/${spelt}`)) return joined.slice(0, -spelt.length - 1);
+  return joined;
+}
+
+interface Ref {
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
+/** Of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull requests have no name. */
+function refOf(ref: string | undefined): Ref {
+  const bare = ref?.replace(/^refs\/(heads|remotes)\//, '').replace(/^origin\//, '');
+  if (bare === undefined || bare === '' || /^(refs\/)?(pull|merge-requests)\/\d+/.test(bare)) return {};
+  const tag = /^(?:refs\/)?tags\/(.+)$/.exec(bare)?.[1];
+  return tag === undefined ? { branch: bare } : { tag };
+}
+
+function tagOf(tag: string | undefined): string | undefined {
+  const ref = refOf(tag);
+  return ref.tag ?? ref.branch;
+}
+
+/** A key only when it has a value, so that it does not hide what was known before. */
+function only<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: string });
+}
+
+function attemptOf(text: string | undefined): number {
+  return text !== undefined && /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 1;
+}
+
+/** Clone addresses hold tokens; they are of no use to anybody else. */
+export function withoutCredentials(url: string | undefined): string | undefined {
+  return url?.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
+}
