@@ -98,6 +98,13 @@ export const handWritten: readonly HandWritten[] = [
     load: async () => (await import('./ci/connect.ts')).connect,
   },
   {
+    kind: 'over',
+    group: 'ci',
+    words: ['report'],
+    summary: 'Reports a run, from the CI job itself',
+    load: async () => (await import('./ci/report.ts')).report,
+  },
+  {
     kind: 'alone',
     group: 'ci',
     words: ['validate'],

@@ -35,6 +35,8 @@ export interface Command {
   readonly spec: Spec;
   /** `--timeout` is how long the command waits for an outcome, not how long the API may take; it minds it itself. */
   readonly waits?: boolean;
+  /** Runs the program behind `--`, if there is one: whatever becomes of the API, and for as long as it takes to end after Ctrl-C. */
+  readonly wraps?: boolean;
   /** What to do about a refusal of the API, beside what its message says; one line each. */
   readonly advice?: (error: SvcApiError) => readonly string[];
   /** Resolves with the exit code; nothing is 0. */

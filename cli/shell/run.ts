@@ -30,7 +30,7 @@ const UNWIND_LIMIT_MS = 1_000;
 export async function run(words: readonly string[], io: Io): Promise<number> {
   const session = new Session(words, io);
   try {
-    return await orInterrupted(session.run(), io);
+    return await orInterrupted(session, io);
   } catch (thrown) {
     const error = rootOf(thrown);
     // Nobody reads any more: quiet, like every good program in a pipe.
@@ -41,10 +41,12 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
 }
 
 /** A command that does not notice the interruption, in a long read of standard input say, is left behind. */
-async function orInterrupted(running: Promise<number>, io: Io): Promise<number> {
+async function orInterrupted(session: Session, io: Io): Promise<number> {
   const { interrupted } = io;
+  const running = session.run();
   const abandoned = new Promise<never>((_resolve, reject) => {
     interrupted.addEventListener('abort', () => {
+      if (session.wrapsProgram) return;
       void io
         .pause(UNWIND_LIMIT_MS, new AbortController().signal)
         .then(() => reject(interrupted.reason as Error));
@@ -66,15 +68,21 @@ class Session {
   #connection: Promise<Connection> | undefined;
   #known: Connection | undefined;
   #command: Command | undefined;
+  #hasProgram = false;
 
   constructor(words: readonly string[], io: Io) {
     this.#words = words;
     this.#io = io;
   }
 
+  get wrapsProgram(): boolean {
+    return this.#hasProgram && this.#command?.wraps === true;
+  }
+
   async run(): Promise<number> {
     const line = splitGlobals(this.#words);
     this.#globals = line.globals;
+    this.#hasProgram = line.rest !== undefined && line.rest.length > 0;
     if (line.globals.version) {
       await this.#io.stdout.write(`svc ${CLI_VERSION}\n`);
       return EXIT.ok;
@@ -121,8 +129,10 @@ class Session {
     if (missing.length > 0) throw missingError(spec, missing);
     if (spec.deprecated) await io.stderr.write(`svc: warning: "${commandLine(spec)}" is deprecated\n`);
     const signal =
-      command.waits === true ? io.interrupted : limited(io, globals.timeoutMs, commandLine(spec));
-    if (spec.feature !== undefined) await checkFeature(spec, await this.#gate(signal));
+      command.waits === true || this.wrapsProgram
+        ? io.interrupted
+        : limited(io, globals.timeoutMs, commandLine(spec));
+    if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
     if (spec.destructive) await confirm(io, spec, globals, input);
     return {
       spec,

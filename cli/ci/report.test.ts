@@ -1,0 +1,116 @@
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { fakeIo } from '../testing/fake-io.ts';
+import { svc } from '../testing/session.ts';
+import { runProgram } from './program.ts';
+
+const SHA = 'a'.repeat(40);
+const CI = {
+  GITLAB_CI: 'true',
+  CI_PIPELINE_ID: '9',
+  CI_COMMIT_SHA: SHA,
+  CI_COMMIT_BRANCH: 'main',
+  CI_JOB_ID: '4',
+  CI_JOB_NAME: 'unit',
+};
+const PATH = { PATH: process.env['PATH'] ?? '' };
+const base = ['ci', 'report', '--connection', 'cic_1'];
+
+let api: FakeApi;
+beforeAll(async () => {
+  api = await startFakeApi();
+});
+afterEach(() => api.reset());
+afterAll(() => api.close());
+
+const takesReports = () => {
+  api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } });
+  api.on('POST /ci/runs/cir_1/jobs', { body: { jobs: [] } });
+};
+const reports = () => api.asked.filter(({ method }) => method === 'POST');
+
+describe('svc ci report', () => {
+  it('reports what the environment tells, and flags win', async () => {
+    takesReports();
+    const line = [...base, '--status', 'queued', '--branch', 'other', '--json'];
+    const { code, out } = await svc(api, line, { env: CI });
+    expect([code, JSON.parse(out)]).toEqual([0, { id: 'cir_1' }]);
+    expect(reports().at(-1)?.body).toEqual({
+      ciConnectionId: 'cic_1',
+      externalRunId: '9',
+      externalAttempt: 1,
+      commitSha: SHA,
+      branch: 'other',
+      status: 'queued',
+    });
+  });
+
+  it('needs --local outside of CI, and refuses two systems when strict', async () => {
+    takesReports();
+    const outside = await svc(api, base);
+    expect([outside.code, outside.err]).toEqual([2, expect.stringContaining('--local')]);
+    const local = await svc(api, [...base, '--local', '--external-run-id', 'x']);
+    expect(local.code).toBe(0);
+    const two = { ...CI, CIRCLECI: 'true' };
+    expect((await svc(api, [...base, '--strict'], { env: two })).code).toBe(2);
+    expect((await svc(api, base, { env: two })).err).toContain('reported as gitlab');
+  });
+});
+
+describe('svc ci report -- program', () => {
+  it.each([
+    [0, 'success'],
+    [7, 'failed'],
+  ])('passes exit code %i on and reports %s', async (code, status) => {
+    takesReports();
+    const line = [...base, '--', 'sh', '-c', `exit ${code}`];
+    expect((await svc(api, line, { env: { ...CI, ...PATH } })).code).toBe(code);
+    const bodies = reports().map(({ body }) => body);
+    expect(bodies).toMatchObject([
+      { externalRunId: '9', status: 'running', startedAt: expect.any(String) },
+      { jobs: [{ externalJobId: '4', name: 'unit', status }] },
+      { externalRunId: '9', status, durationMs: expect.any(Number), finishedAt: expect.any(String) },
+    ]);
+  });
+
+  it('runs the program also when nothing can be reported', async () => {
+    api.on('POST /ci/runs', apiError(403, 'forbidden', 'no'));
+    const run = (more: readonly string[], script: string) =>
+      svc(api, [...base, ...more, '--', 'sh', '-c', script], { env: { ...CI, ...PATH } });
+    const lenient = await run([], 'exit 0');
+    expect([lenient.code, lenient.err]).toEqual([0, expect.stringContaining('the end was not reported: ')]);
+    expect((await run(['--strict-report'], 'exit 0')).code).toBe(1);
+    expect((await run(['--strict-report'], 'exit 3')).code).toBe(3);
+    expect((await svc(api, [...base, '--', 'true'], { env: PATH })).code).toBe(0);
+  });
+
+  it('leaves the run open with --job-only', async () => {
+    takesReports();
+    await svc(api, [...base, '--job-only', '--', 'true'], { env: { ...CI, ...PATH } });
+    expect(reports().map(({ target }) => target)).toEqual(['/ci/runs', '/ci/runs/cir_1/jobs']);
+  });
+
+  it('ends as shells do for a program that is not there or was killed', async () => {
+    takesReports();
+    const env = { ...CI, ...PATH };
+    expect((await svc(api, [...base, '--', 'no-such-program-1'], { env })).code).toBe(127);
+    expect((await svc(api, [...base, '--', 'sh', '-c', 'kill -TERM $$'], { env })).code).toBe(143);
+  });
+});
+
+describe('runProgram()', () => {
+  it('passes Ctrl-C on and waits for the program to end by itself', async () => {
+    const io = fakeIo({ env: PATH });
+    const script = `process.on('SIGINT', () => setTimeout(() => process.exit(5), 50)); setInterval(() => {}, 1000); require('node:fs').writeFileSync(process.argv[1], '')`;
+    const folder = await mkdtemp(join(tmpdir(), 'svc-program-'));
+    const ready = join(folder, 'ready');
+    const running = runProgram([process.execPath, '-e', script, ready], io);
+    await vi.waitFor(() => access(ready), { timeout: 10_000 });
+    io.interrupt();
+    expect(await running).toBe(5);
+    await rm(folder, { recursive: true });
+  });
+});

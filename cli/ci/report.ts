@@ -1,0 +1,237 @@
+/**
+ * `svc ci report`: the run is told from the environment of the CI system. Behind `--` stands a program whose start and end are reported; it is run and its
+ * exit code passed on whatever becomes of the reports.
+ */
+import { readFileSync } from 'node:fs';
+import { Ci } from '@svc/sdk';
+import type { CiReportParams, CiStatus, Client, ReportedJob } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import { describeFlag } from '../shell/command.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { UsageError } from '../shell/errors.ts';
+import { EXIT } from '../shell/exit.ts';
+import { detectCi } from './detect.ts';
+import type { Detected } from './detect.ts';
+import { runProgram } from './program.ts';
+
+/** One report, retries and all; a job should not stand still because nobody answers. */
+const REPORT_LIMIT_MS = 30_000;
+
+const PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'circleci',
+  'buildkite',
+  'drone',
+  'azure',
+  'jenkins',
+  'generic',
+];
+
+export function report(generated: GeneratedSpec): Command {
+  return {
+    spec: {
+      ...generated,
+      description: [
+        generated.description,
+        'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by its variables in this order: GitHub, GitLab, Bitbucket, CircleCI, Buildkite, Drone, Azure, Jenkins. Flags win over what was found. Outside of CI it needs --local.',
+        "With a program behind --, its start is reported, its end, and how long it took; the exit code is the program's own, and reports that fail are only told of, unless --strict-report is given.",
+      ].join('\n\n'),
+      flags: [
+        ...generated.flags.map((field) =>
+          field.name === 'externalRunId'
+            ? {
+                ...field,
+                required: false,
+                description: `${field.description} Default: told by the CI system.`,
+              }
+            : field,
+        ),
+        describeFlag({
+          flag: 'command',
+          type: 'string',
+          repeated: true,
+          rest: true,
+          hidden: true,
+          description: 'Program to run and report.',
+        }),
+      ],
+      locals: [
+        ...generated.locals,
+        describeFlag({
+          flag: 'provider',
+          type: 'enum',
+          values: PROVIDERS,
+          description: 'CI system, when its variables do not tell it.',
+        }),
+        describeFlag({
+          flag: 'local',
+          type: 'boolean',
+          description: 'Report also outside of CI; needs --external-run-id.',
+        }),
+        describeFlag({
+          flag: 'strict',
+          type: 'boolean',
+          description: 'Refuse when the variables of more than one CI system are set.',
+        }),
+        describeFlag({
+          flag: 'job-only',
+          type: 'boolean',
+          description: 'Report the end of the program as that of its job, and leave the run open.',
+        }),
+        describeFlag({
+          flag: 'strict-report',
+          type: 'boolean',
+          description: 'End with 1 when the program succeeded and a report failed.',
+        }),
+      ],
+      examples: [
+        ...generated.examples,
+        {
+          title: 'Report the tests, from their start to their end',
+          cli: 'ci report --connection cic_01 -- npm test',
+        },
+      ],
+    },
+    wraps: true,
+    run,
+  };
+}
+
+async function run(context: Context): Promise<number | void> {
+  const { command, ...given } = context.input;
+  const words = Array.isArray(command) ? command.map(String) : [];
+  if (words.length > 0) return await wrap(context, given, words);
+  const { params } = await paramsOf(context, given);
+  const ci = new Ci(await context.client());
+  await context.output.value(await ci.report(params, { signal: context.signal }));
+}
+
+interface Told {
+  readonly params: CiReportParams;
+  readonly detected: Detected | undefined;
+}
+
+/** What the environment tells, below what the flags say. */
+async function paramsOf(context: Context, given: Readonly<Record<string, unknown>>): Promise<Told> {
+  const { io, locals, output } = context;
+  const detected = detectCi(io.env, readText, locals['provider'] as string | undefined);
+  if (detected === undefined && locals['local'] !== true)
+    throw new UsageError('no CI system is told by the environment', {
+      hints: ['give --provider to name it, or --local to report from elsewhere'],
+    });
+  if (detected !== undefined && detected.also.length > 0) {
+    const both = `variables of ${[detected.provider, ...detected.also].join(', ')} are set`;
+    if (locals['strict'] === true)
+      throw new UsageError(`${both}, expected one CI system`, {
+        hints: ['give --provider without --strict'],
+      });
+    await output.note(`${both}: it is reported as ${detected.provider}`);
+  }
+  const params = { ...(detected === undefined ? {} : ofDetected(detected)), ...given };
+  if (typeof params['externalRunId'] !== 'string')
+    throw new UsageError('the environment does not tell the id of the run: give --external-run-id');
+  return { params: params as unknown as CiReportParams, detected };
+}
+
+/** Lengths are those of the contract: what is too long is of no use cut off, except a name. */
+function ofDetected(detected: Detected): Readonly<Record<string, unknown>> {
+  const { runId, attempt, commit, branch, tag, url, pipeline, event, actor } = detected;
+  return Object.fromEntries(
+    Object.entries({
+      externalRunId: runId,
+      externalAttempt: attempt,
+      // A symbolic HEAD is no commit; the server waits for one.
+      commitSha: commit !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(commit) ? commit : undefined,
+      branch,
+      tag,
+      externalUrl: url !== undefined && /^https?:\/\//.test(url) ? url : undefined,
+      pipelineName: pipeline?.slice(0, 200),
+      trigger: event?.slice(0, 100),
+      actor: actor?.slice(0, 200),
+    }).filter(([, value]) => value !== undefined),
+  );
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined; // The event's file is a help, not a need.
+  }
+}
+
+async function wrap(
+  context: Context,
+  given: Readonly<Record<string, unknown>>,
+  words: readonly string[],
+): Promise<number> {
+  const { io, locals } = context;
+  const problems: string[] = [];
+  const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      problems.push(what);
+      const why = error instanceof Error ? error.message : String(error);
+      await context.output.note(`warning: ${what} was not reported: ${why}`);
+    }
+  };
+  let reporter: Reporter | undefined;
+  const startedMs = io.now();
+  const starting = attempt('the start', async () => {
+    reporter = await startReporter(context, given, startedMs);
+  });
+  const exitCode = await runProgram(words, io);
+  await starting;
+  await attempt('the end', async () => {
+    reporter ??= await startReporter(context, given, startedMs);
+    await reporter.end(statusOf(exitCode, io.interrupted.aborted), io.now(), words);
+  });
+  const isStrict = locals['strictReport'] === true && problems.length > 0;
+  return exitCode === EXIT.ok && isStrict ? EXIT.failed : exitCode;
+}
+
+/** A program that somebody ended was cancelled, whatever it made of that. */
+function statusOf(exitCode: number, interrupted: boolean): CiStatus {
+  if (exitCode === EXIT.ok) return 'success';
+  return interrupted ? 'cancelled' : 'failed';
+}
+
+interface Reporter {
+  end(status: CiStatus, nowMs: number, words: readonly string[]): Promise<void>;
+}
+
+async function startReporter(
+  context: Context,
+  given: Readonly<Record<string, unknown>>,
+  startedMs: number,
+): Promise<Reporter> {
+  const { params, detected } = await paramsOf(context, given);
+  const client: Client = await context.client();
+  const ci = new Ci(client);
+  const startedAt = new Date(startedMs).toISOString();
+  const started: CiReportParams = { startedAt, ...params, status: 'running' };
+  const options = () => ({ signal: AbortSignal.timeout(REPORT_LIMIT_MS) });
+  const { id } = await ci.report(started, options());
+  return {
+    end: async (status, nowMs, words) => {
+      const finishedAt = new Date(nowMs).toISOString();
+      const job: ReportedJob = {
+        ...(detected?.jobId === undefined ? {} : { externalJobId: detected.jobId }),
+        ...(detected?.stage === undefined ? {} : { stage: detected.stage }),
+        name: (detected?.job ?? words[0] ?? 'job').slice(0, 200),
+        status,
+        startedAt,
+        finishedAt,
+      };
+      await ci.reportJobs(id, [job], options());
+      if (context.locals['jobOnly'] === true) return;
+      await ci.report(
+        { ...started, status, finishedAt, durationMs: Math.max(0, nowMs - startedMs) },
+        options(),
+      );
+    },
+  };
+}
