@@ -13,17 +13,26 @@ import { build } from 'esbuild';
 const here = dirname(fileURLToPath(import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
-/** Writes `index.js`, `index.cjs` and, unless `types` is false, `types/` into `outDir`, default `sdk/dist`. */
+/** What the readers of CI files need is bundled into them: the client has no part in it, and the package no dependency. */
+const ENTRIES = [
+  ['index.ts', 'index'],
+  ['ci-definitions/index.ts', 'ci-definitions'],
+];
+
+/** Writes a module of each kind per entry and, unless `types` is false, `types/` into `outDir`, default `sdk/dist`. */
 export async function buildSdk({ outDir = join(here, 'dist'), types = true } = {}) {
   await rm(outDir, { recursive: true, force: true });
   await mkdir(outDir, { recursive: true });
-  const bundles = [bundle('esm', join(outDir, 'index.js')), bundle('cjs', join(outDir, 'index.cjs'))];
+  const bundles = ENTRIES.flatMap(([source, name]) => [
+    bundle('esm', source, join(outDir, `${name}.js`)),
+    bundle('cjs', source, join(outDir, `${name}.cjs`)),
+  ]);
   await Promise.all(types ? [...bundles, declare(outDir)] : bundles);
 }
 
-async function bundle(format, outfile) {
+async function bundle(format, source, outfile) {
   await build({
-    entryPoints: [join(here, 'index.ts')],
+    entryPoints: [join(here, source)],
     outfile,
     format,
     bundle: true,

@@ -7,6 +7,8 @@ const WEIGHT = { certain: 2, strong: 2, weak: 1 } as const;
 const ENOUGH = 2;
 const EVIDENCE_MAX = 50;
 const TEXT_MAX = 200;
+/** Characters of a command that are looked at. */
+const COMMAND_MAX = 2000;
 
 /** Actions, tasks and orbs that deploy, whatever their version. */
 const DEPLOYING_PARTS: readonly RegExp[] = [
@@ -28,8 +30,8 @@ const DEPLOYING_PARTS: readonly RegExp[] = [
 
 /** Words of a shell that put something where it runs. */
 const DEPLOYING_COMMANDS: readonly RegExp[] = [
-  /\b(?:kubectl|oc)\b[^|;&#]*?\s(?:apply|set\s+image|rollout)\b/,
-  /\bhelm\b(?:\s+--?\S+)*\s+(?:upgrade|install)\b/,
+  /\b(?:kubectl|oc)\b[^|;&#]{0,500}?\s(?:apply|set\s+image|rollout)\b/,
+  /\bhelm\b(?:\s+--?[\w-]+(?:[= ][^-\s]\S*)?)*\s+(?:upgrade|install)\b/,
   /\b(?:terraform|tofu|terragrunt)\b(?:\s+-\S+)*\s+apply\b/,
   /\bpulumi\s+up\b/,
   /\bcdk\s+deploy\b/,
@@ -40,15 +42,15 @@ const DEPLOYING_COMMANDS: readonly RegExp[] = [
   /\baz\s+(?:webapp|functionapp|containerapp|deployment|staticwebapp)\s+(?:\S+\s+)?(?:deploy|up|create|update)\b/,
   /\b(?:flyctl|fly)\s+deploy\b/,
   /\bwrangler\s+(?:pages\s+)?(?:deploy|publish)\b/,
-  /\bvercel\b[^|;&]*\s--prod\b/,
-  /\bnetlify\s+deploy\b[^|;&]*\s--prod\b/,
+  /\bvercel\b[^|;&]{0,300}\s--prod\b/,
+  /\bnetlify\s+deploy\b[^|;&]{0,300}\s--prod\b/,
   /\bfirebase\s+deploy\b/,
   /\bheroku\s+container:release\b/,
   /\bgit\s+push\s+(?:-\S+\s+)*heroku\b/,
   /\bcap\s+\S+\s+deploy\b/,
   /\bansible-playbook\s+(?!--version)\S/,
   /\bargocd\s+app\s+sync\b/,
-  /\b(?:rsync|scp)\s[^|;&]*\S@\S+:/,
+  /\b(?:rsync|scp)\s[^|;&]{0,300}?[^\s@]@[^\s@:]{1,100}:/,
   /\bshuttle\s+deploy\b|\brailway\s+up\b|\bdokku\s+\S*deploy\b|\bnomad\s+job\s+run\b/,
 ];
 
@@ -112,8 +114,8 @@ export function signOfCommands(signs: Signs, node: Node | undefined): void {
 }
 
 export function signOfCommand(signs: Signs, command: string, line: number): void {
-  const said = command.trim();
-  if (said.length > 10_000 || isOnlySaid(said)) return;
+  const said = command.trim().slice(0, COMMAND_MAX);
+  if (isOnlySaid(said)) return;
   const match = DEPLOYING_COMMANDS.map((pattern) => pattern.exec(said)).find((found) => found !== null);
   if (match !== undefined && match !== null)
     sign(signs, line, 'strong', `the command ${shorten(match[0], 60)}`);

@@ -98,6 +98,10 @@ function endOfString(text: string, from: number, quote: string): { at: number; i
     else if (isTemplate && char === '$' && text[index + 1] === '{') {
       depth++;
       index++;
+    } else if (depth > 0 && (char === '"' || char === "'")) {
+      // A string within the expression, which ends in the same line.
+      const end = text.indexOf(char, index + 1);
+      if (end > 0 && end < lineEnd(text, index)) index = end;
     } else if (depth > 0 && char === '{') depth++;
     else if (depth > 0 && char === '}') depth--;
     else if (depth === 0 && text.startsWith(quote, index)) return { at: index, isClosed: true };

@@ -95,3 +95,33 @@ it('holds for changed copies of every file, read as every system', { timeout: 12
     }
   expect(refused).toBeGreaterThan(files.length);
 });
+
+it.each([
+  'rsync ',
+  'rsync a@',
+  'kubectl ',
+  'helm --a b ',
+  'aws --a b ',
+  'vercel ',
+  'terraform -a ',
+  'git push -a ',
+  'az webapp ',
+  'cap ',
+])('reads commands of %j over and over in time', (word) => {
+  const line = `        ${word.repeat(9000 / word.length)}\n`;
+  const text = `on: push\njobs:\n  a:\n    steps:\n    - run: |\n${line.repeat(50)}`;
+  const started = performance.now();
+  expect(parseDefinition({ path: '.github/workflows/a.yml', text }).pipelines).toHaveLength(1);
+  expect(performance.now() - started).toBeLessThan(3000);
+});
+
+it.each(["'", '"', '"${', '/', '(/', '$/', '{', "stage('a') { ", 'sh(', '/* ', '${"'])(
+  'reads a Jenkinsfile of %j over and over in time',
+  (piece) => {
+    const text = piece.repeat(Math.floor(200_000 / piece.length));
+    const started = performance.now();
+    const { pipelines, problems } = parseDefinition({ path: 'Jenkinsfile', text });
+    expect(pipelines.length + problems.length).toBeGreaterThan(0);
+    expect(performance.now() - started).toBeLessThan(3000);
+  },
+);

@@ -1,0 +1,290 @@
+/** What each CI system has that the example files do not show. */
+import { describe, expect, it } from 'vitest';
+import {
+  isCandidatePath,
+  isDefinitionByContent,
+  isDefinitionFolder,
+  parseDefinition,
+  providerOfPath,
+} from './index.ts';
+import type { DefinedPipeline } from './index.ts';
+
+function read(path: string, text: string): readonly DefinedPipeline[] {
+  const { pipelines, problems } = parseDefinition({ path, text });
+  expect(problems.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return pipelines;
+}
+function one(path: string, text: string): DefinedPipeline {
+  const [pipeline, ...more] = read(path, text);
+  expect(more).toEqual([]);
+  if (pipeline === undefined) throw new Error(`${path} gave no pipeline`);
+  return pipeline;
+}
+const names = ({ jobs }: DefinedPipeline): string => jobs.map(({ name }) => name).join();
+
+describe('paths', () => {
+  it.each([
+    ['.github/workflows/a.yaml', 'github'],
+    ['.github/workflows/a/b.yml', undefined],
+    ['sub/.gitlab-ci.yml', undefined],
+    ['.gitlab-ci.yml', 'gitlab'],
+    ['.circleci/config.yml', 'circleci'],
+    ['bitbucket-pipelines.yml', 'bitbucket'],
+    ['Jenkinsfile', 'jenkins'],
+    ['Jenkinsfile.release', 'jenkins'],
+    ['app.jenkinsfile', 'jenkins'],
+    ['ci/Jenkinsfile', 'jenkins'],
+    ['azure-pipelines-release.yml', 'azure'],
+    ['.azure-pipelines/build.yml', 'azure'],
+    ['.azuredevops/x.yml', 'azure'],
+    ['.buildkite/pipeline.deploy.yml', 'buildkite'],
+    ['.drone.yml', 'drone'],
+    ['.drone.star', 'drone'],
+    ['docker-compose.yml', undefined],
+  ])('%s is of %s', (path, provider) => {
+    expect(providerOfPath(path)).toBe(provider);
+  });
+
+  it('names the folders that are worth a listing', () => {
+    const folders = [
+      '.github/workflows',
+      '.circleci',
+      '.buildkite',
+      '.azuredevops',
+      '.pipelines',
+      'ci',
+      'src',
+      '.github',
+    ];
+    expect(folders.filter(isDefinitionFolder)).toEqual(folders.slice(0, 6));
+    expect([isCandidatePath('azure-ci.yml'), isCandidatePath('src/a.yml')]).toEqual([true, false]);
+    expect(isDefinitionByContent('steps:\n- script: make\ntrigger: none\n')).toBe(true);
+    expect(isDefinitionByContent('services:\n  web: {image: x}\n')).toBe(false);
+  });
+});
+
+describe('GitHub', () => {
+  const path = '.github/workflows/x.yml';
+  const job = (steps: string): string => `on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n${steps}`;
+
+  it('records a reusable workflow as a call', () => {
+    const pipeline = one(
+      path,
+      'on: {schedule: [{cron: "1 1 * * *"}]}\njobs:\n  a:\n    uses: ./.github/workflows/b.yml\n',
+    );
+    expect(pipeline).toMatchObject({
+      partial: true,
+      triggers: ['schedule'],
+      includes: ['./.github/workflows/b.yml'],
+    });
+    expect(pipeline.jobs[0]?.calls).toBe('./.github/workflows/b.yml');
+  });
+
+  it.each([
+    ['docker push', '    - run: docker push x/y\n    - uses: docker/build-push-action@v5\n'],
+    ['npm publish', '    - run: npm publish\n'],
+    ['a plan', '    - run: terraform plan\n'],
+    ['a comment', '    - run: |\n        # kubectl apply -f x\n        make\n'],
+    ['words that are printed', '    - run: echo "now kubectl apply -f x"\n'],
+    ['credentials', '    - uses: aws-actions/configure-aws-credentials@v4\n'],
+    ['a step that never runs', '    - run: kubectl apply -f x\n      if: false\n'],
+    ['a name alone', '    - name: Deploy\n      run: make\n'],
+  ])('sees no deployment in %s', (_name, steps) => {
+    expect(one(path, job(steps))).toMatchObject({ deployDetected: false });
+  });
+
+  it.each([
+    ['    - uses: google-github-actions/deploy-cloudrun@v2\n', 6],
+    ['    - uses: Azure/k8s-deploy@v4\n', 6],
+    ['    - run: |\n        make\n        helm --kube-context x upgrade a b\n', 8],
+    ['    - run: |\n        kubectl \\\n          apply -f x\n', 7],
+    ['    - run: >\n        aws s3 sync\n        dist s3://x\n', 6],
+    ['    - run: terraform -chdir=x apply -auto-approve\n', 6],
+    ['    - run: rsync -a dist/ ci@example.com:/srv\n', 6],
+  ])('sees one in %j', (steps, line) => {
+    expect(one(path, job(steps))).toMatchObject({
+      deployDetected: true,
+      evidence: [{ line, strength: 'strong' }],
+    });
+  });
+
+  it('minds no job that is switched off', () => {
+    const text =
+      'on: push\njobs:\n  deploy:\n    if: ${{ false }}\n    environment: production\n    steps: []\n';
+    expect(one(path, text)).toMatchObject({ deployDetected: false, jobs: [{ disabled: true }] });
+  });
+});
+
+describe('GitLab', () => {
+  it('takes includes, pages, child pipelines and the source of a pipeline', () => {
+    const pipeline = one(
+      '.gitlab-ci.yml',
+      `include: [{local: /a.yml}, {project: g/p, file: [x.yml, y.yml]}, {component: c@1}]
+workflow:
+  name: Main
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    - if: $CI_COMMIT_TAG
+default: {image: x}
+pages: {script: make, stage: site}
+test: {script: make, parallel: {matrix: [{A: [1, 2]}]}}
+`,
+    );
+    expect(names(pipeline)).toBe('pages,test');
+    expect(pipeline).toMatchObject({
+      name: 'Main',
+      partial: true,
+      matrix: true,
+      deployDetected: true,
+      triggers: ['merge_request_event', 'tag'],
+      includes: ['/a.yml', 'g/p:x.yml', 'g/p:y.yml', 'c@1'],
+    });
+  });
+
+  it('ends with templates that extend each other', () => {
+    expect(
+      names(
+        one('.gitlab-ci.yml', '.a: {extends: .b}\n.b: {extends: .a}\nc: {extends: [.a, .b], script: x}\n'),
+      ),
+    ).toBe('c');
+  });
+});
+
+it('CircleCI: workflows, names of invocations, approvals, orbs and conditions', () => {
+  const [build, nightly] = read(
+    '.circleci/config.yml',
+    `version: 2.1
+setup: true
+orbs: {ecs: circleci/aws-ecs@3.2}
+jobs:
+  test: {steps: [checkout, {run: make}]}
+workflows:
+  version: 2
+  build:
+    jobs:
+      - test: {name: unit}
+      - hold: {type: approval}
+      - ecs/deploy-service-update: {requires: [hold]}
+  nightly:
+    when: << pipeline.parameters.x >>
+    triggers: [{schedule: {cron: "0 0 * * *"}}]
+    jobs: [test]
+`,
+  );
+  expect(build && names(build)).toBe('unit,hold,ecs/deploy-service-update');
+  expect(build).toMatchObject({ name: 'build', dynamic: true, deployDetected: true, triggers: ['push'] });
+  expect(nightly).toMatchObject({ name: 'nightly', deployDetected: false, triggers: ['schedule', 'when'] });
+});
+
+it('Bitbucket: stages, environments, and pipelines by branch and by name', () => {
+  const pipeline = one(
+    'bitbucket-pipelines.yml',
+    `definitions:
+  steps:
+    - step: &build {name: Build, script: [make]}
+pipelines:
+  branches:
+    '{main,master}':
+      - step: *build
+      - stage:
+          name: Ship it
+          steps:
+            - step: {<<: *build, name: Roll, deployment: production, trigger: manual}
+  custom:
+    again:
+      - step: {script: [make]}
+`,
+  );
+  expect(names(pipeline)).toBe('Build,Roll,Step');
+  expect(pipeline).toMatchObject({ deployDetected: true, triggers: ['branches', 'custom'] });
+  expect(pipeline.evidence).toContainEqual(expect.objectContaining({ line: 11, strength: 'certain' }));
+});
+
+it('Azure: conditions as keys, templates, and no trigger', () => {
+  const pipeline = one(
+    'azure-pipelines.yml',
+    `trigger: none
+pr: [main]
+stages:
+- \${{ if eq(variables.x, 'y') }}:
+  - stage: A
+    jobs:
+    - job: B
+      strategy: {matrix: {x: {}}}
+      steps: [{script: make}]
+    - template: t.yml
+`,
+  );
+  expect(names(pipeline)).toBe('B');
+  expect(pipeline).toMatchObject({ triggers: ['pr'], partial: true, matrix: true, includes: ['t.yml'] });
+  expect(one('azure-pipelines.yml', 'trigger: none\nsteps: [{script: x}]\n').triggers).toEqual(['manual']);
+});
+
+it('Buildkite: gates are no jobs, groups are flattened, uploads are dynamic', () => {
+  const pipeline = one(
+    '.buildkite/pipeline.yml',
+    `steps:
+  - wait
+  - block: ok?
+  - group: Tests
+    steps:
+      - {label: unit, command: make, matrix: [a, b]}
+  - trigger: app-deploy
+    concurrency_group: deploy/x
+  - command: buildkite-agent pipeline upload x.yml
+`,
+  );
+  expect(names(pipeline)).toBe('unit,app-deploy,buildkite-agent pipeline upload x.yml');
+  expect(pipeline).toMatchObject({ dynamic: true, deployDetected: true, includes: ['app-deploy'] });
+});
+
+it('Drone: one pipeline per document of that kind', () => {
+  const text =
+    'kind: pipeline\nname: a\nsteps: [{name: x, commands: [make]}]\n---\nkind: secret\nname: s\n---\nkind: pipeline\nname: b\ntrigger: {event: [promote]}\nsteps: []\n';
+  const [a, b, ...more] = read('.drone.yml', text);
+  expect(more).toEqual([]);
+  expect([a?.name, a?.deployDetected, b?.name, b?.deployDetected]).toEqual(['a', false, 'b', true]);
+  expect(one('.drone.star', 'def main(ctx):\n')).toMatchObject({ dynamic: true, opaque: true, jobs: [] });
+});
+
+describe('Jenkins', () => {
+  it('tells code from comments and strings', () => {
+    const pipeline = one(
+      'Jenkinsfile',
+      `/* stage('no') { */
+pipeline { // stage('no')
+  triggers { cron('H 4 * * *'); pollSCM 'H/5 * * * *' }
+  stages {
+    stage("one") { steps { echo "stage('no') { \${x ? "}" : '{'}"; sh '''
+      make
+      kubectl apply -f x
+      # helm upgrade a b
+''' } }
+    stage(name: 'two') { matrix { axes { axis { name 'A' } } stages { stage('three') { steps { echo(/it's { not /) } } } } }
+    stage('four') { steps { writeFile text: $/ stage('no') { /$ } }
+  }
+}
+`,
+    );
+    expect(names(pipeline)).toBe('one,two,three,four');
+    expect(pipeline).toMatchObject({ triggers: ['cron', 'pollSCM'], deployDetected: true, matrix: true });
+    expect(pipeline.evidence.map(({ line }) => line)).toEqual([7]);
+    expect(pipeline.jobs[2]?.stage).toBe('two');
+  });
+
+  it('says that a shared library holds everything', () => {
+    const pipeline = one('Jenkinsfile', "@Library('shared@1') _\nbuildPlugin()\n");
+    expect(pipeline).toMatchObject({ opaque: true, partial: true, jobs: [], includes: ['shared@1'] });
+  });
+
+  it('refuses a comment without an end, and warns of a brace', () => {
+    expect(parseDefinition({ path: 'Jenkinsfile', text: 'node {\n  /* x' })).toMatchObject({
+      pipelines: [],
+      problems: [{ line: 2, column: 3, severity: 'error' }],
+    });
+    expect(parseDefinition({ path: 'Jenkinsfile', text: "node {\n stage('a') {}\n" })).toMatchObject({
+      pipelines: [{ jobs: [{ name: 'a' }] }],
+      problems: [{ line: 1, column: 6, severity: 'warning' }],
+    });
+  });
+});
