@@ -2,6 +2,7 @@
  * `svc ci report`: the run is told from the environment of the CI system. Behind `--` stands a program whose start and end are reported; it is run and its
  * exit code passed on whatever becomes of the reports.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ci } from '@svc/sdk';
 import type { CiReportParams, CiStatus, Client, ReportedJob } from '@svc/sdk';
@@ -137,7 +138,9 @@ async function paramsOf(context: Context, given: Readonly<Record<string, unknown
 
 /** Lengths are those of the contract: what is too long is of no use cut off, except a name. */
 function ofDetected(detected: Detected): Readonly<Record<string, unknown>> {
-  const { runId, attempt, commit, branch, tag, url, pipeline, event, actor } = detected;
+  const { provider, runId, attempt, branch, tag, url, event, actor } = detected;
+  const commit = detected.commit === 'HEAD' ? headHere() : detected.commit;
+  const pipeline = UNNAMED.has(provider) ? undefined : detected.pipeline;
   return Object.fromEntries(
     Object.entries({
       externalRunId: runId,
@@ -146,12 +149,21 @@ function ofDetected(detected: Detected): Readonly<Record<string, unknown>> {
       commitSha: commit !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(commit) ? commit : undefined,
       branch,
       tag,
-      externalUrl: url !== undefined && /^https?:\/\//.test(url) ? url : undefined,
-      pipelineName: pipeline?.slice(0, 200),
+      externalUrl: url !== undefined && /^https?:\/\/\S+$/.test(url) && url.length <= 2_000 ? url : undefined,
+      pipelineName: pipeline?.slice(0, 255),
       trigger: event?.slice(0, 100),
-      actor: actor?.slice(0, 200),
+      actor: actor?.slice(0, 255),
     }).filter(([, value]) => value !== undefined),
   );
+}
+
+/** Their variables do not hold the name that their webhooks give, and one run cannot be of two pipelines. */
+const UNNAMED: ReadonlySet<string> = new Set(['bitbucket', 'circleci']);
+
+/** Buildkite builds what is newest when nobody named a commit: only the checkout knows which that was. */
+function headHere(): string | undefined {
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', timeout: 5_000 });
+  return typeof stdout === 'string' ? stdout.trim() : undefined;
 }
 
 function readText(path: string): string | undefined {

@@ -420,6 +420,7 @@ describe('whatever is sent, nothing is thrown', () => {
       externalRunId !== '' &&
       externalRunId.length <= 500 &&
       externalAttempt >= 1 &&
+      [news.event, ...news.jobs].every(({ facts }) => String(facts.name ?? '').length <= 255) &&
       !JSON.stringify([news, outcome]).includes('\\u0000')
     );
   };

@@ -18,11 +18,12 @@ import * as gitlabEvents from './gitlab/events.ts';
 import * as gitlabSignature from './gitlab/signature.ts';
 import * as jenkinsEvents from './jenkins/events.ts';
 import * as jenkinsSignature from './jenkins/signature.ts';
-import type { Provider } from './types.ts';
+import { clip } from './read.ts';
+import type { News, Provider } from './types.ts';
 
 export type { Delivery, GenericMapping, Headers, Ignored, News, RepositoryRef, Verdict } from './types.ts';
 
-export const PROVIDERS: Readonly<Record<CiProvider, Provider>> = {
+const KNOWN: Readonly<Record<CiProvider, Provider>> = {
   azure: { ...azureEvents, ...azureSignature },
   bitbucket: { ...bitbucketEvents, ...bitbucketSignature },
   buildkite: { ...buildkiteEvents, ...buildkiteSignature },
@@ -33,3 +34,42 @@ export const PROVIDERS: Readonly<Record<CiProvider, Provider>> = {
   gitlab: { ...gitlabEvents, ...gitlabSignature },
   jenkins: { ...jenkinsEvents, ...jenkinsSignature },
 };
+
+/** What webhooks say is as long as what the contract takes: names are in indexes, and nobody reads longer ones. */
+const NAME_MAX = 255;
+const ID_MAX = 500;
+
+export const PROVIDERS = Object.fromEntries(
+  Object.entries(KNOWN).map(([id, provider]) => [id, { ...provider, normalise: bounded(provider) }]),
+) as Readonly<Record<CiProvider, Provider>>;
+
+function bounded({ normalise }: Provider): Provider['normalise'] {
+  return (headers, payload, mapping) => {
+    const news = normalise(headers, payload, mapping);
+    if ('ignored' in news) return { ignored: clip(news.ignored, NAME_MAX) };
+    return {
+      ...news,
+      run: { ...news.run, externalRunId: clip(news.run.externalRunId, ID_MAX) },
+      event: eventOf(news.event),
+      jobs: news.jobs.map((job) => ({
+        ...eventOf(job),
+        name: clip(job.name, ID_MAX),
+        ...(typeof job.externalJobId === 'string' ? { externalJobId: clip(job.externalJobId, ID_MAX) } : {}),
+      })),
+    };
+  };
+}
+
+function eventOf<E extends News['event']>(event: E): E {
+  const facts = Object.entries(event.facts).map(([name, value]) => [
+    name,
+    typeof value === 'string' && name !== 'url' ? clip(value, NAME_MAX) : value,
+  ]);
+  return {
+    ...event,
+    facts: Object.fromEntries(facts) as typeof event.facts,
+    ...('reason' in event && typeof event.reason === 'string'
+      ? { reason: clip(event.reason, NAME_MAX) }
+      : {}),
+  };
+}

@@ -30,6 +30,11 @@ export function text(value: unknown): string | undefined {
   return clean === '' ? undefined : clean;
 }
 
+/** At most so many characters; whole ones. */
+export function clip(value: string, max: number): string {
+  return value.length <= max ? value : value.slice(0, max).replace(UNSTORABLE, '');
+}
+
 /** Ids are numbers at some providers and texts at others, and pass 2^31. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
