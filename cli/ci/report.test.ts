@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { run } from '../shell/run.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 import { runProgram } from './program.ts';
@@ -78,12 +79,12 @@ describe('svc ci report -- program', () => {
 
   it('runs the program also when nothing can be reported', async () => {
     api.on('POST /ci/runs', apiError(403, 'forbidden', 'no'));
-    const run = (more: readonly string[], script: string) =>
+    const wrapped = (more: readonly string[], script: string) =>
       svc(api, [...base, ...more, '--', 'sh', '-c', script], { env: { ...CI, ...PATH } });
-    const lenient = await run([], 'exit 0');
+    const lenient = await wrapped([], 'exit 0');
     expect([lenient.code, lenient.err]).toEqual([0, expect.stringContaining('the end was not reported: ')]);
-    expect((await run(['--strict-report'], 'exit 0')).code).toBe(1);
-    expect((await run(['--strict-report'], 'exit 3')).code).toBe(3);
+    expect((await wrapped(['--strict-report'], 'exit 0')).code).toBe(1);
+    expect((await wrapped(['--strict-report'], 'exit 3')).code).toBe(3);
     expect((await svc(api, [...base, '--', 'true'], { env: PATH })).code).toBe(0);
   });
 
@@ -91,6 +92,21 @@ describe('svc ci report -- program', () => {
     takesReports();
     await svc(api, [...base, '--job-only', '--', 'true'], { env: { ...CI, ...PATH } });
     expect(reports().map(({ target }) => target)).toEqual(['/ci/runs', '/ci/runs/cir_1/jobs']);
+  });
+
+  it('waits for an interrupted program, longer than for a command, and reports it as cancelled', async () => {
+    takesReports();
+    const folder = await mkdtemp(join(tmpdir(), 'svc-report-'));
+    const ready = join(folder, 'ready');
+    const env = { ...CI, ...PATH, SVC_BASE_URL: api.url, SVC_API_KEY: 'key_1' };
+    const io = fakeIo({ env });
+    const script = `process.on('SIGINT', () => setTimeout(() => process.exit(5), 1_300)); setInterval(() => {}, 1_000); require('node:fs').writeFileSync(process.argv[1], '')`;
+    const running = run([...base, '--', process.execPath, '-e', script, ready], io);
+    await vi.waitFor(() => access(ready), { timeout: 10_000 });
+    io.interrupt();
+    expect(await running).toBe(5);
+    expect(reports().at(-1)?.body).toMatchObject({ status: 'cancelled' });
+    await rm(folder, { recursive: true });
   });
 
   it('ends as shells do for a program that is not there or was killed', async () => {
