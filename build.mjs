@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { buildSdk } from './sdk/build.mjs';
 import { buildConsole } from './server/console/build.mjs';
@@ -51,7 +52,14 @@ async function server() {
 }
 
 /** Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk. */
-const cli = () => program('cli', ['main.ts'], { plugins: [], minify: true, sourcemap: false });
+const cli = () =>
+  program('cli', ['main.ts'], {
+    plugins: [],
+    // Its build for Node is CommonJS that requires `process`, which a bundle of ES modules cannot.
+    alias: { yaml: resolve('node_modules/yaml/browser/index.js') },
+    minify: true,
+    sourcemap: false,
+  });
 
 const sdk = () => buildSdk({ types: process.argv.includes('--types') });
 
