@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
+import { bundleCli } from '../testing/bundle.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 
 const examples = join(import.meta.dirname, '..', '..', 'test', 'fixtures', 'connect', 'ci-files');
@@ -80,6 +81,14 @@ describe('svc ci validate', () => {
     expect(named.out).toContain('pipeline  Go\n');
   });
 
+  it('takes the repository around a file for the working tree', async () => {
+    await put('.gitlab-ci.yml', 'gitlab/cypress-example-kitchensink__basic__.gitlab-ci.yml');
+    await mkdir(join(tree, '.git'));
+    const io = fakeIo({ env: { NO_COLOR: '1' } });
+    expect(await run(['ci', 'validate', '--file', join(tree, '.gitlab-ci.yml')], io)).toBe(0);
+    expect(io.out()).toContain('.gitlab-ci.yml (gitlab)\n  pipeline  .gitlab-ci.yml\n  jobs      test\n');
+  });
+
   it('lets no file write to the terminal', async () => {
     await writeFile(join(tree, '.gitlab-ci.yml'), '"a\\e[31m":\n  script: x\n');
     const { code, out } = await validate();
@@ -91,5 +100,17 @@ describe('svc ci validate', () => {
     const { code, err } = await validate('--file', join(tree, 'none.yml'));
     expect(code).toBe(2);
     expect(err).toContain('none.yml cannot be read');
+  });
+
+  it('runs in the program as it is shipped, which holds the reader of YAML', async () => {
+    await put('.github/workflows/ci.yml', 'github/starter-workflows__ci__go.yml');
+    const cli = await bundleCli();
+    try {
+      const { code, stdout, stderr } = await cli.run(['ci', 'validate', '--dir', tree]);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain('pipeline  Go\n');
+    } finally {
+      await cli.remove();
+    }
   });
 });

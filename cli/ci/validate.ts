@@ -70,7 +70,10 @@ async function validate({ locals, output }: Context): Promise<number> {
   const provider = locals['provider'] as CiDefinitionProvider | undefined;
   if (provider !== undefined && typeof file !== 'string')
     throw new UsageError('--provider says whose file --file is, and --file is absent');
-  const root = await rootOf(typeof dir === 'string' ? dir : undefined);
+  const root =
+    typeof dir === 'string'
+      ? resolve(dir)
+      : await repositoryAround(typeof file === 'string' ? file : undefined);
   const files = typeof file === 'string' ? [await checkNamed(root, file, provider)] : await checkAll(root);
   const found = files.filter(({ pipelines }) => pipelines.length > 0);
   const errors = files.flatMap(({ problems }) => problems).filter(({ severity }) => severity === 'error');
@@ -84,9 +87,9 @@ async function validate({ locals, output }: Context): Promise<number> {
   return valid ? EXIT.ok : EXIT.failed;
 }
 
-async function rootOf(dir: string | undefined): Promise<string> {
-  if (dir !== undefined) return resolve(dir);
-  for (let folder = process.cwd(); ; folder = dirname(folder)) {
+/** Around the file that is named, else around the current folder; without a repository, the current folder. */
+async function repositoryAround(file: string | undefined): Promise<string> {
+  for (let folder = file === undefined ? process.cwd() : dirname(resolve(file)); ; folder = dirname(folder)) {
     if (await exists(join(folder, '.git'))) return folder;
     if (dirname(folder) === folder) return process.cwd();
   }

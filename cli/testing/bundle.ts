@@ -50,6 +50,8 @@ export async function bundleCli(): Promise<BundledCli> {
     target: 'node20',
     format: 'esm',
     conditions: ['source'],
+    // As build.mjs has it.
+    alias: { yaml: join(root, 'node_modules/yaml/browser/index.js') },
     logLevel: 'warning',
   });
   const main = join(folder, 'dist', 'main.js');
