@@ -15,7 +15,7 @@ import {
   type CiDefinitionProvider,
   type DefinitionProblem,
   type ParsedDefinition,
-} from '../../sdk/ci-definitions/index.ts';
+} from '@svc/sdk/ci-definitions';
 import { describeCommand, describeFlag, type Command, type Context } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
