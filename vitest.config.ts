@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { ClosingSummary } from './test/setup/reporter.ts';
+import { LongestFirst } from './test/setup/sequencer.ts';
 
 export default defineConfig({
   ssr: { resolve: { conditions: ['source', 'node', 'import', 'module', 'default'] } },
@@ -11,6 +12,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave a core idle meanwhile.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingSummary()],
   },
 });
