@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../setup/needs.ts';
 import { startConsole } from './console.ts';
 import type { Console } from './console.ts';
@@ -69,7 +70,7 @@ describe.skipIf(!here)('features of the companion service', () => {
     await notice.filter({ hasText: 'it answered with status 500' }).waitFor();
     expect(await table.getByRole('row').count()).toBe(4);
     // Our own features do not depend on it.
-    expect(await page.getByRole('switch').count()).toBe(8);
+    expect(await page.getByRole('switch').count()).toBe(MANIFEST.length);
 
     answer = { status: 200, body: { features: { 'ledger.search': true } } };
     console_.passTime(ASKED_EVERY_MS);
@@ -86,7 +87,7 @@ describe.skipIf(!here)('features of the companion service', () => {
       const section = page.getByRole('region', { name: 'Companion service' });
       await section.getByText('Its features are unknown.').waitFor();
       expect(await section.getByRole('table').count()).toBe(0);
-      expect(await page.getByRole('switch').count()).toBe(8);
+      expect(await page.getByRole('switch').count()).toBe(MANIFEST.length);
     } finally {
       await away.stop();
     }

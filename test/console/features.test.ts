@@ -1,6 +1,7 @@
 /** Staff's table of platform features: what it shows, how a switch is moved, and what happens when two people do it at once. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../setup/needs.ts';
 import { PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';
@@ -244,7 +245,7 @@ describe.skipIf(!here)('the table of features', () => {
       .getByText(/Unknown since \d\d:\d\d\./)
       .first()
       .waitFor();
-    expect(await page.getByRole('switch').count()).toBe(8);
+    expect(await page.getByRole('switch').count()).toBe(MANIFEST.length);
     expect(await checked(page, 'host.spaces')).toBe(String(on));
     await page.unroute('**/admin/platform-features**');
     await shows(page, 'host.spaces', !on);
