@@ -12,6 +12,7 @@ import { mapDatabaseError, openDatabase } from './index.ts';
 
 const CUTS = 40;
 const WORKERS = 20;
+const CONNECTIONS = 5;
 /** Far above a statement here, below the driver's connect timeout of 5 s. */
 const SETTLES_WITHIN_MS = 4_000;
 
@@ -23,7 +24,7 @@ it.skipIf(!(await has('postgres')))(
     const test = await createTestDatabase();
     await test.db.sql`create table pairs (n int not null, half text not null)`;
     const proxy = await startTcpProxy(test.url);
-    const db = openDatabase({ url: proxy.urlOf(test.url), max: 5 });
+    const db = openDatabase({ url: proxy.urlOf(test.url), max: CONNECTIONS });
     const seen = { ok: 0, slowestMs: 0, wrong: [] as string[], codes: new Set<string>() };
     const acknowledged = new Set<number>();
     let stopping = false;
@@ -78,6 +79,14 @@ it.skipIf(!(await has('postgres')))(
     expect(seen.wrong).toEqual([]);
     expect([...seen.codes]).toEqual(['unavailable']);
     expect(seen.slowestMs).toBeLessThan(SETTLES_WITHIN_MS);
+    // No lane is left behind as if a dead transaction still had it.
+    const pids = await Promise.all(
+      Array.from({ length: CONNECTIONS }, async () => {
+        const [row] = await db.sql<Array<{ pid: number }>>`select pg_backend_pid() as pid, pg_sleep(0.1)`;
+        return row?.pid;
+      }),
+    );
+    expect(new Set(pids).size, `backends of ${CONNECTIONS} statements at once`).toBe(CONNECTIONS);
     await db.close(500);
     const rows = await test.db.sql<
       Array<{ n: number; halves: number }>
