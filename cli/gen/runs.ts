@@ -105,7 +105,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'runs',
     words: ['logs'],
     summary: 'Output of a run as it comes, from the start or from where a client left off, and ends with the run',
-    description: 'Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).',
+    description: 'Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' } },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },

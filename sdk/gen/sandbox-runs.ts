@@ -56,7 +56,7 @@ export class SandboxRuns {
 
   /**
    * Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed
-   * again after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
+   * again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
    *

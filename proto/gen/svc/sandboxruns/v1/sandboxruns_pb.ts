@@ -888,7 +888,7 @@ export const SandboxRunsService: GenService<{
   },
   /**
    * Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed
-   * again after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
+   * again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.StreamLogs
    */
