@@ -2,9 +2,10 @@
  * Authorities for the programs that the daemon starts. git, pack and an engine's client take one file *instead of* their own list, so a private authority alone
  * would shut the public ones out: this file has both. Certificates are public, so containers may read it.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
+import { writeDurably } from './durable-file.ts';
 
 /** Where distributions keep the list that an administrator may have added to. */
 const SYSTEM_BUNDLES = [
@@ -22,8 +23,7 @@ export const CA_SECRET = 'svc-ca';
 /** Path of the file, written anew. */
 export async function writeCaBundle(dataDir: string, ca: string): Promise<string> {
   const path = join(dataDir, 'ca-bundle.pem');
-  await writeFile(`${path}.tmp`, `${(await usualAuthorities()).trimEnd()}\n${ca}`, { mode: 0o644 });
-  await rename(`${path}.tmp`, path);
+  await writeDurably(path, `${(await usualAuthorities()).trimEnd()}\n${ca}`, 0o644);
   return path;
 }
 

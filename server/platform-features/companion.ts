@@ -11,6 +11,7 @@ import type {
   ResolvedFeatureSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Clock } from '../platform/clock.ts';
+import { isObject } from './is-object.ts';
 import { LIFECYCLES, REASONS, VISIBILITIES } from './words.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -124,10 +125,6 @@ async function readText(body: ReadableStream<Uint8Array> | null): Promise<string
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Both shapes of the resolver: `true` for what is enabled, or an object for each feature. */

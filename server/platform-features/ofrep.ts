@@ -16,6 +16,7 @@ import { toApiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Caller } from '../platform/context.ts';
 import { STAFF_SCOPE } from '../platform/scopes.ts';
+import { isObject } from './is-object.ts';
 import { publicFeatures } from './resolve.ts';
 import { holdsTag } from './resolved.ts';
 import type { ResolvedFeature, Snapshot } from './snapshot.ts';
@@ -131,10 +132,6 @@ function parseJson(body: Uint8Array): unknown {
     // No JSON, or no UTF-8: the same to whoever sent it.
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Made once for each state of all switches; a snapshot that is gone takes its answers with it. */
