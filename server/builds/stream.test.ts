@@ -39,6 +39,14 @@ describe.skipIf(!there)('the stream of a build', () => {
     const input = { runnerId: runner, kind: 'build' as const, id, epoch, offset, pieces };
     await appendLogs(world.db.sql, world.settings, input);
     world.wake.notify(id);
+    // Times are kept to the millisecond: what happens in the same one has no order.
+    const stored = await millisecond();
+    while ((await millisecond()) === stored);
+  };
+  const millisecond = async (): Promise<number | undefined> => {
+    const [row] = await world.db.sql<Array<{ ms: number }>>`
+      select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+    return row?.ms;
   };
   const collect = async (request: object, signal?: AbortSignal): Promise<Event[]> => {
     const events: Event[] = [];
