@@ -178,6 +178,7 @@ function buildRpc(
     response,
     serverStreaming: desc.methodKind === 'server_streaming',
     auth: auth ?? 'required',
+    idTokens: op.idTokens ?? false,
     ...(scope !== undefined && { scope }),
     ...(role && { role }),
     ...(feature !== undefined && { feature }),

@@ -56,6 +56,11 @@ const CASES: readonly Case[] = [
     problem: 'has a scope or role, but auth none knows no caller; allowed are required, session, staff',
   },
   {
+    name: 'IdTokensWithoutScope',
+    op: 'auth: AUTH_REQUIRED id_tokens: true',
+    problem: 'takes id_tokens, but auth is required and scope none; expected required and a scope',
+  },
+  {
     name: 'UnknownScope',
     op: `${OK} scope: 99`,
     problem:

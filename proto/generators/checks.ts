@@ -106,6 +106,12 @@ function checkAuth(rpc: RpcModel, problems: Problems): void {
       `has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`,
     );
   }
+  if (rpc.idTokens && (rpc.auth !== 'required' || rpc.scope === undefined)) {
+    problems.add(
+      rpc.id,
+      `takes id_tokens, but auth is ${rpc.auth} and scope ${rpc.scope ?? 'none'}; expected required and a scope`,
+    );
+  }
   if (rpc.auth === 'staff' && rpc.scope !== undefined && rpc.scope !== 'staff') {
     problems.add(rpc.id, `is for staff, but needs the scope ${rpc.scope}; allowed are staff and none`);
   }

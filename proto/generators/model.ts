@@ -42,6 +42,8 @@ export interface RpcModel {
   readonly response: MessageModel;
   readonly serverStreaming: boolean;
   readonly auth: Auth;
+  /** Also takes id_tokens of CI jobs. */
+  readonly idTokens: boolean;
   /** JSON spelling: `runner:read`. */
   readonly scope?: string;
   readonly role?: Role;

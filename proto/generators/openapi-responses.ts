@@ -51,6 +51,11 @@ function errorsOf(rpc: RpcModel): Map<number, Set<string>> {
   if (['optional', 'required', 'session', 'staff'].includes(rpc.auth)) add(401, 'credentials_invalid');
   if (rpc.auth === 'runner')
     for (const code of ['signature_invalid', 'clock_skew', 'runner_revoked']) add(401, code);
+  if (rpc.idTokens) {
+    add(401, 'id_token_invalid');
+    add(401, 'id_token_used');
+    add(403, 'id_token_refused');
+  }
   if (rpc.scope !== undefined) add(403, 'scope_missing');
   if (rpc.feature !== undefined) add(403, 'feature_disabled');
   add(429, 'rate_limited');

@@ -48,6 +48,7 @@ export interface OperationOption {
   readonly examples?: readonly { readonly title?: string; readonly cli?: string; readonly sdk?: string }[];
   readonly sdkReturns?: string;
   readonly columns?: readonly string[];
+  readonly idTokens?: boolean;
 }
 
 /** svc.options.v1.Field in proto JSON. */

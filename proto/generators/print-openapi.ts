@@ -17,6 +17,13 @@ const SECURITY_SCHEMES: JsonObject = {
     scheme: 'bearer',
     description: 'An API key (`cpk_live_…`) or a session token from `POST /auth/login`.',
   },
+  idToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description:
+      'An id_token of a job at GitHub Actions or GitLab.com whose audience is this service, good for one call, or the token that `POST /ci/id-tokens/exchange` gives for one.',
+  },
   runnerSignature: {
     type: 'apiKey',
     in: 'header',
@@ -114,7 +121,7 @@ function securityOf(rpc: RpcModel): JsonObject[] {
     case 'required':
     case 'session':
     case 'staff':
-      return [{ bearer: [] }];
+      return [{ bearer: [] }, ...(rpc.idTokens ? [{ idToken: [] }] : [])];
     case 'runner':
       return [{ runnerSignature: [] }];
   }

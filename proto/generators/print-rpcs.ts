@@ -33,6 +33,7 @@ function printRpc(rpc: RpcModel): string {
     id: rpc.id,
     audience: rpc.service.audience,
     auth: rpc.auth,
+    ...(rpc.idTokens && { idTokens: true }),
     ...(rpc.scope !== undefined && { scope: rpc.scope }),
     ...(rpc.role && { role: rpc.role }),
     // checks.ts has refused every key that is not in the manifest.

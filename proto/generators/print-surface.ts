@@ -48,6 +48,7 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
     stream: rpc.serverStreaming,
     ...(rpc.page && { page: { items: rpc.page.items.json, maxLimit: rpc.page.maxLimit } }),
     auth: rpc.auth,
+    ...(rpc.idTokens && { idTokens: true }),
     ...(rpc.scope !== undefined && { scope: rpc.scope }),
     ...(rpc.role && { role: rpc.role }),
     ...(rpc.feature !== undefined && { feature: rpc.feature }),

@@ -26,6 +26,7 @@ export interface SurfaceRpc {
   readonly stream: boolean;
   readonly page?: { readonly items: string; readonly maxLimit: number };
   readonly auth: string;
+  readonly idTokens?: boolean;
   readonly scope?: string;
   readonly role?: string;
   readonly feature?: string;
@@ -107,6 +108,7 @@ function compareRpc(old: SurfaceRpc, now: SurfaceRpc): string[] {
     changes.push(`the largest limit was ${old.page.maxLimit}, is ${now.page.maxLimit}`);
   }
   differ('auth', old.auth, now.auth);
+  if (old.idTokens === true) differ('taking id_tokens', old.idTokens, now.idTokens);
   if (now.scope !== undefined) differ('the scope', old.scope, now.scope);
   if (now.role !== undefined) differ('the role', old.role, now.role);
   if (now.feature !== undefined) differ('the feature', old.feature, now.feature);

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
+import type { ApiError } from './errors.ts';
 import type { RpcInfo } from './rpc.ts';
 
 export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpcweb';
@@ -25,6 +26,12 @@ export interface CallContext {
   status?: number;
 }
 
+/** The call of a server stream. */
+export interface StreamCall extends CallContext {
+  /** Ends it with this refusal, however far it is: its signal aborts, its client is told. The first reason stands. */
+  abort(error: ApiError): void;
+}
+
 export type Gate = 'open' | 'disabled' | 'hidden';
 
 /** What a process does with its RPCs. C is what its authentication yields. */
@@ -40,5 +47,5 @@ export interface App<C> {
   /** Scope and role, idempotency, implementation. The request was validated before. */
   invoke(call: CallContext, caller: C, request: Message): Promise<Message>;
   /** The same for a server stream. The returned iterable is closed when the client is gone. */
-  stream(call: CallContext, caller: C, request: Message): AsyncIterable<Message>;
+  stream(call: StreamCall, caller: C, request: Message): AsyncIterable<Message>;
 }

@@ -4,7 +4,7 @@ import { apiError, toApiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
 import type { DoorLimits } from './limits.ts';
-import { errorHeaders, reply, type NodeRequest } from './reply.ts';
+import { errorHeaders, reply, type NodeRequest, type NodeResponse } from './reply.ts';
 import { decodePathText } from './request-fields.ts';
 import type { Verb } from './rpc.ts';
 import type { RequestTarget } from './target.ts';
@@ -116,6 +116,15 @@ export async function servePage(
   }
 }
 
+function signalOfGone(response: NodeResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableEnded)
+      controller.abort(apiError('client_closed', 'the client closed the connection'));
+  });
+  return controller.signal;
+}
+
 function plainRequest({ request, requestId }: Exchange, { path, query }: RequestTarget): PageRequest {
   return { path, query, requestId, header: (name) => request.headers[name]?.toString() };
 }
@@ -126,10 +135,7 @@ function endpointRequest(
   more: { readonly variable: string; readonly added: Map<string, string>; readonly limits: DoorLimits },
 ): EndpointRequest {
   const { request, response, remoteAddress } = exchange;
-  const controller = new AbortController();
-  response.once('close', () =>
-    controller.abort(apiError('client_closed', 'the client closed the connection')),
-  );
+  let gone: AbortSignal | undefined;
   const plain = plainRequest(exchange, target);
   return {
     ...plain,
@@ -137,7 +143,10 @@ function endpointRequest(
     variable: decodePathText(more.variable, false, 'path'),
     remoteAddress,
     request,
-    signal: controller.signal,
+    // Made when it is asked for: few endpoints wait for anything that could be given up.
+    get signal() {
+      return (gone ??= signalOfGone(response));
+    },
     responseHeaders: more.added,
     body: async (bytesMax) => {
       if (!announcesBody(request)) return NO_BODY;

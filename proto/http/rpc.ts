@@ -45,6 +45,8 @@ export interface RpcInfo {
   readonly desc: DescMethod;
   readonly audience: Audience;
   readonly auth: Auth;
+  /** Also takes an id_token of a CI job, or what one was exchanged for. */
+  readonly idTokens?: true;
   /** Scope in its JSON spelling, `runner:read`. */
   readonly scope?: string;
   readonly role?: Role;

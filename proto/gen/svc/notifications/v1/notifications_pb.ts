@@ -41,7 +41,7 @@ export type Notification = Message<"svc.notifications.v1.Notification"> & {
   teamId: string;
 
   /**
-   * What happened: `runner.degraded`, `runner.recovered`, `runner.flagged`.
+   * What happened: `runner.degraded`, `runner.recovered`, `runner.flagged`, `webhook_endpoint.disabled`.
    *
    * @generated from field: string kind = 3;
    */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/registries/v1/registries.proto.
  */
 export const file_svc_registries_v1_registries: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvcmVnaXN0cmllcy92MS9yZWdpc3RyaWVzLnByb3RvEhFzdmMucmVnaXN0cmllcy52MSLvAQoIUmVnaXN0cnkSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEQoEaG9zdBgDIAEoCUID4EEDEhsKCW5hbWVzcGFjZRgEIAEoCUID4EEDSACIAQESFAoHZGVmYXVsdBgFIAEoCEID4EEDEhwKD2hhc19jcmVkZW50aWFscxgGIAEoCEID4EEDEhUKCGluc2VjdXJlGAcgASgIQgPgQQMSMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0IMCgpfbmFtZXNwYWNlIi0KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0iRAoMTGlzdFJlc3BvbnNlEjQKCnJlZ2lzdHJpZXMYASADKAsyGy5zdmMucmVnaXN0cmllcy52MS5SZWdpc3RyeUID4EEDIs0CCgpBZGRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGwoEaG9zdBgCIAEoCUIN4EECukgHcgUQARiEAhJqCgluYW1lc3BhY2UYAyABKAlCUrpIT3JNGIABMkheW2EtejAtOV0rKChcLnxffF9ffC0rKVthLXowLTldKykqKC9bYS16MC05XSsoKFwufF98X198LSspW2EtejAtOV0rKSopKiRIAIgBARIPCgdkZWZhdWx0GAQgASgIEiEKCHVzZXJuYW1lGAUgASgJQgq6SAdyBRABGP8BSAGIAQESKAoIcGFzc3dvcmQYBiABKAlCEbpICHIGEAEogIABirUYAggBSAKIAQESEAoIaW5zZWN1cmUYByABKAhCDAoKX25hbWVzcGFjZUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIkkKDVJlbW92ZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgtyZWdpc3RyeV9pZBgCIAEoCUID4EECIhAKDlJlbW92ZVJlc3BvbnNlMqgGChFSZWdpc3RyaWVzU2VydmljZRLDAQoETGlzdBIeLnN2Yy5yZWdpc3RyaWVzLnYxLkxpc3RSZXF1ZXN0Gh8uc3ZjLnJlZ2lzdHJpZXMudjEuTGlzdFJlc3BvbnNlInqQAgGKtRhQMAM4B6IBCnJlZ2lzdHJpZXOqAQJpZKoBBGhvc3SqAQluYW1lc3BhY2WqAQdkZWZhdWx0qgEOaGFzQ3JlZGVudGlhbHOqAQljcmVhdGVkQXSC0+STAh0SGy90ZWFtcy97dGVhbV9pZH0vcmVnaXN0cmllcxLdAgoDQWRkEh0uc3ZjLnJlZ2lzdHJpZXMudjEuQWRkUmVxdWVzdBobLnN2Yy5yZWdpc3RyaWVzLnYxLlJlZ2lzdHJ5IpkCirUY7gESB3RlYW1faWQSBGhvc3QwAzgIUAFYyQGaAdIBCiFQdWJsaXNoIHRvIGEgcmVnaXN0cnkgb2YgeW91ciBvd24SVHJlZ2lzdHJpZXMgYWRkIC0tdGVhbSB0ZWFtXzAxIC0taG9zdCByZWdpc3RyeS5leGFtcGxlLmNvbSAtLW5hbWVzcGFjZSBhY21lIC0tZGVmYXVsdBpXcmVnaXN0cmllcy5hZGQoJ3RlYW1fMDEnLCAncmVnaXN0cnkuZXhhbXBsZS5jb20nLCB7IG5hbWVzcGFjZTogJ2FjbWUnLCBkZWZhdWx0OiB0cnVlIH0pgtPkkwIgOgEqIhsvdGVhbXMve3RlYW1faWR9L3JlZ2lzdHJpZXMSnAEKBlJlbW92ZRIgLnN2Yy5yZWdpc3RyaWVzLnYxLlJlbW92ZVJlcXVlc3QaIS5zdmMucmVnaXN0cmllcy52MS5SZW1vdmVSZXNwb25zZSJNirUYGCoLcmVnaXN0cnlfaWQwAzgIUAFYzAFwAYLT5JMCKyopL3RlYW1zL3t0ZWFtX2lkfS9yZWdpc3RyaWVzL3tyZWdpc3RyeV9pZH0aToq1GEoKCnJlZ2lzdHJpZXMSCnJlZ2lzdHJpZXMaIENvbnRhaW5lciByZWdpc3RyaWVzIG9mIHlvdXIgb3duIgxob3N0LnJ1bm5lcnMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvcmVnaXN0cmllcy92MS9yZWdpc3RyaWVzLnByb3RvEhFzdmMucmVnaXN0cmllcy52MSLvAQoIUmVnaXN0cnkSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEQoEaG9zdBgDIAEoCUID4EEDEhsKCW5hbWVzcGFjZRgEIAEoCUID4EEDSACIAQESFAoHZGVmYXVsdBgFIAEoCEID4EEDEhwKD2hhc19jcmVkZW50aWFscxgGIAEoCEID4EEDEhUKCGluc2VjdXJlGAcgASgIQgPgQQMSMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0IMCgpfbmFtZXNwYWNlIi0KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0iRAoMTGlzdFJlc3BvbnNlEjQKCnJlZ2lzdHJpZXMYASADKAsyGy5zdmMucmVnaXN0cmllcy52MS5SZWdpc3RyeUID4EEDIs0CCgpBZGRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGwoEaG9zdBgCIAEoCUIN4EECukgHcgUQARiEAhJqCgluYW1lc3BhY2UYAyABKAlCUrpIT3JNGIABMkheW2EtejAtOV0rKChcLnxffF9ffC0rKVthLXowLTldKykqKC9bYS16MC05XSsoKFwufF98X198LSspW2EtejAtOV0rKSopKiRIAIgBARIPCgdkZWZhdWx0GAQgASgIEiEKCHVzZXJuYW1lGAUgASgJQgq6SAdyBRABGP8BSAGIAQESKAoIcGFzc3dvcmQYBiABKAlCEbpICHIGEAEogIABirUYAggBSAKIAQESEAoIaW5zZWN1cmUYByABKAhCDAoKX25hbWVzcGFjZUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkImsKDVVwZGF0ZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgtyZWdpc3RyeV9pZBgCIAEoCUID4EECEhQKB2RlZmF1bHQYAyABKAhIAIgBAUIKCghfZGVmYXVsdCJJCg1SZW1vdmVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLcmVnaXN0cnlfaWQYAiABKAlCA+BBAiIQCg5SZW1vdmVSZXNwb25zZTLOCAoRUmVnaXN0cmllc1NlcnZpY2USwwEKBExpc3QSHi5zdmMucmVnaXN0cmllcy52MS5MaXN0UmVxdWVzdBofLnN2Yy5yZWdpc3RyaWVzLnYxLkxpc3RSZXNwb25zZSJ6kAIBirUYUDADOAeiAQpyZWdpc3RyaWVzqgECaWSqAQRob3N0qgEJbmFtZXNwYWNlqgEHZGVmYXVsdKoBDmhhc0NyZWRlbnRpYWxzqgEJY3JlYXRlZEF0gtPkkwIdEhsvdGVhbXMve3RlYW1faWR9L3JlZ2lzdHJpZXMS3QIKA0FkZBIdLnN2Yy5yZWdpc3RyaWVzLnYxLkFkZFJlcXVlc3QaGy5zdmMucmVnaXN0cmllcy52MS5SZWdpc3RyeSKZAoq1GO4BEgd0ZWFtX2lkEgRob3N0MAM4CFABWMkBmgHSAQohUHVibGlzaCB0byBhIHJlZ2lzdHJ5IG9mIHlvdXIgb3duElRyZWdpc3RyaWVzIGFkZCAtLXRlYW0gdGVhbV8wMSAtLWhvc3QgcmVnaXN0cnkuZXhhbXBsZS5jb20gLS1uYW1lc3BhY2UgYWNtZSAtLWRlZmF1bHQaV3JlZ2lzdHJpZXMuYWRkKCd0ZWFtXzAxJywgJ3JlZ2lzdHJ5LmV4YW1wbGUuY29tJywgeyBuYW1lc3BhY2U6ICdhY21lJywgZGVmYXVsdDogdHJ1ZSB9KYLT5JMCIDoBKiIbL3RlYW1zL3t0ZWFtX2lkfS9yZWdpc3RyaWVzEqMCCgZVcGRhdGUSIC5zdmMucmVnaXN0cmllcy52MS5VcGRhdGVSZXF1ZXN0Ghsuc3ZjLnJlZ2lzdHJpZXMudjEuUmVnaXN0cnki2QGKtRigASoLcmVnaXN0cnlfaWQwAzgIUAGaAYkBChlQdWJsaXNoIHRoZXJlIGZyb20gbm93IG9uEjFyZWdpc3RyaWVzIHVwZGF0ZSByZ3lfMDEgLS10ZWFtIHRlYW1fMDEgLS1kZWZhdWx0GjlyZWdpc3RyaWVzLnVwZGF0ZSgndGVhbV8wMScsICdyZ3lfMDEnLCB7IGRlZmF1bHQ6IHRydWUgfSmC0+STAi46ASoyKS90ZWFtcy97dGVhbV9pZH0vcmVnaXN0cmllcy97cmVnaXN0cnlfaWR9EpwBCgZSZW1vdmUSIC5zdmMucmVnaXN0cmllcy52MS5SZW1vdmVSZXF1ZXN0GiEuc3ZjLnJlZ2lzdHJpZXMudjEuUmVtb3ZlUmVzcG9uc2UiTYq1GBgqC3JlZ2lzdHJ5X2lkMAM4CFABWMwBcAGC0+STAisqKS90ZWFtcy97dGVhbV9pZH0vcmVnaXN0cmllcy97cmVnaXN0cnlfaWR9Gk6KtRhKCgpyZWdpc3RyaWVzEgpyZWdpc3RyaWVzGiBDb250YWluZXIgcmVnaXN0cmllcyBvZiB5b3VyIG93biIMaG9zdC5ydW5uZXJzKAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One registry.
@@ -196,6 +196,41 @@ export const AddRequestSchema: GenMessage<AddRequest> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 3);
 
 /**
+ * What is changed.
+ *
+ * @generated from message svc.registries.v1.UpdateRequest
+ */
+export type UpdateRequest = Message<"svc.registries.v1.UpdateRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Registry id.
+   *
+   * @generated from field: string registry_id = 2;
+   */
+  registryId: string;
+
+  /**
+   * Whether builds of the team go there. Default: as it is.
+   *
+   * @generated from field: optional bool default = 3;
+   */
+  default?: boolean | undefined;
+};
+
+/**
+ * Describes the message svc.registries.v1.UpdateRequest.
+ * Use `create(UpdateRequestSchema)` to create a new message.
+ */
+export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
+  messageDesc(file_svc_registries_v1_registries, 4);
+
+/**
  * Which registry.
  *
  * @generated from message svc.registries.v1.RemoveRequest
@@ -221,7 +256,7 @@ export type RemoveRequest = Message<"svc.registries.v1.RemoveRequest"> & {
  * Use `create(RemoveRequestSchema)` to create a new message.
  */
 export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
-  messageDesc(file_svc_registries_v1_registries, 4);
+  messageDesc(file_svc_registries_v1_registries, 5);
 
 /**
  * Nothing to say.
@@ -236,7 +271,7 @@ export type RemoveResponse = Message<"svc.registries.v1.RemoveResponse"> & {
  * Use `create(RemoveResponseSchema)` to create a new message.
  */
 export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
-  messageDesc(file_svc_registries_v1_registries, 5);
+  messageDesc(file_svc_registries_v1_registries, 6);
 
 /**
  * Container registries that a team brings itself. Builds publish to the default one, and deploys pull from it; a team without a default goes by
@@ -265,6 +300,17 @@ export const RegistriesService: GenService<{
   add: {
     methodKind: "unary";
     input: typeof AddRequestSchema;
+    output: typeof RegistrySchema;
+  },
+  /**
+   * Makes a registry the default of its team, or with `default` false ends that it is: builds then go by the service's own local registry until another
+   * one is made the default. Takes effect with the next build that a runner takes. Nothing changes when it is so already. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.registries.v1.RegistriesService.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof UpdateRequestSchema;
     output: typeof RegistrySchema;
   },
   /**

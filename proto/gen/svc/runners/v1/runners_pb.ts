@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/runners/v1/runners.proto.
  */
 export const file_svc_runners_v1_runners: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyLLBwoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARIgChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIQgPgQQMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfbGFzdF9oZWFydGJlYXRfYXRCDwoNX2xhc3Rfc2Vlbl9hdEIMCgpfcGF1c2VkX2F0Qg8KDV9wYXVzZWRfdW50aWxCDQoLX3BhdXNlX25vdGVCDQoLX3Jldm9rZWRfYXRCDgoMX2RpYWdub3N0aWNzIqgBCg9TZWxmRGlhZ25vc3RpY3MSJwoVY29udGFpbmVyX2NsaV92ZXJzaW9uGAEgASgJQgi6SAVyAxjIARIkChJkZXBsb3lfY2xpX3ZlcnNpb24YAiABKAlCCLpIBXIDGMgBEhkKEXdvcmtzcGFjZV9mcmVlX21iGAMgASgNEisKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIl8KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHAoPaW5jbHVkZV9yZXZva2VkGAIgASgISACIAQFCEgoQX2luY2x1ZGVfcmV2b2tlZCI8CgxMaXN0UmVzcG9uc2USLAoHcnVubmVycxgBIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDIkQKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiI6ChhDcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSJqChlDcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyJHCg1SZXZva2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UiTQoPRGlhZ25vc2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEQoEbGl2ZRgCIAEoCEgAiAEBQgcKBV9saXZlIqYDChBEaWFnbm9zZVJlc3BvbnNlEjUKDGdlbmVyYXRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSGAoLbGl2ZV9sZWFzZXMYAyABKA1CA+BBAxIbCg5leHBpcmVkX2xlYXNlcxgEIAEoDUID4EEDEhMKBnF1ZXVlZBgFIAEoDUID4EEDEjAKBmV2ZW50cxgGIAMoCzIbLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckV2ZW50QgPgQQMSSQoKY29uZmlndXJlZBgHIAMoCzIwLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UuQ29uZmlndXJlZEVudHJ5QgPgQQMSHwoNbGl2ZV9hbnN3ZXJlZBgIIAEoCEID4EEDSACIAQEaMQoPQ29uZmlndXJlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCEAoOX2xpdmVfYW5zd2VyZWQiegoLUnVubmVyRXZlbnQSKwoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFgoJcnVubmVyX2lkGAIgASgJQgPgQQMSEQoEa2luZBgDIAEoCUID4EEDEhMKBmRldGFpbBgEIAEoCUID4EEDIlQKGkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiUwoZUmVxdWVzdERpYWdub3N0aWNzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIpoBCgxQYXVzZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyJHCg1SZXN1bWVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiMgoQR2V0SGVhbHRoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtItQBCgpUZWFtSGVhbHRoEhUKCGRlZ3JhZGVkGAEgASgIQgPgQQMSMwoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nQgPgQQNIAYgBARIyCgpzdHVja193b3JrGAQgASgLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tXb3JrQgPgQQNCCAoGX3NpbmNlQgkKB19yZWFzb24iqQEKCVN0dWNrV29yaxIRCgRydW5zGAEgASgNQgPgQQMSEwoGYnVpbGRzGAIgASgNQgPgQQMSNwoJb2xkZXN0X2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESLQoFaXRlbXMYBCADKAsyGS5zdmMucnVubmVycy52MS5TdHVja0l0ZW1CA+BBA0IMCgpfb2xkZXN0X2F0IpMBCglTdHVja0l0ZW0SDwoCaWQYASABKAlCA+BBAxIRCgRraW5kGAIgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxItCgd3YWl0aW5nGAQgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDIqIBChJMaXN0SGlzdG9yeVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInAKE0xpc3RIaXN0b3J5UmVzcG9uc2USKgoGbGVhc2VzGAEgAygLMhUuc3ZjLnJ1bm5lcnMudjEuTGVhc2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIo4DCgVMZWFzZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEhIKBWVwb2NoGAMgASgNQgPgQQMSFAoHb3V0Y29tZRgEIAEoCUID4EEDEjMKCmdyYW50ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEjEKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhwKCm1ldGVyZWRfbXMYCCABKA1CA+BBA0gBiAEBEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCSABKA1CA+BBA0gCiAEBEhsKDmNvbnRhY3RfZ2FwX21zGAogASgNQgPgQQNCDQoLX3N0YXJ0ZWRfYXRCDQoLX21ldGVyZWRfbXNCEwoRX3NlbGZfcmVwb3J0ZWRfbXMqlQMKDVdhaXRpbmdSZWFzb24SHgoaV0FJVElOR19SRUFTT05fVU5TUEVDSUZJRUQQABIeChpXQUlUSU5HX1JFQVNPTl9ESVNQQVRDSElORxABEh4KGldBSVRJTkdfUkVBU09OX1JFVFJZX0RFTEFZEAISIQodV0FJVElOR19SRUFTT05fTk9fTElWRV9SVU5ORVIQAxIbChdXQUlUSU5HX1JFQVNPTl9BTExfQlVTWRAEEh0KGVdBSVRJTkdfUkVBU09OX0FMTF9QQVVTRUQQBRIcChhXQUlUSU5HX1JFQVNPTl9OT1RfUkVBRFkQBhIlCiFXQUlUSU5HX1JFQVNPTl9JU09MQVRJT05fUkVRVUlSRUQQBxIaChZXQUlUSU5HX1JFQVNPTl9GTEFHR0VEEAgSIgoeV0FJVElOR19SRUFTT05fVkVSU0lPTl9UT09fT0xEEAkSGwoXV0FJVElOR19SRUFTT05fUE9PTF9PRkYQChIjCh9XQUlUSU5HX1JFQVNPTl9FTlZJUk9OTUVOVF9CVVNZEAsq3QEKBkhlYWx0aBIWChJIRUFMVEhfVU5TUEVDSUZJRUQQABIVChFIRUFMVEhfTkVWRVJfU0VFThABEg8KC0hFQUxUSF9MSVZFEAISEQoNSEVBTFRIX1NJTEVOVBADEhMKD0hFQUxUSF9EUkFJTklORxAEEhEKDUhFQUxUSF9QQVVTRUQQBRIUChBIRUFMVEhfTk9UX1JFQURZEAYSEgoOSEVBTFRIX0ZMQUdHRUQQBxISCg5IRUFMVEhfUkVWT0tFRBAIEhoKFkhFQUxUSF9WRVJTSU9OX1RPT19PTEQQCTKnDwoOUnVubmVyc1NlcnZpY2USsgEKBExpc3QSGy5zdmMucnVubmVycy52MS5MaXN0UmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXNwb25zZSJvkAIBirUYSDADOAeiAQdydW5uZXJzqgECaWSqAQRuYW1lqgEGaGVhbHRoqgEGbGVhc2VzqgEPbGFzdEhlYXJ0YmVhdEF0qgEHdmVyc2lvboLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzEnoKA0dldBIaLnN2Yy5ydW5uZXJzLnYxLkdldFJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiP5ACAYq1GAwiBnN0YXR1czADOAeC0+STAiYSJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKUAgoRQ3JlYXRlRW5yb2xsVG9rZW4SKC5zdmMucnVubmVycy52MS5DcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QaKS5zdmMucnVubmVycy52MS5DcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlIqkBirUYdCIGZW5yb2xsMAM4CFAEWMkBmgFgChlBIHRva2VuIGZvciBhIG5ldyBtYWNoaW5lEh1ydW5uZXJzIGVucm9sbCAtLXRlYW0gdGVhbV8wMRokcnVubmVycy5jcmVhdGVFbnJvbGxUb2tlbigndGVhbV8wMScpgtPkkwIrOgEqIiYvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvZW5yb2xsLXRva2VucxKEAQoGUmV2b2tlEh0uc3ZjLnJ1bm5lcnMudjEuUmV2b2tlUmVxdWVzdBoeLnN2Yy5ydW5uZXJzLnYxLlJldm9rZVJlc3BvbnNlIjuKtRgLMAM4CFADWMwBcAGC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKHAQoIRGlhZ25vc2USHy5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlcXVlc3QaIC5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlc3BvbnNlIjiQAgGKtRgIMAM4B3jI3wKC0+STAiMSIS90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9kaWFnbm9zZRKNAQoJR2V0SGVhbHRoEiAuc3ZjLnJ1bm5lcnMudjEuR2V0SGVhbHRoUmVxdWVzdBoaLnN2Yy5ydW5uZXJzLnYxLlRlYW1IZWFsdGgiQpACAYq1GBQKBmhlYWx0aCIGaGVhbHRoMAM4B4LT5JMCIRIfL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2hlYWx0aBKGAgoLTGlzdEhpc3RvcnkSIi5zdmMucnVubmVycy52MS5MaXN0SGlzdG9yeVJlcXVlc3QaIy5zdmMucnVubmVycy52MS5MaXN0SGlzdG9yeVJlc3BvbnNlIq0BkAIBirUYcgoHaGlzdG9yeSIHaGlzdG9yeTADOAdiDQoGbGVhc2VzEDIYyAGqAQZ3b3JrSWSqAQRraW5kqgEHb3V0Y29tZaoBCWdyYW50ZWRBdKoBB2VuZGVkQXSqAQltZXRlcmVkTXOqAQ5zZWxmUmVwb3J0ZWRNc4LT5JMCLhIsL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L2hpc3RvcnkSrAEKE0NsZWFyRGl2ZXJnZW5jZUZsYWcSKi5zdmMucnVubmVycy52MS5DbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJRirUYCDADOAhABFABgtPkkwI/OgEqIjovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vY2xlYXItZGl2ZXJnZW5jZS1mbGFnEqkBChJSZXF1ZXN0RGlhZ25vc3RpY3MSKS5zdmMucnVubmVycy52MS5SZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIlCKtRgJMAM4CFABWMoBgtPkkwI9OgEqIjgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVxdWVzdC1kaWFnbm9zdGljcxJ+CgVQYXVzZRIcLnN2Yy5ydW5uZXJzLnYxLlBhdXNlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI/irUYBjADOAhQAYLT5JMCLzoBKiIqL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L3BhdXNlEoEBCgZSZXN1bWUSHS5zdmMucnVubmVycy52MS5SZXN1bWVSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkCKtRgGMAM4CFABgtPkkwIwOgEqIisvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVzdW1lGkSKtRhACgdydW5uZXJzEgdydW5uZXJzGhxSdW5uZXJzIG9uIHlvdXIgb3duIG1hY2hpbmVzIgxob3N0LnJ1bm5lcnMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyLLBwoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARIgChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIQgPgQQMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfbGFzdF9oZWFydGJlYXRfYXRCDwoNX2xhc3Rfc2Vlbl9hdEIMCgpfcGF1c2VkX2F0Qg8KDV9wYXVzZWRfdW50aWxCDQoLX3BhdXNlX25vdGVCDQoLX3Jldm9rZWRfYXRCDgoMX2RpYWdub3N0aWNzIqgBCg9TZWxmRGlhZ25vc3RpY3MSJwoVY29udGFpbmVyX2NsaV92ZXJzaW9uGAEgASgJQgi6SAVyAxjIARIkChJkZXBsb3lfY2xpX3ZlcnNpb24YAiABKAlCCLpIBXIDGMgBEhkKEXdvcmtzcGFjZV9mcmVlX21iGAMgASgNEisKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIl8KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHAoPaW5jbHVkZV9yZXZva2VkGAIgASgISACIAQFCEgoQX2luY2x1ZGVfcmV2b2tlZCI8CgxMaXN0UmVzcG9uc2USLAoHcnVubmVycxgBIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDIi4KDFdhdGNoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtIoQBCgxSdW5uZXJzRXZlbnQSFQoIcG9zaXRpb24YASABKAlCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSLwoGaGVhbHRoGAMgASgLMhouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aEID4EEDIkQKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiI6ChhDcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSJqChlDcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyJHCg1SZXZva2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UiTQoPRGlhZ25vc2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEQoEbGl2ZRgCIAEoCEgAiAEBQgcKBV9saXZlIqYDChBEaWFnbm9zZVJlc3BvbnNlEjUKDGdlbmVyYXRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSGAoLbGl2ZV9sZWFzZXMYAyABKA1CA+BBAxIbCg5leHBpcmVkX2xlYXNlcxgEIAEoDUID4EEDEhMKBnF1ZXVlZBgFIAEoDUID4EEDEjAKBmV2ZW50cxgGIAMoCzIbLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckV2ZW50QgPgQQMSSQoKY29uZmlndXJlZBgHIAMoCzIwLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UuQ29uZmlndXJlZEVudHJ5QgPgQQMSHwoNbGl2ZV9hbnN3ZXJlZBgIIAEoCEID4EEDSACIAQEaMQoPQ29uZmlndXJlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCEAoOX2xpdmVfYW5zd2VyZWQiegoLUnVubmVyRXZlbnQSKwoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFgoJcnVubmVyX2lkGAIgASgJQgPgQQMSEQoEa2luZBgDIAEoCUID4EEDEhMKBmRldGFpbBgEIAEoCUID4EEDIlQKGkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiUwoZUmVxdWVzdERpYWdub3N0aWNzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIpoBCgxQYXVzZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyJHCg1SZXN1bWVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiMgoQR2V0SGVhbHRoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtItQBCgpUZWFtSGVhbHRoEhUKCGRlZ3JhZGVkGAEgASgIQgPgQQMSMwoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nQgPgQQNIAYgBARIyCgpzdHVja193b3JrGAQgASgLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tXb3JrQgPgQQNCCAoGX3NpbmNlQgkKB19yZWFzb24iqQEKCVN0dWNrV29yaxIRCgRydW5zGAEgASgNQgPgQQMSEwoGYnVpbGRzGAIgASgNQgPgQQMSNwoJb2xkZXN0X2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESLQoFaXRlbXMYBCADKAsyGS5zdmMucnVubmVycy52MS5TdHVja0l0ZW1CA+BBA0IMCgpfb2xkZXN0X2F0IpMBCglTdHVja0l0ZW0SDwoCaWQYASABKAlCA+BBAxIRCgRraW5kGAIgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxItCgd3YWl0aW5nGAQgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDIqIBChJMaXN0SGlzdG9yeVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInAKE0xpc3RIaXN0b3J5UmVzcG9uc2USKgoGbGVhc2VzGAEgAygLMhUuc3ZjLnJ1bm5lcnMudjEuTGVhc2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIo4DCgVMZWFzZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEhIKBWVwb2NoGAMgASgNQgPgQQMSFAoHb3V0Y29tZRgEIAEoCUID4EEDEjMKCmdyYW50ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEjEKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhwKCm1ldGVyZWRfbXMYCCABKA1CA+BBA0gBiAEBEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCSABKA1CA+BBA0gCiAEBEhsKDmNvbnRhY3RfZ2FwX21zGAogASgNQgPgQQNCDQoLX3N0YXJ0ZWRfYXRCDQoLX21ldGVyZWRfbXNCEwoRX3NlbGZfcmVwb3J0ZWRfbXMqlQMKDVdhaXRpbmdSZWFzb24SHgoaV0FJVElOR19SRUFTT05fVU5TUEVDSUZJRUQQABIeChpXQUlUSU5HX1JFQVNPTl9ESVNQQVRDSElORxABEh4KGldBSVRJTkdfUkVBU09OX1JFVFJZX0RFTEFZEAISIQodV0FJVElOR19SRUFTT05fTk9fTElWRV9SVU5ORVIQAxIbChdXQUlUSU5HX1JFQVNPTl9BTExfQlVTWRAEEh0KGVdBSVRJTkdfUkVBU09OX0FMTF9QQVVTRUQQBRIcChhXQUlUSU5HX1JFQVNPTl9OT1RfUkVBRFkQBhIlCiFXQUlUSU5HX1JFQVNPTl9JU09MQVRJT05fUkVRVUlSRUQQBxIaChZXQUlUSU5HX1JFQVNPTl9GTEFHR0VEEAgSIgoeV0FJVElOR19SRUFTT05fVkVSU0lPTl9UT09fT0xEEAkSGwoXV0FJVElOR19SRUFTT05fUE9PTF9PRkYQChIjCh9XQUlUSU5HX1JFQVNPTl9FTlZJUk9OTUVOVF9CVVNZEAsq3QEKBkhlYWx0aBIWChJIRUFMVEhfVU5TUEVDSUZJRUQQABIVChFIRUFMVEhfTkVWRVJfU0VFThABEg8KC0hFQUxUSF9MSVZFEAISEQoNSEVBTFRIX1NJTEVOVBADEhMKD0hFQUxUSF9EUkFJTklORxAEEhEKDUhFQUxUSF9QQVVTRUQQBRIUChBIRUFMVEhfTk9UX1JFQURZEAYSEgoOSEVBTFRIX0ZMQUdHRUQQBxISCg5IRUFMVEhfUkVWT0tFRBAIEhoKFkhFQUxUSF9WRVJTSU9OX1RPT19PTEQQCTKzEAoOUnVubmVyc1NlcnZpY2USsgEKBExpc3QSGy5zdmMucnVubmVycy52MS5MaXN0UmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXNwb25zZSJvkAIBirUYSDADOAeiAQdydW5uZXJzqgECaWSqAQRuYW1lqgEGaGVhbHRoqgEGbGVhc2VzqgEPbGFzdEhlYXJ0YmVhdEF0qgEHdmVyc2lvboLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzEokBCgVXYXRjaBIcLnN2Yy5ydW5uZXJzLnYxLldhdGNoUmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lcnNFdmVudCJCkAIBirUYFTADOAdqCgoIcG9zaXRpb254gLiZKYLT5JMCIBIeL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3dhdGNoMAESegoDR2V0Ehouc3ZjLnJ1bm5lcnMudjEuR2V0UmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI/kAIBirUYDCIGc3RhdHVzMAM4B4LT5JMCJhIkL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EpQCChFDcmVhdGVFbnJvbGxUb2tlbhIoLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVxdWVzdBopLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVzcG9uc2UiqQGKtRh0IgZlbnJvbGwwAzgIUARYyQGaAWAKGUEgdG9rZW4gZm9yIGEgbmV3IG1hY2hpbmUSHXJ1bm5lcnMgZW5yb2xsIC0tdGVhbSB0ZWFtXzAxGiRydW5uZXJzLmNyZWF0ZUVucm9sbFRva2VuKCd0ZWFtXzAxJymC0+STAis6ASoiJi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9lbnJvbGwtdG9rZW5zEoQBCgZSZXZva2USHS5zdmMucnVubmVycy52MS5SZXZva2VSZXF1ZXN0Gh4uc3ZjLnJ1bm5lcnMudjEuUmV2b2tlUmVzcG9uc2UiO4q1GAswAzgIUANYzAFwAYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EocBCghEaWFnbm9zZRIfLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVxdWVzdBogLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UiOJACAYq1GAgwAzgHeMjfAoLT5JMCIxIhL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2RpYWdub3NlEo0BCglHZXRIZWFsdGgSIC5zdmMucnVubmVycy52MS5HZXRIZWFsdGhSZXF1ZXN0Ghouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aCJCkAIBirUYFAoGaGVhbHRoIgZoZWFsdGgwAzgHgtPkkwIhEh8vdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvaGVhbHRoEoYCCgtMaXN0SGlzdG9yeRIiLnN2Yy5ydW5uZXJzLnYxLkxpc3RIaXN0b3J5UmVxdWVzdBojLnN2Yy5ydW5uZXJzLnYxLkxpc3RIaXN0b3J5UmVzcG9uc2UirQGQAgGKtRhyCgdoaXN0b3J5IgdoaXN0b3J5MAM4B2INCgZsZWFzZXMQMhjIAaoBBndvcmtJZKoBBGtpbmSqAQdvdXRjb21lqgEJZ3JhbnRlZEF0qgEHZW5kZWRBdKoBCW1ldGVyZWRNc6oBDnNlbGZSZXBvcnRlZE1zgtPkkwIuEiwvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vaGlzdG9yeRKsAQoTQ2xlYXJEaXZlcmdlbmNlRmxhZxIqLnN2Yy5ydW5uZXJzLnYxLkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIlGKtRgIMAM4CEAEUAGC0+STAj86ASoiOi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9jbGVhci1kaXZlcmdlbmNlLWZsYWcSqQEKElJlcXVlc3REaWFnbm9zdGljcxIpLnN2Yy5ydW5uZXJzLnYxLlJlcXVlc3REaWFnbm9zdGljc1JlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiUIq1GAkwAzgIUAFYygGC0+STAj06ASoiOC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9yZXF1ZXN0LWRpYWdub3N0aWNzEn4KBVBhdXNlEhwuc3ZjLnJ1bm5lcnMudjEuUGF1c2VSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIj+KtRgGMAM4CFABgtPkkwIvOgEqIiovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcGF1c2USgQEKBlJlc3VtZRIdLnN2Yy5ydW5uZXJzLnYxLlJlc3VtZVJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiQIq1GAYwAzgIUAGC0+STAjA6ASoiKy90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9yZXN1bWUaRIq1GEAKB3J1bm5lcnMSB3J1bm5lcnMaHFJ1bm5lcnMgb24geW91ciBvd24gbWFjaGluZXMiDGhvc3QucnVubmVycygBYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Why an item of work waits, seen at the moment of the call.
@@ -301,6 +301,62 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 4);
 
 /**
+ * Which team.
+ *
+ * @generated from message svc.runners.v1.WatchRequest
+ */
+export type WatchRequest = Message<"svc.runners.v1.WatchRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+};
+
+/**
+ * Describes the message svc.runners.v1.WatchRequest.
+ * Use `create(WatchRequestSchema)` to create a new message.
+ */
+export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 5);
+
+/**
+ * How things stand.
+ *
+ * @generated from message svc.runners.v1.RunnersEvent
+ */
+export type RunnersEvent = Message<"svc.runners.v1.RunnersEvent"> & {
+  /**
+   * Name of this state; the same when nothing changed.
+   *
+   * @generated from field: string position = 1;
+   */
+  position: string;
+
+  /**
+   * All runners of the team, ordered by name.
+   *
+   * @generated from field: repeated svc.runners.v1.Runner runners = 2;
+   */
+  runners: Runner[];
+
+  /**
+   * Health of the team's runners together.
+   *
+   * @generated from field: svc.runners.v1.TeamHealth health = 3;
+   */
+  health?: TeamHealth | undefined;
+};
+
+/**
+ * Describes the message svc.runners.v1.RunnersEvent.
+ * Use `create(RunnersEventSchema)` to create a new message.
+ */
+export const RunnersEventSchema: GenMessage<RunnersEvent> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 6);
+
+/**
  * Which runner.
  *
  * @generated from message svc.runners.v1.GetRequest
@@ -326,7 +382,7 @@ export type GetRequest = Message<"svc.runners.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 5);
+  messageDesc(file_svc_runners_v1_runners, 7);
 
 /**
  * Which team.
@@ -347,7 +403,7 @@ export type CreateEnrollTokenRequest = Message<"svc.runners.v1.CreateEnrollToken
  * Use `create(CreateEnrollTokenRequestSchema)` to create a new message.
  */
 export const CreateEnrollTokenRequestSchema: GenMessage<CreateEnrollTokenRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 6);
+  messageDesc(file_svc_runners_v1_runners, 8);
 
 /**
  * A one-shot token.
@@ -375,7 +431,7 @@ export type CreateEnrollTokenResponse = Message<"svc.runners.v1.CreateEnrollToke
  * Use `create(CreateEnrollTokenResponseSchema)` to create a new message.
  */
 export const CreateEnrollTokenResponseSchema: GenMessage<CreateEnrollTokenResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 7);
+  messageDesc(file_svc_runners_v1_runners, 9);
 
 /**
  * Which runner.
@@ -403,7 +459,7 @@ export type RevokeRequest = Message<"svc.runners.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 8);
+  messageDesc(file_svc_runners_v1_runners, 10);
 
 /**
  * Nothing to say.
@@ -418,7 +474,7 @@ export type RevokeResponse = Message<"svc.runners.v1.RevokeResponse"> & {
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 9);
+  messageDesc(file_svc_runners_v1_runners, 11);
 
 /**
  * Which team, and whether to ask its runners.
@@ -446,7 +502,7 @@ export type DiagnoseRequest = Message<"svc.runners.v1.DiagnoseRequest"> & {
  * Use `create(DiagnoseRequestSchema)` to create a new message.
  */
 export const DiagnoseRequestSchema: GenMessage<DiagnoseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 10);
+  messageDesc(file_svc_runners_v1_runners, 12);
 
 /**
  * A redacted bundle.
@@ -516,7 +572,7 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
  * Use `create(DiagnoseResponseSchema)` to create a new message.
  */
 export const DiagnoseResponseSchema: GenMessage<DiagnoseResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 11);
+  messageDesc(file_svc_runners_v1_runners, 13);
 
 /**
  * Something that happened to a runner.
@@ -559,7 +615,7 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
  * Use `create(RunnerEventSchema)` to create a new message.
  */
 export const RunnerEventSchema: GenMessage<RunnerEvent> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 12);
+  messageDesc(file_svc_runners_v1_runners, 14);
 
 /**
  * Which runner.
@@ -587,7 +643,7 @@ export type ClearDivergenceFlagRequest = Message<"svc.runners.v1.ClearDivergence
  * Use `create(ClearDivergenceFlagRequestSchema)` to create a new message.
  */
 export const ClearDivergenceFlagRequestSchema: GenMessage<ClearDivergenceFlagRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 13);
+  messageDesc(file_svc_runners_v1_runners, 15);
 
 /**
  * Which runner.
@@ -615,7 +671,7 @@ export type RequestDiagnosticsRequest = Message<"svc.runners.v1.RequestDiagnosti
  * Use `create(RequestDiagnosticsRequestSchema)` to create a new message.
  */
 export const RequestDiagnosticsRequestSchema: GenMessage<RequestDiagnosticsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 14);
+  messageDesc(file_svc_runners_v1_runners, 16);
 
 /**
  * Which runner, why, for how long.
@@ -657,7 +713,7 @@ export type PauseRequest = Message<"svc.runners.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 15);
+  messageDesc(file_svc_runners_v1_runners, 17);
 
 /**
  * Which runner.
@@ -685,7 +741,7 @@ export type ResumeRequest = Message<"svc.runners.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 16);
+  messageDesc(file_svc_runners_v1_runners, 18);
 
 /**
  * Which team.
@@ -706,7 +762,7 @@ export type GetHealthRequest = Message<"svc.runners.v1.GetHealthRequest"> & {
  * Use `create(GetHealthRequestSchema)` to create a new message.
  */
 export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 17);
+  messageDesc(file_svc_runners_v1_runners, 19);
 
 /**
  * Health of a team's runners together.
@@ -748,7 +804,7 @@ export type TeamHealth = Message<"svc.runners.v1.TeamHealth"> & {
  * Use `create(TeamHealthSchema)` to create a new message.
  */
 export const TeamHealthSchema: GenMessage<TeamHealth> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 18);
+  messageDesc(file_svc_runners_v1_runners, 20);
 
 /**
  * Work that waits.
@@ -790,7 +846,7 @@ export type StuckWork = Message<"svc.runners.v1.StuckWork"> & {
  * Use `create(StuckWorkSchema)` to create a new message.
  */
 export const StuckWorkSchema: GenMessage<StuckWork> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 19);
+  messageDesc(file_svc_runners_v1_runners, 21);
 
 /**
  * One item that waits.
@@ -832,7 +888,7 @@ export type StuckItem = Message<"svc.runners.v1.StuckItem"> & {
  * Use `create(StuckItemSchema)` to create a new message.
  */
 export const StuckItemSchema: GenMessage<StuckItem> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 20);
+  messageDesc(file_svc_runners_v1_runners, 22);
 
 /**
  * Which runner, and which page.
@@ -874,7 +930,7 @@ export type ListHistoryRequest = Message<"svc.runners.v1.ListHistoryRequest"> & 
  * Use `create(ListHistoryRequestSchema)` to create a new message.
  */
 export const ListHistoryRequestSchema: GenMessage<ListHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 21);
+  messageDesc(file_svc_runners_v1_runners, 23);
 
 /**
  * One page.
@@ -902,7 +958,7 @@ export type ListHistoryResponse = Message<"svc.runners.v1.ListHistoryResponse"> 
  * Use `create(ListHistoryResponseSchema)` to create a new message.
  */
 export const ListHistoryResponseSchema: GenMessage<ListHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 22);
+  messageDesc(file_svc_runners_v1_runners, 24);
 
 /**
  * One lease that has ended: one grant of one item to one runner.
@@ -986,7 +1042,7 @@ export type Lease = Message<"svc.runners.v1.Lease"> & {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 23);
+  messageDesc(file_svc_runners_v1_runners, 25);
 
 /**
  * Why an item of work waits.
@@ -1183,6 +1239,18 @@ export const RunnersService: GenService<{
     methodKind: "unary";
     input: typeof ListRequestSchema;
     output: typeof ListResponseSchema;
+  },
+  /**
+   * The roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
+   * the times of the last contact alone are told every 10 seconds. Ends with the caller, and with an error when the caller may no longer
+   * read it.
+   *
+   * @generated from rpc svc.runners.v1.RunnersService.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestSchema;
+    output: typeof RunnersEventSchema;
   },
   /**
    * One runner. Errors: `not_found` (404).

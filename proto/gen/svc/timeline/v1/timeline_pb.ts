@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/timeline/v1/timeline.proto.
  */
 export const file_svc_timeline_v1_timeline: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvdGltZWxpbmUvdjEvdGltZWxpbmUucHJvdG8SD3N2Yy50aW1lbGluZS52MSLnBwoNVGltZWxpbmVFbnRyeRItCgRraW5kGAEgASgOMhouc3ZjLnRpbWVsaW5lLnYxLkVudHJ5S2luZEID4EEDEg8KAmlkGAIgASgJQgPgQQMSKwoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSHAoKY29tbWl0X3NoYRgEIAEoCUID4EEDSACIAQESGAoGYnJhbmNoGAUgASgJQgPgQQNIAYgBARIRCgRuYW1lGAYgASgJQgPgQQMSEwoGc3RhdHVzGAcgASgJQgPgQQMSOAoLYnVpbGRfc3RhdGUYCCABKA4yGS5zdmMuYnVpbGRzLnYxLkJ1aWxkU3RhdGVCA+BBA0gCiAEBEjAKCWNpX3N0YXR1cxgJIAEoDjITLnN2Yy5jaS52MS5DaVN0YXR1c0ID4EEDSAOIAQESMQoIcHJvdmlkZXIYCiABKA4yFS5zdmMuY2kudjEuQ2lQcm92aWRlckID4EEDSASIAQESFAoHYmxvY2tlZBgLIAEoCEID4EEDEhEKBHNvZnQYDCABKAhCA+BBAxIYCgZyZWFzb24YDSABKAlCA+BBA0gFiAEBEhkKB3RyaWdnZXIYDiABKAlCA+BBA0gGiAEBEhQKB2F0dGVtcHQYDyABKA1CA+BBAxIdCgtydW5uZXJfbmFtZRgQIAEoCUID4EEDSAeIAQESFgoEY2hpcBgRIAEoCUID4EEDSAiIAQESFwoFYWN0b3IYEiABKAlCA+BBA0gJiAEBEhUKA3VybBgTIAEoCUID4EEDSAqIAQESNwoJcXVldWVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAuIAQESOAoKc3RhcnRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gMiAEBEjkKC2ZpbmlzaGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSA2IAQESHQoLZHVyYXRpb25fbXMYFyABKA1CA+BBA0gOiAEBQg0KC19jb21taXRfc2hhQgkKB19icmFuY2hCDgoMX2J1aWxkX3N0YXRlQgwKCl9jaV9zdGF0dXNCCwoJX3Byb3ZpZGVyQgkKB19yZWFzb25CCgoIX3RyaWdnZXJCDgoMX3J1bm5lcl9uYW1lQgcKBV9jaGlwQggKBl9hY3RvckIGCgRfdXJsQgwKCl9xdWV1ZWRfYXRCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0Qg4KDF9kdXJhdGlvbl9tcyKHAQoKR2V0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52Eh4KBmN1cnNvchgCIAEoCUIJukgGcgQQARhkSACIAQESHgoFbGltaXQYAyABKA1CCrpIByoFGMgBKAFIAYgBAUIJCgdfY3Vyc29yQggKBl9saW1pdCJzCgxUaW1lbGluZVBhZ2USNAoHZW50cmllcxgBIAMoCzIeLnN2Yy50aW1lbGluZS52MS5UaW1lbGluZUVudHJ5QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvcipUCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfQlVJTEQQARIVChFFTlRSWV9LSU5EX0NJX1JVThACMrMCCg9UaW1lbGluZVNlcnZpY2USyQEKA0dldBIbLnN2Yy50aW1lbGluZS52MS5HZXRSZXF1ZXN0Gh0uc3ZjLnRpbWVsaW5lLnYxLlRpbWVsaW5lUGFnZSKFAZACAYq1GE8iAS4wA5oBRwoWVGhlIGxhc3QgZmlmdHkgZW50cmllcxIVdGltZWxpbmUgLS1lbnYgZW52XzAxGhZ0aW1lbGluZS5nZXQoJ2Vudl8wMScpgtPkkwIpEicvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vdGltZWxpbmUaVIq1GFAKCHRpbWVsaW5lEgh0aW1lbGluZRovQnVpbGRzIGFuZCBDSSBydW5zIG9mIGFuIGVudmlyb25tZW50LCBieSBjb21taXQiB2hvc3QuY2koAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_builds_v1_builds, file_svc_ci_v1_ci, file_svc_options_v1_options]);
+  fileDesc("Ch5zdmMvdGltZWxpbmUvdjEvdGltZWxpbmUucHJvdG8SD3N2Yy50aW1lbGluZS52MSLnBwoNVGltZWxpbmVFbnRyeRItCgRraW5kGAEgASgOMhouc3ZjLnRpbWVsaW5lLnYxLkVudHJ5S2luZEID4EEDEg8KAmlkGAIgASgJQgPgQQMSKwoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSHAoKY29tbWl0X3NoYRgEIAEoCUID4EEDSACIAQESGAoGYnJhbmNoGAUgASgJQgPgQQNIAYgBARIRCgRuYW1lGAYgASgJQgPgQQMSEwoGc3RhdHVzGAcgASgJQgPgQQMSOAoLYnVpbGRfc3RhdGUYCCABKA4yGS5zdmMuYnVpbGRzLnYxLkJ1aWxkU3RhdGVCA+BBA0gCiAEBEjAKCWNpX3N0YXR1cxgJIAEoDjITLnN2Yy5jaS52MS5DaVN0YXR1c0ID4EEDSAOIAQESMQoIcHJvdmlkZXIYCiABKA4yFS5zdmMuY2kudjEuQ2lQcm92aWRlckID4EEDSASIAQESFAoHYmxvY2tlZBgLIAEoCEID4EEDEhEKBHNvZnQYDCABKAhCA+BBAxIYCgZyZWFzb24YDSABKAlCA+BBA0gFiAEBEhkKB3RyaWdnZXIYDiABKAlCA+BBA0gGiAEBEhQKB2F0dGVtcHQYDyABKA1CA+BBAxIdCgtydW5uZXJfbmFtZRgQIAEoCUID4EEDSAeIAQESFgoEY2hpcBgRIAEoCUID4EEDSAiIAQESFwoFYWN0b3IYEiABKAlCA+BBA0gJiAEBEhUKA3VybBgTIAEoCUID4EEDSAqIAQESNwoJcXVldWVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAuIAQESOAoKc3RhcnRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gMiAEBEjkKC2ZpbmlzaGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSA2IAQESHQoLZHVyYXRpb25fbXMYFyABKA1CA+BBA0gOiAEBQg0KC19jb21taXRfc2hhQgkKB19icmFuY2hCDgoMX2J1aWxkX3N0YXRlQgwKCl9jaV9zdGF0dXNCCwoJX3Byb3ZpZGVyQgkKB19yZWFzb25CCgoIX3RyaWdnZXJCDgoMX3J1bm5lcl9uYW1lQgcKBV9jaGlwQggKBl9hY3RvckIGCgRfdXJsQgwKCl9xdWV1ZWRfYXRCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0Qg4KDF9kdXJhdGlvbl9tcyKHAQoKR2V0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52Eh4KBmN1cnNvchgCIAEoCUIJukgGcgQQARhkSACIAQESHgoFbGltaXQYAyABKA1CCrpIByoFGMgBKAFIAYgBAUIJCgdfY3Vyc29yQggKBl9saW1pdCJzCgxUaW1lbGluZVBhZ2USNAoHZW50cmllcxgBIAMoCzIeLnN2Yy50aW1lbGluZS52MS5UaW1lbGluZUVudHJ5QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJeCgxXYXRjaFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBQggKBl9saW1pdCJvCg1UaW1lbGluZUV2ZW50EhUKCHBvc2l0aW9uGAEgASgJQgPgQQMSNAoHZW50cmllcxgCIAMoCzIeLnN2Yy50aW1lbGluZS52MS5UaW1lbGluZUVudHJ5QgPgQQMSEQoEZ29uZRgDIAMoCUID4EEDKlQKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQRU5UUllfS0lORF9CVUlMRBABEhUKEUVOVFJZX0tJTkRfQ0lfUlVOEAIy1gMKD1RpbWVsaW5lU2VydmljZRLJAQoDR2V0Ehsuc3ZjLnRpbWVsaW5lLnYxLkdldFJlcXVlc3QaHS5zdmMudGltZWxpbmUudjEuVGltZWxpbmVQYWdlIoUBkAIBirUYTyIBLjADmgFHChZUaGUgbGFzdCBmaWZ0eSBlbnRyaWVzEhV0aW1lbGluZSAtLWVudiBlbnZfMDEaFnRpbWVsaW5lLmdldCgnZW52XzAxJymC0+STAikSJy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS90aW1lbGluZRKgAQoFV2F0Y2gSHS5zdmMudGltZWxpbmUudjEuV2F0Y2hSZXF1ZXN0Gh4uc3ZjLnRpbWVsaW5lLnYxLlRpbWVsaW5lRXZlbnQiVpACAYq1GBoiBXdhdGNoMANqCgoIcG9zaXRpb254gLiZKYLT5JMCLxItL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3RpbWVsaW5lL3dhdGNoMAEaVIq1GFAKCHRpbWVsaW5lEgh0aW1lbGluZRovQnVpbGRzIGFuZCBDSSBydW5zIG9mIGFuIGVudmlyb25tZW50LCBieSBjb21taXQiB2hvc3QuY2koAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_builds_v1_builds, file_svc_ci_v1_ci, file_svc_options_v1_options]);
 
 /**
  * One build or run.
@@ -264,6 +264,69 @@ export const TimelinePageSchema: GenMessage<TimelinePage> = /*@__PURE__*/
   messageDesc(file_svc_timeline_v1_timeline, 2);
 
 /**
+ * Which environment.
+ *
+ * @generated from message svc.timeline.v1.WatchRequest
+ */
+export type WatchRequest = Message<"svc.timeline.v1.WatchRequest"> & {
+  /**
+   * Environment id.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * So many of the newest entries are watched, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 2;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message svc.timeline.v1.WatchRequest.
+ * Use `create(WatchRequestSchema)` to create a new message.
+ */
+export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
+  messageDesc(file_svc_timeline_v1_timeline, 3);
+
+/**
+ * What changed.
+ *
+ * @generated from message svc.timeline.v1.TimelineEvent
+ */
+export type TimelineEvent = Message<"svc.timeline.v1.TimelineEvent"> & {
+  /**
+   * Name of this state of the watched entries; the same when nothing changed.
+   *
+   * @generated from field: string position = 1;
+   */
+  position: string;
+
+  /**
+   * Entries that are new or changed, newest first; at first all that are watched. An entry with a known `id` takes the place of the one before.
+   *
+   * @generated from field: repeated svc.timeline.v1.TimelineEntry entries = 2;
+   */
+  entries: TimelineEntry[];
+
+  /**
+   * Ids of entries that are watched no longer: deleted, or pushed out by newer ones.
+   *
+   * @generated from field: repeated string gone = 3;
+   */
+  gone: string[];
+};
+
+/**
+ * Describes the message svc.timeline.v1.TimelineEvent.
+ * Use `create(TimelineEventSchema)` to create a new message.
+ */
+export const TimelineEventSchema: GenMessage<TimelineEvent> = /*@__PURE__*/
+  messageDesc(file_svc_timeline_v1_timeline, 4);
+
+/**
  * What an entry is.
  *
  * @generated from enum svc.timeline.v1.EntryKind
@@ -314,6 +377,18 @@ export const TimelineService: GenService<{
     methodKind: "unary";
     input: typeof GetRequestSchema;
     output: typeof TimelinePageSchema;
+  },
+  /**
+   * Entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
+   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that
+   * is opened again begins anew. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.timeline.v1.TimelineService.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestSchema;
+    output: typeof TimelineEventSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_timeline_v1_timeline, 0);
