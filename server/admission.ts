@@ -1,6 +1,10 @@
-/** Authentication and rate limits: what happens to a call before its body is looked at. */
+/**
+ * Authentication and rate limits: what happens to a call before its body is looked at. `countIdToken` counts, as a wrong credential, an
+ * id_token that only the request showed to be wrong.
+ */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { ApiError, apiError } from '@svc/proto/http/errors.ts';
+import type { ErrorCode } from '@svc/proto/http/errors.ts';
 import type { RateLimit } from '@svc/proto/http/rpc.ts';
 import { ANONYMOUS } from './auth/index.ts';
 import type { Authenticator } from './auth/index.ts';
@@ -43,7 +47,8 @@ export function createAdmission(deps: {
     applyRate(name, rule, limiter.take(who), call.responseHeaders);
 
   const afterwards = (call: CallContext, caller: Caller | undefined): Caller => {
-    const { auth, rateLimit } = call.rpc;
+    const { auth, rateLimit, idTokens } = call.rpc;
+    if (caller?.kind === 'ci_job' && idTokens !== true) throw onlyRuns();
     if (caller === undefined && auth !== 'optional') throw missing();
     if (rateLimit === 'login') spend(call, buckets.login, call.remoteAddress);
     else if (caller === undefined) spend(call, anonymous, call.remoteAddress);
@@ -54,20 +59,25 @@ export function createAdmission(deps: {
   const failed = (call: CallContext, error: unknown): never => {
     if (error instanceof ApiError && error.code === 'credentials_invalid')
       failures.limiter.take(call.remoteAddress);
+    countIdToken(call, error);
     throw error;
   };
+  const countIdToken = (call: CallContext, error: unknown): void => {
+    if (error instanceof ApiError && ID_TOKEN_CODES.has(error.code))
+      failures.limiter.take(call.remoteAddress);
+  };
 
-  return (call: CallContext): Promise<Caller> | Caller => {
-    if (call.rpc.auth === 'none') {
-      spend(call, call.rpc.rateLimit === 'login' ? buckets.login : anonymous, call.remoteAddress);
-      return ANONYMOUS;
-    }
+  const admit = (call: CallContext): Promise<Caller> | Caller => {
     const guesses = failures.limiter.peek(call.remoteAddress);
     if (!guesses.allowed)
       throw tooMany(
         `${failures.rule.count} wrong credentials from your address within a minute`,
         guesses.resetMs,
       );
+    if (call.rpc.auth === 'none') {
+      spend(call, call.rpc.rateLimit === 'login' ? buckets.login : anonymous, call.remoteAddress);
+      return ANONYMOUS;
+    }
     try {
       const caller = authenticator.authenticate(call);
       if (!(caller instanceof Promise)) return afterwards(call, caller);
@@ -79,6 +89,20 @@ export function createAdmission(deps: {
       return failed(call, error);
     }
   };
+  return { admit, countIdToken };
+}
+
+const ID_TOKEN_CODES: ReadonlySet<ErrorCode> = new Set([
+  'id_token_invalid',
+  'id_token_refused',
+  'id_token_used',
+]);
+
+function onlyRuns(): Error {
+  return apiError(
+    'id_token_refused',
+    'a job of a CI system may report its own run at /ci/runs, and nothing else; use an API key',
+  );
 }
 
 function missing(): Error {

@@ -10,19 +10,24 @@ import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
 import { createAdmission } from './admission.ts';
 import type { Authenticator } from './auth/index.ts';
+import { bindCiJob, isCiJob } from './ci/index.ts';
+import type { CiJobCaller } from './ci/index.ts';
 import type { Limits } from './config.ts';
 import { authorise } from './platform/authorise.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Caller, Ctx } from './platform/context.ts';
+import type { CredentialChanges } from './platform/credential-changes.ts';
 import { mapDatabaseError } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import type { FeatureGate } from './platform/feature-gate.ts';
 import { claimFor, idempotencyKey, runKeyed } from './platform/idempotency.ts';
+import { createStreamGuard } from './stream-guard.ts';
 
 export interface AppDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly authenticator: Authenticator;
+  readonly changes: CredentialChanges;
   readonly gate: FeatureGate;
   readonly limits: Limits;
   /** One per service; together they must implement every public RPC. */
@@ -34,15 +39,33 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): App<Caller> {
   const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
   const methods = collectMethods(rpcs, deps.handlers);
-  const admit = createAdmission(deps);
+  const { admit, countIdToken } = createAdmission(deps);
+  const guard = createStreamGuard(deps);
 
-  const contextOf = (call: CallContext, caller: Caller, request: Message): Ctx => ({
+  const contextOf = (call: CallContext, caller: Caller, request: Message, db = deps.db): Ctx => ({
     call,
     caller,
     teams: authorise(call.rpc, caller, request),
-    db: deps.db,
+    db,
     clock: deps.clock,
   });
+  /** What a job may do shows with the request, and its id_token is used up by it: one transaction with the call's own effect. */
+  const invokeForJob = async (call: CallContext, caller: CiJobCaller, request: Message): Promise<Message> => {
+    const { clock } = deps;
+    const work = async (db: Database): Promise<Message> => {
+      const bound = await bindCiJob(db, { call, caller, clock }, request);
+      return await (method(methods, call.rpc)(
+        request,
+        contextOf(call, bound, request, db),
+      ) as Promise<Message>);
+    };
+    const key = keyOf(call, caller);
+    if (key === undefined) return await deps.db.transact(work);
+    return await runKeyed(
+      { call, db: deps.db, clock, claim: claimFor(call.rpc, caller, key, request) },
+      work,
+    );
+  };
 
   return {
     rpcs,
@@ -57,6 +80,7 @@ export function createApp(deps: AppDeps): App<Caller> {
     },
     invoke: async (call, caller, request) => {
       try {
+        if (isCiJob(caller)) return await invokeForJob(call, caller, request);
         const ctx = contextOf(call, caller, request);
         const run = method(methods, call.rpc);
         // Most calls are reads, and one asynchronous step less is felt in the smallest of them.
@@ -64,14 +88,18 @@ export function createApp(deps: AppDeps): App<Caller> {
         if (key === undefined) return await (run(request, ctx) as Promise<Message>);
         return await invokeKeyed(deps, run, ctx, request, key);
       } catch (error) {
+        countIdToken(call, error);
         return rethrowMapped(error);
       }
     },
     stream: async function* (call, caller, request) {
+      const leave = guard.watch({ call, caller, request });
       try {
         yield* method(methods, call.rpc)(request, contextOf(call, caller, request)) as AsyncIterable<Message>;
       } catch (error) {
         rethrowMapped(error);
+      } finally {
+        leave();
       }
     },
   };

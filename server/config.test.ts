@@ -28,6 +28,28 @@ describe('readConfig()', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: ' ' }).port).toBe(8080);
   });
 
+  it('takes id_tokens of two fixed issuers, which only tests replace, for an audience that no other service has', () => {
+    const issuers = readConfig({}).oidcIssuers.map(({ issuer, jwksUrl }) => `${issuer} ${jwksUrl}`);
+    expect(issuers).toEqual([
+      'https://token.actions.githubusercontent.com https://token.actions.githubusercontent.com/.well-known/jwks',
+      'https://gitlab.com https://gitlab.com/oauth/discovery/keys',
+    ]);
+    const replaced = { OIDC_ISSUERS: 'gitlab=http://127.0.0.1:1 http://127.0.0.1:1/keys' };
+    expect(problemsOf(replaced)).toContain('OIDC_ISSUERS is set, and the issuers are fixed');
+    const forTests = readConfig({ ...replaced, WEBHOOKS_ALLOW_PRIVATE: 'true' }).oidcIssuers;
+    expect(forTests.map(({ issuer }) => issuer)).toEqual([
+      'https://token.actions.githubusercontent.com',
+      'http://127.0.0.1:1',
+    ]);
+    const typo = { OIDC_ISSUERS: 'gitea=http://127.0.0.1:1', WEBHOOKS_ALLOW_PRIVATE: 'true' };
+    expect(problemsOf(typo)).toContain('holds "gitea=http://127.0.0.1:1"');
+    for (const audience of ['https://github.com/acme', 'https://gitlab.com', 'https://GitLab.com/'])
+      expect(problemsOf({ OIDC_AUDIENCE: audience })).toContain(`OIDC_AUDIENCE is "${audience}"`);
+    expect(readConfig({ OIDC_AUDIENCE: 'https://svc.example.com' }).oidcAudience).toBe(
+      'https://svc.example.com',
+    );
+  });
+
   it('names every problem at once, with variable, value and what is allowed', () => {
     const text = problemsOf({
       PORT: '99999',

@@ -1,5 +1,7 @@
 /** Every setting of the server: its variable, unit, default, bounds, and what must hold between them. */
 import { resolve } from 'node:path';
+import { isDefaultAudience, parseIssuers } from './ci/oidc/issuers.ts';
+import type { Issuer } from './ci/oidc/issuers.ts';
 import { parseHost } from './registries/host.ts';
 import { isUrl, SettingsReader } from './settings.ts';
 import type { Environment } from './settings.ts';
@@ -94,6 +96,10 @@ export interface Config {
   readonly secretsKey: Uint8Array | undefined;
   /** Webhooks may go to this machine and to private networks, over http and to any port: for tests and development. */
   readonly webhooksAllowPrivate: boolean;
+  /** Audience that id_tokens of CI jobs must be made for; undefined: the first public address. */
+  readonly oidcAudience: string | undefined;
+  /** Whose id_tokens are taken: GitHub Actions and GitLab.com, which only tests replace. */
+  readonly oidcIssuers: readonly Issuer[];
   readonly stopGraceMs: number;
   readonly limits: Limits;
   readonly sessions: SessionTimes;
@@ -148,6 +154,8 @@ export function readConfig(env: Environment): Config {
     recommendedVersion: readVersion(read, 'RUNNER_RECOMMENDED_VERSION'),
     secretsKey: readSecretsKey(read),
     webhooksAllowPrivate: read.flag('WEBHOOKS_ALLOW_PRIVATE', false),
+    oidcAudience: readAudience(read),
+    oidcIssuers: readIssuers(read),
     stopGraceMs: read.number('STOP_GRACE_MS', { fallback: 10_000, min: 0, max: 300_000 }),
     limits: readLimits(read),
     sessions: readSessionTimes(read),
@@ -225,6 +233,26 @@ function readBuilderImage(read: SettingsReader): string {
   if (image !== '' && !/^[a-z0-9][^\s@]*@sha256:[0-9a-f]{64}$/.test(image))
     read.problem(`BUILDER_IMAGE is "${image}", expected an image with its digest: <name>@sha256:<64 digits>`);
   return image;
+}
+
+function readAudience(read: SettingsReader): string | undefined {
+  const audience = read.optional('OIDC_AUDIENCE');
+  if (audience !== undefined && isDefaultAudience(audience))
+    read.problem(
+      `OIDC_AUDIENCE is "${audience}", which every id_token of GitHub or GitLab has that names no audience; expected one of this service alone, such as its address`,
+    );
+  return audience;
+}
+
+function readIssuers(read: SettingsReader): readonly Issuer[] {
+  const entries = read.list('OIDC_ISSUERS') ?? [];
+  const issuers = parseIssuers(entries);
+  if (typeof issuers === 'string') read.problem(`OIDC_ISSUERS ${issuers}`);
+  if (entries.length > 0 && !read.flag('WEBHOOKS_ALLOW_PRIVATE', false))
+    read.problem(
+      'OIDC_ISSUERS is set, and the issuers are fixed: tests replace them, and set WEBHOOKS_ALLOW_PRIVATE=true with it',
+    );
+  return typeof issuers === 'string' ? [] : issuers;
 }
 
 function readLimits(read: SettingsReader): Limits {

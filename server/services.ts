@@ -8,7 +8,8 @@ import { createAudit, createSigner } from './audit/index.ts';
 import type { CheckpointFile } from './audit/index.ts';
 import { createBuilds } from './builds/index.ts';
 import { createBuildSteps } from './buildsteps/index.ts';
-import { createCi } from './ci/index.ts';
+import { createAdminCiDeliveries, createCi, createWebhooks } from './ci/index.ts';
+import type { VerifyIdToken } from './ci/index.ts';
 import type { Config } from './config.ts';
 import { createEnvironments } from './environments/index.ts';
 import { createGraph } from './graph/index.ts';
@@ -52,7 +53,10 @@ export interface ServicesDeps {
   readonly configured: Readonly<Record<string, boolean>>;
   /** Where people reach the console. */
   readonly publicUrl: () => string;
+  readonly verifyIdToken: VerifyIdToken;
   wakeRelay(): void;
+  /** Webhooks of CI systems wait to be read. */
+  wakeReading(): void;
   onError(error: unknown): void;
 }
 
@@ -77,7 +81,9 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createRegistries({ ...config, clock, secrets }),
     createSandboxRuns({ ...deps, cursors }),
     createBuilds({ ...deps, cursors, traceViewerUrl: config.traceViewerUrl }),
-    createCi({ clock, cursors }),
+    createCi({ ...deps, cursors, allowPrivate: config.webhooksAllowPrivate }),
+    createWebhooks(deps),
+    createAdminCiDeliveries({ cursors, wakeReading: deps.wakeReading }),
     createTimeline(),
     createNotifications(),
     createWebhookEndpoints({ secrets, cursors, allowPrivate: config.webhooksAllowPrivate }),

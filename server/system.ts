@@ -20,10 +20,20 @@ import { createApp } from './app.ts';
 import { createCheckpointFile, createSigner, startCheckpoints } from './audit/index.ts';
 import type { CheckpointFile } from './audit/index.ts';
 import { createAuthenticator } from './auth/index.ts';
+import type { Authenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { createBuildOffers } from './builds/index.ts';
-import { startCiHealth } from './ci/index.ts';
+import {
+  createCiJobs,
+  createVerifyIdToken,
+  createWebhookEndpoint,
+  purgeCiDeliveries,
+  purgeIdTokens,
+  startCiHealth,
+  startCiTasks,
+  startReading,
+} from './ci/index.ts';
 import type { Config } from './config.ts';
 import { purgeNotifications } from './notifications/index.ts';
 import { purgeOutbox, startOutbox } from './outbox/index.ts';
@@ -62,7 +72,7 @@ import {
   startRelay,
   startSweeper,
 } from './work/index.ts';
-import type { WorkSettings } from './work/index.ts';
+import type { Wake, WorkSettings } from './work/index.ts';
 
 export interface RunningServer {
   readonly port: number;
@@ -129,6 +139,9 @@ async function assemble(
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
   const urlAt = (port: number): string => `http://127.0.0.1:${port}`;
+  let port = config.port;
+  const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
+  const publicUrl = (): string => publicUrls()[0] ?? urlAt(port);
   const firstStart = await bootstrap({
     db,
     clock,
@@ -146,11 +159,11 @@ async function assemble(
   const settings = workSettings(config);
   const wake = createWake();
   const checkpoints = createCheckpointFile(config.dataDir);
-  const relay = startWorkers(
-    { config, db, queue, settings, clock, secrets, checkpoints, onError, notify: (id) => wake.notify(id) },
+  const wakes = startWorkers(
+    { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, onError, wake },
     stops,
   );
-  const work = { queue, settings, clock, secrets, wake, wakeRelay: relay, onError };
+  const work = { queue, settings, clock, secrets, wake, wakeRelay: wakes.relay, onError };
   const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
   const targets = createImageTargets({ ...config, sql: db.sql, secrets });
@@ -161,51 +174,48 @@ async function assemble(
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
   const metrics = withFeatureMetrics(createMetrics(queue), features);
-  let port = config.port;
-  const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
   const isOwnOrigin = (origin: string): boolean => publicUrls().some((url) => new URL(url).origin === origin);
+  const verifyIdToken = createVerifyIdToken({
+    clock,
+    issuers: config.oidcIssuers,
+    allowPrivate: config.webhooksAllowPrivate,
+    audience: () => config.oidcAudience ?? publicUrl().replace(/\/+$/, ''),
+    onError,
+  });
   const authenticator = createAuthenticator({
     db,
     clock,
     secrets,
     changes,
     sessions: config.sessions,
+    ciJobs: createCiJobs({ db, clock, verify: verifyIdToken }),
     isOwnOrigin,
   });
-  const flushing = every(FLUSH_EVERY_MS, authenticator.flush, onError);
-  stops.push(async () => {
-    await flushing.stop();
-    await authenticator.flush();
-  });
+  keepFlushing(authenticator, onError, stops);
 
   const handlers = createServices({
     ...work,
+    wakeReading: wakes.reading,
     config,
     passwords,
     changes,
     features,
     checkpoints,
     configured: configuredNames(config),
-    publicUrl: () => publicUrls()[0] ?? urlAt(port),
+    publicUrl,
+    verifyIdToken,
   });
-  const app = createApp({ db, clock, authenticator, gate: features.gate, limits: config.limits, handlers });
+  const { limits } = config;
+  const app = createApp({ db, clock, authenticator, changes, gate: features.gate, limits, handlers });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
   const internalPort = await openInternal(config, dispatch, onError, stops);
-  if (config.roles.api && config.mode === 'all-in-one') {
-    const gateway = options.startGateway({
-      dispatch: inProcessDispatch(dispatch),
-      queue,
-      publicUrls,
-      log,
-      gate: app.gate,
-      onGateChange: features.onChange,
-      trustedProxies: config.trustedProxies,
-      registry: metrics.registry,
-    });
-    apps.push(gateway.app as App<unknown>);
-    stops.push(async () => await gateway.stop(config.stopGraceMs));
-  }
-  const endpoints = config.roles.api ? createOfrep({ admit: app.admit, snapshot: features.snapshot }) : {};
+  const inside = { config, dispatch, queue, publicUrls, log, gate: app.gate, features, metrics };
+  apps.push(...openGateway(options.startGateway, inside, stops));
+  const ofOthers = {
+    ...createOfrep({ admit: app.admit, snapshot: features.snapshot }),
+    ...createWebhookEndpoint({ db, clock, secrets, gate: features.gate, onStored: wakes.reading }),
+  };
+  const endpoints = config.roles.api ? ofOthers : {};
   port = await openDoor({ config, log, db, apps, metrics, gate: features.gate, endpoints }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
@@ -215,6 +225,14 @@ async function assemble(
     db,
     firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) },
   };
+}
+
+function keepFlushing({ flush }: Authenticator, onError: (error: unknown) => void, stops: Stops): void {
+  const flushing = every(FLUSH_EVERY_MS, flush, onError);
+  stops.push(async () => {
+    await flushing.stop();
+    await flush();
+  });
 }
 
 async function startFeatures(
@@ -230,6 +248,35 @@ async function startFeatures(
   });
   stops.push(features.stop);
   return features;
+}
+
+interface InsideDeps {
+  readonly config: Config;
+  readonly dispatch: ReturnType<typeof createDispatch>;
+  readonly queue: WorkQueue;
+  readonly publicUrls: () => readonly string[];
+  readonly log: Logger;
+  readonly gate: (rpc: RpcInfo) => Gate;
+  readonly features: PlatformFeatures;
+  readonly metrics: Metrics;
+}
+
+/** The gateway's app, when it lives in this process. */
+function openGateway(
+  start: StartGateway,
+  { config, dispatch, features, metrics, ...rest }: InsideDeps,
+  stops: Stops,
+): ReadonlyArray<App<unknown>> {
+  if (!config.roles.api || config.mode !== 'all-in-one') return [];
+  const gateway = start({
+    ...rest,
+    dispatch: inProcessDispatch(dispatch),
+    onGateChange: features.onChange,
+    trustedProxies: config.trustedProxies,
+    registry: metrics.registry,
+  });
+  stops.push(async () => await gateway.stop(config.stopGraceMs));
+  return [gateway.app as App<unknown>];
 }
 
 /** The internal gRPC port for gateways, when it is served. */
@@ -290,48 +337,58 @@ interface WorkerDeps {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly checkpoints: CheckpointFile;
-  notify(workId: string): void;
+  readonly publicUrl: () => string;
+  readonly wake: Wake;
   onError(error: unknown): void;
 }
 
-/** Relay, sweeper and housekeeping; any number of servers may run them. Returns how the relay is woken. */
+/** How work that waits is told to this process's own workers. */
+interface Wakes {
+  relay(): void;
+  /** Webhooks of CI systems wait to be read. */
+  reading(): void;
+}
+
+/** Relay, sweeper and housekeeping; any number of servers may run them. */
 function startWorkers(
-  { config, db, queue, settings, clock, secrets, checkpoints, notify, onError }: WorkerDeps,
+  { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, wake, onError }: WorkerDeps,
   stops: Stops,
-): () => void {
-  if (!config.roles.worker) return () => undefined; // another process's relay looks every second
+): Wakes {
+  // Those of another process look every second.
+  if (!config.roles.worker) return { relay: () => undefined, reading: () => undefined };
+  const allowPrivate = config.webhooksAllowPrivate;
+  const fetch = createSafeFetch({ allowPrivate });
   const relay = startRelay({ sql: db.sql, queue, settings, onError });
+  const reading = startReading({ db, clock, onError });
   const onSwept = (items: ReadonlyArray<{ readonly id: string }>): void => {
     relay.wake();
-    for (const { id } of items) notify(id);
+    for (const { id } of items) wake.notify(id);
   };
   const purge = async (): Promise<void> => {
     await purgeIdempotencyKeys(db.sql, clock);
     await purgeSessions(db, clock, config.sessions);
     await purgeTokens(db.sql);
-    for (const purgeOld of [purgeNotifications, purgeDeliveries, purgeOutbox])
+    await purgeIdTokens(db.sql, clock);
+    for (const purgeOld of [purgeNotifications, purgeDeliveries, purgeCiDeliveries, purgeOutbox])
       await purgeOld(db.sql, clock.now().getTime());
   };
   const jobs = [
     relay,
+    reading,
     startSweeper({ sql: db.sql, settings, onSwept, onError }),
     startWatch({ sql: db.sql, settings, onError }),
     startOutbox({ sql: db.sql, onError }),
-    startDeliveries({
-      sql: db.sql,
-      secrets,
-      fetch: createSafeFetch({ allowPrivate: config.webhooksAllowPrivate }),
-      onError,
-    }),
+    startDeliveries({ sql: db.sql, secrets, fetch, onError }),
     startNonceRotation(db.sql, onError),
     startCiHealth({ db, clock, onError }),
+    startCiTasks({ db, clock, secrets, fetch, publicUrl, allowPrivate, onError }),
     startLogRetention(db.sql, config.logRetentionDays, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
     every(PURGE_EVERY_MS, purge, onError),
     startCheckpoints({ sql: db.sql, clock, signer: createSigner(secrets), file: checkpoints }, onError),
   ];
   stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
-  return () => relay.wake();
+  return { relay: relay.wake, reading: reading.wake };
 }
 
 async function openDoor(

@@ -81,7 +81,8 @@ async function lockHead(sql: SqlTag, chain: string): Promise<Head> {
 
 /** Who calls, as the ledger names them. A key is shown with its own name and its account's. */
 export async function auditActor({ caller, db }: Ctx): Promise<AuditActor> {
-  const { kind, credentialId, userId } = caller;
+  const { kind, credentialId, userId, ciJob } = caller;
+  if (ciJob !== undefined) return { kind: 'ci_job', id: credentialId, display: ciJob.repositoryPath };
   const [row] = await db.sql<Array<{ username: string; key: string | null }>>`
     select u.username, (select k.name from api_keys k where k.id = ${credentialId} and k.user_id = u.id) as key
     from users u where u.id = ${userId}`;

@@ -9,7 +9,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import canonicalize from 'canonicalize';
 
 export interface AuditActor {
-  readonly kind: 'user' | 'api_key' | 'runner' | 'system';
+  readonly kind: 'user' | 'api_key' | 'runner' | 'ci_job' | 'system';
   readonly id: string;
   readonly display: string;
 }

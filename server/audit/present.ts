@@ -10,6 +10,7 @@ const KINDS: Readonly<Record<AuditActor['kind'], AuditActorKind>> = {
   user: AuditActorKind.USER,
   api_key: AuditActorKind.API_KEY,
   runner: AuditActorKind.RUNNER,
+  ci_job: AuditActorKind.CI_JOB,
   system: AuditActorKind.SYSTEM,
 };
 

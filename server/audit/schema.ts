@@ -26,7 +26,7 @@ export const auditEntries = pgTable(
     seq: integer('seq').notNull(),
     /** Milliseconds since 1970: the hash covers a number, not a spelling of a time. */
     at: bigint('at', { mode: 'number' }).notNull(),
-    actorKind: text('actor_kind', { enum: ['user', 'api_key', 'runner', 'system'] }).notNull(),
+    actorKind: text('actor_kind', { enum: ['user', 'api_key', 'runner', 'ci_job', 'system'] }).notNull(),
     actorId: text('actor_id').notNull(),
     actorDisplay: text('actor_display').notNull(),
     action: text('action').notNull(),
@@ -40,6 +40,9 @@ export const auditEntries = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.chain, t.seq] }),
-    check('audit_entries_actor_kind', sql`${t.actorKind} in ('user', 'api_key', 'runner', 'system')`),
+    check(
+      'audit_entries_actor_kind',
+      sql`${t.actorKind} in ('user', 'api_key', 'runner', 'ci_job', 'system')`,
+    ),
   ],
 );

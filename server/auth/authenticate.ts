@@ -1,12 +1,14 @@
 /**
- * Who calls. Two kinds of credential, told apart by their form: API keys and session tokens. A credential that was proven in the
- * last second is answered from memory, else one indexed read finds the row together with the memberships. All refusals are
- * the same `credentials_invalid`: whether a key is unknown, revoked, expired or has a wrong secret is nobody's business.
+ * Who calls. Kinds of credential are told apart by their form: API keys, session tokens, and what jobs of CI systems show (ci/oidc). One that was
+ * proven in the last second is answered from memory, else one indexed read finds the row together with the memberships. All refusals
+ * are the same `credentials_invalid`: whether a key is unknown, revoked, expired or has a wrong secret is nobody's business. id_tokens
+ * alone are told what is wrong, since they are no secret of ours.
  */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/index.ts';
 import { parseKey, secretMatches } from '../apikeys/index.ts';
+import type { CiJobs } from '../ci/index.ts';
 import type { SessionTimes } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, Role } from '../platform/context.ts';
@@ -25,6 +27,7 @@ export interface AuthenticatorDeps {
   readonly secrets: Secrets;
   readonly changes: CredentialChanges;
   readonly sessions: SessionTimes;
+  readonly ciJobs: CiJobs;
   /** Whether a browser's page at this origin may use the cookie: the public addresses. */
   isOwnOrigin(origin: string): boolean;
 }
@@ -74,12 +77,19 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   const accept = (proven: Proven): Caller => {
     const { caller } = proven;
-    if (caller.kind !== 'anonymous') touches.used(caller.kind, caller.credentialId, proven.storedUseAt);
+    if (caller.kind === 'api_key' || caller.kind === 'session')
+      touches.used(caller.kind, caller.credentialId, proven.storedUseAt);
     return caller;
   };
 
-  const read = async (credential: string): Promise<Proven> => {
+  const read = async (call: CallContext, credential: string): Promise<Proven> => {
     const generation = cache.generation();
+    const job = await deps.ciJobs.prove(call, credential);
+    if (job !== undefined) {
+      // Good for one call and taken with it: nothing to remember.
+      if (job.caller.idToken === undefined) cache.put(credential, job, generation);
+      return job;
+    }
     const proven = looksLikeSessionToken(credential)
       ? await proveSession(deps, credential)
       : await proveKey(deps, pepper, credential);
@@ -89,11 +99,11 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   };
   /** Many calls at once with the same credential share one look; not one that began before a change, so the generation is part of the name. */
   const reading = new Map<string, Promise<Proven>>();
-  const prove = async (credential: string): Promise<Caller> => {
-    const name = `${cache.generation()} ${credential}`;
+  const prove = async (call: CallContext, credential: string): Promise<Caller> => {
+    const name = `${cache.generation()} ${call.rpc.idTokens === true} ${credential}`;
     let shared = reading.get(name);
     if (shared === undefined) {
-      shared = read(credential).finally(() => reading.delete(name));
+      shared = read(call, credential).finally(() => reading.delete(name));
       reading.set(name, shared);
     }
     return accept(await shared);
@@ -103,10 +113,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     authenticate: (call) => {
       const given = presented(call);
       if (given === undefined) return undefined;
-      if (given.from === 'cookie') refuseForgery(call, deps.isOwnOrigin);
+      if (given.from === 'cookie') {
+        refuseForgery(call, deps.isOwnOrigin);
+        if (!looksLikeSessionToken(given.credential)) throw invalid(); // Nothing else is ever set as one.
+      }
       const known = cache.get(given.credential);
       if (known !== undefined && known.expiresAtMs > clock.now().getTime()) return accept(known);
-      return prove(given.credential);
+      return prove(call, given.credential);
     },
     flush: async () => await touches.flush(),
   };

@@ -57,7 +57,7 @@ export function createCredentialCache(clock: Clock): CredentialCache {
   };
 }
 
-function concerns(change: CredentialChange, caller: Caller): boolean {
+export function concerns(change: CredentialChange, caller: Caller): boolean {
   if ('credentialId' in change) return caller.credentialId === change.credentialId;
   if ('userId' in change) return caller.userId === change.userId;
   return caller.memberships.has(change.teamId);

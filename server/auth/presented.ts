@@ -4,9 +4,11 @@
  */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { ID_TOKEN_BYTES_MAX } from '../ci/index.ts';
 
 export const SESSION_COOKIE = '__Host-sid';
 const CREDENTIAL_CHARS_MAX = 4_096;
+const BEARER_CHARS = 'bearer '.length;
 
 export interface Presented {
   readonly credential: string;
@@ -31,7 +33,8 @@ function bearerOf(call: CallContext): string | undefined {
   const value = call.header('authorization');
   if (value === undefined) return undefined;
   const match = /^bearer ([\x21-\x7e]+)$/i.exec(value);
-  if (match?.[1] === undefined || value.length > CREDENTIAL_CHARS_MAX) {
+  const charsMax = call.rpc.idTokens === true ? ID_TOKEN_BYTES_MAX + BEARER_CHARS : CREDENTIAL_CHARS_MAX;
+  if (match?.[1] === undefined || value.length > charsMax) {
     throw apiError(
       'credentials_invalid',
       'Authorization header is not of the form "Bearer <API key or session token>"',

@@ -5,7 +5,7 @@ import { has } from '../../test/setup/needs.ts';
 import { join, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
-import { DIGEST, IMAGE, scriptedRunner } from './testing/scripted-runner.ts';
+import { chunkOf, DIGEST, IMAGE, scriptedRunner } from './testing/scripted-runner.ts';
 import type { Offer, ScriptedRunner } from './testing/scripted-runner.ts';
 
 const postgresHere = await has('postgres');
@@ -483,6 +483,64 @@ describe.skipIf(!postgresHere)('builds', () => {
     expect(await runner.beat(next)).toBe('cancelled');
     await runner.report(next, { reason: 'cancelled', exitCode: undefined });
     expect(await ok(`POST ${path}/builds/unlock`, {})).toEqual({});
+  });
+
+  it('keep their environment and its project from being deleted until they have ended', async () => {
+    const refused = async (route: string): Promise<unknown> => {
+      const answer = await call(route);
+      expect(answer.status, answer.text).toBe(409);
+      return [answer.code, answer.text.includes(build.id)];
+    };
+    const { id: other } = await ok<{ id: string }>('POST /projects', { name: `p${(names += 1)}`, teamId });
+    const made = await ok<{ id: string }>(`POST /projects/${other}/environments`, {
+      name: 'production',
+      repository: 'https://git.example.com/acme/web',
+    });
+    path = `/environments/${made.id}`;
+    const build = await submit();
+    const both = [`DELETE ${path}`, `DELETE /projects/${other}`];
+    for (const route of both) expect(await refused(route)).toEqual(['environment_in_use', true]);
+    const offer = await runner.take();
+    await runner.beat(offer, 'building');
+    for (const route of both) expect(await refused(route)).toEqual(['environment_in_use', true]);
+    // Asked to end is not ended: its runner still has it.
+    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+    expect(await refused(both[0] ?? '')).toEqual(['environment_in_use', true]);
+    await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
+    for (const route of both) expect((await call(route)).status).toBe(204);
+    expect((await call(`GET ${path}`)).status).toBe(404);
+  });
+
+  it('are submitted or their environment is deleted, never both', async () => {
+    for (let n = 0; n < 8; n += 1) {
+      await use();
+      const [gone, made] = await Promise.all([call(`DELETE ${path}`), call(`POST ${path}/builds`, {})]);
+      expect([
+        [204, 404],
+        [409, 201],
+      ]).toContainEqual([gone.status, made.status]);
+      if (made.status === 201)
+        await ok(`POST ${path}/builds/${(made.body as unknown as Shown).id}/cancel`, {});
+    }
+  });
+
+  it('say what of their output is missing, and that it is not what was announced', async () => {
+    const build = await submit();
+    const offer = await runner.take();
+    await runner.beat(offer, 'cloning');
+    await runner.log(offer, 'one\n', 0);
+    expect(await get(build.id)).toMatchObject({ logBytes: 4, logMissingBytes: 0, logMismatch: false });
+    const lossy = { offset: 4, chunks: [{ ...chunkOf('two\n'), missingBytes: 4_096 }] };
+    expect((await runner.append(offer, lossy)).status).toBe(200);
+    expect(await get(build.id)).toMatchObject({ logBytes: 8, logMissingBytes: 4_096, logMismatch: false });
+    // Thrown away and sent again, and still not what it should be.
+    const end = (bytes: number) => ({ offset: bytes, chunks: [], end: { bytes, sha256: 'f'.repeat(64) } });
+    expect((await runner.append(offer, end(8))).status).toBe(409);
+    await runner.log(offer, 'one\n', 0);
+    expect((await runner.append(offer, end(4))).status).toBe(409);
+    expect(await get(build.id)).toMatchObject({ logBytes: 4, logMissingBytes: 0, logMismatch: true });
+    await runner.finish(offer);
+    expect(await get(build.id)).toMatchObject({ state: 'succeeded', logMismatch: true });
   });
 
   it('have a trace, shown in the console where no viewer is configured', async () => {

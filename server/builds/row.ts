@@ -58,6 +58,8 @@ export interface BuildRow {
   readonly startedAt: Date | null;
   readonly meteredMs: number | null;
   readonly logBytes: number;
+  readonly logMissing: number;
+  readonly logDiffers: boolean;
   readonly phases: readonly PhaseRow[];
 }
 
@@ -86,12 +88,14 @@ const selectBuilds = (sql: SqlTag) => sql`
     exists (select from builds o where o.environment_id = b.environment_id and o.number < b.number and o.finished_at is null) as "environmentBusy", w.reason, w.exit_code as "exitCode", w.message as "workMessage",
     r.id as "runnerId", r.name as "runnerName",
     coalesce(t.attempt, 0)::int as attempt, t.started_at as "startedAt", t.metered_ms as "meteredMs", coalesce(t.log_bytes, 0)::int as "logBytes",
+    least(coalesce(t.log_missing, 0), 4294967295)::bigint as "logMissing", coalesce(t.log_differs, false) as "logDiffers",
     coalesce(p.phases, '[]') as phases
   from builds b
   left join work_items w on w.id = b.work_id
   left join lateral (
     select sum(x.attempt) as attempt, min(x.started_at) as started_at, least(sum(x.metered_ms), 2147483647)::int as metered_ms,
-      sum(x.log_bytes) as log_bytes, (array_agg(x.runner_id order by x.created_at desc, x.id desc) filter (where x.runner_id is not null))[1] as runner_id
+      sum(x.log_bytes) as log_bytes, sum(x.log_missing) as log_missing, bool_or(x.log_mismatch and not x.log_complete) as log_differs,
+      (array_agg(x.runner_id order by x.created_at desc, x.id desc) filter (where x.runner_id is not null))[1] as runner_id
     from work_items x where x.build_id = b.id
   ) t on true
   left join runners r on r.id = t.runner_id
@@ -188,6 +192,8 @@ export function toMessage(row: BuildRow, waiting?: Waiting): MessageInitShape<ty
     ...some('startedAt', at(row.startedAt)),
     ...some('finishedAt', at(row.finishedAt)),
     logBytes: row.logBytes,
+    logMissingBytes: row.logMissing,
+    logMismatch: row.logDiffers,
     cancelRequested: row.cancelRequested,
     ...some('waiting', waiting),
   };

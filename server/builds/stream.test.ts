@@ -3,6 +3,7 @@ import { BuildsService, BuildState, DeployDecision, Phase } from '@svc/proto/gen
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { appendLogs } from '../work/append-logs.ts';
+import { heartbeat } from '../work/heartbeat.ts';
 import { createBuildWorld } from './testing/build-world.ts';
 import type { BuildWorld } from './testing/build-world.ts';
 import { until } from '../work/testing/until.ts';
@@ -39,14 +40,6 @@ describe.skipIf(!there)('the stream of a build', () => {
     const input = { runnerId: runner, kind: 'build' as const, id, epoch, offset, pieces };
     await appendLogs(world.db.sql, world.settings, input);
     world.wake.notify(id);
-    // Times are kept to the millisecond: what happens in the same one has no order.
-    const stored = await millisecond();
-    while ((await millisecond()) === stored);
-  };
-  const millisecond = async (): Promise<number | undefined> => {
-    const [row] = await world.db.sql<Array<{ ms: number }>>`
-      select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-    return row?.ms;
   };
   const collect = async (request: object, signal?: AbortSignal): Promise<Event[]> => {
     const events: Event[] = [];
@@ -102,6 +95,81 @@ describe.skipIf(!there)('the stream of a build', () => {
   it('tells every attempt with its phases and output, and the end last', async () => {
     const { id } = await story();
     expect((await collect({ buildId: id })).map(word)).toEqual(TOLD);
+  });
+
+  it('tells phases and output in the order in which they were stored, whatever their times say', async () => {
+    const id = await world.submitBuild(environmentId);
+    await world.pollBuild(runner);
+    for (const phase of [1, 2, 3]) {
+      await world.beatBuild(runner, id, 1, phase);
+      await log(id, 1, (phase - 1) * 2, `${phase}\n`);
+    }
+    // As if all of it had happened at once, or the clock had been set back in between.
+    await world.db
+      .sql`update build_phases set started_at = now() - phase * interval '1 hour' where work_id = ${id}`;
+    await world.db.sql`update work_logs set at = now() where work_id = ${id}`;
+    const told = (await collect({ buildId: id, follow: false })).map(word).slice(1, -1);
+    expect(told).toEqual(['1 CLONING', '1 "1\n"', '1 BUILDING', '1 "2\n"', '1 PUBLISHING', '1 "3\n"']);
+    await world.reportBuild(runner, id, 1);
+    await world.call(BuildsService.method.cancel, { environmentId, buildId: id });
+  });
+
+  it('tells a phase behind the output that its runner had written before it, however late that comes', async () => {
+    const id = await world.submitBuild(environmentId);
+    await world.pollBuild(runner);
+    const enter = async (phase: number, phaseOffset: number): Promise<void> => {
+      const leases = [{ id, epoch: 1, phase, phaseOffset }];
+      await heartbeat(world.db.sql, world.settings, {
+        runnerId: runner,
+        bootId: '',
+        leases,
+        draining: false,
+      });
+      world.wake.notify(id);
+    };
+    const told: string[] = [];
+    const following = (async () => {
+      for await (const event of world.stream({ environmentId, buildId: id }))
+        told.push(word(event as unknown as Event));
+    })();
+    const has = async (what: string) =>
+      await until(
+        what,
+        () => told,
+        (all) => all.includes(what),
+      );
+    await enter(1, 0);
+    await log(id, 1, 0, 'one\n');
+    await has('1 "one\n"');
+    await enter(2, 8);
+    await enter(3, 12);
+    await has('1 PUBLISHING'); // As the state, which is told at once.
+    await log(id, 1, 4, 'two\n');
+    await log(id, 1, 8, 'six\n');
+    await log(id, 1, 12, 'ten\n');
+    await has('1 "ten\n"');
+    // One whose output never comes is told at the end.
+    await enter(4, 1_000);
+    await world.reportBuild(runner, id, 1);
+    await world.db.sql`update work_items set log_complete = true where id = ${id}`;
+    await world.call(BuildsService.method.deployApproval, {
+      environmentId,
+      buildId: id,
+      decision: DeployDecision.REJECT,
+    });
+    await following;
+    const phases = new Set(['1 CLONING', '1 BUILDING']);
+    expect(told.filter((what) => what.includes('"') || phases.has(what))).toEqual([
+      '1 CLONING',
+      '1 "one\n"',
+      '1 "two\n"',
+      '1 BUILDING',
+      '1 "six\n"',
+      '1 "ten\n"',
+    ]);
+    expect(told.filter((what) => what === '1 PUBLISHING')).toHaveLength(2);
+    expect(told.lastIndexOf('1 PUBLISHING')).toBe(told.indexOf('1 "six\n"') + 1);
+    expect(told.lastIndexOf('1 DEPLOYING')).toBeGreaterThan(told.indexOf('1 "ten\n"'));
   });
 
   it('goes on from every position without a gap or a repetition', async () => {

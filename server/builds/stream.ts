@@ -6,11 +6,12 @@
  * build is read before the output, so that what was stored before its end is certainly seen.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { BuildEventSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { TeamScope } from '../platform/context.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { LOG_STREAMS, nextPauseMs, OutputReader, standingOf, tailPosition } from '../work/index.ts';
-import type { Output, Wake } from '../work/index.ts';
+import type { Output, OutputPosition, Wake } from '../work/index.ts';
 import { BUILD_STATES, findBuild, stateOf } from './row.ts';
 import type { BuildRow, StateWord } from './row.ts';
 
@@ -45,14 +46,22 @@ interface ItemRow {
   readonly id: string;
   /** Grants that began, in order: the n-th is the n-th attempt of the item. */
   readonly begun: readonly number[];
-  readonly phases: ReadonlyArray<{ readonly epoch: number; readonly phase: number; readonly at: string }>;
+  readonly epoch: number;
+  /** Bytes of output that are stored of that grant, or were left out beyond the limit. */
+  readonly logOffset: number;
+  readonly phases: ReadonlyArray<{
+    readonly epoch: number;
+    readonly phase: number;
+    readonly offset: number;
+    readonly at: string;
+  }>;
 }
 
 async function itemsOf(sql: SqlTag, buildId: string): Promise<readonly ItemRow[]> {
   return await sql<ItemRow[]>`
-    select w.id,
+    select w.id, w.epoch, w.log_offset as "logOffset",
       coalesce((select array_agg(l.epoch order by l.epoch) from work_leases l where l.work_id = w.id and l.started_at is not null), '{}') as begun,
-      coalesce((select jsonb_agg(jsonb_build_object('epoch', p.epoch, 'phase', p.phase, 'at', p.started_at) order by p.epoch, p.phase)
+      coalesce((select jsonb_agg(jsonb_build_object('epoch', p.epoch, 'phase', p.phase, 'offset', p.log_offset, 'at', p.started_at) order by p.epoch, p.phase)
         from build_phases p where p.work_id = w.id), '[]') as phases
     from work_items w where w.build_id = ${buildId} order by w.created_at, w.id`;
 }
@@ -64,6 +73,14 @@ function parsePlace(after: string | undefined): Place {
     : [];
   return { item, epoch, offset, phases };
 }
+
+const EVERYTHING: OutputPosition = { epoch: Infinity, offset: Infinity };
+
+/** Behind all output that was stored when the item was read; a phase that begins exactly there has everything in front of it. */
+const storedEnd = ({ epoch, logOffset }: ItemRow): OutputPosition => ({ epoch, offset: logOffset + 1 });
+
+const isBeyond = (item: ItemRow | undefined, { epoch, offset }: OutputPosition): boolean =>
+  item !== undefined && (epoch > item.epoch || (epoch === item.epoch && offset > item.logOffset));
 
 /** Tells one build to one follower. */
 class Teller {
@@ -87,27 +104,27 @@ class Teller {
     return this.event({ state: BUILD_STATES[word] });
   }
 
-  /** Phases that began before `until`; without it, all that are known. A new grant begins its own count. */
-  *phasesUntil(until?: { readonly epoch: number; readonly at: Date }): Generator<BuildEvent> {
-    for (const { epoch, phase, at } of this.items[this.place.item]?.phases ?? []) {
+  /** Phases that began before the output that ends at `end`. A new grant begins its own count. */
+  *phasesBefore(end: OutputPosition): Generator<BuildEvent> {
+    for (const { epoch, phase, offset, at } of this.items[this.place.item]?.phases ?? []) {
       if (epoch < this.place.epoch) continue;
-      if (until !== undefined && (epoch > until.epoch || (epoch === until.epoch && new Date(at) > until.at)))
-        return;
+      if (epoch > end.epoch || (epoch === end.epoch && offset >= end.offset)) return;
       if (epoch > this.place.epoch) this.place = { ...this.place, epoch, offset: 0, phases: 0 };
       if (this.#indexInEpoch(epoch, phase) < this.place.phases) continue;
       this.place = { ...this.place, phases: this.place.phases + 1 };
-      yield this.event({ phase });
+      yield this.event({ phase, at: timestampFromDate(new Date(at)) });
     }
   }
 
   *output(output: Output): Generator<BuildEvent> {
-    yield* this.phasesUntil(output);
-    const { epoch, offset, text, stream, missing } = output;
+    yield* this.phasesBefore(output);
+    const { epoch, offset, text, stream, missing, at } = output;
     const phases = epoch === this.place.epoch ? this.place.phases : 0;
     this.place = { ...this.place, epoch, offset, phases };
     yield this.event({
       text,
       stream: LOG_STREAMS[stream],
+      at: timestampFromDate(at),
       ...(missing === undefined ? {} : { missingBytes: missing }),
     });
   }
@@ -156,9 +173,13 @@ export async function* followBuild(
       reader ??= await OutputReader.at(sql, item.id, teller.place);
       for await (const output of reader.rest()) {
         some = true;
+        // Stored since the items were read, and perhaps a phase in front of it.
+        if (isBeyond(teller.items[teller.place.item], output)) teller.items = await itemsOf(sql, build.id);
         yield* teller.output(output);
       }
-      for (const event of teller.phasesUntil()) {
+      // A phase may be known before all of the output that its runner had written by then.
+      const isAll = !follow || standing?.settled !== false;
+      for (const event of teller.phasesBefore(isAll ? EVERYTHING : storedEnd(item))) {
         some = true;
         yield event;
       }

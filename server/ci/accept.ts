@@ -37,6 +37,7 @@ export type FactName =
   | 'event'
   | 'file'
   | 'finishedAt'
+  | 'mergeSha'
   | 'name'
   | 'queuedAt'
   | 'stage'

@@ -1,12 +1,19 @@
 /** Connections: which repository of which CI system belongs to a team. */
+import { isDeepStrictEqual } from 'node:util';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { ConnectionStatus as StatusNumber } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CreateConnectionRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type {
+  CreateConnectionRequest,
+  GenericMapping as MappingMessage,
+  OidcPolicy as PolicyMessage,
+  UpdateConnectionRequest,
+} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Ctx } from '../platform/context.ts';
+import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
@@ -18,14 +25,24 @@ import {
   findConnectionOfRepository,
   insertConnection,
   listConnections,
+  lockConnection,
   updateConnection,
 } from './connections-store.ts';
-import type { Connection } from './connections-store.ts';
+import type { Connection, NewConnection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
+import { forgeOf } from './forges/forge.ts';
+import type { GenericMapping } from './providers/types.ts';
+import { mappingProblem } from './providers/generic/mapping.ts';
 import { repositoryName } from './repository.ts';
+import type { OidcPolicy } from './schema.ts';
+import { insertWebhook } from './webhooks/store.ts';
+import { startSubscription, stopSubscription, takesWebhooks } from './webhooks/subscription.ts';
 import {
+  commitStatusModeNumber,
+  commitStatusModeWord,
   connectionStatusNumber,
   connectionStatusWord,
+  forgeNumber,
   modeNumber,
   modeWord,
   providerNumber,
@@ -40,7 +57,7 @@ type Methods = Pick<
   'listConnections' | 'createConnection' | 'getConnection' | 'updateConnection' | 'deleteConnection'
 >;
 
-export function connectionMethods({ clock, cursors }: CiDeps): Methods {
+export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods {
   return {
     listConnections: async ({ teamId, limit, cursor }, ctx) => {
       const page = openPage(ctx.call.rpc, cursors, teamId, { limit, cursor });
@@ -65,8 +82,13 @@ export function connectionMethods({ clock, cursors }: CiDeps): Methods {
         if (n >= CONNECTIONS_MAX) throw full(n);
         const made = await insertConnection(db, wanted);
         // Somebody else's creation of the same repository was faster.
-        if (made === undefined)
-          return { connection: (await findConnectionOfRepository(db, wanted)) ?? wanted, isNew: false };
+        if (made === undefined) {
+          const theirs = await findConnectionOfRepository(db, wanted);
+          if (theirs === undefined) throw new Error(`connection of ${wanted.repositoryKey} cannot be made`);
+          return { connection: theirs, isNew: false };
+        }
+        await insertWebhook(db, made, made.createdAt);
+        await startSubscription(db, secrets, made, made.createdAt);
         await recordAct(db, ctx, act('ci_connection.created', made));
         return { connection: made, isNew: true };
       });
@@ -75,28 +97,31 @@ export function connectionMethods({ clock, cursors }: CiDeps): Methods {
     },
     getConnection: async ({ connectionId }, ctx) => presentConnection(await connectionOf(ctx, connectionId)),
     updateConnection: async (request, ctx) => {
-      const before = await connectionOf(ctx, request.connectionId);
+      const known = await connectionOf(ctx, request.connectionId);
       if (request.status === StatusNumber.ERROR) throw errorIsOurs();
-      const after: Connection = {
-        ...before,
-        defaultBranch: request.defaultBranch ?? before.defaultBranch,
-        ingestMode: request.ingestMode === undefined ? before.ingestMode : modeWord(request.ingestMode),
-        status: request.status === undefined ? before.status : connectionStatusWord(request.status),
-        updatedAt: clock.now(),
-      };
-      const fields = CHANGEABLE.filter((field) => before[field] !== after[field]);
-      if (fields.length === 0) return presentConnection(before);
-      await ctx.db.transact(async (db) => {
-        if (!(await updateConnection(db, after))) throw notFound('CI connection');
-        const changed = Object.fromEntries(fields.map((field) => [field, after[field]]));
-        await recordAct(db, ctx, act('ci_connection.updated', after, changed));
+      return await ctx.db.transact(async (db) => {
+        // What background work says of it meanwhile is not to be overwritten.
+        const before = await lockConnection(db, known);
+        if (before === undefined) throw notFound('CI connection');
+        const after = changed(before, request, clock.now());
+        const fields = CHANGEABLE.filter((field) => !isDeepStrictEqual(before[field], after[field]));
+        // Setting the mode anew, also to what it is, has refused statuses of commits tried again.
+        if (fields.length === 0 && before.commitStatusStopped === after.commitStatusStopped)
+          return presentConnection(before);
+        await updateConnection(db, after);
+        if (fields.includes('ingestMode')) await followMode(db, secrets, after);
+        const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
+        await recordAct(db, ctx, act('ci_connection.updated', after, news));
+        return presentConnection(after);
       });
-      return presentConnection(after);
     },
     deleteConnection: async ({ connectionId }, ctx) => {
       const connection = await connectionOf(ctx, connectionId);
       await ctx.db.transact(async (db) => {
-        if (await deleteConnection(db, connection))
+        const locked = await lockConnection(db, connection);
+        if (locked === undefined) return;
+        await stopSubscription(db, locked, clock.now());
+        if (await deleteConnection(db, locked))
           await recordAct(db, ctx, act('ci_connection.deleted', connection));
       });
       return {};
@@ -104,7 +129,73 @@ export function connectionMethods({ clock, cursors }: CiDeps): Methods {
   };
 }
 
-const CHANGEABLE = ['defaultBranch', 'ingestMode', 'status'] as const;
+async function followMode(db: Database, secrets: CiDeps['secrets'], connection: Connection): Promise<void> {
+  if (takesWebhooks(connection)) await startSubscription(db, secrets, connection, connection.updatedAt);
+  else await stopSubscription(db, connection, connection.updatedAt);
+}
+
+const CHANGEABLE = [
+  'defaultBranch',
+  'ingestMode',
+  'status',
+  'commitStatusMode',
+  'oidcPolicy',
+  'genericMapping',
+] as const;
+
+function changed(before: Connection, request: UpdateConnectionRequest, now: Date): Connection {
+  return {
+    ...before,
+    defaultBranch: request.defaultBranch ?? before.defaultBranch,
+    ...changedMode(before, request),
+    ...(request.status === undefined
+      ? {}
+      : { status: connectionStatusWord(request.status), statusDetail: null }),
+    ...(request.commitStatusMode === undefined
+      ? {}
+      : {
+          commitStatusMode: commitStatusModeWord(request.commitStatusMode),
+          commitStatusDetail: null,
+          commitStatusStopped: false,
+        }),
+    oidcPolicy: request.oidcPolicy === undefined ? before.oidcPolicy : policyOf(request.oidcPolicy),
+    genericMapping:
+      request.genericMapping === undefined
+        ? before.genericMapping
+        : mappingOf(before, request.genericMapping),
+    updatedAt: now,
+  };
+}
+
+/** What was wrong with its subscription is nothing to a connection that takes no webhooks. */
+function changedMode(before: Connection, { ingestMode }: UpdateConnectionRequest) {
+  if (ingestMode === undefined) return {};
+  const isWell = before.status === 'error' && modeWord(ingestMode) === 'direct';
+  return {
+    ingestMode: modeWord(ingestMode),
+    ...(isWell ? { status: 'active' as const, statusDetail: null } : {}),
+  };
+}
+
+/** Null when it asks for nothing. */
+function policyOf({ refs, files, environments }: PolicyMessage): OidcPolicy | null {
+  const asks = refs.length + files.length + environments.length > 0;
+  return asks ? { refs: [...refs], files: [...files], environments: [...environments] } : null;
+}
+
+/** Null when it maps nothing. */
+function mappingOf({ provider }: Connection, { pointers, words }: MappingMessage): GenericMapping | null {
+  if (Object.keys(pointers).length + Object.keys(words).length === 0) return null;
+  if (provider !== 'generic')
+    throw refused(
+      'genericMapping',
+      'provider',
+      `the connection's provider is ${provider}, a mapping is for generic`,
+    );
+  const problem = mappingProblem({ pointers, words });
+  if (problem !== undefined) throw refused('genericMapping', 'mapping', problem);
+  return { pointers: { ...pointers }, words: { ...words } };
+}
 
 /** The connection of a call, if the caller may do this there. */
 export async function connectionOf(ctx: Ctx, id: string): Promise<Connection> {
@@ -114,7 +205,7 @@ export async function connectionOf(ctx: Ctx, id: string): Promise<Connection> {
   return connection;
 }
 
-async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Date): Promise<Connection> {
+async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Date): Promise<NewConnection> {
   const { teamId, repositoryHost, repositoryPath, projectId } = request;
   const name = repositoryName(repositoryHost, repositoryPath);
   if (name === undefined) throw noRepository(repositoryPath);
@@ -136,11 +227,11 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
   };
 }
 
-function act(action: string, { id, teamId, provider, repositoryKey }: Connection, more: object = {}) {
+export function act(action: string, { id, teamId, provider, repositoryKey }: Connection, more: object = {}) {
   return { chain: teamId, action, target: id, details: { provider, repository: repositoryKey, ...more } };
 }
 
-function refused(field: string, rule: string, message: string): Error {
+export function refused(field: string, rule: string, message: string): Error {
   return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
 }
 
@@ -167,23 +258,58 @@ function full(n: number): Error {
 }
 
 export function presentConnection(connection: Connection) {
-  const {
-    repositoryKey: _,
-    projectId,
-    provider,
-    ingestMode,
-    status,
-    createdAt,
-    updatedAt,
-    ...rest
-  } = connection;
+  const { id, teamId, repositoryHost, repositoryPath, defaultBranch } = connection;
+  const { projectId, apiUrl, statusDetail, commitStatusDetail, oidcPolicy, genericMapping } = connection;
+  const forge = forgeOf(connection);
   return {
-    ...rest,
+    id,
+    teamId,
+    provider: providerNumber(connection.provider),
+    repositoryHost,
+    repositoryPath,
     ...(projectId === null ? {} : { projectId }),
-    provider: providerNumber(provider),
-    ingestMode: modeNumber(ingestMode),
-    status: connectionStatusNumber(status),
-    createdAt: timestampFromDate(createdAt),
-    updatedAt: timestampFromDate(updatedAt),
+    defaultBranch,
+    ingestMode: modeNumber(connection.ingestMode),
+    status: connectionStatusNumber(connection.status),
+    ...(statusDetail === null ? {} : { statusDetail }),
+    ...(forge === undefined ? {} : { forge: forgeNumber(forge) }),
+    ...(apiUrl === null ? {} : { apiUrl }),
+    hasToken: connection.token !== null,
+    commitStatusMode: commitStatusModeNumber(connection.commitStatusMode),
+    ...(commitStatusDetail === null ? {} : { commitStatusDetail }),
+    ...presentPin(connection),
+    ...(oidcPolicy === null
+      ? {}
+      : {
+          oidcPolicy: {
+            refs: [...oidcPolicy.refs],
+            files: [...oidcPolicy.files],
+            environments: [...oidcPolicy.environments],
+          },
+        }),
+    ...(genericMapping === null
+      ? {}
+      : {
+          genericMapping: {
+            pointers: { ...genericMapping.pointers },
+            words: { ...genericMapping.words },
+          },
+        }),
+    createdAt: timestampFromDate(connection.createdAt),
+    updatedAt: timestampFromDate(connection.updatedAt),
+  };
+}
+
+function presentPin(connection: Connection) {
+  const { oidcIssuer, oidcRepositoryId, oidcOwnerId, oidcPinnedAt, oidcRepositoryPath } = connection;
+  if (oidcIssuer === null || oidcRepositoryId === null || oidcPinnedAt === null) return {};
+  return {
+    oidcPin: {
+      issuer: oidcIssuer,
+      repositoryId: oidcRepositoryId,
+      ...(oidcOwnerId === null ? {} : { ownerId: oidcOwnerId }),
+      pinnedAt: timestampFromDate(oidcPinnedAt),
+      repositoryPath: oidcRepositoryPath ?? connection.repositoryPath,
+    },
   };
 }

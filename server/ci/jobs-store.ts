@@ -2,7 +2,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database, SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
-import { accept, isTerminal, NOTHING_HEARD, settle } from './accept.ts';
+import { accept, isTerminal, join, NOTHING_HEARD, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus } from './accept.ts';
 import { dateOf, textOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
@@ -171,6 +171,32 @@ async function upsert(
       provider_conclusion = excluded.provider_conclusion, blocked = excluded.blocked, soft = excluded.soft, stage = excluded.stage,
       external_url = excluded.external_url, started_at = excluded.started_at, finished_at = excluded.finished_at,
       duration_ms = excluded.duration_ms`;
+}
+
+/** Of a run that turned out to be another one. A job that both have is joined, under the id that it has at the run that stays. */
+export async function moveJobs(
+  db: Database,
+  from: Pick<RunOfJobs, 'id'>,
+  to: RunOfJobs,
+  now: Date,
+): Promise<void> {
+  const { sql } = db;
+  const both = await sql<
+    Array<KnownJob & { other: CiState; externalJobId: string | null; name: string; index: number }>
+  >`
+    select t.id, t.key, t.state, f.state as other, t.external_job_id as "externalJobId", t.name, t.index
+    from ci_jobs f join ci_jobs t on t.run_id = ${to.id} and t.key = f.key where f.run_id = ${from.id}`;
+  const rows = both.map(({ id, key, state, other, ...job }) => ({
+    id,
+    key,
+    ...rowOf(to, { ...job, facts: {} }, join(state, other)),
+  }));
+  if (rows.length > 0) await upsert(sql, to, rows, now);
+  await sql`
+    update ci_jobs f set run_id = ${to.id}
+    where f.run_id = ${from.id} and not exists (select from ci_jobs t where t.run_id = ${to.id} and t.key = f.key)`;
+  // Those that came were open or closed as their run was.
+  await closeJobs(db, to.id, to);
 }
 
 /** Open jobs of a run that ended get its status; they open again with it. */

@@ -14,6 +14,7 @@ import type { Connection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
 import { hearJobs } from './jobs-store.ts';
 import type { JobEvent } from './jobs-store.ts';
+import { factsOfJob } from './oidc/report.ts';
 import { presentJob, presentRun } from './present.ts';
 import { nameOf, runOf } from './reads.ts';
 import { findNamedRun, hear, hearOf } from './runs-store.ts';
@@ -29,7 +30,7 @@ export function reportMethods({ clock }: CiDeps): Methods {
   return {
     report: async (request, ctx) => {
       const connection = await openConnection(ctx, request.ciConnectionId);
-      const event = eventOf(request);
+      const event = eventOf(request, ctx);
       await checkEnvironment(ctx, connection, request.environmentId);
       const name = { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 };
       const { run, isNew } = await ctx.db.transact(async (db) => {
@@ -62,7 +63,7 @@ export function reportMethods({ clock }: CiDeps): Methods {
     },
     complete: async ({ runId, status, durationMs }, ctx) => {
       const word = statusWord(status);
-      const event: CiEvent = { status: word, facts: { durationMs } };
+      const event: CiEvent = { status: word, facts: { durationMs, ...factsOfJob(ctx.caller.ciJob) } };
       const named = nameOf(runId);
       const { connection, name } =
         named === undefined
@@ -92,11 +93,16 @@ async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
   const connection = await findConnection(ctx.db, ctx.teams, id);
   if (connection === undefined) throw notFound('CI connection');
   ctx.teams.require(connection.teamId);
-  if (connection.status !== 'paused') return connection;
+  refuseWhenPaused(connection);
+  return connection;
+}
+
+export function refuseWhenPaused({ id, status }: Connection): void {
+  if (status !== 'paused') return;
   throw apiError(
     'ci_connection_paused',
     'the CI connection is paused and takes no reports; set its status to active first',
-    { details: { ciConnectionId: id, status: 'paused' } },
+    { details: { ciConnectionId: id, status } },
   );
 }
 
@@ -106,7 +112,8 @@ async function checkEnvironment(ctx: Ctx, { teamId }: Connection, id: string | u
   if (environment?.teamId !== teamId) throw notFound('environment');
 }
 
-function eventOf(request: ReportRequest): CiEvent {
+/** What an id_token says of the run stands before what its job says. */
+function eventOf(request: ReportRequest, { caller }: Ctx): CiEvent {
   const { status, trigger, commitSha, branch, environmentId, externalUrl, durationMs, pipelineName } =
     request;
   return {
@@ -123,6 +130,7 @@ function eventOf(request: ReportRequest): CiEvent {
       actor: request.actor,
       startedAt: isoOf(request.startedAt),
       finishedAt: isoOf(request.finishedAt),
+      ...factsOfJob(caller.ciJob),
     },
   };
 }

@@ -4,10 +4,12 @@ import type { Database, SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { accept, isTerminal, NOTHING_HEARD, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus } from './accept.ts';
+import { wantCommitStatus } from './commit-status/wanted.ts';
 import type { Connection } from './connections-store.ts';
 import { ensurePipeline } from './connections-store.ts';
 import { environmentOfRun } from './environment.ts';
 import { closeJobs } from './jobs-store.ts';
+import { holdNames, lockRun, realId } from './run-names.ts';
 import { viewOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
 
@@ -36,6 +38,12 @@ const columns = (sql: SqlTag) => sql`
   r.created_at as "createdAt", r.updated_at as "updatedAt"`;
 const tables = (sql: SqlTag) => sql`ci_runs r join ci_pipelines p on p.id = r.pipeline_id`;
 
+/** For background work, whose tasks name the run themselves. */
+export async function runById({ sql }: Database, id: string): Promise<Run | undefined> {
+  const [row] = await sql<Run[]>`select ${columns(sql)} from ${tables(sql)} where r.id = ${id}`;
+  return row;
+}
+
 /** How a provider names a run. */
 export interface RunName {
   readonly externalRunId: string;
@@ -43,8 +51,10 @@ export interface RunName {
 }
 
 export async function findRun({ sql }: Database, scope: TeamScope, id: string): Promise<Run | undefined> {
+  // The id of a run that was joined into another one leads there.
   const [row] = await sql<Run[]>`
-    select ${columns(sql)} from ${tables(sql)} where r.id = ${id} and r.team_id = any(${[...scope.teamIds]})`;
+    select ${columns(sql)} from ${tables(sql)}
+    where r.id = coalesce((select j.run_id from ci_run_joins j where j.id = ${id}), ${id}) and r.team_id = any(${[...scope.teamIds]})`;
   return row;
 }
 
@@ -57,7 +67,7 @@ export async function findNamedRun(
   return await readNamed(db, connection, { ...name, externalRunId }, false);
 }
 
-async function readNamed(
+export async function readNamed(
   { sql }: Database,
   { id }: Pick<Connection, 'id'>,
   { externalRunId, externalAttempt }: RunName,
@@ -68,13 +78,6 @@ async function readNamed(
     where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}
     ${lock ? sql`for no key update of r` : sql``}`;
   return row;
-}
-
-/** The name under which the run is stored, when this is another one of it. */
-async function realId({ sql }: Database, connectionId: string, externalRunId: string): Promise<string> {
-  const [row] = await sql<Array<{ id: string }>>`
-    select external_run_id as id from ci_run_aliases where connection_id = ${connectionId} and alias = ${externalRunId}`;
-  return row?.id ?? externalRunId;
 }
 
 /** The last row of the page before. */
@@ -106,20 +109,25 @@ export async function hear(
   db: Database,
   connection: Connection,
   name: RunName,
-  event: CiEvent,
+  event: CiEvent | readonly CiEvent[],
   now: Date,
 ): Promise<Heard> {
-  const stored = { ...name, externalRunId: await realId(db, connection.id, name.externalRunId) };
+  const events = [event].flat();
+  await holdNames(db, connection);
+  const stored = { ...name, externalRunId: await lockRun(db, connection.id, name) };
   const known = await readNamed(db, connection, stored, true);
-  if (known !== undefined) return await joinTo(db, connection, known, event, now);
-  const made = await insertRun(db, connection, stored, event, now);
-  if (made !== undefined) return { run: made, isNew: true, changed: true };
+  if (known !== undefined) return await joinTo(db, connection, known, events, now);
+  const made = await insertRun(db, connection, stored, events, now);
+  if (made !== undefined) {
+    await wantCommitStatus(db, connection, undefined, made, now);
+    return { run: made, isNew: true, changed: true };
+  }
   const theirs = await readNamed(db, connection, stored, true); // Somebody else's first report was faster.
   if (theirs === undefined) throw new Error(`CI run ${stored.externalRunId} is neither there nor to be made`);
-  return await joinTo(db, connection, theirs, event, now);
+  return await joinTo(db, connection, theirs, events, now);
 }
 
-/** The same for a run that is there. */
+/** The same for a run that is there, under whichever name by now. */
 export async function hearOf(
   db: Database,
   connection: Connection,
@@ -127,32 +135,52 @@ export async function hearOf(
   event: CiEvent,
   now: Date,
 ): Promise<Heard> {
-  const locked = await readNamed(db, connection, run, true);
+  await holdNames(db, connection);
+  const externalRunId = await lockRun(db, connection.id, run);
+  const locked = await readNamed(db, connection, { ...run, externalRunId }, true);
   if (locked === undefined) throw new Error(`CI run ${run.id} went away under its lock`);
-  return await joinTo(db, connection, locked, event, now);
+  return await joinTo(db, connection, locked, [event], now);
 }
 
 async function joinTo(
   db: Database,
   connection: Connection,
   run: Run,
-  event: CiEvent,
+  events: readonly CiEvent[],
   now: Date,
 ): Promise<Heard> {
-  const outcome = accept(run.state, event);
+  const { state, news } = acceptAll(run.state, events);
   // What was given up for lost and is heard of again lives, also when it says nothing new.
-  const isNews = outcome.kind === 'accepted' || (run.lost && outcome.reason === 'duplicate');
-  if (!isNews) {
-    await db.sql`update ci_runs set heard_at = ${now} where id = ${run.id}`;
-    return { run, isNew: false, changed: false };
+  if (news === 'accepted' || (run.lost && news === 'duplicate')) {
+    const after = await rewriteRun(db, connection, { ...run, state }, now);
+    return { run: after, isNew: false, changed: true };
   }
-  const state = outcome.kind === 'accepted' ? outcome.state : run.state;
-  const view = viewOf(state, now, run);
-  const placed = await placeOf(db, connection, state, view, now);
-  await updateRun(db, { ...run, ...view, ...placed, state }, now);
+  await db.sql`
+    update ci_runs set heard_at = ${now}, poll_at = ${nextPollAt(run, now)} where id = ${run.id}`;
+  return { run, isNew: false, changed: false };
+}
+
+function acceptAll(before: CiState, events: readonly CiEvent[]) {
+  let state = before;
+  const heard = new Set<string>();
+  for (const event of events) {
+    const outcome = accept(state, event);
+    heard.add(outcome.kind === 'accepted' ? outcome.kind : outcome.reason);
+    if (outcome.kind === 'accepted') ({ state } = outcome);
+  }
+  const news = (['accepted', 'duplicate', 'older'] as const).find((kind) => heard.has(kind)) ?? 'older';
+  return { state, news };
+}
+
+/** Brings a run's columns, place and jobs in line with its state. Its row is locked by the caller. */
+export async function rewriteRun(db: Database, connection: Connection, run: Run, now: Date): Promise<Run> {
+  const view = viewOf(run.state, now, run);
+  const placed = await placeOf(db, connection, run.state, view, now);
+  await updateRun(db, { ...run, ...view, ...placed }, now);
   if (run.status !== view.status) await closeJobs(db, run.id, view);
-  const after = await readNamed(db, connection, run, false);
-  return { run: after ?? run, isNew: false, changed: true };
+  const after = (await readNamed(db, connection, run, false)) ?? run;
+  await wantCommitStatus(db, connection, run, after, now);
+  return after;
 }
 
 /** Pipeline and environment. */
@@ -173,22 +201,21 @@ async function insertRun(
   db: Database,
   connection: Connection,
   { externalRunId, externalAttempt }: RunName,
-  event: CiEvent,
+  events: readonly CiEvent[],
   now: Date,
 ): Promise<Run | undefined> {
-  const outcome = accept(NOTHING_HEARD, event);
-  const state = outcome.kind === 'accepted' ? outcome.state : NOTHING_HEARD;
+  const { state } = acceptAll(NOTHING_HEARD, events);
   const v = viewOf(state, now);
   const { pipelineId, environmentId } = await placeOf(db, connection, state, v, now);
   const { sql } = db;
   const { count } = await sql`
     insert into ci_runs (id, team_id, connection_id, pipeline_id, external_run_id, external_attempt, environment_id, state, status,
       provider_status, provider_conclusion, blocked, soft, reason, trigger, commit_sha, branch, tag, external_url, actor, queued_at,
-      started_at, finished_at, duration_ms, occurred_at, heard_at, created_at, updated_at)
+      started_at, finished_at, duration_ms, occurred_at, heard_at, poll_at, created_at, updated_at)
     values (${newId('cir', now.getTime())}, ${connection.teamId}, ${connection.id}, ${pipelineId}, ${externalRunId}, ${externalAttempt},
       ${environmentId}, ${sql.json(jsonOf(state))}, ${v.status}, ${v.providerStatus}, ${v.providerConclusion}, ${v.blocked}, ${v.soft},
       ${v.reason}, ${v.trigger}, ${v.commitSha}, ${v.branch}, ${v.tag}, ${v.externalUrl}, ${v.actor}, ${v.queuedAt}, ${v.startedAt},
-      ${v.finishedAt}, ${v.durationMs}, ${v.occurredAt}, ${now}, ${now}, ${now})
+      ${v.finishedAt}, ${v.durationMs}, ${v.occurredAt}, ${now}, ${nextPollAt(v, now)}, ${now}, ${now})
     on conflict (connection_id, external_run_id, external_attempt) do nothing`;
   if (count === 0) return undefined;
   return await readNamed(db, connection, { externalRunId, externalAttempt }, false);
@@ -196,13 +223,21 @@ async function insertRun(
 
 async function updateRun({ sql }: Database, r: Run, now: Date): Promise<void> {
   await sql`
-    update ci_runs set pipeline_id = ${r.pipelineId}, environment_id = ${r.environmentId}, state = ${sql.json(jsonOf(r.state))},
+    update ci_runs set external_run_id = ${r.externalRunId}, pipeline_id = ${r.pipelineId}, environment_id = ${r.environmentId}, state = ${sql.json(jsonOf(r.state))},
       status = ${r.status}, lost = false, provider_status = ${r.providerStatus}, provider_conclusion = ${r.providerConclusion},
       blocked = ${r.blocked}, soft = ${r.soft}, reason = ${r.reason}, trigger = ${r.trigger}, commit_sha = ${r.commitSha},
       branch = ${r.branch}, tag = ${r.tag}, external_url = ${r.externalUrl}, actor = ${r.actor}, queued_at = ${r.queuedAt},
       started_at = ${r.startedAt}, finished_at = ${r.finishedAt}, duration_ms = ${r.durationMs}, occurred_at = ${r.occurredAt},
-      heard_at = ${now}, updated_at = ${now}
+      heard_at = ${now}, poll_at = ${nextPollAt(r, now)}, updated_at = ${now}
     where id = ${r.id}`;
+}
+
+/** How long a run is silent before its provider is asked, and how often it is asked then. */
+export const POLL_EVERY_MS = 3_600_000;
+
+/** Null: it is over. */
+function nextPollAt({ status }: Pick<Run, 'status'>, now: Date): Date | null {
+  return isTerminal(status) ? null : new Date(now.getTime() + POLL_EVERY_MS);
 }
 
 const jsonOf = (state: CiState) => JSON.parse(JSON.stringify(state)) as Record<string, never>;

@@ -20,6 +20,14 @@ import { environments } from '../environments/schema.ts';
 import { id, instant } from '../platform/db/columns.ts';
 import { projects } from '../projects/schema.ts';
 import { teams } from '../teams/schema.ts';
+import type { GenericMapping } from './providers/types.ts';
+
+/** What id_tokens must say besides; empty lists ask for nothing. */
+export interface OidcPolicy {
+  readonly refs: readonly string[];
+  readonly files: readonly string[];
+  readonly environments: readonly string[];
+}
 
 const STATUS = ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'] as const;
 const STATUSES = sql.raw(STATUS.map((word) => `'${word}'`).join(', '));
@@ -40,6 +48,30 @@ export const ciConnections = pgTable(
     defaultBranch: text('default_branch').notNull(),
     ingestMode: text('ingest_mode', { enum: ['direct', 'webhook', 'both'] }).notNull(),
     status: text('status', { enum: ['active', 'paused', 'error'] }).notNull(),
+    /** What is wrong, while `status` is `error`. */
+    statusDetail: text('status_detail'),
+    /** Kind of the repository's host where neither host nor provider tells it; see forges/forge.ts. */
+    forge: text('forge', { enum: ['github', 'gitlab', 'bitbucket', 'azure'] }),
+    apiUrl: text('api_url'),
+    /** Sealed for `ci_connections.token:<id>`. */
+    token: text('token'),
+    commitStatusMode: text('commit_status_mode', { enum: ['auto', 'always', 'never'] })
+      .notNull()
+      .default('auto'),
+    /** What the repository's host said against statuses of commits; see commit-status/. */
+    commitStatusDetail: text('commit_status_detail'),
+    /** It refused them altogether: nothing more is posted until token or mode are set anew. */
+    commitStatusStopped: boolean('commit_status_stopped').notNull().default(false),
+    /** The repository's host asked to be left alone until then. */
+    quietUntil: instant('quiet_until'),
+    oidcIssuer: text('oidc_issuer'),
+    oidcRepositoryId: text('oidc_repository_id'),
+    oidcOwnerId: text('oidc_owner_id'),
+    oidcPinnedAt: instant('oidc_pinned_at'),
+    /** As the latest id_token had it; see oidc/pin.ts. */
+    oidcRepositoryPath: text('oidc_repository_path'),
+    oidcPolicy: jsonb('oidc_policy').$type<OidcPolicy>(),
+    genericMapping: jsonb('generic_mapping').$type<GenericMapping>(),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },
@@ -48,12 +80,22 @@ export const ciConnections = pgTable(
     uniqueIndex('ci_connections_repository').on(t.teamId, t.provider, t.repositoryKey),
     index('ci_connections_newest').on(t.teamId, t.createdAt.desc(), t.id.desc()),
     index('ci_connections_project').on(t.projectId),
+    // Of all teams: a repository's jobs speak for one connection. Partial, so that pinning locks no key and waits for none of the connection's runs.
+    uniqueIndex('ci_connections_oidc')
+      .on(t.oidcIssuer, t.oidcRepositoryId)
+      .where(sql`${t.oidcIssuer} is not null`),
     check(
       'ci_connections_provider',
       sql`${t.provider} in ('github', 'gitlab', 'bitbucket', 'jenkins', 'circleci', 'buildkite', 'drone', 'azure', 'generic')`,
     ),
     check('ci_connections_ingest_mode', sql`${t.ingestMode} in ('direct', 'webhook', 'both')`),
     check('ci_connections_status', sql`${t.status} in ('active', 'paused', 'error')`),
+    check('ci_connections_forge', sql`${t.forge} in ('github', 'gitlab', 'bitbucket', 'azure')`),
+    check('ci_connections_commit_status', sql`${t.commitStatusMode} in ('auto', 'always', 'never')`),
+    check(
+      'ci_connections_oidc_pin',
+      sql`(${t.oidcIssuer} is null) = (${t.oidcRepositoryId} is null) and (${t.oidcIssuer} is null) = (${t.oidcPinnedAt} is null)`,
+    ),
   ],
 );
 
@@ -69,6 +111,8 @@ export const ciPipelines = pgTable(
     jobs: jsonb('jobs').$type<readonly string[]>().notNull().default([]),
     triggers: jsonb('triggers').$type<readonly string[]>().notNull().default([]),
     deployDetected: boolean('deploy_detected').notNull().default(false),
+    /** The latest discovery found its definition. */
+    defined: boolean('defined').notNull().default(false),
     createdAt: instant('created_at').notNull(),
   },
   (t) => [
@@ -115,6 +159,8 @@ export const ciRuns = pgTable(
     occurredAt: instant('occurred_at').notNull(),
     /** When something was last heard of it, new or not. */
     heardAt: instant('heard_at').notNull(),
+    /** When its provider is asked how it stands, should nothing be heard until then; see health.ts. Null: it is over. */
+    pollAt: instant('poll_at'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },
@@ -129,6 +175,9 @@ export const ciRuns = pgTable(
     index('ci_runs_open')
       .on(t.heardAt)
       .where(sql`${t.status} in ('queued', 'running')`),
+    index('ci_runs_poll')
+      .on(t.pollAt)
+      .where(sql`${t.pollAt} is not null`),
     check('ci_runs_status', sql`${t.status} in (${STATUSES})`),
     check('ci_runs_attempt', sql`${t.externalAttempt} >= 1`),
     check('ci_runs_lost', sql`not ${t.lost} or ${t.status} = 'unknown'`),

@@ -23,7 +23,7 @@ import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import { findProject } from '../projects/index.ts';
+import { findProject, refuseOpenBuilds } from '../projects/index.ts';
 import type { Project } from '../projects/index.ts';
 import { gitCredentials, storeGitCredentials } from './git-credentials.ts';
 import {
@@ -104,6 +104,7 @@ export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps)
     delete: async ({ environmentId }, ctx: Ctx) => {
       const environment = await environmentOf(ctx, environmentId);
       await ctx.db.transact(async (db) => {
+        await refuseOpenBuilds(db, environment.teamId, [environment.id]);
         if (await deleteEnvironment(db, environment))
           await recordAct(db, ctx, act('environment.deleted', environment));
       });

@@ -176,6 +176,20 @@ describe.skipIf(!there)('events on their way out', () => {
         disabledReason: 'it answered 410: gone',
       });
       expect((await deliveries(b.id))[0]).toMatchObject({ state: 'failed' });
+      const told = await until(
+        'the word to its people',
+        async () =>
+          (await sdk.notifications.list()).filter(({ kind }) => kind === 'webhook_endpoint.disabled'),
+        (all) => all.length >= 2,
+      );
+      const ofGone = told.filter(({ body }) => body.includes(b.id));
+      expect(ofGone).toHaveLength(1);
+      expect(ofGone[0]).toMatchObject({
+        teamId,
+        title: `The webhook endpoint at ${new URL(gone.url).host} was switched off`,
+        body: `It is told nothing any more, because it answered 410: gone. When it answers again: svc webhook-endpoints update ${b.id} --team ${teamId} --enabled`,
+      });
+      expect(told.filter(({ body }) => body.includes('nothing well for 5 days'))).toHaveLength(1);
       expect(await refused(sdk.webhookEndpoints.test(teamId, b.id))).toBe('409 state_conflict');
       expect(await sdk.webhookEndpoints.update(teamId, b.id, { enabled: true })).toMatchObject({
         enabled: true,

@@ -28,6 +28,7 @@ const KINDS: Readonly<Record<AuditActor['kind'], ActorKind>> = {
   api_key: 'api_key',
   system: 'environment',
   runner: 'environment', // never: machines do not reach these routes
+  ci_job: 'environment', // nor do the jobs of CI systems
 };
 
 /** What all features would be if this switch stood there. Its revision and its last change are still the present ones. */

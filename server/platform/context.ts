@@ -6,11 +6,25 @@ import type { Database } from './db/index.ts';
 
 export type { Role } from '@svc/proto/http/rpc.ts';
 
+/** What an id_token of a CI system says about its job, after its signature and its times were found good. */
+export interface CiJob {
+  readonly provider: 'github' | 'gitlab';
+  readonly issuer: string;
+  /** Ids of the repository and of its owner: they outlive names and are never given again. */
+  readonly repositoryId: string;
+  readonly ownerId: string;
+  readonly repositoryPath: string;
+  readonly runId: string;
+  readonly attempt: number;
+  /** The claims that decide something, as text; `sub` is none of them. */
+  readonly claims: Readonly<Record<string, string>>;
+}
+
 export interface Caller {
-  readonly kind: 'anonymous' | 'api_key' | 'session';
+  readonly kind: 'anonymous' | 'api_key' | 'session' | 'ci_job';
   /** `user_…`; empty for nobody. */
   readonly userId: string;
-  /** `key_…` or `ses_…`; empty for nobody. */
+  /** `key_…`, `ses_…`, or of a CI job `<provider>:<repository id>:<run id>:<attempt>`; empty for nobody. */
   readonly credentialId: string;
   /** The account belongs to platform staff. What it may do as staff also needs the scope `staff`. */
   readonly staff: boolean;
@@ -20,6 +34,12 @@ export interface Caller {
   readonly memberships: ReadonlyMap<string, Role>;
   /** The API key is narrowed to this team: `memberships` holds at most this one. */
   readonly onlyTeamId?: string;
+  /** Of a CI job. What it may do is decided with the request (app.ts): until then it belongs to no team. */
+  readonly ciJob?: CiJob;
+  /** The job showed the id_token itself, which is good for one call. */
+  readonly idToken?: { readonly jti: string; readonly expiresAt: Date };
+  /** The job showed what its id_token was exchanged for: for this connection alone. */
+  readonly ciConnectionId?: string;
 }
 
 /**
@@ -40,7 +60,7 @@ export interface TeamScope {
 
 /** Of a call with an Idempotency-Key on an RPC that stores it in its own statement. See platform/idempotency.ts. */
 export interface IdempotencyClaim {
-  /** `user:<id>` */
+  /** `user:<id>`, `ci_job:<credential id>` */
   readonly principal: string;
   readonly rpc: string;
   readonly key: string;

@@ -43,7 +43,9 @@ export function idempotencyKey(call: CallContext): string | undefined {
 }
 
 export function claimFor(rpc: RpcInfo, caller: Caller, key: string, request: Message): IdempotencyClaim {
-  return { principal: `user:${caller.userId}`, rpc: rpc.id, key, fingerprint: fingerprint(rpc, request) };
+  // Of a job its run's: a repeated call may come with another id_token than the first.
+  const principal = caller.kind === 'ci_job' ? `ci_job:${caller.credentialId}` : `user:${caller.userId}`;
+  return { principal, rpc: rpc.id, key, fingerprint: fingerprint(rpc, request) };
 }
 
 /** The same over every protocol: the message's JSON with sorted names, since maps and optional fields have no order on the wire. */

@@ -31,7 +31,7 @@ export interface SafeFetchRules {
 }
 
 export interface SafeRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -44,6 +44,8 @@ export interface SafeRequest {
 
 export interface SafeResponse {
   readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Not decompressed. */
   readonly body: Uint8Array;
 }
@@ -239,7 +241,8 @@ async function send(
     sent.on('error', failed);
     sent.end(body);
   });
-  return { status: answer.statusCode ?? 0, body: await readBody(answer, bytesMax) };
+  const { statusCode = 0, headers: said } = answer;
+  return { status: statusCode, headers: said, body: await readBody(answer, bytesMax) };
 }
 
 async function resolve(host: string): Promise<ReadonlyArray<{ readonly address: string }>> {

@@ -11,10 +11,19 @@ import type { Cursors } from '../platform/cursor.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
+import { refuseOpenBuilds } from './open-builds.ts';
 import { slugOf } from './slug.ts';
-import { deleteProject, findProject, findProjectBySlug, insertProject, listProjects } from './store.ts';
+import {
+  deleteProject,
+  findProject,
+  findProjectBySlug,
+  insertProject,
+  listProjects,
+  lockEnvironmentsOf,
+} from './store.ts';
 import type { Project } from './store.ts';
 
+export { refuseOpenBuilds } from './open-builds.ts';
 export { findProject } from './store.ts';
 export type { Project } from './store.ts';
 
@@ -67,6 +76,7 @@ export function createProjects({ clock, cursors, inSpace }: ProjectsDeps): Handl
     delete: async ({ projectId }, ctx: Ctx) => {
       const project = visible(ctx, await findProject(ctx.db, ctx.teams, projectId));
       await ctx.db.transact(async (db) => {
+        await refuseOpenBuilds(db, project.teamId, await lockEnvironmentsOf(db, project));
         if (await deleteProject(db, project)) await recordAct(db, ctx, act('project.deleted', project));
       });
       return {};

@@ -71,6 +71,13 @@ export async function insertProject({ sql }: Database, project: Project): Promis
 }
 
 /** Environments go with it. False when somebody else was faster. */
+/** Ids; under a lock on the project, which creation of an environment takes too. */
+export async function lockEnvironmentsOf({ sql }: Database, { id }: Project): Promise<readonly string[]> {
+  await sql`select from projects where id = ${id} for update`;
+  const rows = await sql<Array<{ id: string }>>`select id from environments where project_id = ${id}`;
+  return rows.map((row) => row.id);
+}
+
 export async function deleteProject({ sql }: Database, project: Project): Promise<boolean> {
   const { count } = await sql`delete from projects where id = ${project.id} and team_id = ${project.teamId}`;
   return count === 1;

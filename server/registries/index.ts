@@ -1,7 +1,7 @@
 /** Registries that teams bring themselves: where images of their builds go. Credentials leave the server in the offer of a build, and nowhere else. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RegistriesService } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
-import type { AddRequest } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
+import type { AddRequest, UpdateRequest } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -19,6 +19,7 @@ import {
   insertRegistry,
   listRegistries,
   lockRegistries,
+  makeDefault,
   promoteOnly,
 } from './store.ts';
 import type { Registry } from './store.ts';
@@ -42,6 +43,7 @@ export function createRegistries(deps: RegistriesDeps): Handlers<Ctx> {
       registries: (await listRegistries(ctx.db, teamId)).map(present),
     }),
     add: async (request, ctx: Ctx) => present(await add(deps, ctx, request)),
+    update: async (request, ctx: Ctx) => present(await update(deps, ctx, request)),
     remove: async ({ teamId, registryId }, ctx: Ctx) => {
       await remove(ctx, { teamId, registryId });
       return {};
@@ -85,6 +87,26 @@ async function add(deps: RegistriesDeps, ctx: Ctx, request: AddRequest): Promise
     const details = { host, namespace, default: isDefault, hasCredentials: sealed !== null, insecure };
     await recordAct(db, ctx, { chain: teamId, action: 'registry.added', target: id, details });
     return made;
+  });
+}
+
+/** What builds that began before may still go by is known from `default_until`, as after an addition. */
+async function update(
+  { clock }: RegistriesDeps,
+  ctx: Ctx,
+  { teamId, registryId, default: wanted }: UpdateRequest,
+): Promise<Registry> {
+  return await ctx.db.transact(async (db) => {
+    await lockRegistries(db, teamId);
+    const before = (await listRegistries(db, teamId)).find(({ id }) => id === registryId);
+    if (before === undefined) throw notFound('registry');
+    if (wanted === undefined || wanted === before.isDefault) return before;
+    await clearDefault(db, teamId, clock.now());
+    if (wanted) await makeDefault(db, { teamId, registryId });
+    const { host, namespace } = before;
+    const details = { host, namespace, default: wanted };
+    await recordAct(db, ctx, { chain: teamId, action: 'registry.updated', target: registryId, details });
+    return { ...before, isDefault: wanted };
   });
 }
 

@@ -138,6 +138,44 @@ describe.skipIf(!postgresHere)('registries', () => {
     expect(await list()).toMatchObject([{ id: second.id, default: true }]);
   });
 
+  it('become the default, or cease to be, when somebody says so, and builds that are taken from then on go there', async () => {
+    const first = await add('one.example.com', { namespace: 'a' });
+    const second = await add('two.example.com');
+    const change = async (id: string, wanted?: boolean) =>
+      await ok<Shown>(`PATCH ${path}/${id}`, wanted === undefined ? {} : { default: wanted });
+    const build = await submit();
+    expect(await change(second.id, true)).toMatchObject({ id: second.id, default: true });
+    expect(await defaults()).toEqual(['two.example.com']);
+    expect(await change(first.id)).toMatchObject({ default: false });
+    expect(await change(first.id, false)).toMatchObject({ default: false });
+    expect(await defaults()).toEqual(['two.example.com']);
+    // It may go by either: which one is decided when a runner takes it.
+    expect((await remove(first.id)).body).toMatchObject({ error: { code: 'registry_in_use' } });
+    const offer = await runner.take();
+    expect(offer).toMatchObject({ id: build, image: { host: 'two.example.com' } });
+    await runner.finish(offer);
+    expect(await change(second.id, false)).toMatchObject({ default: false });
+    expect(await defaults()).toEqual([]);
+    await submit();
+    expect((await runner.take()).image).toMatchObject({ host: '127.0.0.1:5000' });
+    const changes = (
+      await ok<{ entries: Array<{ action: string; target: string }> }>(`GET /teams/${teamId}/audit?limit=50`)
+    ).entries
+      .filter(({ action }) => action === 'registry.updated')
+      .map(({ target }) => target);
+    expect(changes).toEqual([second.id, second.id]);
+  });
+
+  it('have one default also when ten are made the default at once', async () => {
+    const made = [];
+    for (let n = 0; n < 10; n += 1) made.push(await add(`r${n}.example.com`));
+    const answers = await Promise.all(
+      made.map(async ({ id }) => (await call(`PATCH ${path}/${id}`, { default: true })).status),
+    );
+    expect(new Set(answers)).toEqual(new Set([200]));
+    expect(await defaults()).toHaveLength(1);
+  });
+
   it('have one default also when ten are added at once, and each is there once', async () => {
     const answers = await Promise.all(
       Array.from(
@@ -243,6 +281,8 @@ describe.skipIf(!postgresHere)('registries', () => {
     for (const [route, body] of [
       [`GET ${path}`, undefined],
       [`POST ${path}`, { host: 'x.example.com' }],
+      [`PATCH ${path}/${id}`, { default: false }],
+      [`PATCH /teams/${other.teamId}/registries/${id}`, { default: false }],
       [`DELETE ${path}/${id}`, undefined],
       [`DELETE /teams/${other.teamId}/registries/${id}`, undefined],
     ] as const)
@@ -252,6 +292,7 @@ describe.skipIf(!postgresHere)('registries', () => {
     for (const person of [viewer, developer]) {
       expect((await call(`GET ${path}`, undefined, person.token)).status).toBe(200);
       expect((await call(`POST ${path}`, { host: 'x.example.com' }, person.token)).status).toBe(403);
+      expect((await call(`PATCH ${path}/${id}`, { default: false }, person.token)).status).toBe(403);
       expect((await call(`DELETE ${path}/${id}`, undefined, person.token)).status).toBe(403);
     }
     const key = await newKey(server, as, { scopes: ['runner:read'] });

@@ -55,6 +55,17 @@ export async function clearDefault({ sql }: Database, teamId: string, now: Date)
     update registries set is_default = false, default_until = ${now} where team_id = ${teamId} and is_default`;
 }
 
+/** Undefined: there is none. The default of before is cleared by whoever calls, in the same transaction. */
+export async function makeDefault(
+  { sql }: Database,
+  { teamId, registryId }: Which,
+): Promise<Registry | undefined> {
+  const [row] = await sql<Registry[]>`
+    update registries set is_default = true, default_until = null
+    where id = ${registryId} and team_id = ${teamId} returning ${columns(sql)}`;
+  return row;
+}
+
 /**
  * Builds that go by the registry, or may: which one it is, is decided when a runner takes a build. So it is any build of the team that has not ended, while the
  * registry is the default; and when it no longer is, those that were there before it ceased to be. A build that waits for approval counts: its deploy pulls

@@ -21,6 +21,7 @@ import type { Changed } from './change.ts';
 import { diagnose } from './diagnose.ts';
 import { issueToken } from './enroll.ts';
 import { leaseMessage, listHistory } from './history.ts';
+import { createRosterWatches } from './live.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
@@ -48,7 +49,7 @@ export interface RunnersDeps {
 const LIVE_WAIT_MS = 20_000;
 
 type Service = Implementation<typeof RunnersService, Ctx>;
-type Reads = 'list' | 'get' | 'diagnose' | 'getHealth' | 'listHistory';
+type Reads = 'list' | 'watch' | 'get' | 'diagnose' | 'getHealth' | 'listHistory';
 interface Which {
   readonly teamId: string;
   readonly runnerId: string;
@@ -70,10 +71,15 @@ async function shown(
 
 function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
   const { settings, cursors, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
+  const watches = createRosterWatches(settings);
   return {
     list: async ({ teamId, includeRevoked }, { db, clock }) => {
       const rows = await listRunners(db.sql, teamId, includeRevoked ?? false);
       return { runners: rows.map((row) => toMessage(row, clock.now(), settings)) };
+    },
+    watch: async function* ({ teamId }, { db, clock, call }) {
+      for await (const { event } of watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal))
+        yield event;
     },
     get: async (request, ctx) => await shown(deps, ctx, request),
     getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),

@@ -36,6 +36,14 @@ export interface TimelineQuery {
   readonly take: number;
 }
 
+export async function environmentExists(
+  { sql }: Database,
+  { teamId, environmentId }: Pick<TimelineQuery, 'teamId' | 'environmentId'>,
+): Promise<boolean> {
+  const rows = await sql`select 1 from environments where id = ${environmentId} and team_id = ${teamId}`;
+  return rows.length > 0;
+}
+
 /** Newest first. */
 export async function readTimeline({ sql }: Database, query: TimelineQuery): Promise<readonly Entry[]> {
   const { teamId, environmentId, before, take } = query;

@@ -13,7 +13,7 @@
 import type { SafeFetch } from '../platform/safe-fetch.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import { startLoop } from '../work/index.ts';
+import { rowId, startLoop } from '../work/index.ts';
 import type { Loop } from '../work/index.ts';
 import type { Attempt } from './schema.ts';
 import { signedHeaders } from './sign.ts';
@@ -144,11 +144,16 @@ async function settleWell(sql: SqlTag, { id, endpointId, attemptCount }: Due, ma
     update webhook_endpoints h set failing_since = null where h.id = ${endpointId} and h.failing_since is not null`;
 }
 
-async function settleBadly(sql: SqlTag, { id, endpointId, attemptCount }: Due, made: Attempt): Promise<void> {
+async function settleBadly(
+  sql: SqlTag,
+  { id, endpointId, url, attemptCount }: Due,
+  made: Attempt,
+): Promise<void> {
   const wait = RETRY_MS[attemptCount - 1] ?? null;
   const gone = made.status === GONE;
   await sql`
-    with ailing as (
+    with before as materialized (select h.id, h.enabled from webhook_endpoints h where h.id = ${endpointId} for update),
+    ailing as (
       update webhook_endpoints h set failing_since = coalesce(h.failing_since, now()),
         enabled = h.enabled and not (${gone}::boolean or coalesce(h.failing_since < now() - ${DISABLE_AFTER_DAYS}::int * interval '1 day', false)),
         disabled_reason = case
@@ -157,8 +162,15 @@ async function settleBadly(sql: SqlTag, { id, endpointId, attemptCount }: Due, m
           when h.failing_since < now() - ${DISABLE_AFTER_DAYS}::int * interval '1 day'
             then ${`it answered nothing well for ${DISABLE_AFTER_DAYS} days`}::text
           else '' end
-      where h.id = ${endpointId}
-      returning h.enabled
+      from before b
+      where h.id = b.id
+      returning h.id, h.team_id, h.url, h.enabled, h.disabled_reason, b.enabled and not h.enabled as fell
+    ),
+    told as (
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select ${rowId(sql, 'evt')}, a.team_id, 'webhook_endpoint.disabled', a.id || ' ' || ${id}, 
+        jsonb_build_object('endpointId', a.id, 'host', ${new URL(url).host}::text, 'reason', a.disabled_reason), clock_timestamp()
+      from ailing a where a.fell
     ),
     given_up as (
       update webhook_deliveries d set state = 'failed', next_attempt_at = null

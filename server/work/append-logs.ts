@@ -158,7 +158,7 @@ async function store(
   { from, to, pieces, cut }: Segment,
 ): Promise<Row | undefined> {
   const { runs, missing } = encodeRuns(pieces);
-  const data = pieces.length === 1 ? (pieces[0]?.data ?? NOTHING) : Buffer.concat(pieces.map((p) => p.data));
+  const data = joined(pieces);
   const [row] = await sql<Row[]>`
     with item as materialized (
       select w.id, w.team_id, w.epoch, w.log_offset, w.log_limit, w.log_truncated, w.cancel_requested_at is not null as cancel,
@@ -184,16 +184,22 @@ async function store(
     ),
     stored as (
       insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
-      select i.id, i.team_id, a.log_day, i.epoch, i.log_offset, ${runs}::integer[], d.data, clock_timestamp()
-      from item i, advanced a, (select ${data}::bytea as data) d
-      where length(d.data) > 0
+      select i.id, i.team_id, a.log_day, i.epoch, i.log_offset, ${runs}::integer[],
+        -- The driver sends bytes in hex: base64 is two thirds of that and takes it half of the time.
+        decode(${data.toString('base64')}, 'base64'), clock_timestamp()
+      from item i, advanced a
+      where ${data.length}::integer > 0
     )
     select i.log_offset, i.log_limit, i.log_truncated, a.log_offset as next_offset, i.cancel, i.live
     from item i left join advanced a on true`;
   return row;
 }
 
-const NOTHING = new Uint8Array();
+function joined(pieces: readonly LogPiece[]): Buffer {
+  const [first] = pieces;
+  if (first === undefined || pieces.length > 1) return Buffer.concat(pieces.map(({ data }) => data));
+  return Buffer.from(first.data.buffer, first.data.byteOffset, first.data.length);
+}
 
 /**
  * True when the whole output is what the runner says. What does not match is thrown away once, so that it can be sent again from 0; if that does not help,

@@ -82,8 +82,8 @@ export function settleBuilds(sql: SqlTag, from: string, lost: boolean, outcome?:
 export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutcome): Fragment {
   return sql`
     reported_phases as (
-      insert into build_phases as p (work_id, team_id, epoch, phase, started_at, finished_at, self_reported_ms)
-      select e.id, e.team_id, e.epoch, m.phase, e.finished_at, e.finished_at, m.duration_ms
+      insert into build_phases as p (work_id, team_id, epoch, phase, started_at, log_offset, finished_at, self_reported_ms)
+      select e.id, e.team_id, e.epoch, m.phase, e.finished_at, (select w.log_offset from work_items w where w.id = e.id), e.finished_at, m.duration_ms
       from ${sql(from)} e, (
         select phase, max(duration_ms) as duration_ms
         from unnest(${phases.map(({ phase }) => phase)}::int[], ${phases.map(({ durationMs }) => Math.min(durationMs, 2_147_483_647))}::int[]) u(phase, duration_ms)
@@ -95,14 +95,14 @@ export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutco
 }
 
 /**
- * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were said to be in (`said`, 0 for none; `was`: as stored). A phase that
+ * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were said to be in (`said`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that
  * lies behind changes nothing.
  */
 export function enterPhases(sql: SqlTag): Fragment {
   return sql`
     entered as (
-      insert into build_phases (work_id, team_id, epoch, phase, started_at)
-      select h.id, h.team_id, h.epoch, h.said, clock_timestamp() from held h where not h.cancel and h.said > h.was
+      insert into build_phases (work_id, team_id, epoch, phase, started_at, log_offset)
+      select h.id, h.team_id, h.epoch, h.said, clock_timestamp(), h.phase_offset from held h where not h.cancel and h.said > h.was
       on conflict (work_id, epoch, phase) do nothing
     ),
     left_behind as (

@@ -1,5 +1,6 @@
 /** The dispatch service as a gateway in the same process calls it: one runner's life, message by message. */
 import { randomBytes } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
@@ -271,6 +272,24 @@ describe.skipIf(!there)('dispatch', () => {
     const [row] = await world.db
       .sql`select version, os, arch, isolation, executor, labels from runners where id = ${runner}`;
     expect(row).toEqual({ ...facts, labels: { zone: 'a' } });
+  });
+
+  it('does nothing the second time for a request whose nonce comes twice, by whatever call', async () => {
+    const nonce = { keyId: 'k', nonce: randomKey('nonce'), created: timestampFromDate(new Date()) };
+    const signed = { ...caller(), nonce };
+    await dispatch.heartbeat({ caller: signed, heartbeat: { runnerId: runner, labels: { zone: 'a' } } });
+    const id = await submitted();
+    const again = [
+      dispatch.heartbeat({ caller: signed, heartbeat: { runnerId: runner, labels: { zone: 'b' } } }),
+      dispatch.beginPoll({ caller: signed, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
+      dispatch.appendLogs({ caller: signed, kind: WorkKind.RUN, logs: { id, epoch: 1, offset: 0 } }),
+      dispatch.report({ caller: signed, kind: WorkKind.RUN, report: { id, epoch: 1, reportId: 'r' } }),
+    ];
+    for (const call of await Promise.allSettled(again))
+      expect(call).toMatchObject({ status: 'rejected', reason: { code: 'replayed' } });
+    const [row] = await world.db.sql`
+      select r.labels, w.state from runners r, work_items w where r.id = ${runner} and w.id = ${id}`;
+    expect(row).toEqual({ labels: { zone: 'a' }, state: 'queued' });
   });
 
   it('asks for self-diagnostics until they come', async () => {

@@ -5,7 +5,7 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DispatchService, WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { Caller, OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Caller, OfferSchema, UseNonceRequest } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { LeaseState } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
   BuildOfferSchema,
@@ -83,6 +83,19 @@ function runnerOf(caller: Caller | undefined): RunnerRef {
   return { runnerId: caller.runnerId, bootId: caller.bootId };
 }
 
+/** Who a gateway speaks for. The nonce of the request is used up first, so that one that comes twice does nothing the second time. */
+async function admitted(nonces: NonceStore, caller: Caller | undefined): Promise<RunnerRef> {
+  const runner = runnerOf(caller);
+  const nonce = caller?.nonce;
+  if (nonce !== undefined && !(await useNonce(nonces, nonce)))
+    throw apiError('replayed', `nonce ${nonce.nonce} was used before; sign every attempt with a fresh one`);
+  return runner;
+}
+
+async function useNonce(nonces: NonceStore, { keyId, nonce, created }: UseNonceRequest): Promise<boolean> {
+  return await nonces.use({ keyId, nonce, created: timestampDate(required(created, 'created')) });
+}
+
 /** The message of a call that wraps another one. */
 function required<T>(message: T | undefined, field: string): T {
   if (message === undefined) throw apiError('validation_failed', `${field} is missing`);
@@ -97,7 +110,12 @@ function heartbeatInput(
   const { leases, draining, diagnostics, facts, labels } = required(said, 'heartbeat');
   return {
     ...runner,
-    leases: leases.map(({ id, epoch, phase }) => ({ id, epoch, phase: phaseNumber(phase) })),
+    leases: leases.map(({ id, epoch, phase, phaseOffset }) => ({
+      id,
+      epoch,
+      phase: phaseNumber(phase),
+      ...(phaseOffset === undefined ? {} : { phaseOffset }),
+    })),
     draining: draining ?? false,
     ...(diagnostics === undefined
       ? {}
@@ -157,9 +175,7 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
         revoked: row.revoked,
       };
     },
-    useNonce: async ({ keyId, nonce, created }) => ({
-      fresh: await nonces.use({ keyId, nonce, created: timestampDate(required(created, 'created')) }),
-    }),
+    useNonce: async (nonce) => ({ fresh: await useNonce(nonces, nonce) }),
     enroll: async (request) => await enroll(request),
   };
 }
@@ -177,7 +193,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
   const closed = (): boolean => deps.features.gate.state('host.runners') !== 'open';
   return {
     beginPoll: async (request) => {
-      const runner = runnerOf(request.caller);
+      const runner = await admitted(deps.nonces, request.caller);
       // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
       if (closed()) return { mayReceive: false, hold: false };
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
@@ -218,12 +234,12 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
 }
 
 function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs'> {
-  const { db, settings, queue, clock, wake, onError } = deps;
+  const { db, settings, queue, clock, wake, nonces, onError } = deps;
   const sql = prepared(db.sql);
   const tell = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
   return {
     heartbeat: async ({ caller, heartbeat: said }) => {
-      const runner = runnerOf(caller);
+      const runner = await admitted(nonces, caller);
       const input = heartbeatInput(runner, said);
       const row = await speaking(sql, runner, async () => await heartbeat(sql, settings, input));
       // A phase is news to whoever follows the build.
@@ -250,9 +266,10 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
       };
     },
     appendLogs: async ({ caller, kind, logs }) => {
+      const { runnerId } = await admitted(nonces, caller);
       const { id, epoch, offset, chunks, end } = required(logs, 'logs');
       const stored = await appendLogs(sql, settings, {
-        runnerId: runnerOf(caller).runnerId,
+        runnerId,
         kind: kindWord(kind),
         id,
         epoch,
@@ -274,7 +291,7 @@ function reportCall(deps: DispatchDeps): Service['report'] {
   const { db, settings, queue, wake, onError } = deps;
   const sql = prepared(db.sql);
   return async ({ caller, kind, report: said }) => {
-    const { runnerId } = runnerOf(caller);
+    const { runnerId } = await admitted(deps.nonces, caller);
     const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(
       said,
       'report',

@@ -44,6 +44,8 @@ const OPTIONS = {
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.max_concurrent_streams': 10_000,
+  // Its accounts of every call and connection are for a debugger that nobody here attaches.
+  'grpc.enable_channelz': 0,
 } as const;
 
 export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<DispatchGrpc> {
@@ -116,9 +118,7 @@ function serveUnary(
   const answer = async (call: ServerUnaryCall<Message, Message>): Promise<Message> => {
     if (!isAllowed(call.metadata))
       throw apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
-    const aborted = new AbortController();
-    call.on('cancelled', () => aborted.abort(apiError('client_closed', 'the gateway gave the call up')));
-    return (await handler(call.request, { signal: aborted.signal })) as Message;
+    return (await handler(call.request, callContext(call))) as Message;
   };
   const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
     answer(call).then(
@@ -137,6 +137,22 @@ function serveUnary(
     (bytes: Buffer) => fromBinary(method.input, bytes),
     'unary',
   );
+}
+
+/** The signal is made on first use: few handlers wait for anything, and the library says `cancelled` at the end of every call. */
+function callContext(call: ServerUnaryCall<Message, Message>): DispatchCtx {
+  let aborted: AbortController | undefined;
+  const abort = (): void => aborted?.abort(apiError('client_closed', 'the gateway gave the call up'));
+  return {
+    get signal() {
+      if (aborted === undefined) {
+        aborted = new AbortController();
+        if (call.cancelled) abort();
+        else call.on('cancelled', abort);
+      }
+      return aborted.signal;
+    },
+  };
 }
 
 function failure({

@@ -18,6 +18,8 @@ export interface Held {
 export interface Told extends Held {
   /** Builds only: the phase that it is in or about to enter; see phases.ts. */
   readonly phase?: number;
+  /** Bytes of output that were written before the phase; absent: as many as are stored. */
+  readonly phaseOffset?: number;
 }
 
 /** `ok`: renewed. `cancelled`: stop it and report. `superseded`: not (any more) this runner's. */
@@ -65,12 +67,13 @@ export async function heartbeat(
   const tellsPhases = leases.some(({ phase = 0 }) => phase > 0);
   const said = tellsPhases
     ? sql`, w.team_id, w.phase as was,
-        case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as said`
+        case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as said,
+        coalesce((select max(a.phase_offset) from asked a where a.id = w.id and a.epoch = w.epoch), w.log_offset) as phase_offset`
     : sql``;
   const [row] = await sql<Row[]>`
     with me as materialized (${callingRunner(sql, settings, input, sql`for no key update`)}),
     asked as (
-      select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[], ${leases.map((l) => l.phase ?? 0)}::int[]) a(id, epoch, phase)
+      select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[], ${leases.map((l) => l.phase ?? 0)}::int[], ${leases.map((l) => l.phaseOffset ?? null)}::bigint[]) a(id, epoch, phase, phase_offset)
     ),
     held as materialized (
       select w.id, w.epoch, w.cancel_requested_at is not null as cancel${said}

@@ -36,6 +36,7 @@ export { sealInput } from './run-spec.ts';
 export type { RunInput, RunSpec } from './run-spec.ts';
 export { checkWorkSettings, defaultWorkSettings } from './settings.ts';
 export type { WorkSettings } from './settings.ts';
+export { sharedRead } from './shared-read.ts';
 export { FINAL_STATES, LIVE_STATES, isFinal } from './states.ts';
 export type { EndReasonWord, FinalState, WorkState } from './states.ts';
 export { hintAtOnce, submit } from './submit.ts';

@@ -94,17 +94,14 @@ describe.skipIf(!there)('the relay', () => {
 
   it('in two servers at once hints every item once', async () => {
     const ids = await Promise.all(Array.from({ length: 300 }, async () => await world.submit(team)));
-    const one = fakeQueue();
-    const other = fakeQueue();
     const settings = { ...world.settings, batch: 20 };
-    for (const { queue } of [one, other])
-      loops.push(startRelay({ sql: world.db.sql, queue, settings, onError }));
-    await until(
-      '300 hints',
-      () => one.hints.length + other.hints.length,
-      (n) => n >= 300,
-    );
-    const hinted = [...one.hints, ...other.hints].map((hint) => hint.workId);
+    // Passes, not whole relays: a relay that starts makes all due again, also what the other has just hinted.
+    const drain = async () => {
+      const { queue, hints } = fakeQueue();
+      while (await relayOnce({ sql: world.db.sql, queue, settings, onError }));
+      return hints.map((hint) => hint.workId);
+    };
+    const hinted = (await Promise.all([drain(), drain()])).flat();
     expect(hinted.toSorted()).toEqual(ids.toSorted());
     expect(errors).toEqual([]);
   });

@@ -181,6 +181,8 @@ export const buildPhases = pgTable(
     epoch: integer('epoch').notNull(),
     phase: smallint('phase').notNull(),
     startedAt: instant('started_at').notNull(),
+    /** Bytes of output before it, as its runner says: what the order of phases and output goes by, for times do not tell apart what is close. */
+    logOffset: bigint('log_offset', { mode: 'number' }).notNull().default(0),
     finishedAt: instant('finished_at'),
     selfReportedMs: integer('self_reported_ms'),
   },

@@ -34,10 +34,17 @@ export interface ScriptedRunner {
   /** The word on one lease: `ok`, `cancelled`, `superseded`. */
   beat(offer: Offer, phase?: string): Promise<string>;
   log(offer: Offer, text: string, offset: number): Promise<Answer>;
+  /** A call of any content. */
+  append(offer: Offer, body: Readonly<Record<string, unknown>>): Promise<Answer>;
   report(offer: Offer, body?: Readonly<Record<string, unknown>>): Promise<Answer>;
   /** Through every phase to a success. */
   finish(offer: Offer, build?: Readonly<Record<string, unknown>>): Promise<void>;
 }
+
+export const chunkOf = (text: string) => ({
+  stream: 'stdout',
+  data: Buffer.from(text).toString('base64'),
+});
 
 export async function scriptedRunner(
   baseUrl: string,
@@ -70,6 +77,8 @@ export async function scriptedRunner(
       exitCode: 0,
       ...body,
     });
+  const append = async ({ id, epoch }: Offer, body: Readonly<Record<string, unknown>>) =>
+    await runner.call('build-logs', { id, epoch, ...body });
   return {
     runnerId,
     poll,
@@ -80,13 +89,8 @@ export async function scriptedRunner(
       if (offer === undefined) throw new Error('no build was offered');
       return offer;
     },
-    log: async ({ id, epoch }, text, offset) =>
-      await runner.call('build-logs', {
-        id,
-        epoch,
-        offset,
-        chunks: [{ stream: 'stdout', data: Buffer.from(text).toString('base64') }],
-      }),
+    append,
+    log: async (offer, text, offset) => await append(offer, { offset, chunks: [chunkOf(text)] }),
     finish: async (offer, build = {}) => {
       const isDeploy = offer.deployImage !== undefined;
       const phases = [

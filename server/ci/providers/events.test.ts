@@ -99,7 +99,7 @@ describe('payloads that the providers publish', () => {
     const payload = fixture('gitlab/webhooks__testdata__gitlab__build-event.json');
     expect(newsOf('gitlab', { 'X-Gitlab-Event': 'Job Hook' }, payload)).toMatchObject({
       kind: 'jobs',
-      repository: { id: '380', name: 'gitlab-org/gitlab-test' },
+      repository: { id: '380', name: 'http://192.168.64.1:3005/gitlab-org/gitlab-test' },
       run: { externalRunId: '2366', externalAttempt: 1 },
       event: {
         facts: { commitSha: '2293ada6b400935a1378653304eaf6221e0fdb8f', branch: 'gitlab-script-trigger' },
@@ -338,6 +338,67 @@ describe('traps', () => {
     expect(PROVIDERS.generic.normalise({}, payload, { pointers: { id: '/x'.repeat(99) } })).toHaveProperty(
       'ignored',
     );
+  });
+
+  it('generic: the shape of reports, jobs included', () => {
+    const payload = {
+      externalRunId: 'r-1',
+      externalAttempt: 2,
+      status: 'failed',
+      commitSha: 'E'.repeat(40),
+      branch: 'refs/heads/main',
+      tag: 'v1',
+      externalUrl: 'https://ci.example.com/1',
+      pipelineName: 'nightly',
+      trigger: 'schedule',
+      actor: 'ann',
+      environmentId: 'env_1',
+      startedAt: '2026-07-01T10:00:00Z',
+      finishedAt: '2026-07-01T10:01:00Z',
+      durationMs: 60_000,
+      jobs: [
+        {
+          name: 'unit',
+          externalJobId: 'j1',
+          stage: 'test',
+          status: 'failed',
+          soft: true,
+          index: 3,
+          durationMs: 5,
+        },
+        { status: 'success' },
+      ],
+    };
+    expect(newsOf('generic', {}, payload)).toMatchObject({
+      run: { externalRunId: 'r-1', externalAttempt: 2 },
+      event: {
+        status: 'failed',
+        facts: {
+          name: 'nightly',
+          commitSha: 'e'.repeat(40),
+          branch: 'main',
+          tag: 'v1',
+          url: 'https://ci.example.com/1',
+          event: 'schedule',
+          actor: 'ann',
+          environmentId: 'env_1',
+          startedAt: '2026-07-01T10:00:00.000Z',
+          finishedAt: '2026-07-01T10:01:00.000Z',
+          durationMs: 60_000,
+        },
+      },
+      jobs: [
+        {
+          name: 'unit',
+          externalJobId: 'j1',
+          index: 3,
+          status: 'failed',
+          soft: true,
+          facts: { stage: 'test', durationMs: 5 },
+        },
+      ],
+    });
+    expect(newsOf('generic', {}, payload).jobs).toHaveLength(1);
   });
 });
 

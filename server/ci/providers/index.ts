@@ -1,38 +1,61 @@
-/** What is known of each provider's webhooks: one more is one more folder and one more line. */
-import type { CiProvider } from '../words.ts';
+/** What is known of each provider: one more is one more folder and one more line. */
+import type { ForgeApi } from '../forges/call.ts';
+import type { CiProvider, ForgeId } from '../words.ts';
+import * as azureDefinitions from './azure/definitions.ts';
 import * as azureEvents from './azure/events.ts';
 import * as azureSignature from './azure/signature.ts';
+import { azureTree } from './azure/tree.ts';
+import * as bitbucketDefinitions from './bitbucket/definitions.ts';
 import * as bitbucketEvents from './bitbucket/events.ts';
 import * as bitbucketSignature from './bitbucket/signature.ts';
+import { bitbucketTree } from './bitbucket/tree.ts';
+import * as buildkiteDefinitions from './buildkite/definitions.ts';
 import * as buildkiteEvents from './buildkite/events.ts';
 import * as buildkiteSignature from './buildkite/signature.ts';
+import * as circleciDefinitions from './circleci/definitions.ts';
 import * as circleciEvents from './circleci/events.ts';
 import * as circleciSignature from './circleci/signature.ts';
+import * as droneDefinitions from './drone/definitions.ts';
 import * as droneEvents from './drone/events.ts';
 import * as droneSignature from './drone/signature.ts';
+import * as genericDefinitions from './generic/definitions.ts';
 import * as genericEvents from './generic/events.ts';
 import * as genericSignature from './generic/signature.ts';
+import * as githubDefinitions from './github/definitions.ts';
 import * as githubEvents from './github/events.ts';
 import * as githubSignature from './github/signature.ts';
+import { githubTree } from './github/tree.ts';
+import * as gitlabDefinitions from './gitlab/definitions.ts';
 import * as gitlabEvents from './gitlab/events.ts';
 import * as gitlabSignature from './gitlab/signature.ts';
+import { gitlabTree } from './gitlab/tree.ts';
+import * as jenkinsDefinitions from './jenkins/definitions.ts';
 import * as jenkinsEvents from './jenkins/events.ts';
 import * as jenkinsSignature from './jenkins/signature.ts';
 import { clip } from './read.ts';
-import type { News, Provider } from './types.ts';
+import type { Tree } from './tree.ts';
+import type { Ignored, News, Provider } from './types.ts';
 
 export type { Delivery, GenericMapping, Headers, Ignored, News, RepositoryRef, Verdict } from './types.ts';
 
 const KNOWN: Readonly<Record<CiProvider, Provider>> = {
-  azure: { ...azureEvents, ...azureSignature },
-  bitbucket: { ...bitbucketEvents, ...bitbucketSignature },
-  buildkite: { ...buildkiteEvents, ...buildkiteSignature },
-  circleci: { ...circleciEvents, ...circleciSignature },
-  drone: { ...droneEvents, ...droneSignature },
-  generic: { ...genericEvents, ...genericSignature },
-  github: { ...githubEvents, ...githubSignature },
-  gitlab: { ...gitlabEvents, ...gitlabSignature },
-  jenkins: { ...jenkinsEvents, ...jenkinsSignature },
+  azure: { ...azureDefinitions, ...azureEvents, ...azureSignature },
+  bitbucket: { ...bitbucketDefinitions, ...bitbucketEvents, ...bitbucketSignature },
+  buildkite: { ...buildkiteDefinitions, ...buildkiteEvents, ...buildkiteSignature },
+  circleci: { ...circleciDefinitions, ...circleciEvents, ...circleciSignature },
+  drone: { ...droneDefinitions, ...droneEvents, ...droneSignature },
+  generic: { ...genericDefinitions, ...genericEvents, ...genericSignature },
+  github: { ...githubDefinitions, ...githubEvents, ...githubSignature },
+  gitlab: { ...gitlabDefinitions, ...gitlabEvents, ...gitlabSignature },
+  jenkins: { ...jenkinsDefinitions, ...jenkinsEvents, ...jenkinsSignature },
+};
+
+/** How repositories are read at their hosts, whichever CI system their connection is of. */
+export const TREES: Readonly<Record<ForgeId, (api: ForgeApi) => Tree>> = {
+  azure: azureTree,
+  bitbucket: bitbucketTree,
+  github: githubTree,
+  gitlab: gitlabTree,
 };
 
 /** What webhooks say is as long as what the contract takes: names are in indexes, and nobody reads longer ones. */
@@ -44,19 +67,21 @@ export const PROVIDERS = Object.fromEntries(
 ) as Readonly<Record<CiProvider, Provider>>;
 
 function bounded({ normalise }: Provider): Provider['normalise'] {
-  return (headers, payload, mapping) => {
-    const news = normalise(headers, payload, mapping);
-    if ('ignored' in news) return { ignored: clip(news.ignored, NAME_MAX) };
-    return {
-      ...news,
-      run: { ...news.run, externalRunId: clip(news.run.externalRunId, ID_MAX) },
-      event: eventOf(news.event),
-      jobs: news.jobs.map((job) => ({
-        ...eventOf(job),
-        name: clip(job.name, ID_MAX),
-        ...(typeof job.externalJobId === 'string' ? { externalJobId: clip(job.externalJobId, ID_MAX) } : {}),
-      })),
-    };
+  return (headers, payload, mapping) => within(normalise(headers, payload, mapping));
+}
+
+/** As short as what the contract takes. */
+export function within(news: News | Ignored): News | Ignored {
+  if ('ignored' in news) return { ignored: clip(news.ignored, NAME_MAX) };
+  return {
+    ...news,
+    run: { ...news.run, externalRunId: clip(news.run.externalRunId, ID_MAX) },
+    event: eventOf(news.event),
+    jobs: news.jobs.map((job) => ({
+      ...eventOf(job),
+      name: clip(job.name, ID_MAX),
+      ...(typeof job.externalJobId === 'string' ? { externalJobId: clip(job.externalJobId, ID_MAX) } : {}),
+    })),
   };
 }
 

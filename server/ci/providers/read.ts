@@ -134,12 +134,13 @@ export function msOf(seconds: unknown): number | undefined {
 /** The first of a header that is there once; a header given twice is none, because it is not known which one counts. */
 export function header(headers: Headers, name: string): string | undefined {
   const wanted = name.toLowerCase();
-  for (const [key, value] of Object.entries(headers)) {
-    if (key.toLowerCase() !== wanted) continue;
-    if (typeof value === 'string') return value;
-    return value?.length === 1 ? value[0] : undefined;
-  }
-  return undefined;
+  // As Node gives them, names are lower-case already.
+  const key = Object.hasOwn(headers, wanted)
+    ? wanted
+    : Object.keys(headers).find((given) => given.toLowerCase() === wanted);
+  const value = key === undefined ? undefined : headers[key];
+  if (typeof value === 'string') return value;
+  return value?.length === 1 ? value[0] : undefined;
 }
 
 /** What a provider's word means here. */

@@ -154,9 +154,13 @@ describe('what is signed is decided by the connection', () => {
   });
 
   it('GitLab: a classic secret is compared as a token', () => {
-    expect(verify('gitlab', { 'x-gitlab-token': SECRET }, '{}')).toEqual({ ok: true });
-    expect(verify('gitlab', { 'x-gitlab-token': `${SECRET}!` }, '{}').ok).toBe(false);
-    expect(verify('gitlab', {}, '{}').ok).toBe(false);
+    const scheme = 'token';
+    expect(verify('gitlab', { 'x-gitlab-token': SECRET }, '{}', { scheme })).toEqual({ ok: true });
+    expect(verify('gitlab', { 'x-gitlab-token': `${SECRET}!` }, '{}', { scheme }).ok).toBe(false);
+    expect(verify('gitlab', {}, '{}', { scheme }).ok).toBe(false);
+    expect(verify('gitlab', { 'x-gitlab-token': SECRET }, '{}').ok).toBe(false);
+    const secrets = [`whsec_${Buffer.alloc(32, 7).toString('base64')}`];
+    expect(verify('gitlab', { 'x-gitlab-token': secrets[0] }, '{}', { scheme, secrets }).ok).toBe(false);
   });
 
   it('Azure: the whole of the Basic credentials', () => {
@@ -166,6 +170,11 @@ describe('what is signed is decided by the connection', () => {
     expect(verify('azure', basic('ann:pw'), '{}', { secrets: ['ann:pw'] })).toEqual({ ok: true });
     expect(verify('azure', { 'X-Svc-Webhook-Token': SECRET }, '{}').ok).toBe(false);
     expect(verify('azure', { 'X-Svc-Webhook-Token': SECRET }, '{}', { scheme: 'token' }).ok).toBe(true);
+    expect(verify('azure', basic(`svc:${SECRET}`), '{}', { scheme: 'token' })).toEqual({ ok: true });
+    expect(
+      verify('azure', { 'X-Svc-Webhook-Token': 'no', ...basic(`svc:${SECRET}`) }, '{}', { scheme: 'token' })
+        .ok,
+    ).toBe(false);
   });
 
   it('Jenkins: the token of the address or of the header', () => {
@@ -214,8 +223,9 @@ describe('deliveryId()', () => {
     ['jenkins', {}, digest],
     ['github', { 'x-github-delivery': 'x'.repeat(300) }, digest],
   ])('%s', (provider, headers, expected) => {
-    const id = PROVIDERS[provider].deliveryId(headers, raw, JSON.parse(raw.toString()));
+    const payload = (): unknown => JSON.parse(raw.toString());
+    const id = PROVIDERS[provider].deliveryId(headers, raw, payload);
     expect(id.startsWith('sha256:') ? id.slice(0, 7) : id).toBe(expected);
-    expect(PROVIDERS[provider].deliveryId(headers, raw, JSON.parse(raw.toString()))).toBe(id);
+    expect(PROVIDERS[provider].deliveryId(headers, raw, payload)).toBe(id);
   });
 });

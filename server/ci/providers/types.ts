@@ -1,5 +1,6 @@
-/** What a provider's folder gives: how its webhooks are read, and how it is told that they are its. */
+/** What a provider's folder gives: how its webhooks are read, how it is told that they are its, which files are its. */
 import type { CiEvent } from '../accept.ts';
+import type { CiDefinitionProvider } from '../discovery/definitions.ts';
 import type { JobEvent } from '../jobs-store.ts';
 import type { RunName } from '../runs-store.ts';
 
@@ -52,8 +53,10 @@ export interface Delivery {
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly refused: string };
 
 export interface Provider {
+  /** Files of these systems make the pipelines of its connections. */
+  readonly definitions: readonly CiDefinitionProvider[];
   readonly normalise: Normalise;
   readonly verify: (delivery: Delivery) => Verdict;
-  /** Repeated by the provider when it delivers again; within the connection. */
-  readonly deliveryId: (headers: Headers, rawBody: Uint8Array, payload: unknown) => string;
+  /** Repeated by the provider when it delivers again; within the connection. The payload is only asked for where it says so itself. */
+  readonly deliveryId: (headers: Headers, rawBody: Uint8Array, payload: () => unknown) => string;
 }

@@ -2,13 +2,14 @@ import { anySame, digestId, NO_SECRET, refuse, usable, verifyToken } from '../au
 import { at, header, idOf } from '../read.ts';
 import type { Provider } from '../types.ts';
 
-/** Azure signs nothing: the subscription sends Basic credentials, or (scheme `token`) a header of its own. */
+/** Azure signs nothing: the subscription sends Basic credentials, or (scheme `token`) a header of its own if it was given one. */
 export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
 /** Of secrets that are a password alone. */
 const USER = 'svc';
 
 export const verify: Provider['verify'] = (delivery) => {
-  if (delivery.scheme === 'token') return verifyToken(delivery, TOKEN_HEADER);
+  if (delivery.scheme === 'token' && header(delivery.headers, TOKEN_HEADER) !== undefined)
+    return verifyToken(delivery, TOKEN_HEADER);
   const usableSecrets = usable(delivery.secrets);
   if (usableSecrets.length === 0) return NO_SECRET;
   const [, encoded] =
@@ -19,4 +20,4 @@ export const verify: Provider['verify'] = (delivery) => {
 };
 
 export const deliveryId: Provider['deliveryId'] = (_headers, rawBody, payload) =>
-  idOf(at(payload, 'id')) ?? digestId(rawBody);
+  idOf(at(payload(), 'id')) ?? digestId(rawBody);

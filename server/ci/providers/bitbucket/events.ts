@@ -64,9 +64,9 @@ function ofCommitStatus(payload: unknown): News | Ignored {
   return {
     kind: 'run',
     repository: repositoryOf(at(payload, 'repository', 'uuid'), at(payload, 'repository', 'full_name')),
-    // A key is its commit's alone.
+    // A key is its commit's alone, and a second run of that commit has it too: beside a number it is no other name of the run.
     run: { externalRunId: number ?? `${sha}:${key.slice(0, 400)}`, externalAttempt: 1 },
-    aliases: number === undefined ? [] : [`${sha}:${key.slice(0, 400)}`],
+    aliases: [],
     event: {
       ...wordsOf(means, state),
       order: orderOfTime(status('updated_on')),

@@ -143,10 +143,8 @@ function jobMeaning(state: string | undefined, exitStatus: unknown, isSoft: bool
 function baseOf<K extends 'run' | 'jobs'>(kind: K, payload: unknown, id: string) {
   return {
     kind,
-    repository: {
-      id: idOf(at(payload, 'pipeline', 'id')),
-      name: text(at(payload, 'pipeline', 'repository')) ?? text(at(payload, 'pipeline', 'slug')),
-    },
+    // One repository may have several pipelines, whose ids say nothing about it.
+    repository: { name: text(at(payload, 'pipeline', 'repository')) },
     run: { externalRunId: id, externalAttempt: 1 },
     aliases: [],
   };

@@ -37,7 +37,7 @@ export const normalise: Normalise = (_headers, payload) => {
   const base = {
     repository: {
       id: idOf(at(payload, 'project', 'id')),
-      name: text(at(payload, 'project', 'slug')),
+      name: nameOfSlug(text(at(payload, 'project', 'slug'))),
     },
     run: { externalRunId: id, externalAttempt: 1 },
     aliases: [],
@@ -100,4 +100,9 @@ function commitOf(payload: unknown) {
       text(at(payload, 'pipeline', 'trigger_parameters', 'circleci', 'actor_login')) ??
       text(at(git, 'commit_author_name')),
   };
+}
+
+/** `gh/acme/app` and `github/acme/app`; `circleci/<id>/<id>` names no repository. */
+function nameOfSlug(slug: string | undefined): string | undefined {
+  return slug === undefined || slug.startsWith('circleci/') ? undefined : slug.replace(/^[^/]*\//, '');
 }

@@ -14,4 +14,4 @@ export const verify: Provider['verify'] = ({ secrets, headers, rawBody }) => {
 };
 
 export const deliveryId: Provider['deliveryId'] = (_headers, rawBody, payload) =>
-  idOf(at(payload, 'id')) ?? digestId(rawBody);
+  idOf(at(payload(), 'id')) ?? digestId(rawBody);

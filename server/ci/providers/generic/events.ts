@@ -1,10 +1,16 @@
-/** Any system that can send JSON: JSON pointers (RFC 6901) say where the fields are, a map says what its words mean. Nothing is evaluated. */
+/**
+ * Any system that can send JSON, in the shape of this service's own reports, or with JSON pointers (RFC 6901) that say where the fields are and a map that
+ * says what its words mean. Nothing is evaluated.
+ */
 import { CI_STATUSES } from '../../accept.ts';
 import type { CiStatus } from '../../accept.ts';
+import type { JobEvent } from '../../jobs-store.ts';
 import {
+  at,
   attemptOf,
   idOf,
   isEnd,
+  listOf,
   orderOfTime,
   refOf,
   shaOf,
@@ -17,37 +23,43 @@ import {
 import type { Meaning } from '../read.ts';
 import type { Normalise } from '../types.ts';
 
-const POINTERS = {
-  id: '/id',
-  attempt: '/attempt',
-  status: '/status',
-  name: '/name',
-  sha: '/sha',
-  branch: '/branch',
-  tag: '/tag',
-  url: '/url',
-  queued_at: '/queued_at',
-  started_at: '/started_at',
-  finished_at: '/finished_at',
-  updated_at: '/updated_at',
-  repository: '/repository',
+/** Where a field is looked for without a pointer of the connection: as reports have it, then shorter. */
+export const POINTERS = {
+  id: ['/externalRunId', '/id'],
+  attempt: ['/externalAttempt', '/attempt'],
+  status: ['/status'],
+  name: ['/pipelineName', '/name'],
+  sha: ['/commitSha', '/sha'],
+  branch: ['/branch'],
+  tag: ['/tag'],
+  url: ['/externalUrl', '/url'],
+  trigger: ['/trigger'],
+  actor: ['/actor'],
+  environment_id: ['/environmentId'],
+  queued_at: ['/queuedAt', '/queued_at'],
+  started_at: ['/startedAt', '/started_at'],
+  finished_at: ['/finishedAt', '/finished_at'],
+  updated_at: ['/updatedAt', '/updated_at'],
+  duration_ms: ['/durationMs', '/duration_ms'],
+  repository: ['/repository'],
+  jobs: ['/jobs'],
 } as const;
 
 /** Deep enough for any payload that people made, and no more. */
-const DEPTH_MAX = 16;
+export const DEPTH_MAX = 16;
 
 export const normalise: Normalise = (_headers, payload, mapping = {}) => {
-  const field = (name: keyof typeof POINTERS) => pointed(payload, mapping.pointers?.[name] ?? POINTERS[name]);
+  const field = (name: keyof typeof POINTERS): unknown => {
+    const pointer = mapping.pointers?.[name];
+    const places = pointer === undefined ? POINTERS[name] : [pointer];
+    return places.map((place) => pointed(payload, place)).find((value) => value !== undefined);
+  };
   const [id, word] = [idOf(field('id')), idOf(field('status'))];
   if (id === undefined || word === undefined) return { ignored: 'nothing where id and status should be' };
   const means = meaningOfWord(word, mapping.words);
-  const time = (name: 'queued_at' | 'started_at' | 'finished_at') => {
-    const value = field(name);
-    return timeOf(value) ?? unixTimeOf(value, 'seconds');
-  };
   return {
     kind: 'run',
-    repository: { id: undefined, name: text(field('repository')) },
+    repository: { name: text(field('repository')) },
     run: { externalRunId: id, externalAttempt: attemptOf(field('attempt')) },
     aliases: [],
     event: {
@@ -57,16 +69,61 @@ export const normalise: Normalise = (_headers, payload, mapping = {}) => {
         name: text(field('name')),
         commitSha: shaOf(field('sha')),
         ...refOf(field('branch')),
-        ...(text(field('tag')) === undefined ? {} : { tag: text(field('tag')) }),
+        ...refOf(field('tag'), true),
+        event: text(field('trigger')),
+        actor: text(field('actor')),
+        environmentId: text(field('environment_id')),
         url: urlOf(field('url')),
-        queuedAt: time('queued_at'),
-        startedAt: time('started_at'),
-        finishedAt: isEnd(means) ? time('finished_at') : undefined,
+        queuedAt: instantOf(field('queued_at')),
+        startedAt: instantOf(field('started_at')),
+        finishedAt: isEnd(means) ? instantOf(field('finished_at')) : undefined,
+        durationMs: durationOf(field('duration_ms')),
       },
     },
-    jobs: [],
+    jobs: listOf(field('jobs')).flatMap((job) => jobOf(job, mapping.words)),
   };
 };
+
+/** In the shape of ReportedJob; one without a name is none. */
+function jobOf(job: unknown, words: Readonly<Record<string, string>> | undefined): readonly JobEvent[] {
+  const name = text(at(job, 'name'));
+  if (name === undefined) return [];
+  const word = idOf(at(job, 'status')) ?? 'running';
+  const means = meaningOfWord(word, words);
+  const index = at(job, 'index');
+  return [
+    {
+      ...wordsOf(means, word),
+      externalJobId: idOf(at(job, 'externalJobId')),
+      name,
+      index:
+        typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 && index <= INDEX_MAX
+          ? index
+          : 0,
+      soft: at(job, 'soft') === true,
+      facts: {
+        name,
+        stage: text(at(job, 'stage')),
+        url: urlOf(at(job, 'externalUrl')),
+        startedAt: instantOf(at(job, 'startedAt')),
+        finishedAt: isEnd(means) ? instantOf(at(job, 'finishedAt')) : undefined,
+        durationMs: durationOf(at(job, 'durationMs')),
+      },
+    },
+  ];
+}
+
+/** What the contract takes. */
+const INDEX_MAX = 100_000;
+const DURATION_MAX_MS = 4_000_000_000;
+
+function durationOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= DURATION_MAX_MS
+    ? value
+    : undefined;
+}
+
+const instantOf = (value: unknown): string | undefined => timeOf(value) ?? unixTimeOf(value, 'seconds');
 
 function meaningOfWord(word: string, words: Readonly<Record<string, string>> = {}): Meaning {
   const ours = Object.hasOwn(words, word) ? words[word] : word;

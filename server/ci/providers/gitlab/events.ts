@@ -134,9 +134,10 @@ function ofJob(payload: unknown): News | Ignored {
   const time = (name: string) => timeOf(job(`build_${name}_at_iso`)) ?? timeOf(job(`build_${name}_at`));
   return {
     kind: 'jobs',
+    // `project_name` is for reading: "Gitlab Org / Gitlab Test".
     repository: repositoryOf(
       job('project_id'),
-      at(payload, 'project', 'path_with_namespace') ?? job('project_name'),
+      at(payload, 'project', 'path_with_namespace') ?? at(payload, 'repository', 'homepage'),
     ),
     run: { externalRunId: pipelineId, externalAttempt: 1 },
     aliases: [],
@@ -170,5 +171,5 @@ function ofJobWord(status: string | undefined, allowFailure: unknown, failureRea
 }
 
 function repositoryOf(id: unknown, name: unknown) {
-  return { id: idOf(id), name: text(name)?.replaceAll(' / ', '/') };
+  return { id: idOf(id), name: text(name) };
 }

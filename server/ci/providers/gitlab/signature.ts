@@ -1,11 +1,13 @@
 import { headerId, STANDARD_PREFIX, usable, verifyStandard, verifyToken } from '../authenticate.ts';
 import type { Provider } from '../types.ts';
 
-/** The form of the secret decides: signing secrets are `whsec_…`, and one of them never passes as a token. */
+/** Signing secrets are `whsec_…`: one of them never passes as a token, and no token as one of them. */
 export const verify: Provider['verify'] = (delivery) => {
-  const signing = usable(delivery.secrets).filter((secret) => secret.startsWith(STANDARD_PREFIX));
-  if (signing.length > 0) return verifyStandard({ ...delivery, secrets: signing });
-  return verifyToken(delivery, 'X-Gitlab-Token');
+  const signs = delivery.scheme !== 'token';
+  const secrets = usable(delivery.secrets).filter((secret) => secret.startsWith(STANDARD_PREFIX) === signs);
+  return signs
+    ? verifyStandard({ ...delivery, secrets })
+    : verifyToken({ ...delivery, secrets }, 'X-Gitlab-Token');
 };
 
 /** `X-Gitlab-Event-UUID` is one for all hooks of an event. */

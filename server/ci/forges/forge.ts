@@ -1,0 +1,64 @@
+/** Where a connection's repository is kept, and where the API of that host is. CI systems that keep no repositories leave it to the host's name. */
+import type { Connection } from '../connections-store.ts';
+import type { ForgeId } from '../words.ts';
+
+/** Those that everybody knows by their name. */
+export const KNOWN_HOSTS: Readonly<Record<string, ForgeId>> = {
+  'github.com': 'github',
+  'gitlab.com': 'gitlab',
+  'bitbucket.org': 'bitbucket',
+  'dev.azure.com': 'azure',
+};
+
+const PROVIDERS: Readonly<Partial<Record<Connection['provider'], ForgeId>>> = {
+  github: 'github',
+  gitlab: 'gitlab',
+  bitbucket: 'bitbucket',
+};
+
+type Place = Pick<Connection, 'provider' | 'repositoryHost' | 'forge'>;
+
+/** What was set, else what a well-known host is, else what the provider's own repositories are kept at. Undefined: nobody said. */
+export function forgeOf({ provider, repositoryHost, forge }: Place): ForgeId | undefined {
+  return forge ?? KNOWN_HOSTS[repositoryHost] ?? PROVIDERS[provider];
+}
+
+/** Base address of the API, without a slash at its end. */
+export function apiUrlOf(connection: Place & Pick<Connection, 'apiUrl'>, forge: ForgeId): string {
+  if (connection.apiUrl !== null) return connection.apiUrl.replace(/\/+$/, '');
+  const { repositoryHost } = connection;
+  switch (forge) {
+    case 'github':
+      return repositoryHost === 'github.com' ? 'https://api.github.com' : `https://${repositoryHost}/api/v3`;
+    case 'gitlab':
+      return `https://${repositoryHost}/api/v4`;
+    case 'bitbucket':
+      return repositoryHost === 'bitbucket.org'
+        ? 'https://api.bitbucket.org/2.0'
+        : `https://${repositoryHost}/2.0`;
+    case 'azure':
+      return `https://${repositoryHost}`;
+  }
+}
+
+/** `group/sub name` as a path of addresses. */
+export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+/** The repository below the API's base address: where its hooks, runs and commit statuses are. */
+export function repositoryBase(forge: ForgeId, path: string): string {
+  switch (forge) {
+    case 'github':
+      return `/repos/${encodePath(path)}`;
+    case 'gitlab':
+      return `/projects/${encodeURIComponent(path)}`;
+    case 'bitbucket':
+      return `/repositories/${encodePath(path)}`;
+    case 'azure': {
+      // `organisation/project/_git/repository`, or without the middle where both have one name.
+      const parts = path.split('/').filter((part) => part !== '_git');
+      const repository = parts.at(-1) ?? '';
+      const project = parts.length > 2 ? parts.slice(0, -1).join('/') : parts.join('/');
+      return `/${encodePath(project)}/_apis/git/repositories/${encodeURIComponent(repository)}`;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** How runs stand, asked of the providers that are the repository's host as well: the same that their webhooks would have told. */
+import { forgeOf } from '../forges/forge.ts';
+import type { ForgeApi } from '../forges/call.ts';
+import type { Connection } from '../connections-store.ts';
+import type { RunName } from '../runs-store.ts';
+import type { CiProvider } from '../words.ts';
+import { askRun as askBitbucket } from './bitbucket/run.ts';
+import { askRun as askGithub } from './github/run.ts';
+import { askRun as askGitlab } from './gitlab/run.ts';
+import { within } from './index.ts';
+import type { Ignored, News } from './types.ts';
+
+/** Everything but an answer is thrown as a ForgeError. The id is one that ASKABLE_ID takes. */
+export type AskRun = (api: ForgeApi, run: RunName) => Promise<News | Ignored>;
+
+const ASK: Readonly<Partial<Record<CiProvider, AskRun>>> = {
+  bitbucket: askBitbucket,
+  github: askGithub,
+  gitlab: askGitlab,
+};
+
+/** Those that can be asked. */
+export const ASKABLE = Object.keys(ASK) as readonly CiProvider[];
+
+/** A number or a UUID; the same in SQL. A run that is known by a commit and a context has nothing that could be asked for. */
+export const ASKABLE_ID = '^([0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$';
+
+/** Undefined: this connection's provider cannot be asked. */
+export async function askRun(api: ForgeApi, connection: Connection, run: RunName) {
+  const ask = forgeOf(connection) === connection.provider ? ASK[connection.provider] : undefined;
+  return ask === undefined ? undefined : within(await ask(api, run));
+}

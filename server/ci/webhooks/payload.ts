@@ -1,0 +1,61 @@
+/** What a body holds, and what of a request is kept to read it again. */
+import { at, header, text } from '../providers/read.ts';
+import type { Headers } from '../providers/types.ts';
+import type { CiProvider } from '../words.ts';
+
+/** The headers in which a provider names its event. Those that carry secrets and signatures are never kept. */
+const EVENT_HEADERS: Readonly<Record<CiProvider, string | undefined>> = {
+  github: 'x-github-event',
+  gitlab: 'x-gitlab-event',
+  bitbucket: 'x-event-key',
+  circleci: 'circleci-event-type',
+  buildkite: 'x-buildkite-event',
+  drone: 'x-drone-event',
+  azure: undefined,
+  jenkins: undefined,
+  generic: undefined,
+};
+
+/** Where the others name it. */
+const EVENT_FIELDS: Readonly<Partial<Record<CiProvider, readonly string[]>>> = {
+  circleci: ['type'],
+  azure: ['eventType'],
+  jenkins: ['build', 'phase'],
+};
+
+const EVENT_MAX = 100;
+
+export function keptHeaders(provider: CiProvider, headers: Headers): Readonly<Record<string, string>> {
+  const names = [EVENT_HEADERS[provider], 'content-type'].filter((name) => name !== undefined);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = text(header(headers, name))?.slice(0, 255);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+export function eventName(provider: CiProvider, headers: Headers, payload?: unknown): string | undefined {
+  const name = EVENT_HEADERS[provider];
+  const said = name === undefined ? undefined : text(header(headers, name));
+  const field = EVENT_FIELDS[provider];
+  return (said ?? (field === undefined ? undefined : text(at(payload, ...field))))?.slice(0, EVENT_MAX);
+}
+
+export type Payload = { readonly payload: unknown } | { readonly problem: string };
+
+/** GitHub can be told to send forms, with the JSON in one field; the signature is over the form. */
+export function payloadOf(provider: CiProvider, headers: Headers, body: Uint8Array): Payload {
+  if (body.length === 0) return { problem: 'the body is empty' };
+  const utf8 = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+  const isForm =
+    provider === 'github' &&
+    /^application\/x-www-form-urlencoded\b/i.test(header(headers, 'content-type') ?? '');
+  const json = isForm ? new URLSearchParams(utf8).get('payload') : utf8.replace(/^\uFEFF/, '');
+  if (json === null) return { problem: 'the form has no field payload' };
+  try {
+    return { payload: JSON.parse(json) as unknown };
+  } catch {
+    return { problem: `the ${isForm ? 'field payload' : 'body'} is no JSON` };
+  }
+}
