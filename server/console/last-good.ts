@@ -19,6 +19,8 @@ export interface LastGood<T> {
   load(): Promise<void>;
   /** What is known from elsewhere, such as the answer of a change. */
   set(data: T): void;
+  /** What the server told of its own accord: as good as a reading, and better than one that is under way. */
+  tell(data: T): void;
   /** The connection that would have told of changes broke. */
   doubt(error: unknown): void;
   /** Reads no more by itself. */
@@ -31,34 +33,17 @@ export function lastGood<T>(
 ): LastGood<T> {
   const data = signal<T | undefined>(undefined);
   const loading = signal(false);
-  const unknown = signal<{ sinceMs: number; why: string } | undefined>(undefined);
+  const { unknown, settle, doubt } = createDoubts(() => void load());
   let running: Promise<void> | undefined;
   let again = false;
-  /** An answer to somebody who has left since is thrown away. */
+  /** An answer to somebody who has left since, or that came behind later news, is thrown away. */
   let owner = 0;
-  let retryTimer: number | undefined;
-  let retryMs = RETRY_FIRST_MS;
-
-  const settle = (): void => {
-    window.clearTimeout(retryTimer);
-    retryMs = RETRY_FIRST_MS;
-    unknown.value = undefined;
-  };
 
   const forgetNoMore = onForget(() => {
     owner += 1;
     data.value = undefined;
     settle();
   });
-
-  const doubt = (error: unknown): void => {
-    // The sign-in form says what there is to say.
-    if (isUnauthenticated(error)) return;
-    unknown.value = { sinceMs: unknown.peek()?.sinceMs ?? Date.now(), why: explain(error) };
-    window.clearTimeout(retryTimer);
-    retryTimer = window.setTimeout(() => void load(), retryMs);
-    retryMs = Math.min(RETRY_MAX_MS, retryMs * 2);
-  };
 
   const readOnce = async (): Promise<void> => {
     const reader = owner;
@@ -95,6 +80,11 @@ export function lastGood<T>(
     unknown,
     load,
     set: (value) => void (data.value = value),
+    tell: (value) => {
+      owner += 1;
+      data.value = value;
+      settle();
+    },
     doubt,
     end: () => {
       owner += 1;
@@ -102,4 +92,25 @@ export function lastGood<T>(
       forgetNoMore();
     },
   };
+}
+
+/** Since when it is unknown, and the tries to know it again, further and further apart. */
+function createDoubts(retry: () => void) {
+  const unknown = signal<{ sinceMs: number; why: string } | undefined>(undefined);
+  let timer: number | undefined;
+  let pauseMs = RETRY_FIRST_MS;
+  const settle = (): void => {
+    window.clearTimeout(timer);
+    pauseMs = RETRY_FIRST_MS;
+    unknown.value = undefined;
+  };
+  const doubt = (error: unknown): void => {
+    // The sign-in form says what there is to say.
+    if (isUnauthenticated(error)) return;
+    unknown.value = { sinceMs: unknown.peek()?.sinceMs ?? Date.now(), why: explain(error) };
+    window.clearTimeout(timer);
+    timer = window.setTimeout(retry, pauseMs);
+    pauseMs = Math.min(RETRY_MAX_MS, pauseMs * 2);
+  };
+  return { unknown, settle, doubt };
 }

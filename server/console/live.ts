@@ -2,7 +2,7 @@
  * Follows a stream while a page is open and in view. Each event has its listener called, and so has the first event of a new connection,
  * because nobody knows what was missed. A browser has six connections to a server over HTTP/1.1, and forgotten tabs would take them all.
  */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { isUnauthenticated } from './api.ts';
 
@@ -94,6 +94,66 @@ export async function pause(ms: number, ending: AbortSignal): Promise<void> {
     window.addEventListener('online', done, { once: true });
     ending.addEventListener('abort', done, { once: true });
   });
+}
+
+/** How often a page asks for what it would be told, while its stream is down. */
+export const ASK_EVERY_MS = 5_000;
+
+export interface ToldSource<E> {
+  /** As for LiveSource. */
+  open(ending: AbortSignal): AsyncIterable<E>;
+  /** `first`: the first event of a connection, which tells how all stands. */
+  onTold(event: E, first: boolean): void;
+  /** Asks instead; never rejects. */
+  ask(): Promise<void>;
+}
+
+/** `asking`: the stream is down, so that changes show up some seconds late. */
+export type Standing = 'opening' | 'live' | 'asking';
+
+export interface Told {
+  readonly standing: ReadonlySignal<Standing>;
+  end(): void;
+}
+
+/** Follows a stream that tells a state, and asks for that state while there is no stream. */
+export function followTold<E>(source: ToldSource<E>): Told {
+  const connection = createLive();
+  const lost = signal(false);
+  let asking: AbortController | undefined;
+  const stopAsking = (): void => {
+    asking?.abort();
+    asking = undefined;
+    lost.value = false;
+  };
+  const startAsking = async (): Promise<void> => {
+    lost.value = true;
+    if (asking !== undefined) return;
+    asking = new AbortController();
+    for await (const _ of every(ASK_EVERY_MS, asking.signal))
+      if (document.visibilityState !== 'hidden') await source.ask();
+  };
+  const end = connection.follow({
+    open: async function* (ending) {
+      let first = true;
+      for await (const event of source.open(ending)) {
+        yield { event, first };
+        first = false;
+      }
+    },
+    onEvent: ({ event, first }) => {
+      stopAsking();
+      source.onTold(event, first);
+    },
+    onLost: () => void startAsking(),
+  });
+  return {
+    standing: computed(() => (connection.on.value ? 'live' : lost.value ? 'asking' : 'opening')),
+    end: () => {
+      end();
+      stopAsking();
+    },
+  };
 }
 
 /** For what has no stream of its own: says at once, and then every so often, that it is time to look. */

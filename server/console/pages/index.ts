@@ -4,7 +4,8 @@ import { buildsPage } from './builds/index.ts';
 import { featuresPage } from './features/index.ts';
 import { homePage } from './home/index.ts';
 import { runnersPage } from './runners/index.ts';
+import { timelinePage } from './timeline/index.ts';
 
 export const HOME: ConsolePage = homePage;
 
-export const PAGES: readonly ConsolePage[] = [featuresPage, runnersPage, buildsPage];
+export const PAGES: readonly ConsolePage[] = [featuresPage, runnersPage, buildsPage, timelinePage];

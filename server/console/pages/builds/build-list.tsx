@@ -5,6 +5,7 @@ import type { Build, Environment } from '@svc/sdk';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { createLive, every } from '../../live.ts';
+import { Failed, Reading } from '../../reading.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
@@ -13,9 +14,8 @@ import { Doubt } from '../../doubt.tsx';
 import { Address } from './address.tsx';
 import { State, Via } from './build-state.tsx';
 import { builds } from './calls.ts';
-import { Failed, Reading } from './reading.tsx';
 import { POLL_MS } from './store.ts';
-import { useTick } from './tick.ts';
+import { useTick } from '../../tick.ts';
 import { hasEnded, shortCommit, tookMs } from './words.ts';
 
 const PAGE = 50;
@@ -39,7 +39,7 @@ export function BuildList({ environment }: { readonly environment: Environment }
   const running = known?.builds.some((build) => !hasEnded(build)) === true;
   const now = useTick(running);
   if (known === undefined) {
-    if (unknown === undefined) return <Reading />;
+    if (unknown === undefined) return <Reading what="the builds" />;
     return <Failed what="The builds" why={unknown.why} again={() => void first.load()} />;
   }
   const cursor = next.value === null ? known.nextCursor : next.value;

@@ -6,12 +6,13 @@ import { isMissing, sentence } from '../../api.ts';
 import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
+import { Failed, Reading } from '../../reading.tsx';
 import { follow } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
 import { useTitlePart } from '../../title.ts';
 import { useLastGood } from '../../use-last-good.ts';
-import { duration } from '../../words.ts';
+import { counted, duration } from '../../words.ts';
 import { Doubt } from '../../doubt.tsx';
 import { Address } from './address.tsx';
 import { State, Via } from './build-state.tsx';
@@ -19,9 +20,8 @@ import { builds } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
 import { LogView } from './log-view.tsx';
 import { Phases } from './phases.tsx';
-import { Failed, Reading } from './reading.tsx';
 import { ask, dialog, POLL_MS } from './store.ts';
-import { useTick } from './tick.ts';
+import { useTick } from '../../tick.ts';
 import { hasEnded, PHASE, tookMs } from './words.ts';
 
 export interface BuildViewProps {
@@ -60,7 +60,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
         {back}
         <h1>Build</h1>
         {unknown === undefined ? (
-          <Reading />
+          <Reading what="the build" />
         ) : (
           <Failed what="The build" why={unknown.why} again={() => void read.load()} />
         )}
@@ -84,6 +84,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
         <Facts build={build} now={now} />
         <Phases build={build} now={now} deploys={environment.deploy !== undefined} />
       </div>
+      <Flaws build={build} />
       <LogView build={build} onMoved={() => void read.load()} />
       {dialog.value !== undefined && (
         <Dialogs
@@ -132,6 +133,18 @@ function Verdict({ build }: { readonly build: Build }) {
         {build.exitCode === undefined ? '' : `, exit code ${build.exitCode}`}.
       </strong>{' '}
       {build.message !== undefined && sentence(build.message)}
+    </Notice>
+  );
+}
+
+/** What the stored output cannot be relied on for. */
+function Flaws({ build: { logMissingBytes, logMismatch } }: { readonly build: Build }) {
+  if (logMissingBytes === 0 && !logMismatch) return null;
+  return (
+    <Notice kind="warn">
+      {logMissingBytes > 0 &&
+        `${counted(logMissingBytes, 'byte', 'bytes')} of its output were lost on the runner’s machine. `}
+      {logMismatch && 'What is stored of its output is not what the runner announced at its end.'}
     </Notice>
   );
 }

@@ -1,16 +1,18 @@
 /** Builds of an environment, and one of them with its phases and its output. */
 import { useEffect } from 'preact/hooks';
+import { Doubt } from '../../doubt.tsx';
 import { Missing } from '../../missing.tsx';
-import { param, setParams } from '../../router.ts';
+import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
+import { readPlace } from '../../place.ts';
+import { Failed, Reading } from '../../reading.tsx';
+import { follow, param } from '../../router.ts';
+import { offers } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';
 import { useLastGood } from '../../use-last-good.ts';
-import { Doubt } from '../../doubt.tsx';
 import { BuildList } from './build-list.tsx';
 import { BuildView } from './build-view.tsx';
 import { Dialogs } from './dialogs.tsx';
-import { Failed, Reading } from './reading.tsx';
-import { ask, dialog, readPlace } from './store.ts';
-import type { Place } from './store.ts';
+import { ask, dialog } from './store.ts';
 
 export function BuildsPage({ session }: { readonly session: SignedIn }) {
   const place = useLastGood(readPlace);
@@ -25,7 +27,7 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
       <>
         <h1>Builds</h1>
         {unknown === undefined ? (
-          <Reading />
+          <Reading what="your projects" />
         ) : (
           <Failed what="Your projects" why={unknown.why} again={() => void place.load()} />
         )}
@@ -40,9 +42,18 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
     <div class="builds">
       <h1>Builds</h1>
       <div class="bar">
-        <Pickers place={known} />
+        <PlacePickers place={known} />
         {environment !== undefined && (
           <div class="bar-buttons">
+            {offers(session, 'host.ci') && (
+              <a
+                class="button"
+                href={`/console/timeline?env=${encodeURIComponent(environment.id)}`}
+                onClick={follow}
+              >
+                Timeline
+              </a>
+            )}
             <button class="button" type="button" onClick={() => ask({ kind: 'unlock', environment })}>
               Unlock
             </button>
@@ -63,60 +74,6 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
         <BuildList key={environment.id} environment={environment} />
       )}
       {dialog.value !== undefined && <Dialogs dialog={dialog.value} />}
-    </div>
-  );
-}
-
-function Pickers({ place }: { readonly place: Place }) {
-  const { projects, project, environments, environment } = place;
-  return (
-    <div class="pickers">
-      <label class="picker">
-        <span>Project</span>
-        <select
-          value={project?.id ?? ''}
-          onChange={(event) =>
-            setParams({ project: event.currentTarget.value, env: undefined, build: undefined })
-          }
-        >
-          {projects.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="picker">
-        <span>Environment</span>
-        <select
-          value={environment?.id ?? ''}
-          onChange={(event) =>
-            setParams({ env: event.currentTarget.value, project: undefined, build: undefined })
-          }
-        >
-          {environments.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-    </div>
-  );
-}
-
-function NoEnvironment({ place: { project } }: { readonly place: Place }) {
-  return (
-    <div class="empty">
-      <p>{project === undefined ? 'You have no project yet.' : `${project.name} has no environment yet.`}</p>
-      <p>
-        {project === undefined ? (
-          <code>svc projects create</code>
-        ) : (
-          <code>svc environments create {project.id} production</code>
-        )}{' '}
-        makes one.
-      </p>
     </div>
   );
 }

@@ -18,6 +18,8 @@ const build = (more: Partial<Build>): Build => ({
   cancelRequested: false,
   createdAt: at(0),
   logBytes: 0,
+  logMissingBytes: 0,
+  logMismatch: false,
   ...more,
 });
 const now = Date.parse(at(40));
@@ -75,6 +77,10 @@ describe('stepsOf()', () => {
       'Publishing ahead',
     ]);
     expect(tookMs(running, now)).toBe(35_000);
+  });
+
+  it('counts no work while a build that lost its runner waits for another', () => {
+    expect(tookMs(build({ state: 'queued', startedAt: at(5) }), now)).toBeUndefined();
   });
 
   it('marks the phase that failed and names none that will not come', () => {

@@ -25,12 +25,12 @@ const ENDED: ReadonlySet<BuildState> = new Set(['succeeded', 'failed', 'cancelle
 
 export const hasEnded = ({ state }: Pick<Build, 'state'>): boolean => ENDED.has(state);
 
-/** From the begin of its work to its end, or to now. Undefined before. */
+/** From the begin of its work to its end, or to now. Undefined before, and while one that lost its runner waits for another. */
 export function tookMs(
-  { startedAt, finishedAt }: Pick<Build, 'startedAt' | 'finishedAt'>,
+  { state, startedAt, finishedAt }: Pick<Build, 'state' | 'startedAt' | 'finishedAt'>,
   nowMs: number,
 ): number | undefined {
-  if (startedAt === undefined) return undefined;
+  if (state === 'queued' || startedAt === undefined) return undefined;
   return Math.max(0, (finishedAt === undefined ? nowMs : Date.parse(finishedAt)) - Date.parse(startedAt));
 }
 

@@ -46,8 +46,9 @@ function Summary() {
   const blocked = features.filter(isBlocked).length;
   return (
     <p class="summary">
-      {on} of {features.length} on
-      {blocked > 0 && <span> · {blocked} blocked</span>}
+      <span>
+        {on} of {features.length} on{blocked > 0 && ` · ${blocked} blocked`}
+      </span>
       <span class={live.value ? 'live live-on' : 'live'}>{live.value ? 'live' : 'not live'}</span>
     </p>
   );

@@ -1,21 +1,24 @@
 /** A team's runners: how each is, what to do about it, and what waits for them. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import type { Team } from '@svc/sdk';
 import { Doubt } from '../../doubt.tsx';
 import type { LastGood } from '../../last-good.ts';
+import { LiveMark } from '../../live-mark.tsx';
+import type { Standing } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
+import { Failed, Reading } from '../../reading.tsx';
 import { param, setParams } from '../../router.ts';
 import { useLastGood } from '../../use-last-good.ts';
+import { useTold } from '../../use-told.ts';
 import { counted } from '../../words.ts';
 import { teams } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
 import { Queue } from './queue.tsx';
 import { RosterTable } from './roster-table.tsx';
 import { RunnerDrawer } from './runner-drawer.tsx';
-import { ask, closeDialog, dialog, followRoster, live, mayManage, readRoster } from './store.ts';
+import { ask, closeDialog, dialog, mayManage, readRoster, rosterSource } from './store.ts';
 import type { Roster, RosterAnswer } from './store.ts';
 import { healthWords } from './words.ts';
 
@@ -29,7 +32,7 @@ export function RunnersPage() {
       <>
         <h1>Runners</h1>
         {unknown === undefined ? (
-          <Reading />
+          <Reading what="your teams" rows={3} />
         ) : (
           <Failed what="Your teams" why={unknown.why} again={() => void list.load()} />
         )}
@@ -61,7 +64,7 @@ export function RunnersPage() {
 
 function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: Signal<boolean> }) {
   const roster = useLastGood(async () => await readRoster(team.id));
-  useEffect(() => followRoster(roster), []);
+  const standing = useTold(rosterSource(team.id, roster));
   const known = roster.data.value;
   useSignalEffect(() => {
     absent.value = roster.data.value === 'absent';
@@ -72,10 +75,10 @@ function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: S
   const opened = known?.runners.find(({ id }) => id === runnerId);
   return (
     <>
-      {known !== undefined && <Summary roster={known} />}
+      {known !== undefined && <Summary roster={known} standing={standing} />}
       {known === undefined ? (
         unknown === undefined ? (
-          <Reading />
+          <Reading what="the runners" rows={3} />
         ) : (
           <Failed what="The runners" why={unknown.why} again={() => void roster.load()} />
         )
@@ -88,17 +91,23 @@ function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: S
   );
 }
 
-function Summary({ roster: { runners } }: { readonly roster: Roster }) {
+function Summary({
+  roster: { runners },
+  standing,
+}: {
+  readonly roster: Roster;
+  readonly standing: Standing;
+}) {
   const good = runners.filter((each) => healthWords(each).tone === 'good').length;
   const leases = runners.reduce((sum, each) => sum + each.leases, 0);
   return (
     <p class="summary">
       {runners.length > 0 && (
-        <>
+        <span>
           {good} of {runners.length} ready or working · {counted(leases, 'item', 'items')} of work in hand
-        </>
+        </span>
       )}
-      <span class={live.value ? 'live live-on' : 'live'}>{live.value ? 'live' : 'not live'}</span>
+      <LiveMark standing={standing} />
     </p>
   );
 }
@@ -176,41 +185,5 @@ function NoneYet({ team }: { readonly team: Team }) {
         </button>
       )}
     </div>
-  );
-}
-
-function Reading() {
-  return (
-    <div class="skeleton" role="status" aria-busy="true">
-      <span class="visually-hidden">Reading the runners…</span>
-      {[1, 2, 3].map((row) => (
-        <div key={row} class="skeleton-row" />
-      ))}
-    </div>
-  );
-}
-
-/** No number and no empty list: nothing is known. */
-function Failed({
-  what,
-  why,
-  again,
-}: {
-  readonly what: string;
-  readonly why: string;
-  readonly again: () => void;
-}) {
-  return (
-    <Notice kind="bad" role="alert" action={<Again onClick={again} />}>
-      <strong>{what} could not be read.</strong> {why}
-    </Notice>
-  );
-}
-
-function Again({ onClick }: { readonly onClick: () => void }) {
-  return (
-    <button class="button button-small" type="button" onClick={onClick}>
-      Try again
-    </button>
   );
 }

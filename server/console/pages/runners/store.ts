@@ -1,14 +1,11 @@
 /** One team's runners and their health together: read as one, so that banner and roster tell the same story. */
 import { signal } from '@preact/signals';
-import type { Runner, Team, TeamHealth } from '@svc/sdk';
+import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
 import { isMissing } from '../../api.ts';
 import type { LastGood } from '../../last-good.ts';
-import { createLive, every } from '../../live.ts';
+import type { ToldSource } from '../../live.ts';
 import { onForget } from '../../session.ts';
 import { runners } from './calls.ts';
-
-/** There is no stream of runners: what a poll costs is two short reads of one team. */
-const POLL_MS = 5_000;
 
 export interface Roster {
   readonly runners: readonly Runner[];
@@ -28,15 +25,13 @@ export async function readRoster(teamId: string): Promise<RosterAnswer> {
   }
 }
 
-const connection = createLive();
-export const live = connection.on;
-
-export function followRoster(roster: LastGood<RosterAnswer>): () => void {
-  return connection.follow({
-    open: (ending) => every(POLL_MS, ending),
-    onEvent: async () => await roster.load(),
-    onLost: roster.doubt,
-  });
+/** What there is for `useTold`. */
+export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): ToldSource<RunnersEvent> {
+  return {
+    open: (ending) => runners.watch(teamId, { signal: ending, maxRetries: 0 }),
+    onTold: ({ runners: list, health }) => roster.tell({ runners: list, health }),
+    ask: roster.load,
+  };
 }
 
 export type Dialog =

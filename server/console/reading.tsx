@@ -1,17 +1,19 @@
-/** What stands in the place of builds that are not known. */
-import { Notice } from '../../notice.tsx';
+/** What stands in the place of something that is not known: no number, and no empty list. */
+import { Notice } from './notice.tsx';
 
-export function Reading() {
+/** `what`: `the builds`. */
+export function Reading({ what, rows = 4 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-busy="true">
-      <span class="visually-hidden">Reading the builds…</span>
-      {[1, 2, 3, 4].map((row) => (
+      <span class="visually-hidden">Reading {what}…</span>
+      {Array.from({ length: rows }, (_each, row) => (
         <div key={row} class="skeleton-row" />
       ))}
     </div>
   );
 }
 
+/** `what`: `The builds`. */
 export function Failed({
   what,
   why,

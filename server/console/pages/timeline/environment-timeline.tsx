@@ -1,0 +1,152 @@
+/** What was built and run of an environment's commits, as it happens. */
+import { useSignal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Environment, TimelineEntry } from '@svc/sdk';
+import { announce } from '../../announce.ts';
+import { explain, isUnauthenticated } from '../../api.ts';
+import { Doubt } from '../../doubt.tsx';
+import { LiveMark } from '../../live-mark.tsx';
+import type { Standing } from '../../live.ts';
+import { Failed, Reading } from '../../reading.tsx';
+import { useTick } from '../../tick.ts';
+import { useTold } from '../../use-told.ts';
+import { counted, duration } from '../../words.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { clearFilter, currentFilter, matches } from './filter.ts';
+import { WATCHED } from './known.ts';
+import type { Known } from './known.ts';
+import { NoneYet } from './none-yet.tsx';
+import { createTimeline } from './store.ts';
+import { TimelineTable } from './timeline-table.tsx';
+import { outcomeOf, scaleOf, timesOf } from './words.ts';
+
+export function EnvironmentTimeline({ environment }: { readonly environment: Environment }) {
+  const timeline = useMemo(() => createTimeline(environment.id), []);
+  const { kept, source, fresh, news, loadOlder } = timeline;
+  useEffect(() => {
+    void kept.load();
+    return timeline.end;
+  }, []);
+  const standing = useTold(source);
+  const known = kept.data.value;
+  const unknown = kept.unknown.value;
+  if (known === undefined) {
+    if (unknown === undefined) return <Reading what="the timeline" rows={6} />;
+    return <Failed what="The timeline" why={unknown.why} again={() => void kept.load()} />;
+  }
+  return (
+    <>
+      <Summary known={known} standing={standing} />
+      <Doubt of={kept} />
+      {known.entries.length === 0 ? (
+        <NoneYet environment={environment} />
+      ) : (
+        <Entries environment={environment} known={known} fresh={fresh} doubtful={unknown !== undefined} />
+      )}
+      {known.hasOlder && <Older load={loadOlder} />}
+      <p class="visually-hidden" role="status">
+        {news.value}
+      </p>
+    </>
+  );
+}
+
+function Summary({
+  known: { entries, hasOlder },
+  standing,
+}: {
+  readonly known: Known;
+  readonly standing: Standing;
+}) {
+  const open = entries.filter((entry) => outcomeOf(entry) === 'open').length;
+  const commits = new Set(entries.map(({ commitSha, id }) => commitSha ?? id)).size;
+  return (
+    <p class="summary">
+      {entries.length > 0 && (
+        <span>
+          {hasOlder ? 'the newest ' : ''}
+          {counted(entries.length, 'entry', 'entries')} of {counted(commits, 'commit', 'commits')}
+          {open > 0 && ` · ${open} under way`}
+        </span>
+      )}
+      <LiveMark standing={standing} />
+    </p>
+  );
+}
+
+interface EntriesProps {
+  readonly environment: Environment;
+  readonly known: Known;
+  readonly fresh: ReadonlySignal<ReadonlySet<string>>;
+  readonly doubtful: boolean;
+}
+
+function Entries({ environment, known: { entries }, fresh, doubtful }: EntriesProps) {
+  const filter = currentFilter();
+  const shown = entries.filter((entry) => matches(entry, filter));
+  const now = useTick(shown.some((entry) => timesOf(entry, 0).goesOn));
+  return (
+    <>
+      <FilterBar entries={entries} shown={shown.length} />
+      {shown.length === 0 ? (
+        <div class="empty">
+          <p>None of the {counted(entries.length, 'entry', 'entries')} that are loaded matches.</p>
+          <button class="button" type="button" onClick={clearFilter}>
+            Show all
+          </button>
+        </div>
+      ) : (
+        <>
+          <Legend entries={shown} now={now} />
+          <TimelineTable
+            environment={environment}
+            entries={shown}
+            fresh={fresh}
+            now={now}
+            doubtful={doubtful}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+/** What the bars mean. */
+function Legend({ entries, now }: { readonly entries: readonly TimelineEntry[]; readonly now: number }) {
+  return (
+    <p class="legend" aria-hidden="true">
+      <span class="swatch swatch-waited">waited</span>
+      <span class="swatch swatch-ran">ran</span>
+      <span>a full bar is {duration(scaleOf(entries.map((entry) => timesOf(entry, now))))}</span>
+    </p>
+  );
+}
+
+function Older({ load }: { readonly load: () => Promise<void> }) {
+  const busy = useSignal(false);
+  const more = async (): Promise<void> => {
+    if (busy.value) return;
+    busy.value = true;
+    try {
+      await load();
+    } catch (error) {
+      if (!isUnauthenticated(error)) announce(explain(error));
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <div class="older">
+      <button
+        class="button button-wide"
+        type="button"
+        aria-disabled={busy.value ? 'true' : undefined}
+        onClick={() => void more()}
+      >
+        {busy.value ? 'Loading…' : 'Load older'}
+      </button>
+      <p class="hint">The newest {WATCHED} follow changes; what is loaded below them stays as it was then.</p>
+    </div>
+  );
+}

@@ -1,0 +1,9 @@
+import type { ConsolePage } from '../../page.ts';
+
+export const timelinePage: ConsolePage = {
+  path: 'timeline',
+  title: 'Timeline',
+  audience: 'everybody',
+  feature: 'host.ci',
+  load: async () => (await import('./timeline-page.tsx')).TimelinePage,
+};
