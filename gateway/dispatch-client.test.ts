@@ -39,7 +39,8 @@ const failed = (promise: Promise<unknown>): Promise<ApiError> =>
     () => Promise.reject(new Error('the call succeeded')),
     (error: unknown) => (error instanceof ApiError ? error : Promise.reject(error as Error)),
   );
-const total = (method: 'resolveKey' | 'useNonce' | 'claim') => dispatch.map((fake) => fake.count(method));
+const total = (method: 'resolveKey' | 'useNonce' | 'claim' | 'heartbeat') =>
+  dispatch.map((fake) => fake.count(method));
 
 describe('connectDispatch()', () => {
   beforeEach(() => {
@@ -110,17 +111,17 @@ describe('connectDispatch()', () => {
     expect(await failed(client.resolveKey({ keyId: 'k' }))).toMatchObject({ code: 'unavailable' });
   });
 
-  it('never repeats the use of a nonce', async () => {
+  it.each(['alone', 'with a heartbeat'])('never repeats the use of a nonce %s', async (how) => {
     const client = await start(2);
     await client.resolveKey({ keyId: 'k' });
     await client.resolveKey({ keyId: 'k' });
     // The server dies with the nonce stored and the answer unsent.
     for (const [index, fake] of dispatch.entries()) fake.before = () => servers[index]!.kill();
-    expect(await failed(client.useNonce({ keyId: 'k', nonce: 'n' }))).toMatchObject({
-      code: 'unavailable',
-      retryable: true,
-    });
-    expect(total('useNonce').reduce((sum, count) => sum + count)).toBe(1);
+    const nonce = { keyId: 'k', nonce: 'n' };
+    const use: Promise<unknown> =
+      how === 'alone' ? client.useNonce(nonce) : client.heartbeat({ caller: { nonce } });
+    expect(await failed(use)).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(total(how === 'alone' ? 'useNonce' : 'heartbeat').reduce((sum, count) => sum + count)).toBe(1);
   });
 
   it('says unavailable when every server is gone, without naming one', async () => {

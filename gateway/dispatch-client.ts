@@ -2,8 +2,8 @@
  * The dispatch service over gRPC, at one or several servers in turn.
  *
  * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. A
- * call that may be repeated is repeated once, at another server if there is one. What must hold: UseNonce is never repeated, because
- * the second one would call a fresh nonce used; the error of a server reaches the caller as it was, an error of
+ * call that may be repeated is repeated once, at another server if there is one. What must hold: a call that uses a nonce is never repeated, because
+ * the second one would find its own nonce used, and its runner signs the request anew instead; the error of a server reaches the caller as it was, an error of
  * the transport as `unavailable`.
  */
 import { create, fromBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
@@ -44,6 +44,8 @@ const CHANNEL_OPTIONS = {
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2_000,
   'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  // Its accounts of every call and connection are for a debugger that nobody here attaches.
+  'grpc.enable_channelz': 0,
   // Repeating is decided here, where it is known what may be repeated.
   'grpc.enable_retries': 0,
   // A name with several addresses (servers behind one DNS name) is used in full.
@@ -86,6 +88,10 @@ export function connectDispatch(options: DispatchClientOptions): DispatchClient 
     ready: () => calls.ready(),
     close: () => calls.close(),
   };
+}
+
+function carriesNonce(request: Message & { readonly caller?: { readonly nonce?: unknown } }): boolean {
+  return request.caller?.nonce !== undefined;
 }
 
 function openEndpoint(url: string): Endpoint {
@@ -134,7 +140,7 @@ class Calls {
     const untilMs =
       this.#clock.monotonicMs() + (options.timeoutMs ?? DEADLINES_MS[method.localName] ?? DEADLINE_MS);
     const bytes = encodeRequest(method, request);
-    const repeatable = method.localName !== 'useNonce';
+    const repeatable = method.localName !== 'useNonce' && !carriesNonce(request);
     for (let tries = 1, last: Endpoint | undefined; ; tries += 1) {
       if (this.#closed)
         throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });

@@ -267,7 +267,7 @@ describe('gateway', () => {
     let state: 'open' | 'hidden' = 'open';
     const own = await world.gateway({ gate: () => state });
     world.dispatch.before = (method) => {
-      if (method === 'useNonce') state = 'hidden';
+      if (method === 'resolveKey') state = 'hidden';
     };
     expect((await send(own.port, poll({ waitMs: 50_000 }))).status).toBe(404);
     expect(own.gateway.parked()).toBe(0);

@@ -85,7 +85,6 @@ export function startGateway(options: GatewayOptions): Gateway {
     times: { ...POOL_TIMES, ...options.times },
   });
   const verification = new Verification({
-    dispatch,
     keys,
     clock,
     log,
@@ -173,12 +172,16 @@ function createApp(
     rpcs: rpcs.filter((rpc) => rpc.audience === 'runner'),
     gate,
     admit: (call) => verification.admit(call),
-    admitBody: (call, caller, body) => verification.admitBody(call, caller, body),
+    admitBody: async (call, caller, body) => verification.admitBody(call, caller, body),
     invoke: async (call, caller, request) => {
       const method = methods.get(call.rpc.id);
       const answer = method?.(request, { call, caller });
       if (!(answer instanceof Promise)) throw new Error(`${call.rpc.id} is not a unary RPC of the gateway`);
-      return answer;
+      try {
+        return await answer;
+      } catch (error) {
+        throw verification.judge(call, error);
+      }
     },
     stream: (call) => {
       throw new ApiError('internal', `${call.rpc.id} is not a stream`);

@@ -48,7 +48,7 @@ export function createMetrics(registry = new Registry()): Metrics {
     }),
     verifySeconds: new Histogram({
       name: 'svc_gateway_verify_seconds',
-      help: 'Time to verify a signature and use its nonce',
+      help: 'Time to verify a signature',
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5],
       registers,
     }),

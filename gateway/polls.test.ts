@@ -217,6 +217,27 @@ describe('Polls', () => {
     expect(await answer).toBe('run_2');
   });
 
+  it('lets a hint wait for a poll that the server is being asked for, which finds the item by itself', async () => {
+    const side = gateway({ hintPatienceMs: 5_000 });
+    const first = poll(side, runner('rnr_1'));
+    await consumed();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    dispatch.before = (method) => (method === 'beginPoll' ? answered : undefined);
+    const second = poll(side, runner('rnr_2'));
+    await called('beginPoll', 2);
+    dispatch.addItem('run_1');
+    await Promise.all([
+      side.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run', epoch: 0 }),
+      Promise.resolve().then(answer),
+    ]);
+    expect(await second).toBe('run_1');
+    submit('run_2');
+    expect(await first).toBe('run_2');
+    // For the second item alone.
+    expect(dispatch.count('claim')).toBe(1);
+  });
+
   it('stops consuming a while after the last poll and forgets the pool', async () => {
     const side = gateway();
     expect(await poll(side, runner('rnr_1'), { holdMs: 1 })).toBe('empty');

@@ -13,8 +13,10 @@ import type { DispatchService, Offer } from '@svc/proto/gen/svc/dispatch/v1/disp
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import { createGranted } from './granted.ts';
-import { Pool, workKind, type PoolDeps, type PoolOwner } from './pool.ts';
+import { Pool, poolKey, workKind, type PoolDeps, type PoolOwner } from './pool.ts';
+import type { Nonce } from './verification.ts';
 import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.ts';
+import { within } from './within.ts';
 
 /** Polls of one runner held at once; the oldest gives way to a new one. */
 const POLLS_PER_RUNNER_MAX = 16;
@@ -54,9 +56,9 @@ export class Polls implements WaiterOwner, PoolOwner {
   }
 
   /** Resolves with the offer, or undefined for an empty answer; rejects with an ApiError. */
-  poll(ask: PollAsk): Promise<Offer | undefined> {
+  poll(ask: PollAsk, nonce?: Nonce): Promise<Offer | undefined> {
     if (this.#stopping || ask.signal.aborted) return Promise.resolve(undefined);
-    const waiter = new Waiter(this, ask);
+    const waiter = new Waiter(this, ask, nonce);
     const older = this.#byPoll.get(waiter.key);
     // The client repeats a poll when it lost the connection of the first one: nobody reads that answer.
     if (older !== undefined) this.#finish(older, 'empty');
@@ -65,7 +67,10 @@ export class Polls implements WaiterOwner, PoolOwner {
     if (ask.untilMs > this.#deps.clock.monotonicMs()) this.#deps.wheel.arm(waiter, ask.untilMs);
     else waiter.late = true;
     ask.signal.addEventListener('abort', waiter, { once: true });
-    void this.#begin(waiter);
+    const begun = this.#begin(waiter);
+    // A runner's pool bears the id of its team.
+    if (ask.slots > 0 && ask.notReady.length === 0)
+      this.#pools.get(poolKey(ask.caller.teamId, ask.kind))?.asks(begun);
     return waiter.promise;
   }
 
@@ -161,10 +166,12 @@ export class Polls implements WaiterOwner, PoolOwner {
   /** Does not reject. */
   async #begin(waiter: Waiter): Promise<void> {
     const { caller, kind, pollId, slots, notReady, leases } = waiter.ask;
+    const { nonce } = waiter;
+    waiter.nonce = undefined;
     const askedMs = this.#deps.clock.monotonicMs();
     try {
       const answer = await this.#deps.dispatch.beginPoll({
-        caller,
+        caller: nonce === undefined ? caller : { ...caller, nonce },
         kind: workKind(kind),
         pollId,
         slots,
@@ -207,7 +214,7 @@ export class Polls implements WaiterOwner, PoolOwner {
   }
 
   #poolOf(poolId: string, kind: PollKind): Pool {
-    const key = `${kind} ${poolId}`;
+    const key = poolKey(poolId, kind);
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       pool = new Pool(poolId, kind, this, { ...this.#deps, granted: this.#granted });
@@ -270,12 +277,4 @@ export class Polls implements WaiterOwner, PoolOwner {
     if (held?.size === 0) this.#byRunner.delete(runnerId);
     this.#deps.metrics.parked.set(this.#byPoll.size);
   }
-}
-
-/** Waits for `done`, at most `ms`. */
-async function within(ms: number, done: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([done, timeout]);
-  clearTimeout(timer);
 }

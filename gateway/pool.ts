@@ -19,6 +19,7 @@ import type { Granted } from './granted.ts';
 import type { Metrics } from './metrics.ts';
 import { TimerEntry, type TimerWheel } from './timer-wheel.ts';
 import type { PollKind, Waiter } from './waiter.ts';
+import { within } from './within.ts';
 
 export interface PoolTimes {
   /** Between claims without a hint while hints cannot be expected. */
@@ -81,6 +82,8 @@ export class Pool extends TimerEntry {
   readonly #waiting = new Set<Waiter>();
   /** Hints that wait for a ready poll. */
   readonly #hinted: ((waiter: Waiter | undefined) => void)[] = [];
+  /** The last poll that the server is being asked for. A hint waits for it: it, or one before it, has often found the hint's item already. */
+  #asking: Promise<void> | undefined;
   #consumer: Consumer | undefined;
   #switching: Promise<void> | undefined;
   #lingerUntilMs = 0;
@@ -93,7 +96,7 @@ export class Pool extends TimerEntry {
 
   constructor(poolId: string, kind: PollKind, owner: PoolOwner, deps: PoolDeps) {
     super();
-    this.key = `${kind} ${poolId}`;
+    this.key = poolKey(poolId, kind);
     this.#poolId = poolId;
     this.#kind = kind;
     this.#owner = owner;
@@ -186,8 +189,19 @@ export class Pool extends TimerEntry {
     this.#consumer = await this.#deps.queue.consume(this.#poolId, this.#kind, (hint) => this.#onHint(hint));
   }
 
+  /** The server is being asked for a poll of this pool. `answered` does not reject. */
+  asks(answered: Promise<void>): void {
+    this.#asking = answered;
+    void answered.then(() => {
+      if (this.#asking === answered) this.#asking = undefined;
+    });
+  }
+
   async #onHint(hint: WorkHint): Promise<void> {
-    if (this.#deps.granted.outdates(hint)) return this.#deps.metrics.hintsOutdated.inc();
+    const { granted, metrics, times } = this.#deps;
+    if (this.#asking !== undefined && !granted.outdates(hint))
+      await within(times.hintPatienceMs, this.#asking);
+    if (granted.outdates(hint)) return metrics.hintsOutdated.inc();
     for (;;) {
       const waiter = this.#take() ?? (await this.#nextReady());
       if (waiter === undefined) return this.#returnHint(hint);
@@ -323,6 +337,10 @@ export class Pool extends TimerEntry {
     this.#askedMs = Number.NEGATIVE_INFINITY;
     this.#deps.wheel.arm(this, this.#deps.clock.monotonicMs() + RETRY_MS * (0.5 + this.#deps.random()));
   }
+}
+
+export function poolKey(poolId: string, kind: PollKind): string {
+  return `${kind} ${poolId}`;
 }
 
 export function workKind(kind: PollKind): WorkKind {

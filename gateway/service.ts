@@ -13,7 +13,7 @@ import { implement, type Client, type Handlers } from '@svc/proto/http/implement
 import type { Clock } from './clock.ts';
 import { workKind } from './pool.ts';
 import type { Polls } from './polls.ts';
-import type { GatewayCaller } from './verification.ts';
+import type { GatewayCaller, Nonce } from './verification.ts';
 import type { PollCaller, PollKind } from './waiter.ts';
 
 const POLL_WAIT_MS = 30_000;
@@ -70,8 +70,9 @@ async function waitForWork(
   // Switched off while the signature was being verified: nobody would end this poll before its time.
   const closed = deps.closed(kind);
   if (closed !== undefined) throw closed;
-  return await deps.polls.poll({
-    caller: callerOf(ctx, request.runnerId, request.bootId),
+  const { nonce, ...caller } = callerOf(ctx, request.runnerId, request.bootId);
+  const ask = {
+    caller,
     kind,
     pollId: request.pollId ?? deps.newPollId(),
     slots: request.slots ?? 1,
@@ -79,7 +80,8 @@ async function waitForWork(
     leases: request.leases,
     untilMs: answerDueMs(deps.clock, request.waitMs, ctx),
     signal: ctx.call.signal,
-  });
+  };
+  return await deps.polls.poll(ask, nonce);
 }
 
 /** Counted from when the head of the request was there, because the caller's own limit runs since before that. */
@@ -89,13 +91,19 @@ function answerDueMs(clock: Clock, waitMs: number | undefined, { call, caller }:
   return startedMs + Math.min(holdMs, deadlineMs(call.rpc, call) - ANSWER_EARLY_MS);
 }
 
-/** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. */
-function callerOf({ caller }: RunnerCtx, runnerId: string, bootId = ''): PollCaller {
-  if (caller.kind !== 'runner' || caller.signature !== undefined) {
+/** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. The nonce is handed over. */
+function callerOf(
+  { caller }: RunnerCtx,
+  runnerId: string,
+  bootId = '',
+): PollCaller & { readonly nonce: Nonce } {
+  if (caller.kind !== 'runner' || caller.signature !== undefined || caller.nonce === undefined) {
     throw new Error('a runner call reached its implementation without a verified signature');
   }
   if (caller.key.runnerId !== runnerId) {
     throw apiError('not_found', `runner ${JSON.stringify(runnerId.slice(0, 64))} does not exist`);
   }
-  return { runnerId, teamId: caller.key.teamId, bootId };
+  const { nonce } = caller;
+  caller.nonce = undefined;
+  return { runnerId, teamId: caller.key.teamId, bootId, nonce };
 }

@@ -3,14 +3,15 @@
  *
  * In the order of cost: form of the head, limits by address, key (cached), then with the whole body its digest and the
  * Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an enrolled key learns only that the signature is missing,
- * invalid, or of an unknown key; `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. A
- * request whose nonce cannot be stored is refused.
+ * invalid, or of an unknown key; `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The
+ * nonce goes to the server with the call that carries the request out, which has no effect unless the nonce could be stored. (A poll takes its place
+ * here before that: one that is replayed at another gateway can make an older poll of the same runner come back empty, and no more.)
  */
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { UseNonceRequestSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import { apiError, type ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
+import { apiError, ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
 import { factsFromNodeRequest, type AuthoritySet } from '@svc/proto/signature/facts.ts';
 import type { SignatureProblem } from '@svc/proto/signature/profile.ts';
 import { parseSignature, verifySignature, type ParsedSignature } from '@svc/proto/signature/verify.ts';
@@ -28,7 +29,11 @@ export interface VerifiedRunner {
   /** When the head was there, on the monotonic clock. */
   readonly receivedMs: number;
   signature: ParsedSignature | undefined;
+  /** For the first call to the server; there from when the signature is verified until then. */
+  nonce: Nonce | undefined;
 }
+
+export type Nonce = MessageInitShape<typeof UseNonceRequestSchema>;
 
 export interface Enrolling {
   readonly kind: 'enrolling';
@@ -52,7 +57,6 @@ export const VERIFICATION_LIMITS: VerificationLimits = {
 };
 
 export interface VerificationDeps {
-  readonly dispatch: Pick<Client<typeof DispatchService>, 'useNonce'>;
   readonly keys: KeyCache;
   readonly authorities: () => AuthoritySet;
   /** Whether X-Forwarded-Host from this peer counts. */
@@ -114,11 +118,11 @@ export class Verification {
     const key = await this.#deps.keys.find(signature.keyid);
     if (key === undefined)
       throw this.#refuse(call, 'key_unknown', `no runner has the key ${signature.keyid}`);
-    return { kind: 'runner', key, receivedMs, signature };
+    return { kind: 'runner', key, receivedMs, signature, nonce: undefined };
   }
 
   /** With the body as it was sent. */
-  async admitBody(call: CallContext, caller: GatewayCaller, body: Uint8Array): Promise<void> {
+  admitBody(call: CallContext, caller: GatewayCaller, body: Uint8Array): void {
     if (caller.kind === 'enrolling' || caller.signature === undefined) return;
     const { key, signature } = caller;
     const end = this.#deps.metrics.verifySeconds.startTimer();
@@ -130,22 +134,18 @@ export class Verification {
     if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
     const waitMs = this.#calls.take(key.runnerId);
     if (waitMs > 0) throw this.#limited('calls of this runner', waitMs);
-    await this.#useNonce(call, signature);
+    const { keyid, nonce, created } = signature;
+    if (!this.#nonces.add(keyid, nonce))
+      throw this.#refuse(call, 'replayed', `nonce ${nonce} of key ${keyid} was used before`);
+    caller.nonce = { keyId: keyid, nonce, created: timestampFromMs(created * 1000) };
     caller.signature = undefined;
     end();
   }
 
-  async #useNonce(call: CallContext, { keyid, nonce, created }: ParsedSignature): Promise<void> {
-    let fresh = this.#nonces.add(keyid, nonce);
-    if (fresh) {
-      const answer = await this.#deps.dispatch.useNonce({
-        keyId: keyid,
-        nonce,
-        created: timestampFromMs(created * 1000),
-      });
-      fresh = answer.fresh;
-    }
-    if (!fresh) throw this.#refuse(call, 'replayed', `nonce ${nonce} of key ${keyid} was used before`);
+  /** What a call that failed is answered: the server may know its nonce from another gateway. */
+  judge(call: CallContext, thrown: unknown): unknown {
+    if (!(thrown instanceof ApiError && thrown.code === 'replayed')) return thrown;
+    return this.#refuse(call, 'replayed', thrown.message);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { BeginPollRequestSchema, Offer } from '@svc/proto/gen/svc/dispatch/
 import type { WorkHint } from '@svc/proto/queue/queue.ts';
 import type { Pool } from './pool.ts';
 import { TimerEntry } from './timer-wheel.ts';
+import type { Nonce } from './verification.ts';
 
 export type PollKind = WorkHint['kind'];
 
@@ -48,8 +49,12 @@ export class Waiter extends TimerEntry {
   reject!: (error: Error) => void;
   readonly #owner: WaiterOwner;
 
-  constructor(owner: WaiterOwner, ask: PollAsk) {
+  /** Of the request, until the server was asked for the first time. */
+  nonce: Nonce | undefined;
+
+  constructor(owner: WaiterOwner, ask: PollAsk, nonce?: Nonce) {
     super();
+    this.nonce = nonce;
     this.#owner = owner;
     this.ask = ask;
     this.key = `${ask.caller.runnerId} ${ask.kind} ${ask.pollId}`;

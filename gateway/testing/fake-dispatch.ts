@@ -22,6 +22,11 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import { decodePublicKey, type SigningKey } from '@svc/proto/signature/keys.ts';
 
+interface Nonce {
+  readonly keyId?: string;
+  readonly nonce?: string;
+}
+
 export type Method = keyof Client<typeof DispatchService>;
 
 export interface FakeRunner {
@@ -85,9 +90,7 @@ export class FakeDispatch {
     },
     useNonce: async (request) => {
       await this.#enter('useNonce', request);
-      const fresh = !this.#nonces.has(`${request.keyId} ${request.nonce}`);
-      this.#nonces.add(`${request.keyId} ${request.nonce}`);
-      return create(UseNonceResponseSchema, { fresh });
+      return create(UseNonceResponseSchema, { fresh: this.#useNonce(request) });
     },
     watchFeatures: async (request) => {
       await this.#enter('watchFeatures', request);
@@ -153,6 +156,16 @@ export class FakeDispatch {
   async #enter(method: Method, request: unknown): Promise<void> {
     this.calls.push({ method, request });
     await this.before(method, request);
+    const { caller } = request as { caller?: { nonce?: Nonce } };
+    if (caller?.nonce !== undefined && !this.#useNonce(caller.nonce))
+      throw apiError('replayed', 'nonce was used before');
+  }
+
+  #useNonce({ keyId, nonce }: Nonce): boolean {
+    const pair = `${keyId} ${nonce}`;
+    const fresh = !this.#nonces.has(pair);
+    this.#nonces.add(pair);
+    return fresh;
   }
 
   /** One statement of the real server. A claim does not answer the standing offer of its poll id, a poll that begins does. */
