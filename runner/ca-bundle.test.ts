@@ -43,12 +43,18 @@ async function heads(url: string, env: Record<string, string>): Promise<string> 
   return stdout;
 }
 
+async function bundleOf(options: Parameters<typeof writeCaBundle>[1]): Promise<string> {
+  const path = await writeCaBundle(tempDir(), options);
+  if (path === undefined) throw new Error('no bundle was written');
+  return path;
+}
+
 describe('2.16 a private authority for the programs of builds', () => {
   it('lets git trust it beside the usual ones, directly and through a proxy', async () => {
     const certificates = makeCertificates();
     const url = await serveRepository(certificates);
     await expect(heads(url, {})).rejects.toThrow(/certificate/i);
-    const bundle = await writeCaBundle(tempDir(), certificates.ca);
+    const bundle = await bundleOf({ ca: certificates.ca, env: {} });
     expect(await heads(url, caEnv(bundle))).toContain('refs/heads/main');
     // The usual ones are still in it.
     expect(readFileSync(bundle, 'utf8').split('BEGIN CERTIFICATE').length).toBeGreaterThan(50);
@@ -56,5 +62,14 @@ describe('2.16 a private authority for the programs of builds', () => {
     const proxy = await startFakeProxy();
     expect(await heads(url, { ...caEnv(bundle), https_proxy: proxy.url })).toContain('refs/heads/main');
     expect(proxy.seen[0]).toBe(`CONNECT ${new URL(url).host}`);
+  });
+
+  it('counts what the daemon trusts by NODE_EXTRA_CA_CERTS, and leaves everything alone without either', async () => {
+    const [one, two] = [makeCertificates(), makeCertificates()];
+    const bundle = await bundleOf({ ca: two.ca, env: { NODE_EXTRA_CA_CERTS: one.caFile } });
+    expect(await heads(await serveRepository(one), caEnv(bundle))).toContain('refs/heads/main');
+    expect(readFileSync(bundle, 'utf8')).toContain(two.ca.trim());
+    for (const env of [{}, { NODE_EXTRA_CA_CERTS: '' }, { NODE_EXTRA_CA_CERTS: '/nowhere.pem' }])
+      expect(await writeCaBundle(tempDir(), { ca: undefined, env })).toBeUndefined();
   });
 });

@@ -20,19 +20,40 @@ export const CA_BUNDLE_IN_CONTAINER = '/run/svc/ca.pem';
 /** Under which image builds may ask for it: `RUN --mount=type=secret,id=svc-ca …`. */
 export const CA_SECRET = 'svc-ca';
 
-/** Path of the file, written anew. */
-export async function writeCaBundle(dataDir: string, ca: string): Promise<string> {
+/**
+ * Path of the file, written anew; undefined when the operator named no authority: then every program goes by its own list. `NODE_EXTRA_CA_CERTS` counts as
+ * `--ca-file` does, because the daemon itself trusts what is in it, and a clone that does not would fail where the daemon works.
+ */
+export async function writeCaBundle(
+  dataDir: string,
+  { ca, env }: { readonly ca: string | undefined; readonly env: NodeJS.ProcessEnv },
+): Promise<string | undefined> {
+  const extra = env['NODE_EXTRA_CA_CERTS'];
+  const own = [ca, extra === undefined || extra === '' ? undefined : await readCertificates(extra)].filter(
+    (text) => text !== undefined,
+  );
+  if (own.length === 0) return undefined;
   const path = join(dataDir, 'ca-bundle.pem');
-  await writeDurably(path, `${(await usualAuthorities()).trimEnd()}\n${ca}`, 0o644);
+  await writeDurably(
+    path,
+    [await usualAuthorities(), ...own].map((text) => `${text.trimEnd()}\n`).join(''),
+    0o644,
+  );
   return path;
 }
 
 async function usualAuthorities(): Promise<string> {
   for (const path of SYSTEM_BUNDLES) {
-    const text = await readFile(path, 'utf8').catch(() => '');
-    if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+    const text = await readCertificates(path);
+    if (text !== undefined) return text;
   }
   return rootCertificates.join('\n');
+}
+
+/** Undefined when it cannot be read or holds none: node goes on without it, too. */
+async function readCertificates(path: string): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return text.includes('-----BEGIN CERTIFICATE-----') ? text : undefined;
 }
 
 /** The names by which common tools take such a file. */

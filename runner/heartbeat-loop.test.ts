@@ -89,11 +89,11 @@ describe('heartbeat loop', () => {
     calls[0]?.answer();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
     await tick(0);
-    loop.receive({ type: 'phase', ref, phase: 'publishing' });
+    loop.receive({ type: 'phase', ref, entered: { phase: 'publishing', phaseOffset: 70 } });
     // Under way before the phase was known: its answer confirms nothing.
     calls[1]?.answer(ok);
     await tick(0);
-    expect(calls[2]?.request.leases).toEqual([{ ...ref, phase: 'publishing' }]);
+    expect(calls[2]?.request.leases).toEqual([{ ...ref, phase: 'publishing', phaseOffset: 70 }]);
     const confirmed = () =>
       told.filter((message) => message.type === 'word' && message.phase === 'publishing');
     expect(confirmed()).toEqual([]);

@@ -131,7 +131,7 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
       state.book.renew(message.ref, message.sentMonotonicMs, state.intervals.leaseMs);
       return false;
     case 'phase':
-      state.book.enter(message.ref, message.phase);
+      state.book.enter(message.ref, message.entered);
       return true;
     case 'finished':
       state.book.finish(message.ref);

@@ -3,6 +3,7 @@ import type { Intervals } from './intervals.ts';
 import type { LogLevel } from './log.ts';
 import type {
   BuildPhase,
+  EnteredPhase,
   WireDiagnostics,
   WireDirectives,
   WireFacts,
@@ -28,7 +29,7 @@ export type ToHeartbeat =
   | { type: 'hold'; ref: WorkRef; leaseMs?: number }
   | { type: 'renewed'; ref: WorkRef; sentMonotonicMs: number }
   /** A build is about to enter a phase: told at once. */
-  | { type: 'phase'; ref: WorkRef; phase: BuildPhase }
+  | { type: 'phase'; ref: WorkRef; entered: EnteredPhase }
   | { type: 'finished'; ref: WorkRef }
   | { type: 'release'; ref: WorkRef }
   | { type: 'diagnostics'; diagnostics: WireDiagnostics }

@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { FromHeartbeat, HeartbeatSetup, LeaseWord, ToHeartbeat } from './heartbeat-protocol.ts';
 import type { Log } from './log.ts';
-import type { BuildPhase, WireDiagnostics } from './wire.ts';
+import type { BuildPhase, EnteredPhase, WireDiagnostics } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
 
 const TICK_MS = 2_000;
@@ -18,7 +18,7 @@ export interface Heartbeat {
   /** Names the work in every heartbeat from now on, the first one at once. `leaseMs` is the offer's; undefined when only a report is outstanding. */
   hold(ref: WorkRef, leaseMs: number | undefined, onWord: OnWord): void;
   /** Names the phase of a build in every heartbeat from now on, the first one at once. */
-  enter(ref: WorkRef, phase: BuildPhase): void;
+  enter(ref: WorkRef, entered: EnteredPhase): void;
   /** A log append renewed the lease. */
   renewed(ref: WorkRef, sentMonotonicMs: number): void;
   /** The task is dead: from now on nothing has to be killed when the lease runs out. */
@@ -91,7 +91,7 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
       listeners.set(refKey(ref), { ref, onWord });
       tell({ type: 'hold', ref, ...(leaseMs === undefined ? {} : { leaseMs }) });
     },
-    enter: (ref, phase) => tell({ type: 'phase', ref, phase }),
+    enter: (ref, entered) => tell({ type: 'phase', ref, entered }),
     renewed: (ref, sentMonotonicMs) => tell({ type: 'renewed', ref, sentMonotonicMs }),
     finished: (ref) => tell({ type: 'finished', ref }),
     release(ref) {

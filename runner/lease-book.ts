@@ -5,7 +5,7 @@
  * up a margin before its end, so that the task is dead before anybody else may start it: 5 s, or a sixth of a lease shorter than 30 s.
  * An offer counts from its arrival: its poll was sent long before, and the heartbeat that accepts it is checked over there.
  */
-import type { BuildPhase, WireLease } from './wire.ts';
+import type { EnteredPhase, WireLease } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
 
 export const LEASE_MARGIN_MS = 5_000;
@@ -23,7 +23,7 @@ export interface HeldLease extends WorkRef {
   /** Still only an offer. */
   offered: boolean;
   /** Of a build: what it is in, or is about to enter. */
-  phase?: BuildPhase;
+  entered?: EnteredPhase;
 }
 
 export interface LeaseBook {
@@ -32,7 +32,7 @@ export interface LeaseBook {
   /** Later ends only: an answer that was overtaken changes nothing. The first one replaces the end of the offer. */
   renew(ref: WorkRef, sentAtMs: number, leaseMs: number): void;
   /** The build is about to enter this phase: every beat from now on says so. */
-  enter(ref: WorkRef, phase: BuildPhase): void;
+  enter(ref: WorkRef, entered: EnteredPhase): void;
   /** The task is dead; the lease is kept alive for the report. */
   finish(ref: WorkRef): void;
   release(ref: WorkRef): void;
@@ -59,9 +59,9 @@ export function createLeaseBook(): LeaseBook {
       lease.giveUpAtMs = lease.offered ? giveUpAtMs : Math.max(lease.giveUpAtMs, giveUpAtMs);
       lease.offered = false;
     },
-    enter(ref, phase) {
+    enter(ref, entered) {
       const lease = leases.get(refKey(ref));
-      if (lease !== undefined) lease.phase = phase;
+      if (lease !== undefined) lease.entered = entered;
     },
     finish(ref) {
       const lease = leases.get(refKey(ref));
@@ -79,7 +79,7 @@ export function createLeaseBook(): LeaseBook {
             Number(b.giveUpAtMs === Number.POSITIVE_INFINITY),
         )
         .slice(0, LEASES_MAX)
-        .map(({ id, epoch, phase }) => ({ id, epoch, ...(phase === undefined ? {} : { phase }) })),
+        .map(({ id, epoch, entered }) => ({ id, epoch, ...entered })),
     takeLost(nowMs) {
       const lost = [...leases.values()].filter((lease) => lease.giveUpAtMs <= nowMs);
       for (const lease of lost) leases.delete(refKey(lease));

@@ -1,7 +1,7 @@
 /** One grant as the rest of the daemon sees it: the control plane's last word on it, and who wants to hear the next. */
 import type { LeaseWord } from './heartbeat-protocol.ts';
 import type { Heartbeat } from './heartbeat.ts';
-import type { BuildPhase } from './wire.ts';
+import type { BuildPhase, EnteredPhase } from './wire.ts';
 import type { WorkRef } from './work-ref.ts';
 
 export interface Lease {
@@ -18,7 +18,7 @@ export interface Lease {
    * Announces a phase of a build. Resolves when a heartbeat that named it was answered `ok`: only then does the control plane know, and will not
    * give the build to somebody else by itself. Never resolves when the lease ends before; whoever waits must listen to that, too.
    */
-  enter(phase: BuildPhase): Promise<void>;
+  enter(entered: EnteredPhase): Promise<void>;
   finished(): void;
   release(): void;
 }
@@ -56,9 +56,9 @@ export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | 
       if (said === 'ok' && sentMonotonicMs !== undefined) heartbeat.renewed(ref, sentMonotonicMs);
       take(said);
     },
-    async enter(phase) {
-      const confirmed = new Promise<void>((resolve) => entering.set(phase, resolve));
-      heartbeat.enter(ref, phase);
+    async enter(entered) {
+      const confirmed = new Promise<void>((resolve) => entering.set(entered.phase, resolve));
+      heartbeat.enter(ref, entered);
       await confirmed;
     },
     finished: () => heartbeat.finished(ref),

@@ -199,9 +199,10 @@ async function execute<O extends Offer>(
       ref: lease.ref,
       onOutput: async (stream, chunk) => await spool.append(stream, streams[stream].push(chunk)),
       async enter(phase) {
+        const phaseOffset = spool.bytes;
         await options.journal.record('phase', lease.ref, { phase });
         options.onPhase(lease.ref, phase);
-        await lease.enter(phase);
+        await lease.enter({ phase, phaseOffset });
       },
     });
   } catch (error) {

@@ -52,7 +52,7 @@ const enrolled: Required<EnrollReply> = {
 };
 const heartbeat: Required<HeartbeatRequest> = {
   bootId: '',
-  leases: [{ id: '', epoch: 1, phase: 'publishing' }],
+  leases: [{ id: '', epoch: 1, phase: 'publishing', phaseOffset: 0 }],
   diagnostics: { containerCliVersion: '', deployCliVersion: '', workspaceFreeMb: 1 },
   draining: true,
   facts: enroll.facts,

@@ -8,11 +8,19 @@
 export const BUILD_PHASES = ['cloning', 'building', 'publishing', 'deploying'] as const;
 export type BuildPhase = (typeof BUILD_PHASES)[number];
 
+/** A phase that a build is in, or is about to enter, and how much it had written by then. */
+export interface EnteredPhase {
+  phase: BuildPhase;
+  phaseOffset: number;
+}
+
 export interface WireLease {
   id: string;
   epoch: number;
   /** Builds only: what it is in, or is about to enter. */
   phase?: BuildPhase;
+  /** Bytes of output that were written before it. */
+  phaseOffset?: number;
 }
 
 export interface WireFacts {

@@ -158,14 +158,17 @@ class Build {
     this.#leavePhase();
     this.#result.phase = phase;
     this.#phaseBegunMs = monotonicMs();
-    await this.#context.say(`${phase}: ${line}`);
     const entered = this.#start.enter(phase);
+    const said = this.#context.say(`${phase}: ${line}`);
     // Only what others could see twice must wait: until then a second grant of the build would do no harm.
-    if (phase === 'publishing' || phase === 'deploying') await this.#control.race(entered);
-    else
-      entered.catch((error: unknown) =>
-        this.#options.log.error({ problem: errorText(error) }, 'a phase cannot be noted'),
-      );
+    if (phase === 'publishing' || phase === 'deploying') {
+      await Promise.all([said, this.#control.race(entered)]);
+      return;
+    }
+    entered.catch((error: unknown) =>
+      this.#options.log.error({ problem: errorText(error) }, 'a phase cannot be noted'),
+    );
+    await said;
   }
 
   #leavePhase(): void {

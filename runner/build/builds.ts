@@ -50,7 +50,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
     return undefined;
   }
   if (settings.buildSlots === 0) return undefined;
-  const caFile = settings.ca === undefined ? undefined : await writeCaBundle(dataDir, settings.ca);
+  const caFile = await writeCaBundle(dataDir, { ca: settings.ca, env: options.env });
   return {
     slots: createSlots(settings.buildSlots),
     work: {

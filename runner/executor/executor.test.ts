@@ -192,8 +192,9 @@ for (const kind of KINDS) {
         for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
           expect(run.stdout).toMatch(new RegExp(`${set}:\\s+0{16}`));
         expect(run.stdout).toMatch(/NoNewPrivs:\s+1/);
-        // A filter needs an engine: namespaces.ts says what its absence means.
-        expect(run.stdout).toMatch(kind.name === 'podman' ? /Seccomp:\s+2/ : /Seccomp:\s+0/);
+        // The loader of the namespaces executor is an x86-64 program: seccomp-loader.ts.
+        const filtered = kind.name === 'podman' || process.arch === 'x64';
+        expect(run.stdout).toMatch(filtered ? /Seccomp:\s+2/ : /Seccomp:\s+0/);
       });
 
       it('makes no namespaces and mounts nothing', async () => {

@@ -40,6 +40,7 @@ export interface IdMap {
 export interface SandboxHost {
   layout: HostLayout;
   cgroups: CgroupHost | undefined;
+  filter: Uint8Array | undefined;
   /** The daemon's own descriptors that would otherwise be open in the task. */
   inherited: readonly number[];
 }
@@ -188,7 +189,12 @@ export class NamespaceSandbox implements Sandbox {
     nullFd: number;
   }): ChildProcess {
     const { ids, host, spec } = this.#options;
-    const scripts = { layout: host.layout, limits: spec.limits, mappedRange: ids.task !== undefined };
+    const scripts = {
+      layout: host.layout,
+      limits: spec.limits,
+      mappedRange: ids.task !== undefined,
+      filter: host.filter,
+    };
     const namespaces = ['--user', '--keep-caps', '--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup'];
     const unshare = ['unshare', ...namespaces, '--fork', '--kill-child'];
     const stdio: (number | 'pipe' | 'ignore')[] = [

@@ -13,6 +13,7 @@
 import { lstat } from 'node:fs/promises';
 import { quoteShell } from './launcher.ts';
 import { listMounts } from './procfs.ts';
+import { octalEscapes } from './tiny-elf.ts';
 import type { SandboxLimits } from './executor.ts';
 
 export const TASK_ID = 65_534;
@@ -128,7 +129,12 @@ export interface ScriptOptions {
   limits: SandboxLimits;
   /** The daemon is root and mapped a whole range of users; otherwise it could map only itself. */
   mappedRange: boolean;
+  /** The program that loads the system-call filter; absent where there is none for this machine. */
+  filter: Uint8Array | undefined;
 }
+
+/** In the sandbox's own root: nothing of it lies on the host. */
+const FILTER = 'svc-filter';
 
 /** "$1" is SETUP, the rest the command. The daemon reads `up` as: all namespaces exist and init is my child's child. */
 export function enterScript(options: ScriptOptions): string {
@@ -176,12 +182,15 @@ export function setupScript(options: ScriptOptions): string {
       (mount) =>
         `mount -o remount,bind,ro,nosuid,nodev${mount.noexec ? ',noexec' : ''} ${quoteShell(`.${mount.path}`)}`,
     ),
+    ...(options.filter === undefined
+      ? []
+      : [`printf ${octalEscapes(options.filter)} >${FILTER}; chmod 0555 ${FILTER}`]),
     // Conveniences: a name and a loopback address are missed, not needed.
     'hostname task 2>/dev/null || :; ip link set lo up 2>/dev/null || :',
     'pivot_root . tmp; cd /; umount -l /tmp; mount -o remount,bind,ro,nosuid,nodev /',
     'set +e',
     // This shell would report the death of its child on the task's stderr.
-    `${dropPrivileges(options)} sh -c ${quoteShell(TASK_SCRIPT)} task "$@"`,
+    `${dropPrivileges(options)} ${options.filter === undefined ? '' : `/${FILTER} `}/bin/sh -c ${quoteShell(TASK_SCRIPT)} task "$@"`,
     'c=$?; echo "exit $c" >&3; exit $c',
   ].join('\n');
 }

@@ -5,17 +5,10 @@
  * holds programs and libraries only; a user that exists nowhere else on the host; no capability and no way to one; no new
  * privileges; no further user namespaces; limits; an emptied environment; everything dies with pid 1.
  *
- * What a container holds and this does not:
- * - no seccomp filter (util-linux cannot load one): every system call that the kernel allows an unprivileged user can be
- *   reached. Namespaces cannot be made (the user-namespace count is 0, the rest needs a capability), but keyctl, io_uring or an
- *   unprivileged bpf, for example, stop only at the kernel's own checks;
- * - no AppArmor or SELinux profile, and the runner's session keyring is inherited;
- * - the task sees the host's /usr, read-only: its programs and whatever is world-readable under /usr/local;
- * - /proc shows the machine's memory, load and processors;
- * - a runner that is not root cannot give the task a user of its own: host permissions treat the task as the runner's user,
- *   with its groups (nothing of that user is mounted, and its processes are in another pid namespace);
- * - without a writable control group, memory is limited by sampling and the processor is not limited.
- * A team that needs more asks for isolation `container`.
+ * A system-call filter is loaded by a small program of our own (seccomp-loader.ts), on x86-64.
+ *
+ * What a container holds and this does not stands in abuse-cases.ts, from which docs/sandbox.md is made. A team that needs more asks for
+ * isolation `container`.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,6 +21,7 @@ import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
 import { readHostLayout } from './namespace-script.ts';
 import { bootId, inheritedDescriptors, listMounts, readText, startTimeOf } from './procfs.ts';
+import { seccompLoader } from './seccomp-loader.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
@@ -79,11 +73,18 @@ export async function createNamespacesExecutor(options: NamespacesOptions): Prom
           pid: process.pid,
         });
   const nextIds = await idAllocator();
-  return new NamespacesExecutor(
-    options,
-    { layout: await readHostLayout(), cgroups, inherited: await inheritedDescriptors() },
-    nextIds,
-  );
+  const host = {
+    layout: await readHostLayout(),
+    cgroups,
+    filter: (await canFilter()) ? seccompLoader() : undefined,
+    inherited: await inheritedDescriptors(),
+  };
+  return new NamespacesExecutor(options, host, nextIds);
+}
+
+/** Without the loader's processor, or in a kernel made without filters, sandboxes run without one, and describe() says so. */
+async function canFilter(): Promise<boolean> {
+  return process.arch === 'x64' && (await readText('/proc/sys/kernel/seccomp/actions_avail')) !== undefined;
 }
 
 /** busybox has tools of the same names without the options that matter. */
@@ -122,7 +123,8 @@ class NamespacesExecutor implements Executor {
       this.#nextIds().task === undefined
         ? 'mapped to the runner itself'
         : 'mapped to unused users of the host';
-    return `Linux namespaces (util-linux), ${describeLimits(this.#host.cgroups)}, task user ${user}, no seccomp filter`;
+    const filter = this.#host.filter === undefined ? 'no seccomp filter' : 'seccomp filter';
+    return `Linux namespaces (util-linux), ${describeLimits(this.#host.cgroups)}, task user ${user}, ${filter}`;
   }
 
   async start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running> {

@@ -22,23 +22,41 @@ describe('tightenProfile()', () => {
       defaultErrnoRet: 38,
       archMap: SOURCE.archMap,
     });
-    expect(allowed.flatMap((rule) => rule.names)).toEqual(['read', 'socket', 'clone']);
-    expect(allowed[1]).toMatchObject({ args: [{ index: 0, value: 16 }] });
+    expect(allowed.flatMap((rule) => rule.names)).toEqual([
+      'read',
+      'clone',
+      'socket',
+      'socket',
+      'socket',
+      'socket',
+    ]);
+  });
+
+  it('allows sockets of four families alone, and none to the audit log', () => {
+    const families = allowed.slice(2).map((rule) => (rule.args as { value: number }[])[0]?.value);
+    expect(families).toEqual([1, 2, 10, 16]);
+    expect(allowed[5]?.args).toMatchObject([{ value: 16 }, { index: 2, value: 9, op: 'SCMP_CMP_NE' }]);
   });
 
   it('allows clone only without namespace flags', () => {
-    expect(allowed[2]?.args).toEqual([
+    expect(allowed[1]?.args).toEqual([
       { index: 0, value: 0x7e020000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' },
     ]);
   });
 
   it('answers as if io_uring and clone3 did not exist, so that libraries fall back', () => {
     const absent = profile.syscalls.find((rule) => rule.errnoRet === 38);
-    expect(absent?.names).toEqual(['io_uring_setup', 'io_uring_enter', 'io_uring_register', 'clone3']);
+    expect(absent?.names).toEqual([
+      'io_uring_setup',
+      'io_uring_enter',
+      'io_uring_register',
+      'clone3',
+      'socketcall',
+    ]);
   });
 
-  it('names no call in two rules', () => {
-    const names = profile.syscalls.flatMap((rule) => rule.names);
+  it('names no call in two rules but socket, whose rules are for one family each', () => {
+    const names = profile.syscalls.flatMap((rule) => rule.names).filter((name) => name !== 'socket');
     expect(new Set(names).size).toBe(names.length);
   });
 

@@ -5,7 +5,7 @@
  */
 
 /** Refused with EPERM: nothing that a build or a test needs; each has been part of a container escape or a local root. */
-const REFUSED = [
+export const REFUSED = [
   'unshare',
   'setns',
   'mount',
@@ -64,11 +64,28 @@ const REFUSED = [
   'pidfd_getfd',
 ] as const;
 
-/** Refused with ENOSYS, on which libraries fall back to the older calls: io_uring to epoll, clone3 to clone. */
-const ABSENT = ['io_uring_setup', 'io_uring_enter', 'io_uring_register', 'clone3'] as const;
+/**
+ * Refused with ENOSYS, on which libraries fall back to other calls: io_uring to epoll, clone3 to clone, socketcall (which no filter can look
+ * into) to socket.
+ */
+export const ABSENT = [
+  'io_uring_setup',
+  'io_uring_enter',
+  'io_uring_register',
+  'clone3',
+  'socketcall',
+] as const;
+
+/**
+ * AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. What a sandbox's network namespace holds, and no more: AF_VSOCK would reach the machine below a
+ * virtual one from every namespace, and AF_ALG and rare protocols have been ways into the kernel.
+ */
+export const SOCKET_FAMILIES = [1, 2, 10, 16] as const;
+const AF_NETLINK = 16;
+const NETLINK_AUDIT = 9;
 
 /** CLONE_NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWNS, and NEWTIME is clone3's alone. */
-const NAMESPACE_FLAGS = 0x7e02_0000;
+export const NAMESPACE_FLAGS = 0x7e02_0000;
 
 const EPERM = 1;
 const ENOSYS = 38;
@@ -98,7 +115,7 @@ export function tightenProfile(source: SeccompProfile): SeccompProfile {
       `the engine's seccomp profile allows by default (${source.defaultAction}), expected a list of what is allowed`,
     );
   }
-  const removed = new Set<string>([...REFUSED, ...ABSENT, 'clone']);
+  const removed = new Set<string>([...REFUSED, ...ABSENT, 'clone', 'socket']);
   const kept = source.syscalls
     .map((rule) => ({ ...rule, names: rule.names.filter((name) => !removed.has(name)) }))
     .filter((rule) => rule.names.length > 0);
@@ -114,6 +131,17 @@ export function tightenProfile(source: SeccompProfile): SeccompProfile {
         action: 'SCMP_ACT_ALLOW',
         args: [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
       },
+      ...SOCKET_FAMILIES.map((family) => ({
+        names: ['socket'],
+        action: 'SCMP_ACT_ALLOW',
+        args: [
+          { index: 0, value: family, valueTwo: 0, op: 'SCMP_CMP_EQ' },
+          // As in the engine's own profile: the audit log is not for tasks.
+          ...(family === AF_NETLINK
+            ? [{ index: 2, value: NETLINK_AUDIT, valueTwo: 0, op: 'SCMP_CMP_NE' }]
+            : []),
+        ],
+      })),
     ],
   };
 }

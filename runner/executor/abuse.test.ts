@@ -1,0 +1,81 @@
+/** The abuse suite: every case of abuse-cases.ts on each executor that this machine has, a real engine and real namespaces. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { createBench } from './abuse-bench.ts';
+import type { Bench, Kind } from './abuse-bench.ts';
+import { specOf } from '../run-spec.ts';
+import { ABUSE_CASES, abuseTable } from './abuse-cases.ts';
+import { detectExecutor } from './executor.ts';
+import { makeDataDir, waitFor } from './fixtures.ts';
+
+/** Of one case, the look at the host and the next task included; two seconds on an idle machine. */
+const CASE_MS = 90_000;
+
+const KINDS: { kind: Kind; there: boolean }[] = [
+  { kind: 'podman', there: await has('podman') },
+  { kind: 'namespaces', there: await has('namespaces') },
+];
+
+describe.each(KINDS)('abuse of $kind', ({ kind, there }) => {
+  let bench: Bench;
+  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
+
+  beforeAll(async () => {
+    if (!there) return;
+    dataDir = await makeDataDir();
+    const runnerId = `rnr_abuse_${process.pid}`;
+    const executor = await detectExecutor({
+      wanted: kind,
+      dataDir: dataDir.path,
+      runnerId,
+      log: (message, fields) => console.warn(message, fields),
+    });
+    bench = await createBench({ kind, executor, dataDir: dataDir.path, runnerId });
+  });
+  afterEach(async () => {
+    if (there) await bench.endAll();
+  });
+  afterAll(async () => {
+    if (!there) return;
+    await bench.close();
+    // An engine that does not answer must not leave the folder behind as well.
+    await bench.executor.reap(() => false).finally(dataDir.remove);
+  });
+
+  for (const { abuse, held, act, x64Only } of ABUSE_CASES) {
+    if (act === undefined) continue;
+    const where = x64Only === true && process.arch !== 'x64' ? ' (skipped: its program is of x86-64)' : '';
+    it.runIf(there && where === '')(
+      `${abuse} → ${held}${where}`,
+      async () => {
+        await act(bench);
+        await waitFor(
+          'a clean host',
+          async () => await bench.leftovers(),
+          (left) => left.length === 0,
+          5_000,
+        );
+        expect(await bench.run('echo well')).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'well\n' });
+      },
+      CASE_MS,
+    );
+  }
+});
+
+describe('work that asks for a container', () => {
+  it('is refused by a runner that works with namespaces', () => {
+    const offer = { id: 'run_1', leaseId: 'lea_1', epoch: 1, isolation: 'container' } as const;
+    const refuse = () =>
+      specOf(offer, { runnerId: 'rnr_1', executor: { name: 'namespaces', isolation: 'namespaces' } });
+    expect(refuse).toThrow(
+      'isolation is "container", this runner\'s executor namespaces offers "namespaces"',
+    );
+  });
+});
+
+describe('docs/sandbox.md', () => {
+  it('holds the table of the cases', async () => {
+    expect(await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')).toContain(abuseTable());
+  });
+});
