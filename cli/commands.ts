@@ -128,6 +128,14 @@ export const handWritten: readonly HandWritten[] = [
   },
   {
     kind: 'over',
+    group: 'ci',
+    words: ['connections', 'set-token'],
+    summary:
+      "Stores a token of the repository's host; it is read from standard input, a file or the terminal",
+    load: async () => (await import('./ci/set-token.ts')).setToken,
+  },
+  {
+    kind: 'over',
     group: 'features',
     words: ['list'],
     summary: 'Every feature with its own switch, its effective state and why',

@@ -1,15 +1,9 @@
-/**
- * Builds, and waits for the end by asking for the build again and again. The build itself goes on whatever happens to the wait: a timeout, an abort or a
- * control plane that is away cancels nothing.
- */
+/** Builds, and waits for the end. */
 import type { CallOptions, Client } from './core/client.ts';
-import { SvcApiError, SvcTimeoutError } from './core/errors.ts';
 import { systemRuntime, type Runtime } from './core/runtime.ts';
-import { sleep } from './core/scope.ts';
 import { Environments, type Build, type Builds, type BuildState } from './gen/index.ts';
+import { checkMs, POLL_INTERVAL_MS, POLL_TIMEOUT_MS, waitForEnd } from './wait.ts';
 
-const POLL_INTERVAL_MS = 2_000;
-const POLL_TIMEOUT_MS = 30 * 60_000;
 const GOES_ON: ReadonlySet<BuildState> = new Set(['queued', 'running', 'publishing', 'deploying']);
 
 /** Parameters of `environments.deployAndWait`. */
@@ -49,33 +43,18 @@ export class DeployingEnvironments extends Environments {
     options: CallOptions = {},
   ): Promise<Build> {
     const { pollIntervalMs = POLL_INTERVAL_MS, pollTimeoutMs = POLL_TIMEOUT_MS } = params;
-    check('pollIntervalMs', pollIntervalMs, 1);
-    check('pollTimeoutMs', pollTimeoutMs, 0);
-    const runtime = this.#runtime;
-    const { signal } = options;
-    const endAt = runtime.now() + pollTimeoutMs;
-    const { idempotencyKey: _used, ...forReads } = options;
-    let build = await this.#builds.create(environmentId, {}, options);
-    const label = `the wait for build ${build.id}`;
-    while (GOES_ON.has(build.state)) {
-      const leftMs = endAt - runtime.now();
-      if (leftMs <= 0)
-        throw new SvcTimeoutError(
-          `build ${build.id} is ${build.state} after ${pollTimeoutMs} ms; it goes on, builds.get shows how it ends`,
-        );
-      await sleep(Math.min(pollIntervalMs, leftMs), { label, signal, runtime });
-      try {
-        build = await this.#builds.get(environmentId, build.id, forReads);
-      } catch (error) {
-        // The time limit above ends a wait for a control plane that stays away.
-        if (!(error instanceof SvcApiError && error.retryable)) throw error;
-      }
-    }
-    return build;
+    checkMs('pollIntervalMs', pollIntervalMs, 1);
+    checkMs('pollTimeoutMs', pollTimeoutMs, 0);
+    return await waitForEnd<Build>({
+      options,
+      runtime: this.#runtime,
+      intervalMs: pollIntervalMs,
+      timeoutMs: pollTimeoutMs,
+      start: () => this.#builds.create(environmentId, {}, options),
+      look: ({ id }, reads) => this.#builds.get(environmentId, id, reads),
+      goesOn: ({ state }) => GOES_ON.has(state),
+      describe: ({ id, state }) => `build ${id} is ${state}`,
+      afterwards: 'builds.get shows how it ends',
+    });
   }
-}
-
-function check(name: string, value: number, min: number): void {
-  if (!Number.isFinite(value) || value < min)
-    throw new TypeError(`${name} is ${value}, expected a number of milliseconds from ${min}`);
 }

@@ -7,6 +7,7 @@
 import { Client, type ClientOptions } from './core/client.ts';
 import { DeployingEnvironments } from './deploy-and-wait.ts';
 import { createResources, type Resources } from './gen/index.ts';
+import { ReportingCi } from './report-and-wait.ts';
 import { createSpaceHandle, type SpaceHandle } from './space.ts';
 
 export { Client } from './core/client.ts';
@@ -39,6 +40,8 @@ export type { SseEvent } from './core/sse.ts';
 export { SDK_VERSION } from './core/version.ts';
 export { DeployingEnvironments } from './deploy-and-wait.ts';
 export type { EnvironmentsDeployAndWaitParams } from './deploy-and-wait.ts';
+export { ReportingCi } from './report-and-wait.ts';
+export type { CiReportAndWaitParams } from './report-and-wait.ts';
 export { isFeatureEnabled } from './features.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';
@@ -50,6 +53,8 @@ export type SvcSDKOptions = ClientOptions;
 export interface SvcSDK extends Resources {
   /** Environments of a project, and `deployAndWait`. */
   readonly environments: DeployingEnvironments;
+  /** External CI, and `reportAndWait`. */
+  readonly ci: ReportingCi;
   /** The space of this id. */
   space(spaceId: string): SpaceHandle;
 }
@@ -59,5 +64,6 @@ export function createSvcSDK(options: SvcSDKOptions = {}): SvcSDK {
   const client = new Client(options);
   const resources = createResources(client);
   const environments = new DeployingEnvironments(client, resources.builds);
-  return { ...resources, environments, space: (spaceId) => createSpaceHandle(resources, spaceId) };
+  const ci = new ReportingCi(client);
+  return { ...resources, environments, ci, space: (spaceId) => createSpaceHandle(resources, spaceId) };
 }

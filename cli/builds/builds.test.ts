@@ -60,6 +60,21 @@ describe('svc builds logs', () => {
     });
   });
 
+  it('puts times in front of lines with --timestamps, in front of headings too', async () => {
+    const [at, later] = ['2026-11-20T08:00:00Z', '2026-11-20T08:00:09Z'];
+    const cut = [
+      event(1, { phase: 'cloning', at }),
+      { ...text(2, 'stdout', 'on'), at },
+      { ...text(3, 'stdout', 'e\ntwo\n'), at: later },
+    ];
+    api.on(route, logStream(cut));
+    expect((await svc(api, `${line} --timestamps`)).out).toBe(`${at} one\n${later} two\n`);
+    api.on(route, logStream(cut));
+    ended('succeeded');
+    const { out } = await svc(api, `${line} --timestamps`, { terminal: true });
+    expect(out).toBe(`${at} ==> cloning\n${at} one\n${later} two\n`);
+  });
+
   it('has headings for phases and tells the end on a terminal, in colour unless it is not wanted', async () => {
     api.on(route, logStream(STORY));
     ended('failed', { exitCode: 2 });

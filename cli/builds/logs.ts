@@ -1,8 +1,9 @@
 /** `svc builds logs` */
 import { Builds, type BuildEvent, type Client } from '@svc/sdk';
 import type { GeneratedSpec } from '../commands.ts';
-import { EXIT_STATUS, noteMissing } from '../follow/flags.ts';
+import { EXIT_STATUS, noteMissing, TIMESTAMPS } from '../follow/flags.ts';
 import { persistently } from '../follow/persist.ts';
+import { createStamper, type Stamper } from '../follow/stamps.ts';
 import type { Command, Context } from '../shell/command.ts';
 import { colorOfState } from '../shell/color.ts';
 import { runOperation } from '../shell/operation.ts';
@@ -14,7 +15,7 @@ export function logs(generated: GeneratedSpec): Command {
       ...generated,
       summary: 'Output of a build as it comes, until the build ends',
       description: `${generated.description}\n\nOn a terminal each phase has a heading and the end is told; in a pipe there is the output alone, standard output and standard error each on its own. A connection that is cut is taken up again where it was. With --json, every event is one line of JSON.`,
-      locals: [...generated.locals, EXIT_STATUS],
+      locals: [...generated.locals, EXIT_STATUS, TIMESTAMPS],
       examples: [
         ...generated.examples,
         { title: 'What there is so far', cli: 'builds logs bld_01 --env env_01 --no-follow' },
@@ -48,7 +49,8 @@ async function copyBuild(
   which: readonly [string, string],
   params: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const { output, signal } = context;
+  const { output, signal, locals } = context;
+  const stamper = locals['timestamps'] === true ? createStamper() : undefined;
   const { tailBytes: _onlyAtFirst, ...rest } = params;
   const events = persistently(context, signal, (after) =>
     new Builds(client).streamLogs(...which, after === undefined ? params : { ...rest, after }, { signal }),
@@ -60,19 +62,26 @@ async function copyBuild(
       await output.note('the build was started again; its output begins anew');
     attempt = event.attempt;
     missing += event.missingBytes ?? 0;
-    await show(context, event);
+    await show(context, event, stamper);
   }
   return missing;
 }
 
-async function show(context: Context, { phase, state, stream, text }: BuildEvent): Promise<void> {
-  const { output, io } = context;
+async function show(
+  { output, io }: Context,
+  { phase, state, stream, text, at }: BuildEvent,
+  stamper: Stamper | undefined,
+): Promise<void> {
   if (io.stdout.isTerminal) {
     const { paint } = output;
+    const time = stamper === undefined || at === undefined ? '' : `${at} `;
     // Words of the contract only: nothing in a heading comes from the build itself.
-    if (phase !== undefined) await output.raw(`${paint('bold', `==> ${phase}`)}\n`);
+    if (phase !== undefined) await output.raw(`${time}${paint('bold', `==> ${phase}`)}\n`);
     if (phase === undefined && state !== undefined)
       await output.raw(`${paint(colorOfState(state) ?? 'dim', `--- ${state}`)}\n`);
   }
-  if (text !== undefined && text !== '') await output.log(stream === 'stdout' ? 'stdout' : 'stderr', text);
+  if (text === undefined || text === '' || stream === undefined) return;
+  // A server that is older than this command says no time.
+  const shown = stamper === undefined || at === undefined ? text : stamper.stamp(stream, text, at);
+  await output.log(stream === 'stdout' ? 'stdout' : 'stderr', shown);
 }

@@ -5,7 +5,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ci } from '@svc/sdk';
-import type { CiReportParams, CiStatus, Client, ReportedJob } from '@svc/sdk';
+import type { CiReportParams, CiStatus, ReportedJob } from '@svc/sdk';
+import type { FieldSpec } from '../command.ts';
 import type { GeneratedSpec } from '../commands.ts';
 import { describeFlag } from '../shell/command.ts';
 import type { Command, Context } from '../shell/command.ts';
@@ -13,6 +14,7 @@ import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { detectCi } from './detect.ts';
 import type { Detected } from './detect.ts';
+import { AUDIENCE, ID_TOKEN, reportingClient } from './id-token.ts';
 import { runProgram } from './program.ts';
 
 /** One report, retries and all; a job should not stand still because nobody answers. */
@@ -30,6 +32,41 @@ const PROVIDERS = [
   'generic',
 ];
 
+/** What the request does not hold. */
+const LOCALS: readonly FieldSpec[] = [
+  describeFlag({
+    flag: 'provider',
+    type: 'enum',
+    values: PROVIDERS,
+    description: 'CI system, when its variables do not tell it.',
+  }),
+  describeFlag({
+    flag: 'local',
+    type: 'boolean',
+    description: 'Report also outside of CI; needs --external-run-id.',
+  }),
+  describeFlag({
+    flag: 'strict',
+    type: 'boolean',
+    description: 'Refuse when the variables of more than one CI system are set.',
+  }),
+  describeFlag({
+    flag: 'job-only',
+    type: 'boolean',
+    description: 'Report the end of the program as that of its job, and leave the run open.',
+  }),
+  describeFlag({
+    flag: 'audience',
+    type: 'string',
+    description: `Audience of the id_tokens that are asked for at GitHub. Default: ${AUDIENCE}, else the base URL.`,
+  }),
+  describeFlag({
+    flag: 'strict-report',
+    type: 'boolean',
+    description: 'End with 1 when the program succeeded and a report failed.',
+  }),
+];
+
 export function report(generated: GeneratedSpec): Command {
   return {
     spec: {
@@ -37,6 +74,7 @@ export function report(generated: GeneratedSpec): Command {
       description: [
         generated.description,
         'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by its variables in this order: GitHub, GitLab, Bitbucket, CircleCI, Buildkite, Drone, Azure, Jenkins. Flags win over what was found. Outside of CI it needs --local.',
+        `Without an API key a job at GitHub reports with id_tokens that it asks for (permissions: id-token: write), one at GitLab.com with the one in ${ID_TOKEN} (id_tokens in .gitlab-ci.yml), taken within ten minutes from the start of the job.`,
         "With a program behind --, its start is reported, its end, and how long it took; the exit code is the program's own, and reports that fail are only told of, unless --strict-report is given.",
       ].join('\n\n'),
       flags: [
@@ -58,35 +96,7 @@ export function report(generated: GeneratedSpec): Command {
           description: 'Program to run and report.',
         }),
       ],
-      locals: [
-        ...generated.locals,
-        describeFlag({
-          flag: 'provider',
-          type: 'enum',
-          values: PROVIDERS,
-          description: 'CI system, when its variables do not tell it.',
-        }),
-        describeFlag({
-          flag: 'local',
-          type: 'boolean',
-          description: 'Report also outside of CI; needs --external-run-id.',
-        }),
-        describeFlag({
-          flag: 'strict',
-          type: 'boolean',
-          description: 'Refuse when the variables of more than one CI system are set.',
-        }),
-        describeFlag({
-          flag: 'job-only',
-          type: 'boolean',
-          description: 'Report the end of the program as that of its job, and leave the run open.',
-        }),
-        describeFlag({
-          flag: 'strict-report',
-          type: 'boolean',
-          description: 'End with 1 when the program succeeded and a report failed.',
-        }),
-      ],
+      locals: [...generated.locals, ...LOCALS],
       examples: [
         ...generated.examples,
         {
@@ -104,14 +114,19 @@ async function run(context: Context): Promise<number | void> {
   const { command, ...given } = context.input;
   const words = Array.isArray(command) ? command.map(String) : [];
   if (words.length > 0) return await wrap(context, given, words);
-  const { params } = await paramsOf(context, given);
-  const ci = new Ci(await context.client());
-  await context.output.value(await ci.report(params, { signal: context.signal }));
+  const { params, detected } = await paramsOf(context, given);
+  const { signal } = context;
+  const ci = new Ci(await reportingClient(context, { ...whoReports(params, detected), signal }));
+  await context.output.value(await ci.report(params, { signal }));
 }
 
 interface Told {
   readonly params: CiReportParams;
   readonly detected: Detected | undefined;
+}
+
+function whoReports({ ciConnectionId }: CiReportParams, detected: Detected | undefined) {
+  return { ciConnectionId, provider: detected?.provider };
 }
 
 /** What the environment tells, below what the flags say. */
@@ -190,20 +205,30 @@ async function wrap(
       await context.output.note(`warning: ${what} was not reported: ${why}`);
     }
   };
+  let ci: Ci | undefined;
   let reporter: Reporter | undefined;
   const startedMs = io.now();
+  const start = async (): Promise<Reporter> => {
+    const told = await paramsOf(context, given);
+    const who = whoReports(told.params, told.detected);
+    // Once: an id_token is exchanged a single time, whatever becomes of the first report.
+    ci ??= new Ci(await reportingClient(context, { ...who, signal: limited() }));
+    return await startReporter(context, ci, told, startedMs);
+  };
   const starting = attempt('the start', async () => {
-    reporter = await startReporter(context, given, startedMs);
+    reporter = await start();
   });
   const exitCode = await runProgram(words, io);
   await starting;
   await attempt('the end', async () => {
-    reporter ??= await startReporter(context, given, startedMs);
+    reporter ??= await start();
     await reporter.end(statusOf(exitCode, io.interrupted.aborted), io.now(), words);
   });
   const isStrict = locals['strictReport'] === true && problems.length > 0;
   return exitCode === EXIT.ok && isStrict ? EXIT.failed : exitCode;
 }
+
+const limited = (): AbortSignal => AbortSignal.timeout(REPORT_LIMIT_MS);
 
 /** A program that somebody ended was cancelled, whatever it made of that. */
 function statusOf(exitCode: number, interrupted: boolean): CiStatus {
@@ -217,15 +242,13 @@ interface Reporter {
 
 async function startReporter(
   context: Context,
-  given: Readonly<Record<string, unknown>>,
+  ci: Ci,
+  { params, detected }: Told,
   startedMs: number,
 ): Promise<Reporter> {
-  const { params, detected } = await paramsOf(context, given);
-  const client: Client = await context.client();
-  const ci = new Ci(client);
   const startedAt = new Date(startedMs).toISOString();
   const started: CiReportParams = { startedAt, ...params, status: 'running' };
-  const options = () => ({ signal: AbortSignal.timeout(REPORT_LIMIT_MS) });
+  const options = () => ({ signal: limited() });
   const { id } = await ci.report(started, options());
   return {
     end: async (status, nowMs, words) => {

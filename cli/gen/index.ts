@@ -28,6 +28,16 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./admin-audit.ts')).commands,
   },
   {
+    group: 'admin-ci-deliveries',
+    summary: 'Staff: webhooks of CI systems that were delivered here',
+    feature: 'host.ci',
+    commands: [
+      { words: ['list'], summary: 'Deliveries of all teams, newest first' },
+      { words: ['replay'], summary: 'Reads a stored delivery again, as if it had just come' },
+    ],
+    load: async () => (await import('./admin-ci-deliveries.ts')).commands,
+  },
+  {
     group: 'admin-teams',
     summary: 'Staff: teams of the platform',
     commands: [
@@ -79,9 +89,16 @@ export const groups: readonly GroupSpec[] = [
     commands: [
       { words: ['connections', 'create'], summary: 'Connects a repository of a CI system' },
       { words: ['connections', 'delete'], summary: 'Deletes a connection with its pipelines, runs and jobs' },
+      { words: ['connections', 'delete-token'], summary: 'Forgets the token' },
       { words: ['connections', 'list'], summary: 'CI connections of a team, newest first' },
+      { words: ['connections', 'reset-oidc-pin'], summary: 'Takes back the pin of a connection to the repository that its first id_token named, so that the next one pins it anew' },
+      { words: ['connections', 'set-token'], summary: 'Stores a token of the repository\'s host, encrypted, for what this service asks there' },
       { words: ['connections', 'show'], summary: 'One CI connection' },
       { words: ['connections', 'update'], summary: 'Changes branch, ingest mode or status of a connection' },
+      { words: ['deliveries', 'list'], summary: 'What the connection\'s webhook was sent, newest first' },
+      { words: ['discover'], summary: 'Looks for CI definitions in the connection\'s default branch, in the background' },
+      { words: ['discovery', 'show'], summary: 'The latest search of a connection' },
+      { words: ['exchange-id-token'], summary: 'Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for as long as the id_token\'s job may live, at most an hour' },
       { words: ['pipelines', 'list'], summary: 'Pipelines of a connection by name' },
       { words: ['report'], summary: 'Reports a run, from the CI job itself' },
       { words: ['runs', 'complete'], summary: 'Says how a run ended' },
@@ -90,6 +107,9 @@ export const groups: readonly GroupSpec[] = [
       { words: ['runs', 'report-jobs'], summary: 'Adds jobs to a run or moves them on' },
       { words: ['runs', 'show'], summary: 'One run' },
       { words: ['runs', 'update'], summary: 'Updates status and duration of a run' },
+      { words: ['webhook', 'rotate-secret'], summary: 'Makes a new secret for the connection\'s webhook, shown once, for providers at which it is set up by hand' },
+      { words: ['webhook', 'show'], summary: 'Where the provider\'s webhooks go and how they are set up' },
+      { words: ['webhook', 'subscribe'], summary: 'Makes or repairs the subscription at the provider, in the background' },
     ],
     load: async () => (await import('./ci.ts')).commands,
   },
@@ -98,7 +118,7 @@ export const groups: readonly GroupSpec[] = [
     summary: 'Environments of a project',
     commands: [
       { words: ['create'], summary: 'Creates an environment' },
-      { words: ['delete'], summary: 'Deletes an environment' },
+      { words: ['delete'], summary: 'Deletes an environment with its variables, build steps and builds' },
       { words: ['get'], summary: 'One environment' },
       { words: ['list'], summary: 'Environments of one project, ordered by name, at most 200' },
       { words: ['update'], summary: 'Changes the named fields and leaves the others' },
@@ -202,6 +222,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['add'], summary: 'Adds a registry' },
       { words: ['list'], summary: 'Registries of a team, oldest first, at most 50' },
       { words: ['remove'], summary: 'Removes a registry' },
+      { words: ['update'], summary: 'Makes a registry the default of its team, or with `default` false ends that it is' },
     ],
     load: async () => (await import('./registries.ts')).commands,
   },
@@ -231,6 +252,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['resume'], summary: 'Ends a pause' },
       { words: ['revoke'], summary: 'Revokes a runner at once' },
       { words: ['status'], summary: 'One runner' },
+      { words: ['watch'], summary: 'The roster and the team\'s health as they change' },
     ],
     load: async () => (await import('./runners.ts')).commands,
   },
@@ -290,6 +312,7 @@ export const groups: readonly GroupSpec[] = [
     feature: 'host.ci',
     commands: [
       { words: [], summary: 'One page of an environment\'s timeline, computed as it is asked for' },
+      { words: ['watch'], summary: 'Entries of an environment\'s timeline as they come and change' },
     ],
     load: async () => (await import('./timeline.ts')).commands,
   },
@@ -327,5 +350,16 @@ export const groups: readonly GroupSpec[] = [
       { words: ['update'], summary: 'Changes the named fields and leaves the others' },
     ],
     load: async () => (await import('./webhook-endpoints.ts')).commands,
+  },
+  {
+    group: 'webhooks',
+    summary: 'Webhooks of CI systems, by environment',
+    feature: 'host.ci',
+    commands: [
+      { words: ['delete'], summary: 'Takes back a webhook' },
+      { words: ['deliveries'], summary: 'The ledger' },
+      { words: ['list'], summary: 'Webhooks of the environment\'s connections, oldest first' },
+    ],
+    load: async () => (await import('./webhooks.ts')).commands,
   },
 ];

@@ -1,17 +1,11 @@
 /** `svc runs logs` */
 import { SandboxRuns } from '@svc/sdk';
 import type { GeneratedSpec } from '../commands.ts';
-import { EXIT_STATUS } from '../follow/flags.ts';
-import { describeFlag, type Command, type Context } from '../shell/command.ts';
+import { EXIT_STATUS, TIMESTAMPS } from '../follow/flags.ts';
+import type { Command, Context } from '../shell/command.ts';
 import { runOperation } from '../shell/operation.ts';
 import { exitCodeOfRun } from './outcome.ts';
 import { copyOutput } from './output.ts';
-
-const TIMESTAMPS = describeFlag({
-  flag: 'timestamps',
-  type: 'boolean',
-  description: 'Put the time at which the control plane stored it in front of every line.',
-});
 
 export function logs(generated: GeneratedSpec): Command {
   return {

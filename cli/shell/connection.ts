@@ -1,5 +1,6 @@
 /** Where a command goes and who it is. Flags win over the environment, the environment over the profile. */
 import { Client } from '@svc/sdk';
+import type { Fetch } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';
 import { DEFAULT_PROFILE, readConfig, type Config, type Profile } from './config.ts';
 import { UsageError } from './errors.ts';
@@ -53,8 +54,13 @@ export async function findConnection(
 /** The one way to a client, so that all of them say who they are. */
 export function clientFor(
   io: Io,
-  connection: Pick<Connection, 'baseUrl' | 'credential'>,
-  options: { readonly debug: boolean; readonly timeoutMs?: number | undefined; readonly maxRetries?: number },
+  connection: { readonly baseUrl: string; readonly credential?: string | undefined },
+  options: {
+    readonly debug: boolean;
+    readonly timeoutMs?: number | undefined;
+    readonly maxRetries?: number;
+    readonly fetch?: Fetch | undefined;
+  },
 ): Client {
   return new Client({
     baseUrl: connection.baseUrl,
@@ -63,6 +69,7 @@ export function clientFor(
     defaultHeaders: { 'user-agent': `svc-cli/${CLI_VERSION}`, 'x-svc-client': 'cli' },
     timeoutMs: Math.min(options.timeoutMs ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS),
     maxRetries: options.maxRetries,
+    fetch: options.fetch,
     debug: options.debug,
     logger: {
       debug: (message, details) => {

@@ -6,6 +6,8 @@ import type { DefinedJob, DefinedPipeline } from './types.ts';
 
 /** Steps that are no job: they wait for others or for somebody. */
 const GATES = ['wait', 'waiter', 'block', 'manual', 'input'];
+/** `type:` of steps that are jobs; one may stand without a command. */
+const JOBS = ['script', 'command', 'commands', 'trigger'];
 
 export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
   const [root] = reading.documents;
@@ -35,13 +37,13 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
 
 function readStep(step: Node, group: string | undefined, signs: Signs): readonly DefinedJob[] {
   if (step.kind !== 'map') return [];
+  const type = textOf(at(step, 'type')) ?? '';
   const inner = entryOf(step, 'group');
-  if (inner !== undefined) {
-    const name = textOf(inner.value) ?? textOf(at(step, 'label')) ?? textOf(at(step, 'name')) ?? 'group';
-    signOfName(signs, 'stage', name, inner.line);
+  if (inner !== undefined || type === 'group') {
+    const name = textOf(inner?.value) ?? textOf(at(step, 'label')) ?? textOf(at(step, 'name')) ?? 'group';
+    signOfName(signs, 'stage', name, inner?.line ?? step.line);
     return itemsOf(at(step, 'steps')).flatMap((item) => readStep(item, name, signs));
   }
-  const type = textOf(at(step, 'type')) ?? '';
   if (GATES.includes(type) || GATES.some((word) => entryOf(step, word) !== undefined)) return [];
   // `- command: {command: …}` nests the step.
   const nested = entriesOf(step).length === 1 ? entriesOf(step)[0] : undefined;
@@ -58,10 +60,14 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
   const command = at(step, 'command') ?? at(step, 'commands') ?? at(step, 'script');
   const calls = textOf(at(step, 'trigger'));
   const plugins = at(step, 'plugins');
-  if (command === undefined && calls === undefined && plugins === undefined) return [];
+  const isJob = JOBS.includes(textOf(at(step, 'type')) ?? '');
+  if (command === undefined && calls === undefined && plugins === undefined && !isJob) return [];
   const label = at(step, 'label') ?? at(step, 'name');
+  const key = ['key', 'id', 'identifier']
+    .map((word) => textOf(at(step, word)))
+    .find((text) => text !== undefined);
   const [first] = manyOf(command);
-  const name = textOf(label) ?? textOf(at(step, 'key')) ?? calls ?? textOf(first)?.split('\n')[0] ?? 'step';
+  const name = textOf(label) ?? key ?? calls ?? textOf(first)?.split('\n')[0] ?? 'step';
   const disabled = textOf(at(step, 'skip')) !== undefined && textOf(at(step, 'skip')) !== 'false';
   if (!disabled) {
     signOfName(signs, 'step', name, label?.line ?? step.line);

@@ -4,6 +4,9 @@ import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from '
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
+/** Each of them goes through the steps of its jobs. */
+const WORKFLOWS_MAX = 200;
+
 export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
@@ -14,7 +17,15 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
     partial: textOf(at(root, 'setup')) === 'true',
   };
   const workflows = entriesOf(at(root, 'workflows')).filter(({ key }) => key !== 'version');
-  if (workflows.length > 0) return workflows.map((entry) => readWorkflow(reading, root, entry, orbs, shared));
+  if (workflows.length > WORKFLOWS_MAX)
+    problem(
+      reading,
+      workflows[0]?.value,
+      'warning',
+      `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`,
+    );
+  if (workflows.length > 0)
+    return workflows.slice(0, WORKFLOWS_MAX).map((entry) => readWorkflow(reading, root, entry, orbs, shared));
   const jobs = at(root, 'jobs');
   const build = entriesOf(jobs).find(({ key }) => key === 'build') ?? entriesOf(jobs)[0];
   if (build === undefined) {
@@ -23,13 +34,22 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   }
   // Without workflows the job `build` is run.
   const signs = newSigns(reading);
-  signOfJob(root, build.key, orbs, signs, build.line);
+  signOfJob({ root, orbs, signs, seen: new Set() }, build.key, build.line);
   const job = {
     name: build.key,
     line: build.line,
     ...(isParallel(build.value) && { matrix: true as const }),
   };
   return [pipelineOf(reading, { name: undefined, jobs: [job], triggers: ['push'], signs, ...shared })];
+}
+
+/** What looks for signs of a deployment in one workflow. */
+interface Search {
+  readonly root: Node;
+  readonly orbs: ReadonlyMap<string, string>;
+  readonly signs: Signs;
+  /** Jobs and commands that were looked into: each says the same whoever calls it. */
+  readonly seen: Set<string>;
 }
 
 interface Shared {
@@ -46,7 +66,8 @@ function readWorkflow(
   shared: Shared,
 ): DefinedPipeline {
   const signs = newSigns(reading);
-  const jobs = itemsOf(at(workflow, 'jobs')).flatMap((item) => readInvocation(root, item, orbs, signs));
+  const search: Search = { root, orbs, signs, seen: new Set() };
+  const jobs = itemsOf(at(workflow, 'jobs')).flatMap((item) => readInvocation(search, item));
   const triggers = itemsOf(at(workflow, 'triggers')).flatMap((trigger) => wordsOf(trigger));
   const conditions = ['when', 'unless'].filter((word) => at(workflow, word) !== undefined);
   const partial = shared.partial || jobs.some(({ calls }) => calls !== undefined);
@@ -61,12 +82,8 @@ function readWorkflow(
 }
 
 /** `- test`, or `- test: {name: …, matrix: …}` */
-function readInvocation(
-  root: Node,
-  item: Node,
-  orbs: ReadonlyMap<string, string>,
-  signs: Signs,
-): readonly DefinedJob[] {
+function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
+  const { orbs, signs } = search;
   const entry = entriesOf(item)[0];
   const called = textOf(item) ?? entry?.key;
   if (called === undefined) return [];
@@ -76,8 +93,8 @@ function readInvocation(
   const isApproval = textOf(at(options, 'type')) === 'approval';
   if (!isApproval) {
     signOfName(signs, 'job', name, line);
-    signOfJob(root, called, orbs, signs, line);
-    for (const steps of ['pre-steps', 'post-steps']) signOfSteps(root, at(options, steps), orbs, signs);
+    signOfJob(search, called, line);
+    for (const steps of ['pre-steps', 'post-steps']) signOfSteps(search, at(options, steps));
   }
   const orb = orbs.get(called.split('/')[0] ?? '');
   const hasMatrix = at(options, 'matrix') !== undefined;
@@ -91,27 +108,19 @@ function readInvocation(
   ];
 }
 
-function signOfJob(
-  root: Node,
-  called: string,
-  orbs: ReadonlyMap<string, string>,
-  signs: Signs,
-  line: number,
-): void {
+function signOfJob(search: Search, called: string, line: number): void {
+  const { root, orbs, signs, seen } = search;
   signOfPart(signs, partOf(called, orbs), line);
+  if (seen.has(`job ${called}`)) return;
+  seen.add(`job ${called}`);
   const [orb = '', inner = ''] = called.split('/');
   const job = at(root, 'jobs', called) ?? at(root, 'orbs', orb, 'jobs', inner);
-  signOfSteps(root, at(job, 'steps'), orbs, signs);
+  signOfSteps(search, at(job, 'steps'));
 }
 
 /** Commands of the file itself are looked into, each once. */
-function signOfSteps(
-  root: Node,
-  steps: Node | undefined,
-  orbs: ReadonlyMap<string, string>,
-  signs: Signs,
-  seen: Set<string> = new Set(),
-): void {
+function signOfSteps(search: Search, steps: Node | undefined): void {
+  const { root, orbs, signs, seen } = search;
   for (const step of itemsOf(steps)) {
     const entry = entriesOf(step)[0];
     const called = textOf(step) ?? entry?.key ?? '';
@@ -120,11 +129,11 @@ function signOfSteps(
       signOfName(signs, 'step', textOf(at(run, 'name')), entry?.line ?? step.line);
       signOfCommands(signs, run?.kind === 'map' ? at(run, 'command') : run);
     } else if (called === 'when' || called === 'unless') {
-      signOfSteps(root, at(entry?.value, 'steps'), orbs, signs, seen);
+      signOfSteps(search, at(entry?.value, 'steps'));
     } else if (!seen.has(called)) {
       seen.add(called);
       signOfPart(signs, partOf(called, orbs), entry?.line ?? step.line);
-      signOfSteps(root, at(root, 'commands', called, 'steps'), orbs, signs, seen);
+      signOfSteps(search, at(root, 'commands', called, 'steps'));
     }
   }
 }

@@ -65,10 +65,12 @@ export interface Signs {
   readonly found: DeployEvidence[];
   /** What was said once of one pipeline is not said again. */
   readonly said: Set<string>;
+  /** Commands that were looked at: jobs by the thousand may name the same ones. */
+  readonly seen: Set<Node>;
 }
 
 export function signsOf(lines: readonly string[]): Signs {
-  return { lines, found: [], said: new Set() };
+  return { lines, found: [], said: new Set(), seen: new Set() };
 }
 
 export function verdict({ found }: Signs): { deployDetected: boolean; evidence: readonly DeployEvidence[] } {
@@ -104,7 +106,8 @@ export function signOfPart(signs: Signs, part: string | undefined, line: number)
 
 /** Every text below `node`: one command, a list, lists in lists, maps with commands. */
 export function signOfCommands(signs: Signs, node: Node | undefined): void {
-  if (node === undefined) return;
+  if (node === undefined || signs.seen.has(node)) return;
+  signs.seen.add(node);
   if (node.kind === 'scalar') {
     for (const [line, command] of commandsOf(signs, node)) signOfCommand(signs, command, line);
     return;

@@ -14,7 +14,7 @@ export function readGithub(reading: Reading): readonly DefinedPipeline[] {
     problem(reading, jobs ?? root, 'error', 'no "jobs": a file without jobs is not a workflow');
     return [];
   }
-  if (on === undefined) problem(reading, root, 'error', 'no "on": nothing starts this workflow');
+  if (on === undefined) problem(reading, root, 'warning', 'no "on": nothing starts this workflow');
   for (const entry of jobs.entries)
     if (entry.value.kind !== 'map')
       problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);

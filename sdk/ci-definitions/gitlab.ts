@@ -38,17 +38,16 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
   const signs = newSigns(reading);
   const jobs: DefinedJob[] = [];
-  const triggers = conditionsOf(root, at(root, 'workflow', 'rules'));
+  const rules = at(root, 'workflow', 'rules');
+  const triggers = conditionsOf(root, rules);
   for (const entry of entries) {
     if (entry.value.kind !== 'map') {
       problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
       continue;
     }
     jobs.push(readJob(root, entry, signs));
-    triggers.push(...conditionsOf(root, effective(root, entry.value, 'rules')));
-    const only = effective(root, entry.value, 'only');
-    const refs = only?.kind === 'map' ? effective(root, entry.value, 'only', 'refs') : only;
-    triggers.push(...wordsOf(refs).filter(isTrigger));
+    // What the workflow says is what starts anything at all.
+    triggers.push(...startsOf(root, entry.value).filter((word) => word !== 'push' || rules === undefined));
   }
   if (jobs.length === 0 && includes.length === 0) {
     problem(reading, root, 'error', 'no job and no include');
@@ -149,6 +148,20 @@ function referenced(root: Node, node: Node): Node {
   return found;
 }
 
+/** What a job runs for; a job that says nothing runs for every push. */
+function startsOf(root: Node, job: Node): readonly string[] {
+  const rules = effective(root, job, 'rules');
+  const only = effective(root, job, 'only');
+  if (rules !== undefined) {
+    const found = conditionsOf(root, rules);
+    const isNever = itemsOf(referenced(root, rules)).every((rule) => textOf(at(rule, 'when')) === 'never');
+    return found.length > 0 || isNever ? found : ['push'];
+  }
+  const words = wordsOf(only?.kind === 'map' ? effective(root, job, 'only', 'refs') : only);
+  const found = words.filter(isTrigger);
+  return found.length === words.length && found.length > 0 ? found : [...found, 'push'];
+}
+
 /** What starts a pipeline, by the variables that `if:` asks for. */
 function conditionsOf(root: Node, rules: Node | undefined): string[] {
   if (rules === undefined) return [];
@@ -163,9 +176,9 @@ function conditionOf(rule: Node): string[] {
   if (textOf(at(rule, 'when')) === 'never') return [];
   const text = textOf(at(rule, 'if')) ?? '';
   const found = [...text.matchAll(/\$CI_PIPELINE_SOURCE\s*==\s*["'](\w+)["']/g)].map(([, word = '']) => word);
-  if (/\$CI_MERGE_REQUEST_(?:IID|ID)\b/.test(text)) found.push('merge_request_event');
+  if (/\$CI_MERGE_REQUEST_/.test(text)) found.push('merge_request_event');
   if (/\$CI_COMMIT_TAG\b(?!\s*==\s*null)/.test(text)) found.push('tag');
-  if (/\$CI_COMMIT_BRANCH\b(?!\s*==\s*null)/.test(text)) found.push('push');
+  if (/\$CI_COMMIT_(?:BRANCH|REF_NAME|REF_SLUG)\b(?!\s*==\s*null)/.test(text)) found.push('push');
   return found;
 }
 

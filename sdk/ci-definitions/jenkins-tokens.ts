@@ -91,6 +91,7 @@ function endOfString(text: string, from: number, quote: string): { at: number; i
   const isOneLine = quote.length === 1;
   const isTemplate = quote.startsWith('"');
   let depth = 0;
+  let end = 0;
   for (let index = from; index < text.length; index++) {
     const char = text[index];
     if (char === '\\') index++;
@@ -100,8 +101,9 @@ function endOfString(text: string, from: number, quote: string): { at: number; i
       index++;
     } else if (depth > 0 && (char === '"' || char === "'")) {
       // A string within the expression, which ends in the same line.
-      const end = text.indexOf(char, index + 1);
-      if (end > 0 && end < lineEnd(text, index)) index = end;
+      if (end <= index) end = lineEnd(text, index);
+      const close = text.indexOf(char, index + 1);
+      if (close > 0 && close < end) index = close;
     } else if (depth > 0 && char === '{') depth++;
     else if (depth > 0 && char === '}') depth--;
     else if (depth === 0 && text.startsWith(quote, index)) return { at: index, isClosed: true };

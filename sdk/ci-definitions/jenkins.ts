@@ -58,8 +58,8 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
 
 interface Opened {
   readonly brace: Token;
-  /** Index into the jobs, for the braces of a stage. */
-  readonly stage?: number;
+  /** Index into the jobs, of the stage that the brace belongs to or lies in. */
+  readonly stage?: number | undefined;
   readonly isTriggers?: true;
 }
 
@@ -68,7 +68,7 @@ function readTokens(reading: Reading, tokens: readonly Token[], found: Found): v
   let next: Omit<Opened, 'brace'> = {};
   for (const [index, token] of tokens.entries()) {
     if (token.kind === 'sign' && token.text === '{') {
-      open.push({ brace: token, ...next });
+      open.push({ brace: token, stage: open.at(-1)?.stage, ...next });
       next = {};
     } else if (token.kind === 'sign' && token.text === '}') {
       if (open.pop() === undefined) problem(reading, token, 'warning', 'a } that closes nothing');
@@ -97,7 +97,7 @@ function readWord(
     for (const inner of argumentsAt(tokens, index))
       if (inner.kind === 'word' && TRIGGERS.has(inner.text)) found.triggers.push(inner.text);
   if (token.text === 'matrix' && opens) {
-    const within = open.findLast(({ stage }) => stage !== undefined)?.stage;
+    const within = open.at(-1)?.stage;
     const job = within === undefined ? undefined : found.jobs[within];
     if (within !== undefined && job !== undefined) found.jobs[within] = { ...job, matrix: true };
   }
@@ -122,7 +122,7 @@ function readStage(
   // `stage(variable)` is a stage too; its name is known only when it runs.
   if (name.kind !== 'string' && !(isCall && name.kind === 'word' && opensBlock(tokens, index + 1)))
     return undefined;
-  const within = open.findLast(({ stage }) => stage !== undefined)?.stage;
+  const within = open.at(-1)?.stage;
   const stage = within === undefined ? undefined : jobs[within]?.name;
   signOfName(signs, 'stage', name.text, line);
   jobs.push({ name: name.text, line, ...(stage !== undefined && { stage }) });

@@ -10,6 +10,8 @@ import type { DefinitionProblem } from './types.ts';
 
 /** Characters; GitHub ignores workflow files of more than 500 KB. */
 export const TEXT_MAX = 512 * 1024;
+/** The parser of YAML takes seconds for half a megabyte of next to nothing, line by line. */
+export const LINES_MAX = 20_000;
 export const DEPTH_MAX = 64;
 /** Nodes of a file, each alias counted with all that it stands for. */
 export const NODES_MAX = 50_000;

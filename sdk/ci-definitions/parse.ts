@@ -7,11 +7,14 @@ import { readDrone } from './drone.ts';
 import { readGithub } from './github.ts';
 import { readGitlab } from './gitlab.ts';
 import { readJenkins } from './jenkins.ts';
-import { loadYaml, TEXT_MAX } from './load.ts';
+import { LINES_MAX, loadYaml, TEXT_MAX } from './load.ts';
 import { providerOfPath } from './paths.ts';
 import { newSigns, pipelineOf, type Read, type Reading } from './reading.ts';
 import { guessProvider, isAzure } from './sniff.ts';
 import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from './types.ts';
+
+/** Raised with each change by which the same file is read otherwise: what was read before it is not taken for an answer. */
+export const READERS_VERSION = 1;
 
 export interface DefinitionFile {
   /** Relative to the root of the repository, with `/`. */
@@ -52,6 +55,10 @@ function parse({ path, text: written, provider: told }: DefinitionFile): ParsedD
   if (text.trim() === '')
     return { ...named, ...failed({ line: 1, column: 1, message: 'the file is empty', severity: 'error' }) };
   const lines = text.split(/\r\n|\n|\r/);
+  if (lines.length > LINES_MAX) {
+    const message = `the file has ${lines.length} lines, the limit is ${LINES_MAX}`;
+    return { ...named, ...failed({ line: LINES_MAX, column: 1, message, severity: 'error' }) };
+  }
   const problems: DefinitionProblem[] = [];
   const reading = { path, lines, problems };
   if (known === 'jenkins' || (known === undefined && looksLikeJenkins(text))) {
@@ -112,11 +119,15 @@ function program(reading: Reading): ParsedDefinition {
 }
 
 function looksLikeJenkins(text: string): boolean {
-  return /^\s*(?:pipeline|node(?:\s*\([^)\n]*\))?)\s*\{|^\s*@Library\s*\(/m.test(text);
+  // No `\s`: it takes line ends too, and a file of empty lines would be gone through once for each of them.
+  return /^[ \t]*(?:pipeline|node(?:[ \t]*\([^)\n]*\))?)[ \t]*\n?[ \t]*\{|^[ \t]*@Library[ \t]*\(/m.test(
+    text,
+  );
 }
 
 /** For a YAML file at the root that is not named after a CI system: is it worth a record all the same? */
 export function isDefinitionByContent(text: string): boolean {
-  const { documents, problems } = loadYaml(text.slice(0, TEXT_MAX));
+  if (text.length > TEXT_MAX || text.split('\n').length > LINES_MAX) return false;
+  const { documents, problems } = loadYaml(text);
   return !problems.some(isError) && isAzure(documents[0]);
 }

@@ -288,3 +288,80 @@ pipeline { // stage('no')
     });
   });
 });
+
+describe('what files of other repositories taught', () => {
+  it('GitHub: a workflow that nothing starts is shown, with a warning', () => {
+    const { pipelines, problems } = parseDefinition({
+      path: '.github/workflows/a.yml',
+      text: 'jobs:\n  stale: { runs-on: x, steps: [] }\n',
+    });
+    expect(pipelines.map(names)).toEqual(['stale']);
+    expect(problems).toMatchObject([{ severity: 'warning' }]);
+  });
+
+  it.each([
+    [
+      'only branches by name',
+      'a: { script: x, only: [main, /^issue/, merge_requests] }',
+      'merge_requests push',
+    ],
+    ['words alone', 'a: { script: x, only: [tags, schedules] }', 'tags schedules'],
+    [
+      'a job that says nothing, beside one that does',
+      'a: { script: x, only: [tags] }\nb: { script: x }',
+      'tags push',
+    ],
+    [
+      'any variable of merge requests',
+      'a: { script: x, rules: [{ if: $CI_MERGE_REQUEST_SOURCE_BRANCH_NAME }] }',
+      'merge_request_event',
+    ],
+    ['rules that ask for files', 'a: { script: x, rules: [{ changes: [a] }] }', 'push'],
+    ['refs of a map', 'a: { script: x, only: { refs: [branches], changes: [b] } }', 'branches'],
+    [
+      'the workflow, which counts for all jobs',
+      'workflow: { rules: [{ if: $CI_PIPELINE_SOURCE == "merge_request_event" }] }\na: { script: x }',
+      'merge_request_event',
+    ],
+    ['the name of a branch', 'a: { script: x, rules: [{ if: $CI_COMMIT_REF_NAME == "main" }] }', 'push'],
+  ])('GitLab starts by %s', (_, text, triggers) => {
+    expect(one('.gitlab-ci.yml', text).triggers.join(' ')).toBe(triggers);
+  });
+
+  it.each([
+    ['a type without a command', '- type: script', 'step'],
+    ['a group by its type', '- { type: group, label: All, steps: [{ command: test }] }', 'test'],
+    ['a group without a name', '- { group: ~, label: All, steps: [{ command: test }, wait] }', 'test'],
+    ['a command in a command', '- command: { command: test, label: Tests }', 'Tests'],
+    [
+      'a key under its other names',
+      '- { command: test, id: first }\n- { command: test, identifier: second }',
+      'first,second',
+    ],
+    [
+      'gates of all kinds',
+      '- wait\n- waiter: ~\n- block: { fields: [] }\n- { type: input, label: Ask }\n- command: x',
+      'x',
+    ],
+    ['plugins alone', '- plugins: [{ docker#v1: { run: app } }]', 'step'],
+  ])('Buildkite has %s', (_, steps, jobs) => {
+    expect(names(one('.buildkite/pipeline.yml', `steps:\n${steps.replace(/^/gm, '  ')}`))).toBe(jobs);
+  });
+
+  it('Jenkins: stages without braces, stages of branches, patterns, quotes in quotes', () => {
+    const text = `
+      @Library('shared') _
+      node {
+        stage 'Fetch'
+        def found = (env.BRANCH_NAME =~ /QA_([a-z{]+)/)
+        echo '''It said \\'\\'\\'yes {\\'\\'\\' '''
+        parallel(
+          unit: { stage("Unit \${"of {"}") { sh 'make' } },
+          more: { stage(name: 'More') { sh 'make' } }
+        )
+      }`;
+    const pipeline = one('Jenkinsfile', text);
+    expect(names(pipeline)).toBe('Fetch,Unit ${"of {"},More');
+    expect(pipeline.includes).toEqual(['shared']);
+  });
+});

@@ -125,3 +125,38 @@ it.each(["'", '"', '"${', '/', '(/', '$/', '{', "stage('a') { ", 'sh(', '/* ', '
     expect(performance.now() - started).toBeLessThan(3000);
   },
 );
+
+/** Half a megabyte, as large as a file may be. */
+const LARGE = 500_000;
+const repeated = (piece: string, count: number): string => piece.repeat(count);
+const jobs = (count: number, job: string): string =>
+  Array.from({ length: count }, (_, index) => `j${index}: ${job}\n`).join('');
+
+it.each([
+  ['line ends under no known name', 'x.txt', `${repeated('\n', LARGE)}x`],
+  ['line ends and a brace', 'x.txt', `${repeated('\n \t', LARGE / 3)}{`],
+  ['braces and a matrix in each', 'Jenkinsfile', repeated('{', 100_000) + repeated('matrix {', 40_000)],
+  ['quotes in one line', 'Jenkinsfile', `"\${${repeated("'a' ", LARGE / 4)}`],
+  [
+    'jobs that refer to the same long script',
+    '.gitlab-ci.yml',
+    `${jobs(5_000, '{script: !reference [.a, script]}')}.a: {script: [${repeated('make,', 3_000)}]}\n`,
+  ],
+  [
+    'commands that call two others each',
+    '.circleci/config.yml',
+    `version: 2.1\ncommands:\n${Array.from({ length: 1_000 }, (_, n) => `  c${n}: {steps: [c${n + 1}, c${n + 2}]}\n`).join('')}` +
+      `jobs: {a: {steps: [c0]}}\nworkflows:\n  w:\n    jobs:\n${repeated('    - a\n', 8_000)}`,
+  ],
+  [
+    'workflows by the thousand, with one long job',
+    '.circleci/config.yml',
+    `version: 2.1\njobs: {a: {steps: [${repeated('{run: make},', 5_000)}]}}\nworkflows:\n${Array.from({ length: 3_000 }, (_, n) => `  w${n}: {jobs: [a]}\n`).join('')}`,
+  ],
+])('reads %s in time', { timeout: 60_000 }, (_, path, text) => {
+  // Not by the clock on the wall: the machine may be busy with other things.
+  const before = process.cpuUsage();
+  const { pipelines, problems } = parseDefinition({ path, text });
+  expect(pipelines.length + problems.length).toBeGreaterThan(0);
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(6000);
+});

@@ -86,7 +86,7 @@ export interface AuditExportParams {
 export interface AuditActor {
   /** Kind. */
   readonly kind: AuditActorKind;
-  /** Account id, key id, runner id, or the name of the part of the service. */
+  /** Account id, key id, runner id, `<provider>:<repository id>:<run id>:<attempt>` of a CI job, or the name of the part of the service. */
   readonly id: string;
   /** For people. */
   readonly display: string;
@@ -99,8 +99,9 @@ export interface AuditActor {
  * - `api_key`: A program with an API key.
  * - `runner`: A runner.
  * - `system`: The service itself.
+ * - `ci_job`: A job of a CI system that showed its id_token.
  */
-export type AuditActorKind = 'user' | 'api_key' | 'runner' | 'system';
+export type AuditActorKind = 'user' | 'api_key' | 'runner' | 'system' | 'ci_job';
 
 /** A signed statement that a chain ended so at that time. Kept outside of the database, it shows a later cut or rewrite. */
 export interface AuditCheckpoint {

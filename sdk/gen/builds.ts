@@ -207,6 +207,10 @@ export interface Build {
   readonly cancelRequested: boolean;
   /** Why it waits, seen at the moment of the call; absent when it is not queued, and in lists. */
   readonly waiting?: Waiting;
+  /** Bytes of output that were lost on the runner's machine and are missing in what is stored. */
+  readonly logMissingBytes: number;
+  /** Whether the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
+  readonly logMismatch: boolean;
 }
 
 /** What a build says while it runs. */
@@ -225,6 +229,8 @@ export interface BuildEvent {
   readonly phase?: Phase;
   /** Bytes of output that are missing before this event; absent when nothing is. */
   readonly missingBytes?: number;
+  /** When the control plane stored the output, or heard of the phase; absent on events that say where the build stands. */
+  readonly at?: string;
 }
 
 /** One phase of a build with its times. */

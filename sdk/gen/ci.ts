@@ -73,6 +73,118 @@ export class Ci {
   }
 
   /**
+   * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses,
+   * runs that nothing was heard of. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
+   * public https, or a host whose kind must be named).
+   *
+   * Needs: scope `ci:manage`, the platform feature `host.ci`.
+   *
+   * @example Let discovery read a private repository
+   * await sdk.ci.setConnectionToken('cic_01', 'github_pat_…');
+   */
+  setConnectionToken(connectionId: string, token: string, params?: CiSetConnectionTokenParams, options?: CallOptions): ApiPromise<CiConnection> {
+    return this.#client.call({ method: 'PUT', path: '/ci/connections/{connectionId}/token', body: '*' }, { connectionId, token, ...params }, options);
+  }
+
+  /**
+   * Forgets the token. Errors: `not_found` (404).
+   *
+   * Needs: scope `ci:manage`, the platform feature `host.ci`.
+   */
+  deleteConnectionToken(connectionId: string, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'DELETE', path: '/ci/connections/{connectionId}/token' }, { connectionId }, options);
+  }
+
+  /**
+   * Takes back the pin of a connection to the repository that its first id_token named, so that the next one pins it anew: after a repository
+   * was moved or made again. Errors: `not_found` (404).
+   *
+   * Needs: scope `ci:manage`, the platform feature `host.ci`.
+   */
+  resetOidcPin(connectionId: string, options?: CallOptions): ApiPromise<CiConnection> {
+    return this.#client.call({ method: 'DELETE', path: '/ci/connections/{connectionId}/oidc-pin' }, { connectionId }, options);
+  }
+
+  /**
+   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It
+   * shows the definitions of every CI system that it finds; those of the connection's own one become its pipelines, for `generic` all do: of
+   * another system's pipelines no run would ever be heard here. A pipeline whose definition is gone loses it and keeps its runs; without
+   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404),
+   * `ci_connection_paused` (409).
+   *
+   * Needs: scope `ci:manage`, the platform feature `host.ci`.
+   */
+  discover(connectionId: string, options?: CallOptions): ApiPromise<CiDiscovery> {
+    return this.#client.call({ method: 'POST', path: '/ci/connections/{connectionId}/discover', body: '*' }, { connectionId }, options);
+  }
+
+  /**
+   * The latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
+   * none yet).
+   *
+   * Needs: scope `ci:read`, the platform feature `host.ci`.
+   */
+  getDiscovery(connectionId: string, options?: CallOptions): ApiPromise<CiDiscovery> {
+    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/discovery' }, { connectionId }, options);
+  }
+
+  /**
+   * Where the provider's webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery
+   * is stored, which is read behind that; 200 `{id, duplicate}` for one that came before; 200 `{ignored}` while the connection is paused or
+   * takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's secret in the connection's scheme,
+   * `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
+   *
+   * Needs: scope `ci:read`, the platform feature `host.ci`.
+   */
+  getWebhook(connectionId: string, options?: CallOptions): ApiPromise<CiWebhook> {
+    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/webhook' }, { connectionId }, options);
+  }
+
+  /**
+   * Makes a new secret for the connection's webhook, shown once, for providers at which it is set up by hand; for 24 hours the one before is
+   * taken too, unless another scheme is chosen, which counts at once. A subscription that this service made is given the new secret.
+   * Errors: `not_found` (404), `validation_failed` (400, a scheme that the provider does not have).
+   *
+   * Needs: scope `ci:manage`, the platform feature `host.ci`.
+   */
+  rotateWebhookSecret(connectionId: string, params?: CiRotateWebhookSecretParams, options?: CallOptions): ApiPromise<CiWebhookWithSecret> {
+    return this.#client.call({ method: 'POST', path: '/ci/connections/{connectionId}/webhook/rotate-secret', body: '*' }, { connectionId, ...params }, options);
+  }
+
+  /**
+   * Makes or repairs the subscription at the provider, in the background; done by itself when a connection that takes webhooks gets a token.
+   * GitHub, GitLab and Bitbucket alone. Errors: `not_found` (404), `state_conflict` (409: no token, another provider, or an ingest mode
+   * without webhooks).
+   *
+   * Needs: scope `ci:manage`, the platform feature `host.ci`.
+   */
+  subscribeWebhook(connectionId: string, options?: CallOptions): ApiPromise<CiWebhook> {
+    return this.#client.call({ method: 'POST', path: '/ci/connections/{connectionId}/webhook/subscribe', body: '*' }, { connectionId }, options);
+  }
+
+  /**
+   * What the connection's webhook was sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `ci:read`, the platform feature `host.ci`.
+   */
+  listDeliveries(connectionId: string, options?: CallOptions): PagePromise<CiDelivery> {
+    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/deliveries', items: 'deliveries' }, { connectionId }, options);
+  }
+
+  /**
+   * What the connection's webhook was sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `ci:read`, the platform feature `host.ci`.
+   */
+  listDeliveriesPage(connectionId: string, params?: CiListDeliveriesPageParams, options?: CallOptions): ApiPromise<CiListDeliveriesResponse> {
+    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/deliveries' }, { connectionId, ...params }, options);
+  }
+
+  /**
    * Pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
@@ -192,6 +304,20 @@ export class Ci {
   complete(runId: string, status: CiStatus, durationMs?: number, options?: CallOptions): ApiPromise<CiRun> {
     return this.#client.call({ method: 'POST', path: '/ci/runs/{runId}/complete', body: '*' }, { runId, status, durationMs }, options);
   }
+
+  /**
+   * Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for
+   * as long as the id_token's job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an
+   * id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
+   * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it
+   * speaks of another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
+   * `ci_connection_paused` (409), `unavailable` (503, the issuer's keys cannot be read).
+   *
+   * Needs: the platform feature `host.ci`.
+   */
+  exchangeIdToken(ciConnectionId: string, idToken: string, options?: CallOptions): ApiPromise<ExchangedToken> {
+    return this.#client.call({ method: 'POST', path: '/ci/id-tokens/exchange', body: '*' }, { ciConnectionId, idToken }, options);
+  }
 }
 
 /** Parameters of `ci.listConnectionsPage`. */
@@ -226,6 +352,34 @@ export interface CiUpdateConnectionParams {
   ingestMode?: IngestMode;
   /** `active` or `paused`; `error` is the service's own to set. */
   status?: ConnectionStatus;
+  /** Whether commits are told how runs ended. */
+  commitStatusMode?: CommitStatusMode;
+  /** What id_tokens must say besides; an empty one asks for nothing more. */
+  oidcPolicy?: OidcPolicyInput;
+  /** How webhooks of the provider `generic` are read; an empty one: in the shape of this service. */
+  genericMapping?: GenericMappingInput;
+}
+
+/** Parameters of `ci.setConnectionToken`. */
+export interface CiSetConnectionTokenParams {
+  /** Kind of the repository's host. Default: what the host or the connection's provider says; needed for a host of one's own that neither tells. */
+  forge?: Forge;
+  /** Base address of the host's API, such as `https://git.example.com/api/v4`. Default: the usual one of the host. */
+  apiUrl?: string;
+}
+
+/** Parameters of `ci.rotateWebhookSecret`. */
+export interface CiRotateWebhookSecretParams {
+  /** How the webhook is to prove where it comes from. Default: as it does now; at first `signature` where the provider can sign. */
+  scheme?: WebhookScheme;
+}
+
+/** Parameters of `ci.listDeliveriesPage`. */
+export interface CiListDeliveriesPageParams {
+  /** Deliveries per page, 1 to 200. Default: 50. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `ci.listPipelinesPage`. */
@@ -318,6 +472,97 @@ export interface CiConnection {
   readonly createdAt: string;
   /** When it was last changed. */
   readonly updatedAt: string;
+  /** What is wrong with it, while `status` is `error`. */
+  readonly statusDetail?: string;
+  /** Kind of the repository's host; absent when it is not known. */
+  readonly forge?: Forge;
+  /** Base address of the host's API; absent: the usual one of the host. */
+  readonly apiUrl?: string;
+  /** Whether a token of the host is stored. */
+  readonly hasToken: boolean;
+  /** Whether commits are told how runs ended. */
+  readonly commitStatusMode: CommitStatusMode;
+  /** Why commits are told nothing although they should be: what the host refused. Absent when all is well. */
+  readonly commitStatusDetail?: string;
+  /** Repository that id_tokens are taken from, pinned by the first one; absent before. */
+  readonly oidcPin?: OidcPin;
+  /** What id_tokens must say besides; absent: nothing more. */
+  readonly oidcPolicy?: OidcPolicy;
+  /** How webhooks of the provider `generic` are read; absent: in the shape of this service. */
+  readonly genericMapping?: GenericMapping;
+}
+
+/** A webhook that was sent to the service. */
+export interface CiDelivery {
+  /** Delivery id, `ciw_…`. */
+  readonly id: string;
+  /** Connection whose webhook it came to. */
+  readonly ciConnectionId: string;
+  /** Team of that connection. */
+  readonly teamId: string;
+  /** Id that the provider gave it, or a digest of its body. */
+  readonly deliveryId: string;
+  /** The provider's name of the event; absent when it names none. */
+  readonly event?: string;
+  /** What became of it. */
+  readonly state: CiDeliveryState;
+  /** Why it was ignored or cannot be read; absent otherwise. */
+  readonly detail?: string;
+  /** Run that it spoke of; absent when of none. */
+  readonly runId?: string;
+  /** Bytes of its body. */
+  readonly bytes: number;
+  /** When it came. */
+  readonly receivedAt: string;
+  /** When it was read; absent before. */
+  readonly processedAt?: string;
+  /** How often the provider sent it again. */
+  readonly repeats: number;
+}
+
+/**
+ * What became of a webhook.
+ *
+ * - `received`: Stored, to be read.
+ * - `processed`: What it says is known now.
+ * - `ignored`: It says nothing about a run, or of another repository; `detail` says what.
+ * - `failed`: It cannot be read; `detail` says why.
+ */
+export type CiDeliveryState = 'received' | 'processed' | 'ignored' | 'failed';
+
+/** One search for CI definitions. */
+export interface CiDiscovery {
+  /** Discovery id, `cid_…`. */
+  readonly id: string;
+  /** Connection that it belongs to. */
+  readonly ciConnectionId: string;
+  /** Where it stands. */
+  readonly state: DiscoveryState;
+  /** Branch that is read. */
+  readonly branch: string;
+  /** Commit that was read; absent until the provider named it. */
+  readonly commitSha?: string;
+  /** Entries that were listed, at most 2,000. */
+  readonly scanned: number;
+  /** There were more: a pipeline may be missing. */
+  readonly truncated: boolean;
+  /** Why something may be missing; absent when all was read. */
+  readonly incompleteReason?: string;
+  /**
+   * Why it failed, absent otherwise: a word, a colon and a sentence. The words: `unauthorised` (the token is not taken), `forbidden` (it may
+   * not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`,
+   * `provider_unavailable` (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address
+   * that may not be called), `answer_invalid` (an answer that the host's API does not give), `internal`.
+   */
+  readonly error?: string;
+  /** Pipelines that were found, of every CI system. */
+  readonly pipelines: readonly DiscoveredPipeline[];
+  /** What is wrong with the definitions that were read. */
+  readonly problems: readonly DiscoveryProblem[];
+  /** When it was asked for. */
+  readonly requestedAt: string;
+  /** When it ended; absent before. */
+  readonly finishedAt?: string;
 }
 
 /** One job of a run. */
@@ -365,6 +610,14 @@ export interface CiListConnectionsResponse {
 }
 
 /** One page. */
+export interface CiListDeliveriesResponse {
+  /** Newest first. */
+  readonly deliveries: readonly CiDelivery[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly nextCursor?: string;
+}
+
+/** One page. */
 export interface CiListPipelinesResponse {
   /** By name. */
   readonly pipelines: readonly CiPipeline[];
@@ -406,6 +659,8 @@ export interface CiPipeline {
   readonly deployDetected: boolean;
   /** When it became known. */
   readonly createdAt: string;
+  /** Whether the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone. */
+  readonly defined: boolean;
 }
 
 /**
@@ -500,6 +755,51 @@ export interface CiRun {
  */
 export type CiStatus = 'queued' | 'running' | 'success' | 'failed' | 'cancelled' | 'unknown';
 
+/** The webhook of a connection. */
+export interface CiWebhook {
+  /** Webhook id, `cih_…`. */
+  readonly id: string;
+  /** Connection that it belongs to. */
+  readonly ciConnectionId: string;
+  /** CI system. */
+  readonly provider: CiProvider;
+  /** Address that the provider is to send to. Absent for Jenkins, whose secret is part of it: RotateWebhookSecret shows it. */
+  readonly url?: string;
+  /** How it proves where it comes from. */
+  readonly scheme: WebhookScheme;
+  /** Whether there is a secret; without one nothing is taken. */
+  readonly hasSecret: boolean;
+  /** Until when the secret before the present one is taken too; absent when there is none. */
+  readonly previousSecretUntil?: string;
+  /** Whether the provider has a subscription that this service made. */
+  readonly subscription: SubscriptionState;
+  /** Why not, or why no longer. */
+  readonly detail?: string;
+  /** How to set it up by hand at this provider, in a sentence or two. */
+  readonly instructions: string;
+  /** When something was last delivered; absent when nothing was in the last 30 days. */
+  readonly lastDeliveryAt?: string;
+}
+
+/** A webhook and its secret. */
+export interface CiWebhookWithSecret {
+  /** The webhook. */
+  readonly webhook: CiWebhook;
+  /** Shown this once. */
+  readonly secret: string;
+  /** Address that the provider is to send to; for Jenkins the secret is part of it. */
+  readonly url: string;
+}
+
+/**
+ * Whether commits of the repository are told how runs ended.
+ *
+ * - `auto`: Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on GitHub, GitLab CI on GitLab and so on.
+ * - `always`: Every run.
+ * - `never`: None.
+ */
+export type CommitStatusMode = 'auto' | 'always' | 'never';
+
 /**
  * Whether a connection works.
  *
@@ -509,6 +809,106 @@ export type CiStatus = 'queued' | 'running' | 'success' | 'failed' | 'cancelled'
  */
 export type ConnectionStatus = 'active' | 'paused' | 'error';
 
+/** By what a deployment was known. */
+export interface DeployEvidence {
+  /** Line of the file, from 1. */
+  readonly line: number;
+  /** What stands there. */
+  readonly text: string;
+  /** What it is a sign of. */
+  readonly why: string;
+}
+
+/** A pipeline as its file defines it. */
+export interface DiscoveredPipeline {
+  /** CI system that the file is for. */
+  readonly provider: CiProvider;
+  /** Name. */
+  readonly name: string;
+  /** File. */
+  readonly path: string;
+  /** Names of its jobs. */
+  readonly jobs: readonly string[];
+  /** What starts it. */
+  readonly triggers: readonly string[];
+  /** Whether a step that deploys was found. */
+  readonly deployDetected: boolean;
+  /** Where, and by what it was known. */
+  readonly evidence: readonly DeployEvidence[];
+  /** It includes or makes parts that are not in the file: jobs may be missing. */
+  readonly partial: boolean;
+  /** What it includes or calls, as the file names it. */
+  readonly includes: readonly string[];
+}
+
+/** Something wrong with a definition. */
+export interface DiscoveryProblem {
+  /** File. */
+  readonly path: string;
+  /** Line of the file, from 1; 0 when it concerns the whole. */
+  readonly line: number;
+  /** What it is. */
+  readonly message: string;
+  /** The file could not be read: no pipeline comes from it. */
+  readonly fatal: boolean;
+}
+
+/**
+ * Where a background task stands.
+ *
+ * - `queued`: Waits for a worker.
+ * - `running`: Asks the provider.
+ * - `succeeded`: Ended; `pipelines` is what was found.
+ * - `failed`: Ended; `error` says why nothing is known.
+ */
+export type DiscoveryState = 'queued' | 'running' | 'succeeded' | 'failed';
+
+/** A token that may report one run. */
+export interface ExchangedToken {
+  /** To be sent as the bearer of calls to `/ci/runs` and what lies below it. */
+  readonly token: string;
+  /** When it ends. */
+  readonly expiresAt: string;
+  /** Run at the CI system that it may report. */
+  readonly externalRunId: string;
+  /** Attempt that it may report. */
+  readonly externalAttempt: number;
+}
+
+/**
+ * Kind of the repository's host.
+ *
+ * - `github`: GitHub.
+ * - `gitlab`: GitLab.
+ * - `bitbucket`: Bitbucket Cloud.
+ * - `azure`: Azure Repos.
+ */
+export type Forge = 'github' | 'gitlab' | 'bitbucket' | 'azure';
+
+/** Where the fields of a generic webhook are, and what its words mean. */
+export interface GenericMapping {
+  /**
+   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
+   * `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders the events of a run), `duration_ms`, `repository`, `jobs` (a list in
+   * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
+   */
+  readonly pointers: Readonly<Record<string, string>>;
+  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's word. A word without one is `unknown`. */
+  readonly words: Readonly<Record<string, string>>;
+}
+
+/** Where the fields of a generic webhook are, and what its words mean. */
+export interface GenericMappingInput {
+  /**
+   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
+   * `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders the events of a run), `duration_ms`, `repository`, `jobs` (a list in
+   * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
+   */
+  pointers?: Record<string, string>;
+  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's word. A word without one is `unknown`. */
+  words?: Record<string, string>;
+}
+
 /**
  * How runs of a connection become known.
  *
@@ -517,6 +917,46 @@ export type ConnectionStatus = 'active' | 'paused' | 'error';
  * - `both`: Both; what speaks of the same run meets in one.
  */
 export type IngestMode = 'direct' | 'webhook' | 'both';
+
+/** The repository behind id_tokens, by ids that never change. */
+export interface OidcPin {
+  /** Issuer. */
+  readonly issuer: string;
+  /** Id of the repository or project. */
+  readonly repositoryId: string;
+  /** Id of its owner or namespace; absent when the issuer does not say it. */
+  readonly ownerId?: string;
+  /** When the first id_token came. */
+  readonly pinnedAt: string;
+  /** Name that the repository had in the latest id_token. It may differ from the connection's: a renamed repository is the same one. */
+  readonly repositoryPath: string;
+}
+
+/** What id_tokens must say. An empty list asks for nothing. */
+export interface OidcPolicy {
+  /**
+   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
+   * `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
+   */
+  readonly refs: readonly string[];
+  /** Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself. */
+  readonly files: readonly string[];
+  /** Names of deployment environments. */
+  readonly environments: readonly string[];
+}
+
+/** What id_tokens must say. An empty list asks for nothing. */
+export interface OidcPolicyInput {
+  /**
+   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
+   * `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
+   */
+  refs?: readonly string[];
+  /** Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself. */
+  files?: readonly string[];
+  /** Names of deployment environments. */
+  environments?: readonly string[];
+}
 
 /** A job as its run tells of it. */
 export interface ReportedJob {
@@ -541,3 +981,21 @@ export interface ReportedJob {
   /** How long it ran, in milliseconds. */
   durationMs?: number;
 }
+
+/**
+ * Whether the provider sends webhooks.
+ *
+ * - `none`: This service made no subscription: set it up by hand.
+ * - `pending`: It is being made.
+ * - `active`: The provider has it.
+ * - `failed`: The provider refused; `detail` says why.
+ */
+export type SubscriptionState = 'none' | 'pending' | 'active' | 'failed';
+
+/**
+ * How a webhook proves where it comes from.
+ *
+ * - `signature`: Signed with the secret, in the provider's manner.
+ * - `token`: The secret itself in a header, or in the address where the provider can do no more.
+ */
+export type WebhookScheme = 'signature' | 'token';

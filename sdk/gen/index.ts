@@ -2,6 +2,7 @@
 import type { Client } from '../core/client.ts';
 import { Account } from './account.ts';
 import { AdminAudit } from './admin-audit.ts';
+import { AdminCiDeliveries } from './admin-ci-deliveries.ts';
 import { AdminTeams } from './admin-teams.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
@@ -27,9 +28,11 @@ import { Timeline } from './timeline.ts';
 import { Usage } from './usage.ts';
 import { Variables } from './variables.ts';
 import { WebhookEndpoints } from './webhook-endpoints.ts';
+import { Webhooks } from './webhooks.ts';
 
 export { Account } from './account.ts';
 export { AdminAudit } from './admin-audit.ts';
+export { AdminCiDeliveries } from './admin-ci-deliveries.ts';
 export { AdminTeams } from './admin-teams.ts';
 export { ApiKeys } from './api-keys.ts';
 export { Audit } from './audit.ts';
@@ -55,14 +58,16 @@ export { Timeline } from './timeline.ts';
 export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
 export { WebhookEndpoints } from './webhook-endpoints.ts';
+export { Webhooks } from './webhooks.ts';
 export type { AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
+export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } from './admin-ci-deliveries.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
 export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsListPageParams, BuildsListResponse, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
-export type { CiConnection, CiCreateConnectionParams, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRun, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, ConnectionStatus, IngestMode, ReportedJob } from './ci.ts';
+export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
 export type { Role, Scope } from './common.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
@@ -73,16 +78,17 @@ export type { Notification, NotificationsListParams, NotificationsMarkAllReadRes
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { Operator, Region } from './regions.ts';
-export type { RegistriesAddParams, Registry } from './registries.ts';
+export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
 export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
-export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
+export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
-export type { EntryKind, TimelineEntry, TimelineGetParams, TimelinePage } from './timeline.ts';
+export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
 export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
 export type { Delivery, DeliveryAttempt, DeliveryState, EndpointWithSecret, WebhookEndpoint, WebhookEndpointsCreateParams, WebhookEndpointsListDeliveriesPageParams, WebhookEndpointsListDeliveriesResponse, WebhookEndpointsUpdateParams } from './webhook-endpoints.ts';
+export type { WebhooksDeliveriesParams } from './webhooks.ts';
 
 /** Every resource of the API. */
 export interface Resources {
@@ -90,6 +96,8 @@ export interface Resources {
   readonly account: Account;
   /** The installation's own ledger, for staff. */
   readonly adminAudit: AdminAudit;
+  /** Staff: webhooks of CI systems that were delivered here. */
+  readonly adminCiDeliveries: AdminCiDeliveries;
   /** Staff: teams of the platform. */
   readonly adminTeams: AdminTeams;
   /** API keys for programs. */
@@ -140,6 +148,8 @@ export interface Resources {
   readonly variables: Variables;
   /** Outgoing webhooks. */
   readonly webhookEndpoints: WebhookEndpoints;
+  /** Webhooks of CI systems, by environment. */
+  readonly webhooks: Webhooks;
 }
 
 /** One object of each resource, all on one client. */
@@ -147,6 +157,7 @@ export function createResources(client: Client): Resources {
   return {
     account: new Account(client),
     adminAudit: new AdminAudit(client),
+    adminCiDeliveries: new AdminCiDeliveries(client),
     adminTeams: new AdminTeams(client),
     apiKeys: new ApiKeys(client),
     audit: new Audit(client),
@@ -172,5 +183,6 @@ export function createResources(client: Client): Resources {
     usage: new Usage(client),
     variables: new Variables(client),
     webhookEndpoints: new WebhookEndpoints(client),
+    webhooks: new Webhooks(client),
   };
 }

@@ -44,7 +44,7 @@ export interface Notification {
   readonly id: string;
   /** Team that it is about. */
   readonly teamId: string;
-  /** What happened: `runner.degraded`, `runner.recovered`, `runner.flagged`. */
+  /** What happened: `runner.degraded`, `runner.recovered`, `runner.flagged`, `webhook_endpoint.disabled`. */
   readonly kind: string;
   /** One line. */
   readonly title: string;

@@ -36,6 +36,19 @@ export class Registries {
   }
 
   /**
+   * Makes a registry the default of its team, or with `default` false ends that it is: builds then go by the service's own local registry until another
+   * one is made the default. Takes effect with the next build that a runner takes. Nothing changes when it is so already. Errors: `not_found` (404).
+   *
+   * Needs: scope `runner:manage`, the platform feature `host.runners`.
+   *
+   * @example Publish there from now on
+   * await sdk.registries.update('team_01', 'rgy_01', { default: true });
+   */
+  update(teamId: string, registryId: string, params?: RegistriesUpdateParams, options?: CallOptions): ApiPromise<Registry> {
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/registries/{registryId}', body: '*' }, { teamId, registryId, ...params }, options);
+  }
+
+  /**
    * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the
    * team that has not ended publishes to it, or may).
    *
@@ -58,6 +71,12 @@ export interface RegistriesAddParams {
   password?: string;
   /** Plain HTTP. Only for a loopback host, and for hosts that the installation lists in INSECURE_REGISTRIES. */
   insecure?: boolean;
+}
+
+/** Parameters of `registries.update`. */
+export interface RegistriesUpdateParams {
+  /** Whether builds of the team go there. Default: as it is. */
+  default?: boolean;
 }
 
 /** One registry. */

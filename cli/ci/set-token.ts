@@ -1,0 +1,25 @@
+/** `svc ci connections set-token`: the token is read from where nobody else sees it. */
+import type { CiConnection } from '@svc/sdk';
+import type { GeneratedSpec } from '../commands.ts';
+import type { Command, Context } from '../shell/command.ts';
+import { operationOf } from '../shell/operation.ts';
+import { readSecret, secretFlags } from '../shell/secret.ts';
+
+export function setToken(generated: GeneratedSpec): Command {
+  return {
+    spec: {
+      ...generated,
+      description: `${generated.description} The token is read from standard input, from a file, or asked for on a terminal.`,
+      flags: generated.flags.filter(({ name }) => name !== 'token'),
+      locals: secretFlags('token'),
+    },
+    run: setConnectionToken,
+  };
+}
+
+async function setConnectionToken(context: Context): Promise<void> {
+  const { input, output, signal } = context;
+  const token = await readSecret(context, 'token', 'a token is needed');
+  const client = await context.client();
+  await output.value(await client.call<CiConnection>(operationOf(context), { ...input, token }, { signal }));
+}
