@@ -87,6 +87,9 @@ export function importViolations(files: readonly Source[]): string[] {
       if (folder === undefined || allowed.includes(folder)) return [];
       // The all-in-one starter holds the gateway in its own process; units may use the shared test set-up.
       if (file.path === 'server/main.ts' && target.startsWith('@svc/gateway')) return [];
+      // What `svc ci validate` reads offline the server reads by the same code, and by nothing else of the SDK.
+      if (/^server\/ci\/(?:.+\/)?definitions\.ts$/.test(file.path) && target === '@svc/sdk/ci-definitions')
+        return [];
       if (isTest(file.path))
         return folder === 'test' || folder === 'sdk' || folder === 'proto'
           ? []
@@ -130,6 +133,11 @@ describe('imports', () => {
   it('sees a forbidden import', () => {
     const bad = { path: 'gateway/a.ts', text: "import { x } from '@svc/server/platform/ids.ts';" };
     expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/platform/ids.ts']);
+    const definitions = "import { x } from '@svc/sdk/ci-definitions';";
+    expect(importViolations([{ path: 'server/ci/a/definitions.ts', text: definitions }])).toEqual([]);
+    expect(importViolations([{ path: 'server/ci/a/other.ts', text: definitions }])).toHaveLength(1);
+    const client = { path: 'server/ci/a/definitions.ts', text: "import { Client } from '@svc/sdk';" };
+    expect(importViolations([client])).toHaveLength(1);
     const page = { path: 'server/console/a.tsx', text: "import { x } from '../platform/ids.ts';" };
     expect(importViolations([page])).toEqual(['server/console/a.tsx imports server/platform/ids.ts']);
     const api = { path: 'server/teams/a.ts', text: "import { x } from '../console/api.ts';" };

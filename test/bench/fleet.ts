@@ -4,7 +4,7 @@ import type { Platform } from '../e2e/platform.ts';
 
 const RUNNERS = 50;
 const PER_SECOND = 200;
-const SECONDS = 10;
+const SECONDS = 20;
 
 export interface Fleet {
   /** Milliseconds of each item. */

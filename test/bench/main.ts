@@ -16,6 +16,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   polls: () => import('./polls.ts'),
   timeline: () => import('./timeline.ts'),
   logs: () => import('./logs.ts'),
+  webhooks: () => import('./webhooks.ts'),
 };
 
 const wanted = process.argv.slice(2);

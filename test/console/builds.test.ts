@@ -7,7 +7,7 @@ import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner
 import { has } from '../setup/needs.ts';
 import { PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';
-import { LOOK, startFleet } from './fleet.ts';
+import { LOOK, lookAway, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 
@@ -207,14 +207,7 @@ describe.skipIf(!here)('the page of builds', () => {
     );
     await line(page, 'first').waitFor();
     await page.route('**/logs**', async (route) => await route.abort());
-    // The tab goes out of view and comes back, which ends the stream and begins another.
-    const look = async (state: string): Promise<void> => {
-      await page.evaluate(
-        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }), document.dispatchEvent(new Event('visibilitychange'))`,
-      );
-    };
-    await look('hidden');
-    await look('visible');
+    await lookAway(page);
     await page
       .getByRole('status')
       .filter({ hasText: /Output unknown since/ })

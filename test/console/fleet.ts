@@ -5,7 +5,7 @@ import { join } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';
 import { signInAs } from './console.ts';
 import type { Console, Tab } from './console.ts';
-import type { BrowserContextOptions } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 
 export interface Fleet {
   readonly teamId: string;
@@ -17,6 +17,8 @@ export interface Fleet {
   /** As if machines had told, or kept silent. */
   set(runnerId: string, columns: Readonly<Record<string, unknown>>): Promise<void>;
   environment(name: string, more?: object): Promise<string>;
+  /** A connection of the project's repository. */
+  connect(provider: string): Promise<string>;
   /** A tab signed in as the owner, or as somebody else. */
   open(path: string, as?: Person, options?: BrowserContextOptions): Promise<Tab>;
 }
@@ -56,6 +58,15 @@ export async function startFleet(console_: Console, name = 'builders'): Promise<
           ...more,
         })
       ).id,
+    connect: async (provider) =>
+      (
+        await ok<{ id: string }>(`POST /teams/${team.id}/ci/connections`, {
+          provider,
+          repositoryHost: 'github.com',
+          repositoryPath: 'acme/shop',
+          projectId: project.id,
+        })
+      ).id,
     open: async (path, as = owner, options = {}) => {
       const tab = await console_.open(path, options);
       await signInAs(tab.page, as.email, as.password);
@@ -67,3 +78,11 @@ export async function startFleet(console_: Console, name = 'builders'): Promise<
 
 /** Has the page look again now instead of in some seconds: it does so when the machine says that it is online again. */
 export const LOOK = 'window.dispatchEvent(new Event("online"))';
+
+/** The tab goes out of view and comes back, which ends its streams and begins others. */
+export async function lookAway(page: Page): Promise<void> {
+  for (const state of ['hidden', 'visible'])
+    await page.evaluate(
+      `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }), document.dispatchEvent(new Event('visibilitychange'))`,
+    );
+}

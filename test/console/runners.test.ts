@@ -7,7 +7,7 @@ import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
 import { PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';
-import { LOOK, startFleet } from './fleet.ts';
+import { LOOK, lookAway, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 
@@ -56,12 +56,10 @@ describe.skipIf(!here)('the page of runners', () => {
 
     const runner = createIndependentRunner(console_.server.baseUrl);
     await runner.enroll(token ?? '', `box-${randomBytes(2).toString('hex')}`);
-    await page.evaluate(LOOK);
     await dialog.getByRole('status').filter({ hasText: 'is enrolled.' }).waitFor();
     await runner.call('heartbeat', {
       facts: { version: '1.0.0', os: 'linux', arch: 'x64', isolation: 'container', executor: 'podman' },
     });
-    await page.evaluate(LOOK);
     await dialog.getByRole('status').filter({ hasText: 'is here and has called.' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('table').waitFor();
@@ -72,6 +70,35 @@ describe.skipIf(!here)('the page of runners', () => {
     await dialog.waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Enrol a runner');
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('shows what others do without a reload and without asking, and asks while it cannot be told', async () => {
+    const { page, close } = await fleet.open(at);
+    await page.getByText('live', { exact: true }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (/\/teams\/[^/]+\/runners/.test(request.url())) asked.push(new URL(request.url()).pathname);
+    });
+    const id = await add('elsewhere');
+    await row(page, 'elsewhere').filter({ hasText: /Ready/ }).waitFor();
+    await fleet.ok(`POST /teams/${fleet.teamId}/runners/${id}/pause`, { note: 'from another desk' });
+    await row(page, 'elsewhere')
+      .filter({ hasText: /Paused.*from another desk/s })
+      .waitFor();
+    expect(asked).toEqual([]);
+
+    await page.route('**/runners/watch', async (route) => await route.abort());
+    await lookAway(page);
+    await page.getByText('reconnecting, read every 5 s meanwhile').waitFor();
+    await fleet.ok(`POST /teams/${fleet.teamId}/runners/${id}/resume`);
+    await row(page, 'elsewhere').filter({ hasText: /Ready/ }).waitFor();
+    expect(await page.getByText(/Unknown since/).count()).toBe(0);
+    await page.unroute('**/runners/watch');
+    await page.evaluate(LOOK);
+    await page.getByText('live', { exact: true }).waitFor();
+    await fleet.ok(`DELETE /teams/${fleet.teamId}/runners/${id}`);
+    await row(page, 'elsewhere').waitFor({ state: 'detached' });
     await close();
   });
 
@@ -157,12 +184,7 @@ describe.skipIf(!here)('the page of runners', () => {
       .sql`update runners set last_seen_at = now() - interval '1 hour' where team_id = ${fleet.teamId}`;
     await fleet.ok(`POST /teams/${fleet.teamId}/sandbox-runs`, { command: ['true'] });
     const { page, close } = await fleet.open(at, fleet.owner, { viewport: PHONE, colorScheme: 'dark' });
-    const banner = page.getByRole('heading', { name: /Work is stuck since/ });
-    for (let looks = 0; looks < 60 && !(await banner.isVisible()); looks += 1) {
-      await page.evaluate(LOOK);
-      await banner.waitFor({ timeout: 250 }).catch(() => undefined);
-    }
-    await banner.waitFor();
+    await page.getByRole('heading', { name: /Work is stuck since/ }).waitFor({ timeout: 20_000 });
     await page.getByText('What waits, and why').click();
     await page.locator('.stuck li').first().waitFor();
     expect(await page.locator('.degraded').textContent()).toMatch(/1 run.*waiting/s);
@@ -174,7 +196,7 @@ describe.skipIf(!here)('the page of runners', () => {
     const { page, close } = await fleet.open(at);
     await row(page, 'a-fine').waitFor();
     await page.route('**/teams/*/runners**', async (route) => await route.abort());
-    await page.evaluate(LOOK);
+    await lookAway(page);
     await page
       .getByRole('status')
       .filter({ hasText: /Unknown since \d\d:\d\d\..*Below is what was known then/s })
@@ -196,7 +218,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await row(page, 'a-fine').waitFor();
     expect(await page.getByRole('button', { name: /Pause|Enrol|Clear/ }).count()).toBe(0);
     await page.context().clearCookies();
-    await page.evaluate(LOOK);
+    await lookAway(page);
     await page.getByRole('alert').filter({ hasText: 'Your session has ended' }).waitFor();
     await page.getByLabel('Password').fill(viewer.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -218,7 +240,7 @@ describe.skipIf(!here)('the page of runners', () => {
     const { page, close } = await fleet.open(at);
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await pages.allTextContents()).toEqual(['Builds']);
+    expect(await pages.allTextContents()).toEqual(['Builds', 'Timeline']);
     await close();
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Pictures of the console for docs/console, from a server with a few weeks of history:
  *
- *     node --import tsx test/console/screenshots.ts [folder] [features | fleet]
+ *     node --import tsx test/console/screenshots.ts [folder] [features | fleet | timeline]
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +10,12 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { DESKTOP, PHONE, startConsole } from './console.ts';
 import { playScene, shootDegraded, shootFleet } from './screenshots-fleet.ts';
+import { playTimeline, shootTimeline } from './screenshots-timeline.ts';
 import { smallPng } from './small-png.ts';
 
 const OUT = process.argv[2] ?? new URL('../../docs/console', import.meta.url).pathname;
+/** Nobody calls while the pictures are taken, however long a busy machine takes over them. */
+const PATIENT = { LEASE_MS: '600000', RUNNER_SILENT_MS: '600000' };
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -116,7 +119,7 @@ async function shootFeatures(): Promise<void> {
 }
 
 async function shootRunnersAndBuilds(): Promise<void> {
-  const console_ = await startConsole({ RUNNER_STUCK_MS: '1000', RUNNER_WATCH_EVERY_MS: '500' });
+  const console_ = await startConsole({ ...PATIENT, RUNNER_STUCK_MS: '1000', RUNNER_WATCH_EVERY_MS: '500' });
   const scene = await playScene(console_);
   for (const { options, name } of VIEWS)
     await shootFleet(scene, options, async (page, what, fullPage) => await shoot(page, name(what), fullPage));
@@ -124,8 +127,22 @@ async function shootRunnersAndBuilds(): Promise<void> {
   await console_.stop();
 }
 
-if (ONLY !== 'fleet') await shootFeatures();
-if (ONLY !== 'features') await shootRunnersAndBuilds();
+async function shootTimelines(): Promise<void> {
+  const console_ = await startConsole(PATIENT);
+  const scene = await playTimeline(console_);
+  for (const { options, name } of VIEWS)
+    await shootTimeline(
+      scene,
+      options,
+      async (page, what, fullPage) => await shoot(page, name(what), fullPage),
+    );
+  await console_.stop();
+}
+
+const wanted = (what: string): boolean => ONLY === undefined || ONLY === what;
+if (wanted('features')) await shootFeatures();
+if (wanted('fleet')) await shootRunnersAndBuilds();
+if (wanted('timeline')) await shootTimelines();
 companion.closeAllConnections();
 companion.close();
 console.log(`pictures are in ${OUT}`);

@@ -73,6 +73,8 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.buildsteps.v1.BuildStepsService/List': { fields: environment },
   'svc.buildsteps.v1.BuildStepsService/Move': { fields: (world) => ({ ...step(world), direction: 'up' }) },
   'svc.ci.v1.CiService/Complete': { fields: (world) => ({ ...ciRun(world), status: 'success' }) },
+  'svc.ci.v1.AdminCiDeliveriesService/List': { fields: () => ({}) },
+  'svc.ci.v1.AdminCiDeliveriesService/Replay': { fields: () => ({ deliveryId: 'ciw_0' }), status: 404 },
   'svc.ci.v1.CiService/CreateConnection': {
     fields: (world) => ({
       ...team(world),
@@ -82,9 +84,19 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
     }),
   },
   'svc.ci.v1.CiService/DeleteConnection': { fields: ciConnection },
+  'svc.ci.v1.CiService/DeleteConnectionToken': { fields: ciConnection },
+  'svc.ci.v1.CiService/Discover': { fields: ciConnection },
+  'svc.ci.v1.CiService/ExchangeIdToken': {
+    fields: ({ ciConnectionId }) => ({ ciConnectionId, idToken: 'no.id.token' }),
+    status: 401,
+    as: 'nobody',
+  },
   'svc.ci.v1.CiService/GetConnection': { fields: ciConnection },
+  'svc.ci.v1.CiService/GetDiscovery': { fields: ciConnection },
   'svc.ci.v1.CiService/GetRun': { fields: ciRun },
+  'svc.ci.v1.CiService/GetWebhook': { fields: ciConnection },
   'svc.ci.v1.CiService/ListConnections': { fields: team },
+  'svc.ci.v1.CiService/ListDeliveries': { fields: ciConnection },
   'svc.ci.v1.CiService/ListPipelines': { fields: ciConnection },
   'svc.ci.v1.CiService/ListRunJobs': { fields: ciRun },
   'svc.ci.v1.CiService/ListRunsForPipeline': {
@@ -96,6 +108,18 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.ci.v1.CiService/ReportJobs': {
     fields: (world) => ({ ...ciRun(world), jobs: [{ name: 'test', status: 'running' }] }),
   },
+  'svc.ci.v1.CiService/ResetOidcPin': { fields: ciConnection },
+  'svc.ci.v1.CiService/RotateWebhookSecret': { fields: ciConnection },
+  // A connection without a token.
+  'svc.ci.v1.CiService/SetConnectionToken': {
+    fields: (world) => ({
+      ...ciConnection(world),
+      token: 'a-token',
+      forge: 'github',
+      apiUrl: 'https://forge.example.com/api',
+    }),
+  },
+  'svc.ci.v1.CiService/SubscribeWebhook': { fields: ciConnection, status: 409 },
   'svc.ci.v1.CiService/UpdateConnection': {
     fields: (world) => ({ ...ciConnection(world), defaultBranch: 'next' }),
   },
@@ -159,6 +183,9 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
     fields: (world) => ({ ...team(world), host: 'registry.example.com', namespace: 'matrix' }),
   },
   'svc.registries.v1.RegistriesService/List': { fields: team },
+  'svc.registries.v1.RegistriesService/Update': {
+    fields: ({ teamId, registryId }) => ({ teamId, registryId, default: true }),
+  },
   'svc.registries.v1.RegistriesService/Remove': {
     fields: ({ teamId, registryId }) => ({ teamId, registryId }),
   },
@@ -173,6 +200,7 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.runners.v1.RunnersService/RequestDiagnostics': { fields: runner },
   'svc.runners.v1.RunnersService/Resume': { fields: runner },
   'svc.runners.v1.RunnersService/Revoke': { fields: runner },
+  'svc.runners.v1.RunnersService/Watch': { fields: team },
   'svc.sandboxruns.v1.SandboxRunsService/Cancel': { fields: ({ runId }) => ({ runId }) },
   'svc.sandboxruns.v1.SandboxRunsService/Create': { fields: ({ teamId }) => ({ teamId, command: ['true'] }) },
   'svc.sandboxruns.v1.SandboxRunsService/Get': { fields: ({ runId }) => ({ runId }) },
@@ -251,7 +279,14 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   'svc.variables.v1.VariablesService/Update': {
     fields: (world) => ({ ...variable(world), name: 'OF_MATRIX', value: 'z' }),
   },
+  'svc.webhooks.v1.WebhooksService/Delete': {
+    fields: (world) => ({ ...environment(world), hookId: 'cih_0' }),
+    status: 404,
+  },
+  'svc.webhooks.v1.WebhooksService/Deliveries': { fields: environment },
+  'svc.webhooks.v1.WebhooksService/List': { fields: environment },
   'svc.timeline.v1.TimelineService/Get': { fields: environment },
+  'svc.timeline.v1.TimelineService/Watch': { fields: environment },
 };
 
 /** The order in which the right callers act: what deletes comes last, deepest first. */

@@ -20,6 +20,9 @@ export interface AccountOptions {
   readonly environments: number;
 }
 
+/** Nothing is tried yet: what it is made with may take its time on a busy machine. */
+const TIMEOUT_MS = 30_000;
+
 /** `tokens`: one for each runner, in their order. */
 export async function prepareAccount({
   serverUrl,
@@ -29,8 +32,8 @@ export async function prepareAccount({
   environments,
 }: AccountOptions): Promise<{ readonly account: Account; readonly tokens: readonly string[] }> {
   const keys = JSON.parse(readFileSync(bootstrapPath, 'utf8')) as { apiKey: string; staffApiKey: string };
-  const sdk = createSvcSDK({ baseUrl: serverUrl, apiKey: keys.apiKey });
-  const staff = createSvcSDK({ baseUrl: serverUrl, apiKey: keys.staffApiKey });
+  const sdk = createSvcSDK({ baseUrl: serverUrl, apiKey: keys.apiKey, timeoutMs: TIMEOUT_MS });
+  const staff = createSvcSDK({ baseUrl: serverUrl, apiKey: keys.staffApiKey, timeoutMs: TIMEOUT_MS });
   const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
   if (region === undefined) throw new Error('no customer-operated region after the first start');
   const newTeam = async (name: string): Promise<string> => {
@@ -45,36 +48,16 @@ export async function prepareAccount({
     const team = i >= runners - otherRunners ? (otherTeamId ?? teamId) : teamId;
     tokens.push((await sdk.runners.createEnrollToken(team)).token);
   }
-  const environmentIds = await createEnvironments(serverUrl, keys.apiKey, teamId, environments);
+  const environmentIds: string[] = [];
+  if (environments > 0) {
+    const project = await sdk.projects.create({ name: SETUP_PROJECT, teamId });
+    for (let i = 0; i < environments; i += 1) {
+      // Every second one deploys what it builds.
+      const deploy = i % 2 === 0 ? { deploy: { kind: 'container' as const, app: `app-${i}` } } : {};
+      const params = { name: `e${i}`, repository: 'https://git.example.com/a/b', ...deploy };
+      environmentIds.push((await sdk.environments.create(project.id, params)).id);
+    }
+  }
   const other = otherTeamId === undefined ? {} : { otherTeamId };
   return { account: { apiKey: keys.apiKey, teamId, ...other, environmentIds }, tokens };
-}
-
-/** Every second one deploys what it builds. */
-async function createEnvironments(
-  serverUrl: string,
-  apiKey: string,
-  teamId: string,
-  count: number,
-): Promise<readonly string[]> {
-  if (count === 0) return [];
-  const create = async (path: string, body: object): Promise<string> => {
-    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-    const response = await fetch(new URL(path, serverUrl), {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    const { id } = (await response.json()) as { readonly id?: string };
-    if (id === undefined) throw new Error(`${path} answered ${response.status}`);
-    return id;
-  };
-  const project = await create('/projects', { name: SETUP_PROJECT, teamId });
-  const ids: string[] = [];
-  for (let i = 0; i < count; i += 1) {
-    const deploy = i % 2 === 0 ? { deploy: { kind: 'container', app: `app-${i}` } } : {};
-    const body = { name: `e${i}`, repository: 'https://git.example.com/a/b', ...deploy };
-    ids.push(await create(`/projects/${project}/environments`, body));
-  }
-  return ids;
 }

@@ -39,7 +39,7 @@ const SCRIPTS = [
   '/usr/local/sbin/rabbitmq-server',
 ];
 /** A node needs about 6 s on an idle machine, and the rest of the tests may run beside it. */
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 /** Quorum queues take three descriptors each; a node that has none left hangs without a word. */
 const DESCRIPTORS = 20_000;
 /** Bytes that any node uses more of: the alarm is on. And a share of the machine that it never reaches here: it is off. */
@@ -67,7 +67,7 @@ export async function startBroker(folder: string): Promise<Broker> {
   const line = `ulimit -n ${DESCRIPTORS}; epmd -port ${mapper} -address 127.0.0.1 </dev/null & "$0" </dev/null & read -r leash; kill -KILL 0`;
   const env = {
     HOME: home,
-    RABBITMQ_NODENAME: `svcfaults${process.pid}@localhost`,
+    RABBITMQ_NODENAME: `svcfaults${port}@localhost`,
     RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
     RABBITMQ_NODE_PORT: String(port),
     RABBITMQ_DIST_PORT: String(distribution),

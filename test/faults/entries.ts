@@ -90,6 +90,8 @@ export type RigEntry =
       readonly kind: string;
       readonly target: string;
       readonly detail?: string;
+      /** Nothing was done: its target was down already, or out of reach. */
+      readonly leftOut?: true;
     }
   /** It was undone; what it felt like after that is the product's own. */
   | { readonly event: 'undone'; readonly row: string; readonly afterMs: number }

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../setup/needs.ts';
 import { describeViolations } from './checker.ts';
 import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
-import { runScenario } from './scenario.ts';
+import type { Rig } from './rig.ts';
+import { playOn, runScenario, startRigFor } from './scenario.ts';
 import { greatScenario, mutantScenario, shortScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
@@ -52,23 +53,36 @@ describe.skipIf(!here)('faults', () => {
     LIMIT_MS,
   );
 
-  // Kinds of faults that the great schedule does not have; `npm run faults -- --schedules N` runs any number of all of them.
-  it.each([
-    ['database and clocks', ['postgres', 'clock-runner', 'terminate']],
-    ['networks', ['partition', 'answers-lost', 'drain']],
-  ] as const)(
-    `a few seconds of faults with builds and a second team, of %s → every promise is kept (seed ${SEED})`,
-    async (_, rows) => {
-      const verdict = await runScenario(shortScenario(SEED, rows), shared);
-      console.log(summarise(verdict).join('\n'));
-      if (!isClean(verdict)) shared.keep();
-      expect(verdict.violations.length, describeViolations(verdict.violations)).toBe(0);
-      expect(verdict.crashes, 'programs that ended by themselves').toEqual([]);
-      expect(verdict.rest.how).toBe('done');
-      expect(verdict.history.items.filter(({ kind }) => kind === 'build').length).toBeGreaterThan(0);
-    },
-    LIMIT_MS,
-  );
+  // Kinds of faults that the great schedule does not have; `npm run faults -- --schedules N` runs any number of all of them, as here several on one rig.
+  describe('a few seconds of faults with builds and a second team → every promise is kept', () => {
+    let rig: Rig;
+    const rows = {
+      'database and clocks': ['postgres', 'clock-runner', 'terminate'],
+      networks: ['partition', 'answers-lost', 'drain'],
+    } as const;
+    beforeAll(async () => {
+      rig = await startRigFor(shortScenario(SEED), shared, 'short-rig');
+    }, 120_000);
+    afterAll(async () => {
+      await rig.stop();
+    });
+    it.each([
+      ['database and clocks', SEED],
+      ['networks', SEED + 1],
+    ] as const)(
+      '%s (seed %i)',
+      async (about, seed) => {
+        const verdict = await playOn(rig, shortScenario(seed, rows[about]), shared);
+        console.log(summarise(verdict).join('\n'));
+        if (!isClean(verdict)) shared.keep();
+        expect(verdict.violations.length, describeViolations(verdict.violations)).toBe(0);
+        expect(verdict.crashes, 'programs that ended by themselves').toEqual([]);
+        expect(isClean(verdict), `${verdict.rest.how}, ${verdict.history.items.length} items`).toBe(true);
+        expect(verdict.history.items.filter(({ kind }) => kind === 'build').length).toBeGreaterThan(0);
+      },
+      LIMIT_MS,
+    );
+  });
 
   it(
     'connections are full and then cut, again and again → what was acknowledged is there',

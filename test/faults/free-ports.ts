@@ -7,6 +7,8 @@ import { createServer } from 'node:net';
 const FIRST = 12_000;
 const COUNT = 18_000;
 const TRIES_MAX = 1_000;
+/** Never handed out twice by this process: who has one may not listen yet, or may be down. */
+const given = new Set<number>();
 
 export async function freePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>();
@@ -14,7 +16,9 @@ export async function freePorts(count: number): Promise<readonly number[]> {
     if (tries === TRIES_MAX)
       throw new Error(`${ports.size} free ports found after ${tries} tries, ${count} wanted`);
     const port = FIRST + Math.floor(Math.random() * COUNT);
-    if (await isFree(port)) ports.add(port);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    ports.add(port);
   }
   return [...ports];
 }

@@ -131,12 +131,20 @@ export interface Times {
 
 const RUNNER_FILE = /^runner-.*\.jsonl$/;
 
-export async function loadHistory(databaseUrl: string, folder: string, times: Times): Promise<History> {
+/** `judged`: teams of earlier scenarios in the same database. Whatever does not belong to them is looked at; of the ledger everything. */
+export async function loadHistory(
+  databaseUrl: string,
+  folder: string,
+  times: Times,
+  judged: readonly string[] = [],
+): Promise<History> {
   const sql = postgres(databaseUrl, {
     max: 1,
     onnotice: () => undefined,
     connection: { application_name: 'faults checker' },
   });
+  const earlier = sql`${[...judged]}::text[]`;
+  const earlierWork = sql`(select id from work_items where pool_id = any(${earlier}))`;
   const at = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
   try {
     const [items, leases, reports, events, projects, outputs, runners, phases, audit, heads] =
@@ -145,23 +153,31 @@ export async function loadHistory(databaseUrl: string, folder: string, times: Ti
         select w.id, w.state, w.epoch, w.attempt, w.max_attempts as "maxAttempts", w.offers, w.runner_id as "runnerId",
           w.lease_id as "leaseId", w.exit_code as "exitCode", coalesce(w.labels ->> ${KEY_LABEL}, b.commit) as key, w.kind,
           w.pool_id as pool
-        from work_items w left join builds b on b.id = w.build_id order by w.id`,
+        from work_items w left join builds b on b.id = w.build_id
+        where w.pool_id <> all(${earlier}) order by w.id`,
         await tx<LeaseRow[]>`
         select work_id as work, epoch, runner_id as "runnerId", ${at('granted_at')} as "grantedAt", ${at('started_at')} as "startedAt",
           ${at('last_contact_at')} as "lastContactAt", ${at('ended_at')} as "endedAt", end_reason as "endReason"
-        from work_leases order by work_id, epoch`,
+        from work_leases where work_id not in ${earlierWork} order by work_id, epoch`,
         await tx<ReportRow[]>`
-        select work_id as work, epoch, report_id as "reportId", outcome, ${at('accepted_at')} as "acceptedAt" from work_reports`,
+        select work_id as work, epoch, report_id as "reportId", outcome, ${at('accepted_at')} as "acceptedAt" from work_reports
+        where work_id not in ${earlierWork}`,
         await tx<EventRow[]>`
-        select dedupe_key as work, payload ->> 'state' as state, (payload ->> 'epoch')::int as epoch from outbox where kind = 'work.finished'`,
-        await tx<ProjectRow[]>`select id, name as key from projects where name <> ${SETUP_PROJECT}`,
+        select dedupe_key as work, payload ->> 'state' as state, (payload ->> 'epoch')::int as epoch from outbox
+        where kind = 'work.finished' and dedupe_key not in ${earlierWork}`,
+        await tx<ProjectRow[]>`select id, name as key from projects
+        where name <> ${SETUP_PROJECT} and team_id <> all(${earlier})`,
         await tx<OutputRow[]>`
         select work_id as work, epoch, array_agg("offset"::int order by "offset") as offsets,
           array_agg(length(data) order by "offset") as lengths,
           encode(sha256(string_agg(data, ''::bytea order by "offset")), 'hex') as sha256, ${at('max(at)')} as "lastAt"
-        from work_logs group by work_id, epoch`,
-        await tx<Array<{ id: string; team: string }>>`select id, team_id as team from runners`,
-        await tx<PhaseRow[]>`select work_id as work, epoch, phase from build_phases`,
+        from work_logs where work_id not in ${earlierWork} group by work_id, epoch`,
+        await tx<
+          Array<{ id: string; team: string }>
+        >`select id, team_id as team from runners where team_id <> all(${earlier})`,
+        await tx<
+          PhaseRow[]
+        >`select work_id as work, epoch, phase from build_phases where work_id not in ${earlierWork}`,
         await tx<AuditRow[]>`
         select chain, seq, at::float8 as at, json_build_object('kind', actor_kind, 'id', actor_id, 'display', actor_display) as actor,
           action, target, details, request_id as "requestId", previous_hash as "previousHash", hash

@@ -28,7 +28,7 @@ export interface Injectable {
   /** Pools whose queues are meant. */
   readonly poolIds: readonly string[];
   /** Where the process with this name looks for how wrong its clock is. */
-  clockFile(name: string): string;
+  clockFile(role: string, name: string): string;
   /** Starts it, and again whenever it ends although nobody killed it. */
   up(one: ManagedProcess): Promise<void>;
   startPatiently(one: ManagedProcess): Promise<void>;
@@ -38,7 +38,10 @@ export interface Injectable {
 type Note = (target: string, detail?: string) => Promise<void>;
 type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 
+/** Nothing was done. */
 const LEFT_OUT = 'left out: it is down already, or not ours';
+const NOT_IN_REACH = 'left out: the broker is not in reach';
+const CUT_SHORT = 'cut short: the database is away';
 /** What the programs promise for a stop under load, and what a busy machine adds. */
 const DRAIN_MS = 30_000;
 
@@ -52,13 +55,14 @@ export async function inject(parts: Injectable, fault: Fault): Promise<void> {
       kind: describeFault(fault),
       target,
       ...(detail === undefined ? {} : { detail }),
+      ...(detail === LEFT_OUT || detail === NOT_IN_REACH || detail === CUT_SHORT ? { leftOut: true } : {}),
     });
   try {
     await act(parts, fault, note);
   } catch (error) {
     // The database went away under a fault that works through it; that other fault is the one that is felt.
     if (!isAway(error)) throw error;
-    await note('database', 'cut short: the database is away');
+    await note('database', CUT_SHORT);
   }
   await parts.journal.append({ event: 'undone', row, afterMs: performance.now() - begunAt });
 }
@@ -104,11 +108,11 @@ async function act(parts: Injectable, fault: Fault, note: Note): Promise<void> {
     }
     case 'purge': {
       const purged = await broker.purge(poolIds);
-      return await note('queues', purged === undefined ? 'broker not in reach' : `${purged} messages`);
+      return await note('queues', purged === undefined ? NOT_IN_REACH : `${purged} messages`);
     }
     case 'queues-deleted': {
       const deleted = await broker.deleteQueues(poolIds);
-      return await note('queues', deleted === undefined ? 'broker not in reach' : `${deleted} queues`);
+      return await note('queues', deleted === undefined ? NOT_IN_REACH : `${deleted} queues`);
     }
     case 'alarm':
       return await alarm(parts, fault, note);
@@ -246,7 +250,7 @@ async function alarm(parts: Injectable, fault: Of<'alarm'>, note: Note): Promise
   if (node === undefined || parts.handled.has(node.name)) return await note('broker', LEFT_OUT);
   parts.handled.add(node.name);
   const raised = await parts.broker.alarm(true);
-  await note(node.name, raised ? undefined : 'broker not in reach');
+  await note(node.name, raised ? undefined : NOT_IN_REACH);
   await pause(fault.forMs);
   for (let tries = 0; raised && tries < 10; tries += 1) if (await parts.broker.alarm(false)) break;
   parts.handled.delete(node.name);
@@ -266,14 +270,14 @@ async function falseHints(parts: Injectable, fault: Of<'hints'>, note: Note): Pr
     };
   });
   const sent = await parts.broker.publish(hints.filter(({ poolId }) => poolId !== ''));
-  await note('queues', sent ? undefined : 'broker not in reach');
+  await note('queues', sent ? undefined : NOT_IN_REACH);
 }
 
 async function stepClock(parts: Injectable, fault: Of<'clock'>, note: Note): Promise<void> {
   const one = target(parts, fault.role, fault.index);
   if (one === undefined || !one.running) return await note(one?.name ?? fault.role, LEFT_OUT);
   await note(one.name);
-  const path = parts.clockFile(one.name);
+  const path = parts.clockFile(fault.role, one.name);
   writeFileSync(path, String(fault.byMs));
   await pause(fault.forMs);
   writeFileSync(path, '0');

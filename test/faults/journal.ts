@@ -1,8 +1,8 @@
 /**
- * Append-only journals: one JSON object a line, written and synced before `append` resolves, so that what a process knew is on
- * disk whenever it is killed. One writer per file; lines that wait while a sync is under way share the next one.
+ * Append-only journals: one JSON object a line, written before `append` resolves, so that what a process knew is in the file whenever it is killed. Not synced:
+ * processes die here, the machine does not. One writer per file.
  */
-import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 /** When something happened. */
 export interface Stamp {
@@ -21,37 +21,16 @@ function performanceMs(): number {
 }
 
 export interface Journal<E extends object> {
-  /** Stamps the entry now; resolves when it is on disk. */
+  /** Stamps the entry now; resolves when it is in the file. */
   append(entry: E): Promise<void>;
   close(): Promise<void>;
 }
 
 export function openJournal<E extends object>(path: string): Journal<E> {
   const file = openSync(path, 'a');
-  let waiting: Array<{ readonly line: string; readonly done: (error: Error | null) => void }> = [];
-  let syncing: Promise<void> | undefined;
-
-  const flush = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      writeSync(file, batch.map(({ line }) => line).join(''));
-      const error = await new Promise<Error | null>((resolve) => fdatasync(file, resolve));
-      for (const { done } of batch) done(error);
-    }
-    syncing = undefined;
-  };
   return {
-    append: (entry) =>
-      new Promise((resolve, reject) => {
-        const line = `${JSON.stringify({ ...entry, ...stamp() })}\n`;
-        waiting.push({ line, done: (error) => (error === null ? resolve() : reject(error)) });
-        syncing ??= flush();
-      }),
-    close: async () => {
-      await syncing;
-      closeSync(file);
-    },
+    append: async (entry) => void writeSync(file, `${JSON.stringify({ ...entry, ...stamp() })}\n`),
+    close: async () => closeSync(file),
   };
 }
 

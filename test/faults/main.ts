@@ -1,15 +1,17 @@
 /**
  * `npm run faults -- [--seed N] [--runs N] [--minutes N] [--mutant name | --provoke name] [--keep]`
- * `npm run faults -- --schedules N | --row name [--seed N] [--minutes N] [--keep]`
+ * `npm run faults -- --schedules N | --row name [--at-once N] [--seed N] [--minutes N] [--keep]`
  *
- * --schedules runs N short schedules of all kinds of faults, one after the other with rising seeds, at most for --minutes, and prints what was counted; --row takes
- * one kind alone (README.md lists them), and one schedule unless --schedules says how many.
+ * --schedules runs N short schedules of all kinds of faults with rising seeds, --at-once of them side by side (4), beginning none after --minutes, and prints what
+ * was counted; --row takes one kind alone (README.md lists them), and one schedule unless --schedules says how many.
  *
  * One seeded schedule of faults, or with --minutes one after the other with rising seeds until the time is up. --mutant plants a mistake
  * into the server and succeeds when it is caught; --provoke runs the same load and faults against the sound server. --keep leaves journals and logs behind.
  * Exit 0: as expected.
  */
 import { parseArgs } from 'node:util';
+import { runBatch } from './batch.ts';
+import type { Batch } from './batch.ts';
 import { describeViolations } from './checker.ts';
 import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import type { MutantName } from './mutants.ts';
@@ -18,13 +20,16 @@ import { runScenario, seconds } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { ROWS } from './schedule.ts';
 import type { FaultName } from './schedule.ts';
-import { greatScenario, mutantScenario, shortScenario, soundScenario } from './scenarios.ts';
+import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
 import type { SharedSurroundings } from './surroundings.ts';
-import { createTally, isClean } from './tally.ts';
+import { createTally } from './tally.ts';
 
 const say = (line: string): void => console.log(line);
+/** Most of a schedule is waiting: so many keep two cores busy. */
+const AT_ONCE = 4;
+let interrupted = false;
 /** Also for who is told to end in the middle. */
 let sayWhatCame = (): void => undefined;
 
@@ -89,43 +94,19 @@ function rowsNamed(text: string | undefined): readonly FaultName[] {
   return [found];
 }
 
-interface Schedules {
-  readonly firstSeed: number;
-  readonly schedules: number;
-  readonly rows: readonly FaultName[];
-  /** No schedule begins later; by this process's own clock. */
-  readonly until: number;
-}
-
 /** True when every promise was kept in every schedule. */
-async function runSchedules(
-  shared: SharedSurroundings,
-  { firstSeed, schedules, rows, until }: Schedules,
-): Promise<boolean> {
+async function runSchedules(batch: Batch): Promise<boolean> {
   const tally = createTally();
+  const startedAt = performance.now();
   sayWhatCame = () => {
     for (const line of tally.lines()) say(line);
+    say(`${seconds(performance.now() - startedAt)} in all, ${batch.atOnce} at once`);
   };
-  for (let i = 0; i < schedules && performance.now() < until; i += 1) {
-    const seed = firstSeed + i;
-    const scenario = shortScenario(seed, rows);
-    const verdict = await runScenario(scenario, { ...shared, say: () => undefined });
-    tally.add(verdict);
-    const clean = isClean(verdict);
-    say(
-      `seed ${seed}: ${clean ? 'kept' : 'BROKEN'}, ${verdict.history.items.length} runs, ${seconds(verdict.tookMs)}`,
-    );
-    if (clean) {
-      shared.forget(scenario.name);
-      continue;
-    }
-    shared.keep();
-    for (const line of summarise(verdict)) say(`  ${line}`);
-    for (const crash of verdict.crashes) say(`  crash: ${crash}`);
-    say(describeViolations(verdict.violations));
-  }
+  // What is cut off when this is told to end was not broken.
+  await runBatch(batch, tally, (line) => {
+    if (!interrupted) say(line);
+  });
   sayWhatCame();
-  if (!tally.clean()) say(`journals and logs stay in ${shared.folder}`);
   return tally.clean();
 }
 
@@ -139,6 +120,7 @@ async function main(): Promise<boolean> {
       provoke: { type: 'string' },
       keep: { type: 'boolean' },
       schedules: { type: 'string' },
+      'at-once': { type: 'string' },
       row: { type: 'string' },
     },
   });
@@ -149,12 +131,13 @@ async function main(): Promise<boolean> {
   const provoked = mutantNamed(values.provoke);
   const rows = rowsNamed(values.row);
   const schedules = numberOf(values.schedules, 'schedules', values.row === undefined ? 0 : 1);
-  const shared = await prepareSurroundings(say);
   if (schedules > 0) {
-    if (values.keep === true) shared.keep();
     const limit = values.minutes === undefined ? Number.POSITIVE_INFINITY : until;
-    return await runSchedules(shared, { firstSeed, schedules, rows, until: limit }).finally(shared.stop);
+    const atOnce = Math.min(schedules, numberOf(values['at-once'], 'at-once', AT_ONCE));
+    const keep = values.keep === true;
+    return await runSchedules({ firstSeed, schedules, rows, atOnce, until: limit, keep });
   }
+  const shared = await prepareSurroundings(say);
   if (values.keep === true) shared.keep();
   let failed = 0;
   let rounds = 0;
@@ -174,7 +157,6 @@ async function main(): Promise<boolean> {
   return failed === 0;
 }
 
-let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupted = true;

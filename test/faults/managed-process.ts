@@ -4,8 +4,10 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { appendFileSync, closeSync, openSync, readFileSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Bundles } from './bundles.ts';
+import { clockFile } from './clock.ts';
 
 export interface ProcessSpec {
   readonly name: string;
@@ -33,7 +35,7 @@ export interface ManagedProcess {
   kill(): Promise<void>;
   /** Resolves with the code of the present process when it ends. */
   exited(): Promise<number | null>;
-  /** What all of its processes printed. */
+  /** What it printed since it was started the last time. */
   output(): string;
 }
 
@@ -78,13 +80,13 @@ export function manageProcess(spec: ProcessSpec): ManagedProcess {
   let exit: Promise<number | null> = Promise.resolve(null);
   let printedBefore = 0;
 
-  const output = (): string => readOr(log, '');
+  const output = (): string => readFrom(log, printedBefore);
   const running = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
 
   const launch = (): void => {
-    appendFileSync(log, `--- started at ${new Date().toISOString()}\n`);
-    printedBefore = output().length;
     const file = openSync(log, 'a');
+    appendFileSync(file, `--- started at ${new Date().toISOString()}\n`);
+    printedBefore = fstatSync(file).size;
     const started = spawn(spec.command, [...spec.args], {
       env: { ...cleanEnvironment(), ...spec.env },
       cwd: spec.folder,
@@ -114,11 +116,8 @@ export function manageProcess(spec: ProcessSpec): ManagedProcess {
     const { readyPattern } = spec;
     if (readyPattern === undefined) return;
     const until = performance.now() + spec.readyMs;
-    while (!readyPattern.test(output().slice(printedBefore))) {
-      if (!running())
-        throw new Error(
-          `${spec.name} ended before it was ready:\n${output().slice(printedBefore).slice(-4_000)}`,
-        );
+    while (!readyPattern.test(output())) {
+      if (!running()) throw new Error(`${spec.name} ended before it was ready:\n${output().slice(-4_000)}`);
       if (performance.now() > until)
         throw new Error(`${spec.name} was not ready within ${spec.readyMs} ms:\n${output().slice(-4_000)}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -150,10 +149,35 @@ export function manageProcess(spec: ProcessSpec): ManagedProcess {
   };
 }
 
-function readOr(path: string, otherwise: string): string {
+function readFrom(path: string, offset: number): string {
+  const file = openSync(path, 'r');
   try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return otherwise; // Nothing printed yet.
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(file).size - offset));
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, offset));
+  } finally {
+    closeSync(file);
   }
+}
+
+const NODE_READY_MS = 30_000;
+
+/** A Node program of ours: on the leash, and with a clock that can be stepped. */
+export function manageNode(
+  { leash, clock }: Bundles,
+  folder: string,
+  name: string,
+  script: string,
+  readyPattern: RegExp,
+  env: Readonly<Record<string, string>>,
+): ManagedProcess {
+  return manageProcess({
+    name,
+    command: process.execPath,
+    args: ['--require', leash, '--require', clock, script],
+    env: { ...env, FAULT_CLOCK: clockFile(folder, name) },
+    folder,
+    readyPattern,
+    readyMs: NODE_READY_MS,
+    leash: 'node',
+  });
 }

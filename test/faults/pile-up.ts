@@ -11,7 +11,7 @@ import type { HttpClient } from './http-client.ts';
 import { openJournal } from './journal.ts';
 import type { Journal } from './journal.ts';
 import { openPipeline } from './pipelined-client.ts';
-import type { Rig } from './rig.ts';
+import type { Stage } from './stage.ts';
 import { createSubmissions } from './submissions.ts';
 import type { Submission } from './submissions.ts';
 
@@ -37,14 +37,16 @@ const WARM_UP_RUNS = 60;
 /** Acknowledgements while the pile is worked off go on for so long at most before the connections are cut. */
 const WORK_OFF_MS = 2_000;
 
-export async function pileUp(rig: Rig, folder: string, options: PileUp): Promise<void> {
+export async function pileUp(stage: Stage, folder: string, options: PileUp): Promise<void> {
   const journal = openJournal<SubmitEntry>(join(folder, 'submit-pile.jsonl'));
   const client = createHttpClient();
   for (let round = 0; round < options.rounds; round += 1) {
-    const sides = rig.serverUrls.map((url, i) => openSide(rig, url, `pile${round}x${i}`, journal, client));
+    const sides = stage.serverUrls.map((url, i) =>
+      openSide(stage, url, `pile${round}x${i}`, journal, client),
+    );
     // Each connection has met each statement: one that must be described first is not pipelined.
     await Promise.all(sides.map(async (side) => await side.warmUp()));
-    const release = await rig.lockItems();
+    const release = await stage.lockItems();
     await Promise.all(
       sides.map(async (side, i) => await side.send('run', 1_000, options.depth + ((2 * round + i) % DEPTHS))),
     );
@@ -59,9 +61,9 @@ export async function pileUp(rig: Rig, folder: string, options: PileUp): Promise
       pause(WORK_OFF_MS),
       Promise.all(sides.map(async (side) => await side.someAcknowledged(options.behind))),
     ]);
-    await rig.inject({ kind: 'terminate', backends: 100 });
+    await stage.inject({ kind: 'terminate', backends: 100 });
     await Promise.all(sides.map(async (side) => await side.repeatUnknown()));
-    if (await rig.missing(sides.flatMap((side) => side.acknowledged))) break;
+    if (await stage.missing(sides.flatMap((side) => side.acknowledged))) break;
   }
   client.close();
   await journal.close();
@@ -80,7 +82,7 @@ interface Side {
 }
 
 function openSide(
-  rig: Rig,
+  stage: Stage,
   url: string,
   name: string,
   journal: Journal<SubmitEntry>,
@@ -88,7 +90,7 @@ function openSide(
 ): Side {
   const submissions = createSubmissions({
     url,
-    ...rig.account,
+    ...stage.account,
     name,
     journal,
     client,

@@ -94,6 +94,7 @@ const marginMs = Math.min(1_000, config.leaseMs / 6);
 const held = new Map<string, Held>();
 const now = (): number => stamp().mono;
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+const backoffMs = (tries: number): number => Math.min(1_000, 50 * 2 ** tries) * (0.5 + Math.random() / 2);
 const keyOf = ({ work, epoch }: { readonly work: string; readonly epoch: number }): string =>
   `${work} ${epoch}`;
 
@@ -231,15 +232,15 @@ interface Offer {
 async function poll(kind: Kind): Promise<{ readonly offer: Offer | undefined; readonly pollId: string }> {
   const pollId = randomUUID();
   const until = now() + config.pollWaitMs + config.leaseMs;
-  while (now() < until) {
+  for (let tries = 0; now() < until; tries += 1) {
     try {
       const body = { bootId, pollId, waitMs: config.pollWaitMs, slots: 1, leases: heldLeases() };
-      const answer = await api.call(CALLS[kind].poll, body, config.pollWaitMs + 1_500);
+      const answer = await api.call(CALLS[kind].poll, body, config.pollWaitMs + 3_000);
       if (answer.status !== 200) await fatal(`poll answered ${answer.status} ${answer.code}`);
       return { offer: answer.body[kind] as Offer | undefined, pollId };
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
-      await pause(50 + 100 * Math.random());
+      await pause(backoffMs(tries));
     }
   }
   return { offer: undefined, pollId };
@@ -387,7 +388,7 @@ async function finish(report: OpenReport, lateMs: number, output: boolean): Prom
     });
     await journal.append({ event: 'report-answer', work, epoch, reportId, answer });
     if (answer !== 'unanswered') break;
-    await pause(Math.min(1_000, 50 * 2 ** tries) * (0.5 + Math.random() / 2));
+    await pause(backoffMs(tries));
   }
   unlinkSync(join(outbox, `${work}-${epoch}.json`));
   held.delete(keyOf(report));

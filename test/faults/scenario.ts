@@ -2,6 +2,7 @@
  * One run of the fault test: start everything, submit, do the faults at their times, let it heal and come to rest, then judge. The verdict
  * comes from the checker alone; what is counted here is for people.
  */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Broker } from './broker.ts';
@@ -14,9 +15,10 @@ import { pileUp } from './pile-up.ts';
 import type { PileUp } from './pile-up.ts';
 import type { Cluster } from './postgres.ts';
 import { RIG_TIMES, startRig } from './rig.ts';
-import type { Rig, SimBehaviour } from './rig.ts';
+import type { Rig } from './rig.ts';
 import { describeFault } from './schedule.ts';
 import type { TimedFault } from './schedule.ts';
+import type { SimBehaviour, Stage } from './stage.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -61,7 +63,11 @@ export interface Verdict {
   readonly crashes: readonly string[];
   readonly history: History;
   readonly rest: Rest;
+  /** That were to be submitted. */
+  readonly runs: number;
   readonly tookMs: number;
+  /** How many seconds a second of this process's work took: what it waited for a processor, and what it ran, by what it ran. */
+  readonly slowness: number;
 }
 
 export const SERVERS = 2;
@@ -71,62 +77,93 @@ const STALE_MS = RIG_TIMES.leaseMs;
 const TOLERANCE_MS = 100;
 /** After the last fault was healed: what was lost goes through a lease, the pause after several losses, and one more execution. */
 const RECOVER_MS = 60_000;
-const OFFERS_MAX = 20;
+const TIMES = {
+  ...RIG_TIMES,
+  offersMax: 20,
+  toleranceMs: TOLERANCE_MS,
+  staleMs: STALE_MS,
+  recoverMs: RECOVER_MS,
+};
 
-export async function runScenario(
-  scenario: Scenario,
-  { folder, bundles, broker, cluster, serverBundle, say }: Surroundings,
-): Promise<Verdict> {
-  const startedAt = performance.now();
-  const { seed, runners, sims, databaseConnections } = scenario;
-  const rig = await startRig({
-    folder: join(folder, scenario.name),
-    bundles,
-    ...(serverBundle === undefined ? {} : { serverBundle }),
-    broker,
-    cluster,
-    seed,
-    servers: SERVERS,
-    gateways: GATEWAYS,
-    runners,
-    otherRunners: scenario.otherRunners ?? 0,
-    environments: scenario.environments ?? 0,
-    times: RIG_TIMES,
-    sims,
-    databaseConnections,
-  });
+/** On a rig of its own. */
+export async function runScenario(scenario: Scenario, surroundings: Surroundings): Promise<Verdict> {
+  const rig = await startRigFor(scenario, surroundings, `${scenario.name}-rig`);
   try {
-    say(
-      `${scenario.name}: everything is up after ${seconds(performance.now() - startedAt)}; seed ${seed}, ${scenario.faults.length} faults`,
-    );
-    if (scenario.pileUp !== undefined) await pileUp(rig, join(folder, scenario.name), scenario.pileUp);
-    await rig.startRunners();
-    if (scenario.runs > 0) await stress(rig, scenario, say);
-    await rig.journal.append({ event: 'healed' });
-    const rest = await comeToRest(rig, scenario.restMs);
-    await rig.stopRunners();
-    const times = {
-      ...RIG_TIMES,
-      offersMax: OFFERS_MAX,
-      toleranceMs: TOLERANCE_MS,
-      staleMs: STALE_MS,
-      recoverMs: RECOVER_MS,
-    };
-    const history = await loadHistory(rig.databaseUrl, join(folder, scenario.name), times);
-    const violations = check(history, { atRest: scenario.restMs > 0 });
-    return { violations, crashes: rig.crashes, history, rest, tookMs: performance.now() - startedAt };
+    return await playOn(rig, scenario, surroundings);
   } finally {
     await rig.stop();
   }
 }
 
+export async function startRigFor(
+  { runners, databaseConnections }: Scenario,
+  { folder, bundles, serverBundle, broker, cluster }: Surroundings,
+  name: string,
+): Promise<Rig> {
+  return await startRig({
+    bundles,
+    ...(serverBundle === undefined ? {} : { serverBundle }),
+    broker,
+    cluster,
+    folder: join(folder, name),
+    servers: SERVERS,
+    gateways: GATEWAYS,
+    runners,
+    times: RIG_TIMES,
+    databaseConnections,
+  });
+}
+
+/** On a rig that is up, and that earlier scenarios may have lived through. */
+export async function playOn(
+  rig: Rig,
+  scenario: Scenario,
+  { folder: parent, say }: Surroundings,
+): Promise<Verdict> {
+  const startedAt = performance.now();
+  const before = processorTimes();
+  const folder = join(parent, scenario.name);
+  const { seed, sims, otherRunners = 0, environments = 0 } = scenario;
+  const stage = await rig.open({ folder, seed, otherRunners, environments, sims });
+  say(`${scenario.name}: seed ${seed}, ${scenario.faults.length} faults`);
+  if (scenario.pileUp !== undefined) await pileUp(stage, folder, scenario.pileUp);
+  await stage.startRunners();
+  if (scenario.runs > 0) await stress(stage, scenario, say);
+  await stage.journal.append({ event: 'healed' });
+  const rest = await comeToRest(stage, scenario.restMs);
+  await stage.stopRunners();
+  const history = await loadHistory(rig.databaseUrl, folder, TIMES, rig.judged);
+  const violations = check(history, { atRest: scenario.restMs > 0 });
+  if (violations.length > 0) writeFileSync(join(folder, 'history.json'), JSON.stringify(history, withMaps));
+  const tookMs = performance.now() - startedAt;
+  const slowness = slownessSince(before);
+  return { violations, crashes: rig.takeCrashes(), history, rest, runs: scenario.runs, tookMs, slowness };
+}
+
+/** Of the main thread, in nanoseconds; waiting is being able to run and not being let. Zeros where the system does not say. */
+function processorTimes(): { readonly ran: number; readonly waited: number } {
+  const [ran = 0, waited = 0] = existsSync(SCHEDSTAT)
+    ? readFileSync(SCHEDSTAT, 'utf8').split(' ').map(Number)
+    : [];
+  return { ran, waited };
+}
+const SCHEDSTAT = '/proc/self/schedstat';
+
+function slownessSince(before: ReturnType<typeof processorTimes>): number {
+  const { ran, waited } = processorTimes();
+  return 1 + (waited - before.waited) / Math.max(1, ran - before.ran);
+}
+
+const withMaps = (_: string, value: unknown): unknown =>
+  value instanceof Map ? Object.fromEntries(value) : value;
+
 /** Submits and does the faults side by side; ends when the submitter has and every fault is healed. */
 async function stress(
-  rig: Rig,
+  stage: Stage,
   { runs, runsPerSecond, projectsPerHundred, buildsPerHundred = 0, patienceMs, faults }: Scenario,
   say: (line: string) => void,
 ): Promise<void> {
-  const submitter = await rig.startSubmitter({
+  const submitter = await stage.startSubmitter({
     runs,
     runsPerSecond,
     projectsPerHundred,
@@ -137,23 +174,25 @@ async function stress(
   const healing = faults.map(async (fault) => {
     await pause(Math.max(0, fault.atMs - (performance.now() - startedAt)));
     say(`  ${seconds(performance.now() - startedAt).padStart(6)} ${describeFault(fault)}`);
-    await rig.inject(fault);
+    await stage.inject(fault);
   });
-  const code = await submitter.exited();
-  if (code !== 0) throw new Error(`the submitter ended with ${code}:\n${submitter.output().slice(-2_000)}`);
-  say(`  ${seconds(performance.now() - startedAt).padStart(6)} all submitted`);
-  await Promise.all(healing);
+  const submitted = async (): Promise<void> => {
+    const code = await submitter.exited();
+    if (code !== 0) throw new Error(`the submitter ended with ${code}:\n${submitter.output().slice(-2_000)}`);
+    say(`  ${seconds(performance.now() - startedAt).padStart(6)} all submitted`);
+  };
+  await Promise.all([submitted(), ...healing]);
 }
 
-/** Without any change for so long, nothing will come: longer than an offer, a lease, and a sweep. */
-const STUCK_MS = RIG_TIMES.leaseMs + RIG_TIMES.offerMs + 2_000;
+/** Without any change for so long, nothing will come: longer than an offer, a lease, and a sweep on a busy machine. */
+const STUCK_MS = RIG_TIMES.leaseMs + RIG_TIMES.offerMs + 6_000;
 
-async function comeToRest(rig: Rig, withinMs: number): Promise<Rest> {
+async function comeToRest(stage: Stage, withinMs: number): Promise<Rest> {
   const startedAt = performance.now();
   let changedAt = startedAt;
   let last = '';
   for (;;) {
-    const { items, reports, waiting, sign } = await rig.unfinished();
+    const { items, reports, waiting, sign } = await stage.unfinished();
     const atMs = performance.now();
     if (sign !== last || waiting > 0) changedAt = atMs;
     last = sign;

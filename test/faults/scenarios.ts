@@ -3,12 +3,12 @@
  * the great one does not hold too; the sound server must pass all of them.
  */
 import type { MutantName } from './mutants.ts';
-import type { SimBehaviour } from './rig.ts';
 import { RIG_TIMES } from './rig.ts';
 import { GATEWAYS, SERVERS } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { ROWS, scheduleOf } from './schedule.ts';
 import type { FaultName, TimedFault } from './schedule.ts';
+import type { SimBehaviour } from './stage.ts';
 
 const { leaseMs, graceMs } = RIG_TIMES;
 
@@ -65,11 +65,11 @@ export function greatScenario(seed: number, runs: number): Scenario {
 const SHORT = { runs: 150, runsPerSecond: 40, faultEveryMs: 1_200 };
 
 /** A few seconds under three faults of all kinds, or of those that are named; a second team works beside the first. */
-export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS): Scenario {
+export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS, tries = 1): Scenario {
   const { runs, runsPerSecond, faultEveryMs } = SHORT;
   return {
     // Its folder's name: two of one seed must not share their journals.
-    name: ['short', seed, ...(rows === ROWS ? [] : rows)].join('-'),
+    name: ['short', seed, ...(rows === ROWS ? [] : rows), ...(tries === 1 ? [] : [`try${tries}`])].join('-'),
     seed,
     runs,
     runsPerSecond,
@@ -80,7 +80,8 @@ export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS): 
     otherRunners: 1,
     environments: 6,
     buildsPerHundred: 12,
-    sims: { ...SIMS, buildSlots: 2 },
+    // Each slot polls, which is most of what an idle rig does.
+    sims: { ...SIMS, slots: 6, buildSlots: 2 },
     databaseConnections: 10,
     restMs: 90_000,
   };

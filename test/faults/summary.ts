@@ -60,9 +60,13 @@ function latenciesOf(history: History): number[] {
  * For each fault: from the fault until a run that was begun after it was reported and accepted: submitting, granting, heartbeats and reports work again.
  * How long a run waits in the queue behind others does not count.
  */
-export function recoveries(
-  history: History,
-): Array<{ readonly row: string; readonly what: string; readonly ms: number | undefined }> {
+export function recoveries(history: History): Array<{
+  readonly row: string;
+  readonly what: string;
+  /** False: its target was down already, or out of reach. */
+  readonly done: boolean;
+  readonly ms: number | undefined;
+}> {
   const entries = [...history.runners.values()].flat();
   const begun = new Map<string, number>();
   for (const entry of entries)
@@ -79,6 +83,7 @@ export function recoveries(
     return [
       {
         row: entry.row ?? entry.kind,
+        done: entry.leftOut !== true,
         what: `${entry.kind}${entry.detail === undefined ? '' : ` (${entry.detail})`}`,
         ms,
       },

@@ -29,25 +29,25 @@ export async function prepareSurroundings(say: (line: string) => void): Promise<
   ]);
   const shared = { folder, bundles, broker, cluster, say };
   let kept = false;
+  const remove = (): void => {
+    // What has just been killed may still write.
+    if (!kept) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  };
   // Also when this process is told to end in the middle.
-  process.once('exit', () => {
-    if (!kept) rmSync(folder, { recursive: true, force: true });
-  });
+  process.once('exit', remove);
   return {
     ...shared,
     withMutant: async (name) => ({
       ...shared,
       serverBundle: await buildServer(builds, name, MUTANTS[name].replacements),
     }),
-    forget: (scenario) => {
-      if (!kept) rmSync(join(folder, scenario), { recursive: true, force: true });
-    },
+    forget: (scenario) => rmSync(join(folder, scenario), { recursive: true, force: true }),
     keep: () => {
       kept = true;
     },
     stop: async () => {
       await Promise.all([broker.stop(), cluster.stop()]);
-      if (!kept) rmSync(folder, { recursive: true, force: true });
+      remove();
     },
   };
 }

@@ -1,0 +1,165 @@
+/** Pictures of the timeline, with a morning of commits behind it. */
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Console } from './console.ts';
+import { startFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import { startReporting } from './reports.ts';
+import type { Report } from './reports.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+type Shoot = (page: Page, name: string, fullPage?: boolean) => Promise<void>;
+
+const COMMITS = {
+  head: '4be1c9d07a3f5be2b6b1f6a0a4f1f9a64c1d2e3f',
+  basket: '9d02c77ea81f0b4de2a4b7f1c66a1e1f0b8f5a30',
+  prices: 'c81fa60b7d5e4a2098b1d43a7f6e5c4b3a291807',
+  search: '17ab03fe55d24c6f8e9a0b1c2d3e4f5061728394',
+};
+
+/** Takes some seconds. */
+export async function playTimeline(console_: Console): Promise<{ fleet: Fleet; environmentId: string }> {
+  const fleet = await startFleet(console_, 'Shop');
+  const report = await startReporting(console_, fleet);
+  const { sql } = console_.server.db;
+  const environmentId = await fleet.environment('production', {
+    repository: 'https://github.com/acme/shop.git',
+    deploy: { kind: 'container', app: 'shop' },
+  });
+  await fleet.environment('staging');
+  const now = Date.now();
+  const ago = (ms: number): Date => new Date(now - ms);
+  const connections = {
+    github: await fleet.connect('github'),
+    buildkite: await fleet.connect('buildkite'),
+  };
+  /** A run that began to wait so long ago, waited and ran. */
+  const run = async (
+    provider: keyof typeof connections,
+    more: Omit<Report, 'ciConnectionId'>,
+    [agoMs, waitedMs, ranMs]: readonly [number, number, number?],
+    columns: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> => {
+    const id = await report({
+      ciConnectionId: connections[provider],
+      environmentId,
+      trigger: 'push',
+      ...more,
+    });
+    const started = agoMs - waitedMs;
+    const times = {
+      occurred_at: ago(agoMs),
+      queued_at: ago(agoMs),
+      started_at: ago(started),
+      ...(ranMs !== undefined && { finished_at: ago(started - ranMs), duration_ms: ranMs }),
+      ...columns,
+    };
+    await sql`update ci_runs set ${sql(times)} where id = ${id}`;
+  };
+  const build = async (
+    commit: string,
+    [agoMs, waitedMs, ranMs]: readonly [number, number, number?],
+  ): Promise<{ id: string; workId: string }> => {
+    const { id } = await fleet.ok<{ id: string }>(`POST /environments/${environmentId}/builds`, { commit });
+    const offer = await runner.take();
+    if (ranMs === undefined) await runner.beat(offer, 'building');
+    else await runner.finish(offer, { commit, address: 'http://10.0.0.7:32768' });
+    const [row] = await sql<Array<{ work: string }>>`
+      update builds set created_at = ${ago(agoMs)}, finished_at = ${ranMs === undefined ? null : ago(agoMs - waitedMs - ranMs)}
+      where id = ${id} returning work_id as work`;
+    const workId = row?.work ?? '';
+    await sql`update work_items set started_at = ${ago(agoMs - waitedMs)} where id = ${workId}`;
+    return { id, workId };
+  };
+  const runner = await fleet.runner('berlin-1');
+  const of = (
+    name: string,
+    commitSha: string,
+    branch: string,
+    actor: string,
+    status: string,
+    url = true,
+  ) => ({
+    pipelineName: name,
+    commitSha,
+    branch,
+    actor,
+    status,
+    ...(url && { externalUrl: 'https://github.com/acme/shop/actions/runs/1' }),
+  });
+  const { search, prices, basket, head } = COMMITS;
+  await run('github', of('tests', search, 'main', 'ada', 'success'), [
+    190 * MINUTE,
+    8 * SECOND,
+    232 * SECOND,
+  ]);
+  await run('buildkite', of('e2e', search, 'main', 'ada', 'unknown', false), [190 * MINUTE, 95 * SECOND], {
+    finished_at: null,
+    reason: 'lost',
+    lost: true,
+  });
+  await build(search, [182 * MINUTE, 2 * SECOND, 171 * SECOND]);
+  await run('github', of('tests', prices, 'prices-in-yen', 'kim', 'failed'), [
+    96 * MINUTE,
+    11 * SECOND,
+    74 * SECOND,
+  ]);
+  await run(
+    'github',
+    of('lint', prices, 'prices-in-yen', 'kim', 'success'),
+    [96 * MINUTE, 9 * SECOND, 31 * SECOND],
+    {
+      soft: true,
+    },
+  );
+  await run(
+    'github',
+    { ...of('tests', basket, 'main', 'ada', 'failed'), trigger: 'push' },
+    [52 * MINUTE, 7 * SECOND, 88 * SECOND],
+    {
+      reason: 'timed_out',
+    },
+  );
+  await run(
+    'github',
+    { ...of('tests', basket, 'main', 'ada', 'success'), externalAttempt: 2, trigger: 'retry' },
+    [44 * MINUTE, 64 * SECOND, 241 * SECOND],
+  );
+  await run('buildkite', of('e2e', basket, 'main', 'ada', 'cancelled', false), [
+    43 * MINUTE,
+    14 * SECOND,
+    39 * SECOND,
+  ]);
+  await build(basket, [39 * MINUTE, 5 * SECOND, 163 * SECOND]);
+  await run('github', of('deploy to production', head, 'main', 'kim', 'queued'), [150 * SECOND, 0], {
+    started_at: null,
+    blocked: true,
+    reason: 'approval',
+  });
+  await run('github', of('tests', head, 'main', 'kim', 'running'), [149 * SECOND, 21 * SECOND], {
+    trigger: 'merge_group',
+  });
+  await run('github', of('lint', head, 'main', 'kim', 'success'), [149 * SECOND, 6 * SECOND, 28 * SECOND]);
+  await build(head, [66 * SECOND, 4 * SECOND]);
+  return { fleet, environmentId };
+}
+
+export async function shootTimeline(
+  { fleet, environmentId }: { readonly fleet: Fleet; readonly environmentId: string },
+  options: BrowserContextOptions,
+  shoot: Shoot,
+): Promise<void> {
+  const { page, close } = await fleet.open(`/console/timeline?env=${environmentId}`, fleet.owner, options);
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Build 3' }).waitFor();
+  await shoot(page, 'timeline');
+  const { environments } = await fleet.ok<{ environments: Array<{ id: string; name: string }> }>(
+    `GET /projects/${fleet.projectId}/environments`,
+  );
+  const empty = environments.find(({ name }) => name === 'staging')?.id ?? '';
+  await page.goto(`/console/timeline?env=${empty}`);
+  await page.getByText('live', { exact: true }).waitFor();
+  await shoot(page, 'timeline-empty');
+  await close();
+}

@@ -1,0 +1,284 @@
+/** The page of the timeline: what CI reports and what is built here, by commit, as it happens. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import { has } from '../setup/needs.ts';
+import { join } from '../setup/people.ts';
+import { PHONE, startConsole } from './console.ts';
+import type { Console } from './console.ts';
+import { LOOK, lookAway, startFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import { passes } from './passes.ts';
+import { startReporting } from './reports.ts';
+import type { Report } from './reports.ts';
+
+const here = (await has('postgres')) && (await has('chromium'));
+const WATCHED = 50;
+
+describe.skipIf(!here)('the page of the timeline', () => {
+  let console_: Console;
+  let fleet: Fleet;
+  let runner: ScriptedRunner;
+  let connection: string;
+  let report: (more: Omit<Report, 'ciConnectionId'>) => Promise<string>;
+  beforeAll(async () => {
+    console_ = await startConsole({ LEASE_MS: '60000' });
+    fleet = await startFleet(console_);
+    runner = await fleet.runner('box-7');
+    connection = await fleet.connect('github');
+    const reporter = await startReporting(console_, fleet);
+    report = async (more) => await reporter({ ciConnectionId: connection, branch: 'main', ...more });
+  });
+  afterAll(async () => await console_?.stop());
+
+  const sha = (letter: string): string => letter.repeat(40);
+  const at = (environmentId: string, query = ''): string => `/console/timeline?env=${environmentId}${query}`;
+  const row = (page: Page, name: string) =>
+    page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name }) });
+  const live = async (page: Page): Promise<void> => await page.getByText('live', { exact: true }).waitFor();
+  /** Of commits and entries, from top to bottom. */
+  const names = async (page: Page): Promise<string[]> =>
+    (await page.locator('.commit-line code, .entry-name').allInnerTexts()).map(
+      (text) => text.split('↗')[0]?.trim() ?? '',
+    );
+
+  it('says how to begin, and shows what comes, by commit, without a reload and without asking', async () => {
+    const environmentId = await fleet.environment('production', {
+      repository: 'https://github.com/acme/shop.git',
+      deploy: { kind: 'container', app: 'shop' },
+    });
+    const { page, complaints, close } = await fleet.open(`/console/builds?env=${environmentId}`);
+    await page.getByRole('link', { name: 'Timeline' }).last().click();
+    await page.getByRole('heading', { name: 'Nothing was built or run for production yet' }).waitFor();
+    expect(await page.title()).toBe('Timeline · svc console');
+    expect(await page.locator('pre').allTextContents()).toEqual([
+      `svc ci connect --team ${fleet.teamId} --provider github --repo github.com/acme/shop`,
+      `svc ci report --connection CONNECTION_ID --env ${environmentId} -- npm test`,
+    ]);
+    await live(page);
+    await passes(page, 'nothing yet');
+
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/timeline')) asked.push(request.url());
+    });
+    const externalUrl = 'https://github.com/acme/shop/actions/runs/7';
+    await report({
+      environmentId,
+      pipelineName: 'old',
+      commitSha: sha('a'),
+      status: 'failed',
+      durationMs: 9_000,
+    });
+    const tests = await report({
+      environmentId,
+      pipelineName: 'tests',
+      commitSha: sha('b'),
+      actor: 'kim',
+      externalUrl,
+    });
+    await row(page, 'tests')
+      .filter({ hasText: /GitHub Actions.*Running.*running for \d+ s.*kim/s })
+      .waitFor();
+    const link = page.getByRole('link', { name: /^tests/ });
+    expect([await link.getAttribute('href'), await link.getAttribute('rel')]).toEqual([
+      externalUrl,
+      'noopener noreferrer',
+    ]);
+    await fleet.ok(`POST /environments/${environmentId}/builds`, { commit: sha('b') });
+    await row(page, 'Build 1')
+      .filter({ hasText: /Waiting.*waiting for/s })
+      .waitFor();
+    await runner.finish(await runner.take(), { commit: sha('b') });
+    await row(page, 'Build 1')
+      .filter({ hasText: /Succeeded.*via box-7/s })
+      .waitFor();
+    await console_.server.db
+      .sql`update ci_runs set status = 'queued', blocked = true, reason = 'approval' where id = ${tests}`;
+    await row(page, 'tests')
+      .filter({ hasText: /Waiting.*waits for a person.*needs an approval/s })
+      .waitFor();
+    expect(asked).toEqual([]);
+    expect(await names(page)).toEqual(['bbbbbbb', 'Build 1', 'tests', 'aaaaaaa', 'old']);
+    expect(await page.getByRole('link', { name: 'bbbbbbb' }).getAttribute('href')).toBe(
+      `https://github.com/acme/shop/commit/${sha('b')}`,
+    );
+    const time = row(page, 'tests').locator('time');
+    expect(await time.getAttribute('title')).toMatch(/\d{4}/);
+    await passes(page, 'a build and two runs');
+
+    await page.getByRole('link', { name: 'Build 1' }).click();
+    await page.getByRole('heading', { name: 'Build 1' }).waitFor();
+    await page.goBack();
+    await row(page, 'Build 1').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('keeps its filters in the address, for the way back and for others', async () => {
+    const environmentId = await fleet.environment('filtered', { branch: 'next' });
+    await report({ environmentId, pipelineName: 'tests', commitSha: sha('c'), status: 'failed' });
+    await report({
+      environmentId,
+      pipelineName: 'lint',
+      commitSha: sha('c'),
+      status: 'success',
+      durationMs: 1_000,
+    });
+    await report({
+      environmentId,
+      pipelineName: 'docs',
+      commitSha: sha('d'),
+      branch: 'docs',
+      status: 'success',
+    });
+    await fleet.ok(`POST /environments/${environmentId}/builds`, { commit: sha('d') });
+    const { page, close } = await fleet.open(at(environmentId));
+    await row(page, 'docs').waitFor();
+    const shown = async (...expected: string[]): Promise<void> => {
+      await expect
+        .poll(async () => (await page.locator('.entry-name').allInnerTexts()).toSorted(), { timeout: 10_000 })
+        .toEqual(expected.toSorted());
+    };
+    await page.getByLabel('Status').selectOption('Failed');
+    await shown('tests');
+    expect(new URL(page.url()).searchParams.get('status')).toBe('failed');
+    await page.getByRole('status').filter({ hasText: '1 of 4 loaded' }).waitFor();
+    await page.getByLabel('Status').selectOption('Succeeded');
+    await shown('lint', 'docs');
+    await page.getByLabel('Branch', { exact: true }).selectOption('docs');
+    await shown('docs');
+    await passes(page, 'filtered');
+    await page.goBack();
+    await shown('lint', 'docs');
+    await page.goBack();
+    await shown('tests');
+    await page.goto(at(environmentId, '&source=build&q=dddd'));
+    await shown('Build 1');
+    expect(await page.getByLabel('Source').inputValue()).toBe('build');
+    await page.getByRole('searchbox').fill('nobody');
+    await page.getByText('None of the 4 entries that are loaded matches.').waitFor();
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await shown('Build 1', 'docs', 'lint', 'tests');
+    expect(new URL(page.url()).search).toBe(`?env=${environmentId}`);
+    await close();
+  });
+
+  it('goes back to older ones, and keeps what newer ones push out', async () => {
+    const environmentId = await fleet.environment('long');
+    const began = Date.now() - 3_600_000;
+    for (let n = 0; n < WATCHED + 8; n += 1)
+      await report({
+        environmentId,
+        pipelineName: `run ${n}`,
+        commitSha: String(n).padStart(8, '0'),
+        status: 'success',
+        startedAt: new Date(began + n * 1_000).toISOString(),
+      });
+    const { page, close } = await fleet.open(at(environmentId));
+    await row(page, 'run 57').waitFor();
+    await live(page);
+    expect(await row(page, 'run 8').count()).toBe(1);
+    expect(await page.getByRole('rowheader', { name: 'run 7', exact: true }).count()).toBe(0);
+    await report({ environmentId, pipelineName: 'newest', commitSha: sha('e') });
+    await row(page, 'newest').waitFor();
+    expect(await page.getByRole('rowheader', { name: /^run 8\b/ }).count()).toBe(1);
+    await page.getByRole('button', { name: 'Load older' }).click();
+    await page.getByRole('rowheader', { name: /^run 0\b/ }).waitFor();
+    await page.getByRole('button', { name: 'Load older' }).waitFor({ state: 'detached' });
+    expect(await page.locator('.entry-name').count()).toBe(WATCHED + 9);
+    // Away for a moment: what is loaded stays.
+    await lookAway(page);
+    await report({ environmentId, pipelineName: 'meanwhile', commitSha: sha('e') });
+    await row(page, 'meanwhile').waitFor();
+    expect(await page.locator('.entry-name').count()).toBe(WATCHED + 10);
+    await close();
+  });
+
+  it('asks while it cannot be told, says what it does not know, and never that there is nothing', async () => {
+    const environmentId = await fleet.environment('shaky');
+    await report({ environmentId, pipelineName: 'first', commitSha: sha('a'), status: 'success' });
+    const { page, close } = await fleet.open(at(environmentId));
+    await row(page, 'first').waitFor();
+    await page.route('**/timeline/watch**', async (route) => await route.abort());
+    await lookAway(page);
+    await page.getByText('reconnecting, read every 5 s meanwhile').waitFor();
+    await report({ environmentId, pipelineName: 'second', commitSha: sha('a') });
+    await row(page, 'second').waitFor();
+
+    await page.route('**/environments/*/timeline**', async (route) => await route.abort());
+    await page.evaluate(LOOK);
+    await page
+      .getByRole('status')
+      .filter({ hasText: /Unknown since \d\d:\d\d\..*Below is what was known then/s })
+      .waitFor();
+    expect(await page.locator('.entry-name').count()).toBe(2);
+    await passes(page, 'unknown since');
+    await page.reload();
+    await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
+    expect(await page.locator('main').textContent()).not.toMatch(/Nothing was built|0 entries/);
+    await page.unroute('**/environments/*/timeline**');
+    await page.unroute('**/timeline/watch**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await row(page, 'second').waitFor();
+    await page.evaluate(LOOK);
+    await live(page);
+    await close();
+  });
+
+  it('reads on a phone in the dark, and takes the words of CI systems as words', async () => {
+    const environmentId = await fleet.environment('hostile');
+    const pipelineName = `<img src=x onerror=alert(1)> ${'without-any-place-to-break-'.repeat(8)}`;
+    const branch = `feature/${'x'.repeat(200)}`;
+    await report({
+      environmentId,
+      pipelineName,
+      branch,
+      commitSha: sha('f'),
+      actor: 'a'.repeat(200),
+      trigger: 'push',
+    });
+    const soft = await report({ environmentId, pipelineName: 'lint', commitSha: sha('f'), status: 'failed' });
+    await console_.server.db
+      .sql`update ci_runs set soft = true, reason = ${'r'.repeat(200)} where id = ${soft}`;
+    await report({ environmentId, pipelineName: 'no commit' });
+    await fleet.ok(`POST /environments/${environmentId}/builds`, {});
+    const options = { viewport: PHONE, colorScheme: 'dark' } as const;
+    const { page, complaints, close } = await fleet.open(at(environmentId), fleet.owner, options);
+    await row(page, 'lint').filter({ hasText: 'a failure that is allowed' }).waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await page.getByText('Commit not known').count()).toBe(2);
+    await live(page);
+    await passes(page, 'on a phone');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('can be read by every member, and by nobody else, nor while Connect is switched off', async () => {
+    const environmentId = await fleet.environment('private');
+    await report({ environmentId, pipelineName: 'secret', commitSha: sha('a') });
+    const viewer = await join(console_.server, fleet.owner.token, fleet.teamId, 'viewer');
+    const seen = await fleet.open(at(environmentId), viewer);
+    await row(seen.page, 'secret').waitFor();
+    const other = await join(
+      console_.server,
+      console_.server.first.apiKey,
+      console_.server.first.teamId,
+      'viewer',
+    );
+    const stranger = await fleet.open(at(environmentId), other);
+    await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await stranger.close();
+    await console_.move('host.ci', 'disabled', 'to see what the page says');
+    await seen.page
+      .getByRole('status')
+      .filter({ hasText: /Unknown since/ })
+      .waitFor();
+    expect(await row(seen.page, 'secret').count()).toBe(1);
+    await seen.page.reload();
+    await seen.page.getByRole('heading', { name: 'Timeline is switched off here' }).waitFor();
+    const pages = seen.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await pages.allTextContents()).not.toContain('Timeline');
+    await seen.close();
+  });
+});

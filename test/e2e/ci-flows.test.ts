@@ -1,0 +1,366 @@
+/**
+ * Whole flows of external CI against a running platform: webhooks that the provider's own subscription sends, direct reports and id_tokens, mixed, out of
+ * order, delivered twice, with a retry and a re-run, and a build of the service beside them. However they arrive, one right timeline comes of it.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Environment, TimelineEntry } from '@svc/sdk';
+import { createSvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { proof } from '../../server/ci/webhooks/testing/sender.ts';
+import type { CiProvider } from '../../server/ci/words.ts';
+import { startFakeForge } from '../setup/forges/fake-forge.ts';
+import type { FakeForge } from '../setup/forges/fake-forge.ts';
+import { fakeHooks, githubHooks } from '../setup/forges/github-hooks.ts';
+import { gitlabHooks } from '../setup/forges/gitlab-hooks.ts';
+import { githubClaims, gitlabClaims, startOidcIssuers } from '../setup/oidc-issuer.ts';
+import type { OidcIssuers } from '../setup/oidc-issuer.ts';
+import { startPlatform, type Platform } from './platform.ts';
+import { waitFor } from './processes.ts';
+
+const TOKEN = 'token-of-the-forge';
+const OLD = 'a'.repeat(40);
+const NEW = 'b'.repeat(40);
+const FETCH_MS = 20_000;
+
+/** One thing that reaches the platform. */
+type Act = () => Promise<void>;
+
+interface Place {
+  readonly environment: Environment;
+  readonly connectionId: string;
+  /** At the provider; no two connections may take id_tokens of one repository. */
+  readonly repositoryId: number;
+  /** What the subscription at the provider says. */
+  readonly hook: { readonly url: string; readonly secret: string };
+}
+
+describe('flows of external CI', () => {
+  let platform: Platform;
+  let issuers: OidcIssuers;
+  const forges: FakeForge[] = [];
+  beforeAll(async () => {
+    issuers = await startOidcIssuers();
+    platform = await startPlatform(issuers.env);
+  }, 120_000);
+  afterAll(async () => {
+    await platform.stop();
+    await issuers.close();
+    for (const forge of forges) await forge.close();
+  });
+
+  /** A team with an environment and a connection whose subscription the provider was asked for. */
+  const place = async (provider: 'github' | 'gitlab', repositoryId: number): Promise<Place> => {
+    const { sdk } = platform;
+    const hooks = fakeHooks(TOKEN, 'acme/app');
+    const forge = await startFakeForge(
+      provider === 'github' ? githubHooks(hooks) : gitlabHooks(hooks, { canSign: true }),
+    );
+    forges.push(forge);
+    const teamId = await platform.customerTeam(`team-${repositoryId}`);
+    const project = await sdk.projects.create({ name: 'app', teamId });
+    const environment = await sdk.environments.create(project.id, {
+      name: 'production',
+      branch: 'main',
+      repository: `https://${provider}.com/acme/app.git`,
+    });
+    const { id } = await sdk.ci.createConnection(teamId, {
+      provider,
+      repositoryHost: `${provider}.com`,
+      repositoryPath: 'acme/app',
+      projectId: project.id,
+      ingestMode: 'both',
+    });
+    await sdk.ci.setConnectionToken(id, TOKEN, { apiUrl: forge.url });
+    const webhook = await waitFor('the subscription', async () => {
+      const now = await sdk.ci.getWebhook(id);
+      return now.subscription === 'active' ? now : undefined;
+    });
+    const [made] = hooks.hooks;
+    const said = { ...made, ...(made?.['config'] as object | undefined) } as Record<string, unknown>;
+    const hook = {
+      url: String(said['url']),
+      secret: String(said['secret'] ?? said['signing_token'] ?? said['token']),
+    };
+    expect(hook.url).toBe(webhook.url);
+    return { environment, connectionId: id, repositoryId, hook };
+  };
+
+  const deliver =
+    (
+      { hook }: Place,
+      provider: CiProvider,
+      scheme: 'signature' | 'token',
+      headers: Record<string, string>,
+      payload: object,
+    ): Act =>
+    async () => {
+      const body = JSON.stringify(payload);
+      const deliveryId = createHash('sha256').update(body).digest('hex').slice(0, 32);
+      const response = await fetch(hook.url, {
+        method: 'POST',
+        body,
+        headers: {
+          'content-type': 'application/json',
+          ...headers,
+          ...proof({ provider, scheme, secret: hook.secret, deliveryId }, body),
+        },
+        signal: AbortSignal.timeout(FETCH_MS),
+      });
+      if (!response.ok)
+        throw new Error(`a delivery was answered with ${response.status}: ${await response.text()}`);
+    };
+
+  /** Each act twice, in an order that the seed decides, a few at a time. */
+  const perform = async (acts: readonly Act[], seed: number): Promise<void> => {
+    const place = (index: number) => createHash('sha256').update(`${seed}/${index}`).digest('hex');
+    const all = [...acts, ...acts]
+      .map((act, index) => ({ act, place: place(index) }))
+      .sort((a, b) => (a.place < b.place ? -1 : 1));
+    for (let from = 0; from < all.length; from += 4)
+      await Promise.all(all.slice(from, from + 4).map(async ({ act }) => await act()));
+  };
+
+  const settled = async ({ connectionId }: Place): Promise<void> => {
+    await waitFor('the deliveries to be read', async () => {
+      const deliveries = await platform.sdk.ci.listDeliveries(connectionId);
+      const open = deliveries.filter(({ state }) => state === 'received' || state === 'failed');
+      if (open.some(({ state }) => state === 'failed')) throw new Error(JSON.stringify(open));
+      return open.length === 0 ? deliveries : undefined;
+    });
+  };
+
+  /** What people read of the timeline, without what differs from one round to the next. */
+  const told = async ({ environment }: Place) =>
+    (await platform.sdk.timeline.get(environment.id, { limit: 200 })).entries.map((entry: TimelineEntry) => {
+      const { kind, name, status, attempt, commitSha, branch, reason, provider } = entry;
+      return { kind, name, status, attempt, commitSha, branch, reason, provider };
+    });
+
+  describe('GitHub-like', () => {
+    const run = (
+      here: Place,
+      id: number,
+      sha: string,
+      attempt: number,
+      second: number,
+      status: string,
+      conclusion?: string,
+    ) => ({
+      action: 'whatever',
+      repository: { id: here.repositoryId, full_name: 'acme/app' },
+      workflow_run: {
+        id,
+        name: 'CI',
+        path: '.github/workflows/ci.yml',
+        run_attempt: attempt,
+        run_number: id,
+        event: 'push',
+        status,
+        conclusion: conclusion ?? null,
+        head_sha: sha,
+        head_branch: 'main',
+        html_url: `https://github.com/acme/app/actions/runs/${id}`,
+        created_at: `2026-11-01T10:${id % 60}:00Z`,
+        run_started_at: `2026-11-01T10:${id % 60}:${10 * attempt}Z`,
+        updated_at: `2026-11-01T10:${id % 60}:${10 * attempt + second}Z`,
+      },
+    });
+    const job = (
+      here: Place,
+      id: number,
+      runId: number,
+      attempt: number,
+      status: string,
+      conclusion?: string,
+    ) => ({
+      action: 'whatever',
+      repository: { id: here.repositoryId, full_name: 'acme/app' },
+      workflow_job: {
+        id,
+        run_id: runId,
+        run_attempt: attempt,
+        name: 'test',
+        workflow_name: 'CI',
+        status,
+        conclusion: conclusion ?? null,
+        head_sha: OLD,
+        head_branch: 'main',
+        started_at: '2026-11-01T10:21:11Z',
+        completed_at: conclusion === undefined ? null : '2026-11-01T10:21:15Z',
+      },
+    });
+
+    const acts = (here: Place): readonly Act[] => {
+      const hook = (event: string, payload: object): Act =>
+        deliver(here, 'github', 'signature', { 'x-github-event': event }, payload);
+      /** The job itself, with an id_token of its own for each call. */
+      const oidc =
+        (attempt: number, call: (sdk: ReturnType<typeof createSvcSDK>) => Promise<unknown>): Act =>
+        async () => {
+          const claims = githubClaims({
+            repository_id: String(here.repositoryId),
+            run_id: '5001',
+            run_attempt: String(attempt),
+            sha: OLD,
+          });
+          const token = await issuers.sign('github', claims);
+          await call(createSvcSDK({ baseUrl: platform.url, token, maxRetries: 0 }));
+        };
+      const name = (attempt: number) => `${here.connectionId}:${attempt}:5001`;
+      return [
+        hook('workflow_run', run(here, 5001, OLD, 1, 0, 'requested')),
+        hook('workflow_run', run(here, 5001, OLD, 1, 1, 'in_progress')),
+        hook('workflow_run', run(here, 5001, OLD, 1, 6, 'completed', 'failure')),
+        hook('workflow_run', run(here, 5001, OLD, 2, 0, 'queued')),
+        hook('workflow_run', run(here, 5001, OLD, 2, 1, 'in_progress')),
+        hook('workflow_run', run(here, 5001, OLD, 2, 7, 'completed', 'success')),
+        hook('workflow_job', job(here, 71, 5001, 1, 'in_progress')),
+        hook('workflow_job', job(here, 71, 5001, 1, 'completed', 'failure')),
+        hook('workflow_job', job(here, 72, 5001, 2, 'queued')),
+        hook('workflow_job', job(here, 72, 5001, 2, 'completed', 'success')),
+        hook('workflow_run', run(here, 5002, NEW, 1, 0, 'queued')),
+        hook('workflow_run', run(here, 5002, NEW, 1, 5, 'completed', 'cancelled')),
+        hook('star', { action: 'created', repository: { id: here.repositoryId, full_name: 'acme/app' } }),
+        oidc(1, async (sdk) =>
+          sdk.ci.report({
+            ciConnectionId: here.connectionId,
+            externalRunId: '5001',
+            status: 'running',
+            commitSha: OLD,
+            branch: 'main',
+            pipelineName: 'CI',
+          }),
+        ),
+        oidc(1, async (sdk) => sdk.ci.complete(name(1), 'failed')),
+        oidc(2, async (sdk) => sdk.ci.complete(name(2), 'success', 7_000)),
+      ];
+    };
+
+    it.each([1, 2, 3])('gives one right timeline, in order %i', async (seed) => {
+      const here = await place('github', 1_000 + seed);
+      const build = await platform.sdk.builds.create(here.environment.id);
+      await perform(acts(here), seed);
+      await settled(here);
+
+      const run = { kind: 'ci_run', name: 'CI', branch: 'main', provider: 'github', reason: undefined };
+      expect((await told(here)).filter(({ kind }) => kind === 'ci_run')).toEqual([
+        { ...run, status: 'cancelled', attempt: 1, commitSha: NEW },
+        { ...run, status: 'success', attempt: 2, commitSha: OLD },
+        { ...run, status: 'failed', attempt: 1, commitSha: OLD },
+      ]);
+      const { entries } = await platform.sdk.timeline.get(here.environment.id);
+      expect(entries.filter(({ kind }) => kind === 'build').map(({ id }) => id)).toEqual([build.id]);
+
+      const jobs = async (attempt: number) =>
+        (await platform.sdk.ci.listRunJobs(`${here.connectionId}:${attempt}:5001`)).map(
+          ({ externalJobId, name, status }) => [externalJobId, name, status],
+        );
+      expect(await jobs(1)).toEqual([['71', 'test', 'failed']]);
+      expect(await jobs(2)).toEqual([['72', 'test', 'success']]);
+      const ledger = await platform.sdk.webhooks.deliveries(here.environment.id, { limit: 200 });
+      expect(ledger.filter(({ state }) => state === 'ignored')).toHaveLength(1);
+      expect(ledger).toHaveLength(13);
+      expect(ledger.every(({ repeats }) => repeats === 1)).toBe(true);
+    });
+  });
+
+  describe('GitLab-like', () => {
+    const pipeline = (here: Place, status: string, jobs: readonly (readonly [number, string])[]) => ({
+      object_kind: 'pipeline',
+      object_attributes: {
+        id: 31,
+        iid: 3,
+        name: 'Release',
+        status,
+        sha: OLD,
+        ref: 'main',
+        tag: false,
+        source: 'push',
+        created_at: '2026-11-01 10:00:00 UTC',
+        finished_at: /failed|success/.test(status) ? '2026-11-01 10:05:00 UTC' : null,
+      },
+      project: { id: here.repositoryId, path_with_namespace: 'acme/app' },
+      builds: jobs.map(([id, word]) => ({ id, status: word, name: 'test', stage: 'test' })),
+    });
+
+    const acts = (here: Place): readonly Act[] => {
+      const scheme = here.hook.secret.startsWith('whsec_') ? 'signature' : 'token';
+      const hook = (payload: object): Act =>
+        deliver(here, 'gitlab', scheme, { 'x-gitlab-event': 'Pipeline Hook' }, payload);
+      /** `svc ci report` in a job with an id_token, which the shell has but once. */
+      const cli =
+        (...flags: string[]): Act =>
+        async () => {
+          const token = await issuers.sign(
+            'gitlab',
+            gitlabClaims({
+              job_project_id: String(here.repositoryId),
+              project_id: String(here.repositoryId),
+              pipeline_id: '31',
+              sha: OLD,
+            }),
+          );
+          await promisify(execFile)(
+            process.execPath,
+            ['cli/bin/svc.mjs', 'ci', 'report', '--connection', here.connectionId, ...flags],
+            {
+              cwd: new URL('../..', import.meta.url).pathname,
+              timeout: FETCH_MS,
+              env: {
+                PATH: process.env['PATH'],
+                HOME: platform.folder,
+                SVC_BASE_URL: platform.url,
+                SVC_ID_TOKEN: token,
+                GITLAB_CI: 'true',
+                CI: 'true',
+                CI_PIPELINE_ID: '31',
+                CI_JOB_ID: '901',
+                CI_JOB_NAME: 'test',
+                CI_COMMIT_SHA: OLD,
+                CI_COMMIT_BRANCH: 'main',
+                CI_COMMIT_REF_NAME: 'main',
+                CI_PIPELINE_URL: 'https://gitlab.com/acme/app/-/pipelines/31',
+              },
+            },
+          );
+        };
+      const key: Act = async () =>
+        void (await platform.sdk.ci.report({
+          ciConnectionId: here.connectionId,
+          externalRunId: '31',
+          status: 'running',
+          commitSha: OLD,
+          branch: 'main',
+        }));
+      return [
+        hook(pipeline(here, 'pending', [[10, 'pending']])),
+        hook(pipeline(here, 'running', [[10, 'running']])),
+        hook(pipeline(here, 'failed', [[10, 'failed']])),
+        hook(pipeline(here, 'running', [[12, 'running']])),
+        hook(pipeline(here, 'success', [[12, 'success']])),
+        key,
+        cli('--status', 'running'),
+      ];
+    };
+
+    it.each([4, 5])('gives one right timeline, in order %i', async (seed) => {
+      const here = await place('gitlab', 2_000 + seed);
+      await perform(acts(here), seed);
+      await settled(here);
+      expect(await told(here)).toEqual([
+        {
+          kind: 'ci_run',
+          name: 'Release',
+          status: 'success',
+          attempt: 1,
+          commitSha: OLD,
+          branch: 'main',
+          reason: undefined,
+          provider: 'gitlab',
+        },
+      ]);
+    });
+  });
+});

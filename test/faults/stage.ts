@@ -1,0 +1,240 @@
+/**
+ * What one scenario adds to a rig that is up: teams, environments, runner simulators, a submitter and journals of its own. A rig may carry one scenario after the
+ * other: what belongs to the teams of earlier ones has been judged, and everything else is this one's.
+ */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Sql } from 'postgres';
+import { prepareAccount } from './account.ts';
+import type { Account } from './account.ts';
+import type { Broker } from './broker.ts';
+import type { Bundles } from './bundles.ts';
+import { clockFile } from './clock.ts';
+import type { RigEntry } from './entries.ts';
+import { inject } from './injection.ts';
+import { openJournal } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { Links } from './links.ts';
+import { manageNode } from './managed-process.ts';
+import type { ManagedProcess } from './managed-process.ts';
+import type { Cluster } from './postgres.ts';
+import type { RigTimes } from './rig.ts';
+import type { SimConfig } from './runner-sim.ts';
+import type { Fault } from './schedule.ts';
+import type { SubmitConfig } from './submitter.ts';
+import type { Supervisor } from './supervisor.ts';
+
+export type SimBehaviour = Pick<
+  SimConfig,
+  'slots' | 'buildSlots' | 'workMs' | 'longShare' | 'lateShare' | 'lateMs' | 'failShare' | 'outputShare'
+>;
+
+export interface StageOptions {
+  /** Journals, keys and logs of the simulators and the submitter. */
+  readonly folder: string;
+  readonly seed: number;
+  /** So many of the runners, the last ones, are of another team that has work of its own. */
+  readonly otherRunners: number;
+  /** That builds are submitted for. */
+  readonly environments: number;
+  readonly sims: SimBehaviour;
+}
+
+/** Of the rig, for the scenario that is under way. */
+export interface RigParts {
+  readonly folder: string;
+  readonly bundles: Bundles;
+  readonly broker: Broker;
+  readonly cluster: Cluster;
+  readonly times: RigTimes;
+  readonly sql: Sql;
+  readonly links: Links;
+  readonly supervisor: Supervisor;
+  readonly servers: readonly ManagedProcess[];
+  readonly gateways: readonly ManagedProcess[];
+  /** One for each runner. */
+  readonly uplinks: readonly string[];
+  /** Of all servers. */
+  readonly serverUrl: string;
+  /** Each server by itself, past the proxy. */
+  readonly serverUrls: readonly string[];
+  /** Written by the first server at its first start. */
+  readonly bootstrapPath: string;
+}
+
+export interface Unfinished {
+  /** Work items that have not ended. */
+  readonly items: number;
+  /** Reports that no simulator has an answer to yet. */
+  readonly reports: number;
+  /** Work that waits by the clock before it is offered again, after it lost runners. */
+  readonly waiting: number;
+  /** Changes with every grant, renewal and end: as long as it does, something is going on. */
+  readonly sign: string;
+}
+
+export type SubmitLoad = Pick<
+  SubmitConfig,
+  'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'buildsPerHundred' | 'patienceMs'
+>;
+
+export interface Stage {
+  readonly account: Account;
+  readonly serverUrls: readonly string[];
+  readonly journal: Journal<RigEntry>;
+  startSubmitter(config: SubmitLoad): Promise<ManagedProcess>;
+  inject(fault: Fault): Promise<void>;
+  /** Nobody may write work items until the answer is called. */
+  lockItems(): Promise<() => Promise<void>>;
+  /** Whether one of these work items is not there. */
+  missing(ids: readonly string[]): Promise<boolean>;
+  startRunners(): Promise<void>;
+  unfinished(): Promise<Unfinished>;
+  /** The simulators end; what they had under way ends with them. */
+  stopRunners(): Promise<void>;
+  /** Nothing of it runs any more. */
+  end(): Promise<void>;
+}
+
+/** `judged`: teams of earlier scenarios. */
+export async function openStage(
+  parts: RigParts,
+  options: StageOptions,
+  judged: readonly string[],
+): Promise<Stage> {
+  const { supervisor, sql, uplinks, serverUrl, serverUrls, bootstrapPath } = parts;
+  const { folder, otherRunners, environments } = options;
+  mkdirSync(folder, { recursive: true });
+  const journal = openJournal<RigEntry>(join(folder, 'rig.jsonl'));
+  const { account, tokens } = await prepareAccount({
+    serverUrl,
+    bootstrapPath,
+    runners: uplinks.length,
+    otherRunners,
+    environments,
+  });
+  supervisor.journal = journal;
+  const runners = uplinks.map((url, i) => simulator(parts, options, `runner-${i}`, tokens[i] ?? '', url));
+  let submitter: ManagedProcess | undefined;
+  const stopRunners = async (): Promise<void> => {
+    for (const { name } of runners) supervisor.handled.add(name);
+    for (const runner of runners) {
+      await runner.kill();
+      await journal.append({ event: 'dead', process: runner.name });
+    }
+  };
+  return {
+    account,
+    serverUrls,
+    journal,
+    startSubmitter: async (load) => {
+      submitter = submitterOf(parts, options, account, load);
+      await submitter.start();
+      return submitter;
+    },
+    inject: async (fault) =>
+      await inject(
+        {
+          ...parts,
+          ...supervisor,
+          journal,
+          runners,
+          poolIds: teamsOf(account),
+          clockFile: (role, name) => clockFile(role === 'runner' ? folder : parts.folder, name),
+          lockItems: async () => await lockItems(sql),
+        },
+        fault,
+      ),
+    lockItems: async () => await lockItems(sql),
+    missing: async (ids) => {
+      const [row] = await sql<
+        Array<{ count: number }>
+      >`select count(*)::int as count from work_items where id = any(${[...ids]}::text[])`;
+      return row?.count !== ids.length;
+    },
+    startRunners: async () =>
+      void (await Promise.all(runners.map(async (runner) => await supervisor.up(runner)))),
+    unfinished: async () => await unfinished(sql, folder, judged),
+    stopRunners,
+    end: async () => {
+      await Promise.all([stopRunners(), submitter?.kill()]);
+      supervisor.journal = undefined;
+      for (const { name } of runners) supervisor.handled.delete(name);
+      await journal.close();
+    },
+  };
+}
+
+export function teamsOf({ teamId, otherTeamId }: Account): readonly string[] {
+  return otherTeamId === undefined ? [teamId] : [teamId, otherTeamId];
+}
+
+const READY = /^ready$/m;
+
+function simulator(
+  { bundles, times }: RigParts,
+  { folder, seed, sims }: StageOptions,
+  name: string,
+  token: string,
+  url: string,
+): ManagedProcess {
+  const { heartbeatMs, leaseMs, pollWaitMs } = times;
+  const config: SimConfig = { name, url, token, folder, seed, heartbeatMs, leaseMs, pollWaitMs, ...sims };
+  return manageNode(bundles, folder, name, bundles.runnerSim, READY, { FAULT_SIM: JSON.stringify(config) });
+}
+
+function submitterOf(
+  { bundles, serverUrl }: RigParts,
+  { folder, seed }: StageOptions,
+  { apiKey, teamId, otherTeamId, environmentIds }: Account,
+  load: SubmitLoad,
+): ManagedProcess {
+  const config: SubmitConfig = {
+    // Begins every key: earlier scenarios of this rig had theirs under the same account.
+    name: `s${seed}`,
+    folder,
+    url: serverUrl,
+    apiKey,
+    teamId,
+    seed,
+    environmentIds,
+    ...(otherTeamId === undefined ? {} : { otherTeamId }),
+    ...load,
+  };
+  const env = { FAULT_SUBMIT: JSON.stringify(config) };
+  return manageNode(bundles, folder, 'submitter', bundles.submitter, READY, env);
+}
+
+async function lockItems(sql: Sql): Promise<() => Promise<void>> {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let locked = (): void => undefined;
+  const isLocked = new Promise<void>((resolve) => {
+    locked = resolve;
+  });
+  const transaction = sql.begin(async (own) => {
+    await own`lock table work_items in exclusive mode`;
+    locked();
+    await released;
+  });
+  await Promise.race([isLocked, transaction]);
+  return async () => {
+    release();
+    await transaction;
+  };
+}
+
+async function unfinished(sql: Sql, folder: string, judged: readonly string[]): Promise<Unfinished> {
+  const [row] = await sql<Array<{ items: number; waiting: number; sign: string }>>`
+    select count(*) filter (where finished_at is null)::int as items,
+      count(*) filter (where state = 'queued' and run_after > now() and run_after < 'infinity')::int as waiting,
+      concat(sum(epoch), ' ', count(finished_at), ' ', max(lease_expires_at), ' ', max(finished_at)) as sign
+    from work_items where pool_id <> all(${[...judged]}::text[])`;
+  const outboxes = readdirSync(folder).filter((name) => name.endsWith('-outbox'));
+  const reports = outboxes
+    .flatMap((name) => readdirSync(join(folder, name)))
+    .filter((name) => name.endsWith('.json')).length;
+  return { items: row?.items ?? 0, waiting: row?.waiting ?? 0, reports, sign: row?.sign ?? '' };
+}

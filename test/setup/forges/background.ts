@@ -1,0 +1,87 @@
+/** A server whose background work is done by the test, and connections of it to hosts on loopback. */
+import { createSafeFetch } from '../../../server/platform/safe-fetch.ts';
+import { createSecrets, loadKek } from '../../../server/platform/secrets.ts';
+import type { Secrets } from '../../../server/platform/secrets.ts';
+import { taskHandlers } from '../../../server/ci/tasks/index.ts';
+import { beginDue } from '../../../server/ci/tasks/worker.ts';
+import type { TasksDeps } from '../../../server/ci/tasks/worker.ts';
+import { systemClock } from '../../../server/platform/clock.ts';
+import type { Clock } from '../../../server/platform/clock.ts';
+import { startTestServer } from '../server.ts';
+import type { TestServer } from '../server.ts';
+
+export interface Background {
+  readonly server: TestServer;
+  /** Moved by `later`; the server itself goes by the real one. */
+  readonly clock: Clock;
+  /** What handlers threw that is no answer of a host. */
+  readonly errors: unknown[];
+  readonly deps: TasksDeps;
+  readonly secrets: Secrets;
+  later(ms: number): void;
+  /** Does what is due and what becomes due by that, until nothing is. */
+  work(): Promise<void>;
+  connect(wanted: WantedConnection): Promise<string>;
+}
+
+export interface WantedConnection {
+  readonly provider: string;
+  readonly host: string;
+  readonly path: string;
+  readonly token?: string;
+  readonly apiUrl?: string;
+  readonly forge?: string;
+  readonly ingestMode?: string;
+}
+
+/** Where hosts would reach the service. */
+export const PUBLIC_URL = 'https://svc.example.com';
+
+export async function startBackground(): Promise<Background> {
+  const env = { SVC_ROLES: 'api', WEBHOOKS_ALLOW_PRIVATE: 'true', PUBLIC_URLS: PUBLIC_URL };
+  const server = await startTestServer({ env });
+  const { db, dataDir } = server;
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+  const errors: unknown[] = [];
+  const secrets = createSecrets(loadKek(undefined, dataDir));
+  const fetch = createSafeFetch({ allowPrivate: true });
+  const handlers = taskHandlers({
+    db,
+    clock,
+    secrets,
+    fetch,
+    publicUrl: () => PUBLIC_URL,
+    allowPrivate: true,
+  });
+  const deps: TasksDeps = { db, clock, handlers, onError: (error) => errors.push(error) };
+  return {
+    server,
+    clock,
+    errors,
+    deps,
+    secrets,
+    later: (ms) => void (aheadMs += ms),
+    work: async () => {
+      for (;;) {
+        const begun = await beginDue(deps, new AbortController().signal);
+        if (begun.length === 0) return;
+        await Promise.all(begun);
+      }
+    },
+    connect: async (wanted) => await connect(server, wanted),
+  };
+}
+
+async function connect(server: TestServer, wanted: WantedConnection): Promise<string> {
+  const { provider, host, path, token, apiUrl, forge, ingestMode } = wanted;
+  const { apiKey: as, teamId } = server.first;
+  const body = { provider, repositoryHost: host, repositoryPath: path, ingestMode };
+  const made = await server.call(`POST /teams/${teamId}/ci/connections`, { as, body });
+  if (made.status !== 201) throw new Error(`the connection was answered with ${made.status}: ${made.text}`);
+  const id = String(made.body['id']);
+  if (token === undefined) return id;
+  const set = await server.call(`PUT /ci/connections/${id}/token`, { as, body: { token, apiUrl, forge } });
+  if (set.status !== 200) throw new Error(`the token was answered with ${set.status}: ${set.text}`);
+  return id;
+}

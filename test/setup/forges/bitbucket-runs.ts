@@ -1,0 +1,23 @@
+/** Bitbucket's pipelines, by number and by UUID in braces. */
+import type { Asked, Route } from './fake-forge.ts';
+import type { FakeRuns } from './github-runs.ts';
+
+export function bitbucketRuns({ token, path, runs }: FakeRuns): readonly Route[] {
+  const isVisible = ({ headers, groups }: Asked) =>
+    headers.authorization === `Bearer ${token}` && groups['path'] === path;
+  return [
+    {
+      method: 'GET',
+      path: /^\/repositories\/(?<path>[^/]+\/[^/]+)\/pipelines\/(?<id>[^/]+)$/,
+      answer: (asked) => {
+        const run = runs.get(asked.groups['id'] ?? '');
+        return isVisible(asked) && run !== undefined ? { status: 200, body: run } : undefined;
+      },
+    },
+    {
+      method: 'GET',
+      path: /^\/repositories\/(?<path>[^/]+\/[^/]+)$/,
+      answer: (asked) => (isVisible(asked) ? { status: 200, body: { full_name: path } } : undefined),
+    },
+  ];
+}
