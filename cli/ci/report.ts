@@ -145,14 +145,17 @@ async function paramsOf(context: Context, given: Readonly<Record<string, unknown
       });
     await output.note(`${both}: it is reported as ${detected.provider}`);
   }
-  const params = { ...(detected === undefined ? {} : ofDetected(detected)), ...given };
-  if (typeof params['externalRunId'] !== 'string')
+  // The flags are those of the request's fields, and were held to their types when they were read.
+  const flags = given as Partial<CiReportParams> & Pick<CiReportParams, 'ciConnectionId'>;
+  const params = { ...(detected === undefined ? {} : ofDetected(detected)), ...flags };
+  const { externalRunId } = params;
+  if (externalRunId === undefined)
     throw new UsageError('the environment does not tell the id of the run: give --external-run-id');
-  return { params: params as unknown as CiReportParams, detected };
+  return { params: { ...params, externalRunId }, detected };
 }
 
 /** Lengths are those of the contract: what is too long is of no use cut off, except a name. */
-function ofDetected(detected: Detected): Readonly<Record<string, unknown>> {
+function ofDetected(detected: Detected): Partial<CiReportParams> {
   const { provider, runId, attempt, branch, tag, url, event, actor } = detected;
   const commit = detected.commit === 'HEAD' ? headHere() : detected.commit;
   const pipeline = UNNAMED.has(provider) ? undefined : detected.pipeline;

@@ -3,8 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startBackground } from '../../test/setup/forges/background.ts';
 import type { Background } from '../../test/setup/forges/background.ts';
 import { bitbucketRuns } from '../../test/setup/forges/bitbucket-runs.ts';
-import { startFakeForge } from '../../test/setup/forges/fake-forge.ts';
-import type { FakeForge } from '../../test/setup/forges/fake-forge.ts';
 import { fakeRuns, githubRuns } from '../../test/setup/forges/github-runs.ts';
 import { gitlabRuns } from '../../test/setup/forges/gitlab-runs.ts';
 import { has } from '../../test/setup/needs.ts';
@@ -23,22 +21,13 @@ const HOSTS = {
 
 describe.skipIf(!postgresHere)('runs that are silent', () => {
   let background: Background;
-  let as: string;
-  const forges: FakeForge[] = [];
-
   beforeAll(async () => {
     background = await startBackground();
-    as = background.server.first.apiKey;
   });
-  afterEach(async () => {
-    expect(background.errors.splice(0)).toEqual([]);
-    await background.server.db.sql`delete from ci_connections`;
-    await background.server.db.sql`delete from ci_tasks`;
-    await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
-  });
+  afterEach(async () => await background.clean());
   afterAll(async () => await background.server.stop());
 
-  const call = async (route: string, body?: object) => await background.server.call(route, { as, body });
+  const call: Background['call'] = async (...args) => await background.call(...args);
   const run = async (id: string) => (await call(`GET /ci/runs/${id}`)).body;
   const report = async (
     ciConnectionId: string,
@@ -60,8 +49,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
   async function connected(name: keyof typeof HOSTS, token: string | undefined = TOKEN) {
     const { host, path, routes } = HOSTS[name];
     const state = fakeRuns(TOKEN, path);
-    const forge = await startFakeForge(routes(state));
-    forges.push(forge);
+    const forge = await background.startForge(routes(state));
     const id = await background.connect({ provider: name, host, path, token, apiUrl: forge.url });
     return { id, forge, ...state };
   }

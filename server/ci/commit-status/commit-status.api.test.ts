@@ -4,8 +4,7 @@ import { azureStatuses } from '../../../test/setup/forges/azure-statuses.ts';
 import { PUBLIC_URL, startBackground } from '../../../test/setup/forges/background.ts';
 import type { Background } from '../../../test/setup/forges/background.ts';
 import { bitbucketStatuses } from '../../../test/setup/forges/bitbucket-statuses.ts';
-import { startFakeForge } from '../../../test/setup/forges/fake-forge.ts';
-import type { FakeForge, Route } from '../../../test/setup/forges/fake-forge.ts';
+import type { Route } from '../../../test/setup/forges/fake-forge.ts';
 import { githubStatuses } from '../../../test/setup/forges/github-statuses.ts';
 import type { FakeCommits } from '../../../test/setup/forges/github-statuses.ts';
 import { gitlabStatuses } from '../../../test/setup/forges/gitlab-statuses.ts';
@@ -30,27 +29,19 @@ const HOSTS = {
 
 describe.skipIf(!postgresHere)('statuses of commits', () => {
   let background: Background;
-  let as: string;
-  const forges: FakeForge[] = [];
-
   beforeAll(async () => {
     background = await startBackground();
-    as = background.server.first.apiKey;
   });
-  afterEach(async () => {
-    expect(background.errors.splice(0)).toEqual([]);
-    await background.server.db.sql`delete from ci_connections`;
-    await background.server.db.sql`delete from ci_tasks`;
-    await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
-  });
+  afterEach(async () => await background.clean());
   afterAll(async () => await background.server.stop());
+
+  const call: Background['call'] = async (...args) => await background.call(...args);
 
   /** A connection of a CI system to a repository at a fake host. */
   async function connected(host: keyof typeof HOSTS = 'github', provider = 'jenkins') {
     const { routes, named, ...place } = HOSTS[host];
     const commits: FakeCommits = { token: TOKEN, path: named, shas: new Set([SHA]), posted: [] };
-    const forge = await startFakeForge(routes(commits) as readonly Route[]);
-    forges.push(forge);
+    const forge = await background.startForge(routes(commits) as readonly Route[]);
     const id = await background.connect({ provider, ...place, token: TOKEN, apiUrl: forge.url });
     return { id, forge, posted: commits.posted };
   }
@@ -64,18 +55,17 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
       pipelineName: 'build',
       ...more,
     };
-    const answer = await background.server.call('POST /ci/runs', { as, body });
+    const answer = await call('POST /ci/runs', body);
     expect([200, 201], answer.text).toContain(answer.status);
     return String(answer.body['id']);
   };
   const complete = async (run: string, status: string) => {
-    const answer = await background.server.call(`POST /ci/runs/${run}/complete`, { as, body: { status } });
+    const answer = await call(`POST /ci/runs/${run}/complete`, { status });
     expect(answer.status, answer.text).toBe(200);
   };
-  const connection = async (id: string) =>
-    (await background.server.call(`GET /ci/connections/${id}`, { as })).body;
+  const connection = async (id: string) => (await call(`GET /ci/connections/${id}`)).body;
   const patch = async (id: string, body: object) =>
-    expect((await background.server.call(`PATCH /ci/connections/${id}`, { as, body })).status).toBe(200);
+    expect((await call(`PATCH /ci/connections/${id}`, body)).status).toBe(200);
   const states = (posted: FakeCommits['posted']) => posted.map(({ state }) => state);
   const tasks = async () =>
     Number((await background.server.db.sql`select count(*)::int as n from ci_tasks`)[0]?.['n']);
@@ -85,12 +75,9 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
     const url = 'https://jenkins.example.com/job/app/1/';
     const run = await report(id, { externalUrl: url });
     await background.work();
-    await background.server.call(`PATCH /ci/runs/${run}`, { as, body: { status: 'running' } });
+    await call(`PATCH /ci/runs/${run}`, { status: 'running' });
     await background.work();
-    await background.server.call(`POST /ci/runs/${run}/complete`, {
-      as,
-      body: { status: 'success', durationMs: 61_000 },
-    });
+    await call(`POST /ci/runs/${run}/complete`, { status: 'success', durationMs: 61_000 });
     await background.work();
     await complete(run, 'success');
     await background.work();
@@ -177,11 +164,11 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
 
   it('leads to the timeline of the environment where a run has no page of its own', async () => {
     const { id, posted } = await connected();
-    const { server } = background;
-    const { teamId } = server.first;
-    const project = await server.call('POST /projects', { as, body: { teamId, name: 'shop' } });
-    const route = `POST /projects/${String(project.body['id'])}/environments`;
-    const made = await server.call(route, { as, body: { name: 'production' } });
+    const { teamId } = background.server.first;
+    const project = await call('POST /projects', { teamId, name: 'shop' });
+    const made = await call(`POST /projects/${String(project.body['id'])}/environments`, {
+      name: 'production',
+    });
     expect(made.status, made.text).toBe(201);
     await report(id, { status: 'success', environmentId: made.body['id'] });
     await background.work();
@@ -194,7 +181,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
     const { id, posted } = await connected();
     const run = await report(id, { status: 'queued' });
     expect(await tasks()).toBe(0);
-    await background.server.call(`PATCH /ci/runs/${run}`, { as, body: { status: 'running' } });
+    await call(`PATCH /ci/runs/${run}`, { status: 'running' });
     await complete(run, 'failed');
     await background.work();
     expect(states(posted)).toEqual(['failure']);
@@ -284,7 +271,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
 
     const { id, posted } = await connected('bitbucket');
     await report(id);
-    expect((await background.server.call(`DELETE /ci/connections/${id}/token`, { as })).status).toBe(204);
+    expect((await call(`DELETE /ci/connections/${id}/token`)).status).toBe(204);
     await background.work();
     await report(id, { status: 'success' });
     await background.work();
@@ -328,11 +315,11 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
       expect((await connection(id))['commitStatusDetail']).toContain(
         `was answered with ${status}: ${body.message}`,
       );
-      expect((await background.server.call(`GET /ci/runs/${run}`, { as })).body['status']).toBe('success');
+      expect((await call(`GET /ci/runs/${run}`)).body['status']).toBe('success');
       refuses = false;
       if (status < 404) {
         const token = { token: TOKEN, apiUrl: forge.url };
-        await background.server.call(`PUT /ci/connections/${id}/token`, { as, body: token });
+        await call(`PUT /ci/connections/${id}/token`, token);
       } else {
         await patch(id, { defaultBranch: 'next' });
         expect(await connection(id)).toHaveProperty('commitStatusDetail');

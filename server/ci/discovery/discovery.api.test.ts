@@ -1,26 +1,23 @@
 /** Discovery over the real door, from fake hosts on loopback that answer as the real ones do. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { azureTrees } from '../../../test/setup/forges/azure-trees.ts';
+import { startBackground } from '../../../test/setup/forges/background.ts';
+import type { Background } from '../../../test/setup/forges/background.ts';
 import { bitbucketTrees } from '../../../test/setup/forges/bitbucket-trees.ts';
-import { startFakeForge } from '../../../test/setup/forges/fake-forge.ts';
-import type { FakeForge, Route } from '../../../test/setup/forges/fake-forge.ts';
+import type { Route } from '../../../test/setup/forges/fake-forge.ts';
 import { fakeRepository } from '../../../test/setup/forges/fake-repository.ts';
 import type { FakeFile, FakeRepository } from '../../../test/setup/forges/fake-repository.ts';
 import { githubTrees } from '../../../test/setup/forges/github-trees.ts';
 import { gitlabTrees } from '../../../test/setup/forges/gitlab-trees.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { systemClock } from '../../platform/clock.ts';
-import { createSafeFetch } from '../../platform/safe-fetch.ts';
-import { createSecrets, loadKek } from '../../platform/secrets.ts';
 import { readConnection } from '../connections-store.ts';
-import { beginDue } from '../tasks/worker.ts';
-import { discoverHandler } from './index.ts';
 
 const postgresHere = await has('postgres');
 const TOKEN = 'a-token-of-the-host';
+const HOUR_MS = 3_600_000;
+const TRIES_MAX = 20;
 
 const CI = `name: CI
 on: [push, pull_request]
@@ -114,67 +111,42 @@ const HOSTS: readonly Host[] = [
 const [GITHUB, GITLAB_HOST] = HOSTS as [Host, Host, Host, Host];
 
 describe.skipIf(!postgresHere)('discovery', () => {
+  let background: Background;
   let server: TestServer;
   let as: string;
   let teamId: string;
-  const forges: FakeForge[] = [];
-  const errors: unknown[] = [];
 
   beforeAll(async () => {
-    server = await startTestServer({ env: { SVC_ROLES: 'api', WEBHOOKS_ALLOW_PRIVATE: 'true' } });
+    background = await startBackground();
+    server = background.server;
     as = server.first.apiKey;
     teamId = server.first.teamId;
   });
-  afterEach(async () => {
-    expect(errors.splice(0)).toEqual([]);
-    for (const forge of forges.splice(0)) await forge.close();
-    await server.db.sql`delete from ci_connections where team_id = ${teamId}`;
-  });
+  afterEach(async () => await background.clean());
   afterAll(async () => await server.stop());
 
-  const post = async (path: string, body: unknown = {}) => await server.call(`POST ${path}`, { as, body });
-  const get = async (path: string) => (await server.call(`GET ${path}`, { as })).body;
+  const post = async (path: string, body: unknown = {}) => await background.call(`POST ${path}`, body);
+  const get = async (path: string) => (await background.call(`GET ${path}`)).body;
 
   /** A connection to a repository at a fake host of this kind. */
   async function connected(host: Host, files: Readonly<Record<string, FakeFile>>, provider = host.provider) {
-    const repository = fakeRepository(host.repositoryPath, files);
+    const { repositoryHost, repositoryPath: path } = host;
+    const repository = fakeRepository(path, files);
     repository.token = TOKEN;
-    const forge = await startFakeForge(host.routes([repository]));
-    forges.push(forge);
-    const { repositoryHost, repositoryPath } = host;
-    const body = { provider, repositoryHost, repositoryPath };
-    const made = await post(`/teams/${teamId}/ci/connections`, body);
-    expect(made.status, made.text).toBe(201);
-    const id = String(made.body['id']);
-    const token = { token: TOKEN, apiUrl: `${forge.url}${host.api}` };
-    const set = await server.call(`PUT /ci/connections/${id}/token`, { as, body: token });
-    expect(set.status, set.text).toBe(200);
+    const forge = await background.startForge(host.routes([repository]));
+    const apiUrl = `${forge.url}${host.api}`;
+    const id = await background.connect({ provider, host: repositoryHost, path, token: TOKEN, apiUrl });
     return { id, repository, forge };
   }
 
-  const handler = () => {
-    const fetch = createSafeFetch({ allowPrivate: true });
-    const secrets = createSecrets(loadKek(undefined, server.dataDir));
-    return discoverHandler({ db: server.db, clock: systemClock, fetch, secrets });
-  };
-  /** What the server's own worker does, without its pauses. */
-  async function work(): Promise<void> {
-    await server.db.sql`update ci_tasks set due_at = now() where kind = 'discover'`;
-    const deps = {
-      db: server.db,
-      clock: systemClock,
-      handlers: { discover: handler() },
-      onError: (e: unknown) => errors.push(e),
-    };
-    await Promise.all(await beginDue(deps, new AbortController().signal));
-  }
+  /** What the server's own worker does, without its pauses: what failed is tried again until it is given up. */
   async function ended(id: string): Promise<Record<string, unknown>> {
-    for (const deadline = performance.now() + 30_000; ;) {
-      await work();
+    for (let tries = 0; ; tries += 1) {
+      await background.work();
       const discovery = await get(`/ci/connections/${id}/discovery`);
       if (['succeeded', 'failed'].includes(String(discovery['state']))) return discovery;
-      if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(discovery)}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (tries === TRIES_MAX) throw new Error(`still ${JSON.stringify(discovery)}`);
+      background.later(HOUR_MS);
     }
   }
   async function discovered(id: string): Promise<Record<string, unknown>> {
@@ -448,7 +420,8 @@ describe.skipIf(!postgresHere)('discovery', () => {
       attempts: 1,
       claimedUntil: new Date(),
     } as const;
-    const run = async () => await handler().run(task, connection, new AbortController().signal);
+    const { discover } = background.deps.handlers;
+    const run = async () => await discover.run(task, connection, new AbortController().signal);
     // While one asks for a file, another one begins.
     let once = true;
     let other: Promise<void> | undefined;

@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PUBLIC_URL, startBackground } from '../../../test/setup/forges/background.ts';
 import type { Background } from '../../../test/setup/forges/background.ts';
 import { bitbucketHooks } from '../../../test/setup/forges/bitbucket-hooks.ts';
-import { startFakeForge } from '../../../test/setup/forges/fake-forge.ts';
-import type { FakeForge, Route } from '../../../test/setup/forges/fake-forge.ts';
+import type { Route } from '../../../test/setup/forges/fake-forge.ts';
 import { fakeHooks, githubHooks } from '../../../test/setup/forges/github-hooks.ts';
 import type { FakeHooks } from '../../../test/setup/forges/github-hooks.ts';
 import { gitlabHooks } from '../../../test/setup/forges/gitlab-hooks.ts';
@@ -72,30 +71,20 @@ const NAMES = Object.keys(HOSTS) as ReadonlyArray<keyof typeof HOSTS>;
 
 describe.skipIf(!postgresHere)('webhook subscriptions', () => {
   let background: Background;
-  let as: string;
-  const forges: FakeForge[] = [];
-
   beforeAll(async () => {
     background = await startBackground();
-    as = background.server.first.apiKey;
   });
-  afterEach(async () => {
-    expect(background.errors.splice(0)).toEqual([]);
-    await background.server.db.sql`delete from ci_connections`;
-    await background.server.db.sql`delete from ci_tasks`;
-    await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
-  });
+  afterEach(async () => await background.clean());
   afterAll(async () => await background.server.stop());
 
-  const call = async (route: string, body?: object) => await background.server.call(route, { as, body });
+  const call: Background['call'] = async (...args) => await background.call(...args);
   const connection = async (id: string) => (await call(`GET /ci/connections/${id}`)).body;
   const webhook = async (id: string) => (await call(`GET /ci/connections/${id}/webhook`)).body;
 
   async function connected(name: keyof typeof HOSTS, ingestMode = 'both', routes?: readonly Route[]) {
     const { host, path } = HOSTS[name];
     const state = fakeHooks(TOKEN, path);
-    const forge = await startFakeForge(routes ?? HOSTS[name].routes(state));
-    forges.push(forge);
+    const forge = await background.startForge(routes ?? HOSTS[name].routes(state));
     const apiUrl = forge.url;
     const id = await background.connect({ provider: name, host, path, token: TOKEN, apiUrl, ingestMode });
     return { id, state, forge, hooks: state.hooks };

@@ -4,24 +4,30 @@ import { createSecrets, loadKek } from '../../../server/platform/secrets.ts';
 import type { Secrets } from '../../../server/platform/secrets.ts';
 import { taskHandlers } from '../../../server/ci/tasks/index.ts';
 import { beginDue } from '../../../server/ci/tasks/worker.ts';
-import type { TasksDeps } from '../../../server/ci/tasks/worker.ts';
+import type { TaskHandlers, TasksDeps } from '../../../server/ci/tasks/worker.ts';
 import { systemClock } from '../../../server/platform/clock.ts';
 import type { Clock } from '../../../server/platform/clock.ts';
 import { startTestServer } from '../server.ts';
-import type { TestServer } from '../server.ts';
+import type { TestResponse, TestServer } from '../server.ts';
+import { startFakeForge } from './fake-forge.ts';
+import type { FakeForge, Route } from './fake-forge.ts';
 
 export interface Background {
   readonly server: TestServer;
   /** Moved by `later`; the server itself goes by the real one. */
   readonly clock: Clock;
-  /** What handlers threw that is no answer of a host. */
-  readonly errors: unknown[];
-  readonly deps: TasksDeps;
+  readonly deps: TasksDeps & { readonly handlers: Required<TaskHandlers> };
   readonly secrets: Secrets;
   later(ms: number): void;
   /** Does what is due and what becomes due by that, until nothing is. */
   work(): Promise<void>;
+  /** A host on loopback, until `clean`. */
+  startForge(routes: readonly Route[]): Promise<FakeForge>;
   connect(wanted: WantedConnection): Promise<string>;
+  /** A call of the first user. */
+  call(route: string, body?: unknown): Promise<TestResponse>;
+  /** After each test: nothing of it is left. Throws what a handler threw that is no answer of a host. */
+  clean(): Promise<void>;
 }
 
 export interface WantedConnection {
@@ -44,6 +50,7 @@ export async function startBackground(): Promise<Background> {
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
   const errors: unknown[] = [];
+  const forges: FakeForge[] = [];
   const secrets = createSecrets(loadKek(undefined, dataDir));
   const fetch = createSafeFetch({ allowPrivate: true });
   const handlers = taskHandlers({
@@ -54,11 +61,10 @@ export async function startBackground(): Promise<Background> {
     publicUrl: () => PUBLIC_URL,
     allowPrivate: true,
   });
-  const deps: TasksDeps = { db, clock, handlers, onError: (error) => errors.push(error) };
+  const deps: Background['deps'] = { db, clock, handlers, onError: (error) => errors.push(error) };
   return {
     server,
     clock,
-    errors,
     deps,
     secrets,
     later: (ms) => void (aheadMs += ms),
@@ -69,7 +75,19 @@ export async function startBackground(): Promise<Background> {
         await Promise.all(begun);
       }
     },
+    startForge: async (routes) => {
+      const forge = await startFakeForge(routes);
+      forges.push(forge);
+      return forge;
+    },
     connect: async (wanted) => await connect(server, wanted),
+    call: async (route, body) => await server.call(route, { as: server.first.apiKey, body }),
+    clean: async () => {
+      await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
+      await db.sql`delete from ci_connections`;
+      await db.sql`delete from ci_tasks`;
+      if (errors.length > 0) throw new AggregateError(errors.splice(0), 'handlers threw');
+    },
   };
 }
 
