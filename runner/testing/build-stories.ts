@@ -35,6 +35,7 @@ export async function appTree(more: Record<string, TreeEntry> = {}): Promise<Rec
 export const DOCKERFILE = `FROM scratch
 COPY busybox /bin/busybox
 COPY index.html /www/index.html
+STOPSIGNAL SIGKILL
 CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]
 `;
 

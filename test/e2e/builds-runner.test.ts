@@ -25,6 +25,8 @@ function appTree(text: string): Record<string, TreeEntry> {
     'index.html': text,
     Dockerfile:
       'FROM scratch\nCOPY busybox /bin/busybox\nCOPY index.html /www/index.html\n' +
+      // busybox is deaf to SIGTERM as the first process.
+      'STOPSIGNAL SIGKILL\n' +
       'CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]\n',
   };
 }

@@ -8,7 +8,6 @@ const LONG = [
   'runner/build/daemon-build-crash.test.ts',
   'test/e2e/runners-switched-off.test.ts',
   'test/e2e/builds-server.test.ts',
-  'test/e2e/builds-runner.test.ts',
   'server/system.api.test.ts',
   'runner/executor/executor.test.ts',
   'proto/generators/lint.test.ts',

@@ -108,7 +108,7 @@ export interface Taken {
 }
 
 /** A reader that has said nothing for so long is dead. */
-const CLAIM_MS = 60_000;
+const CLAIM_MS = 15_000;
 const TAKE_MAX = 100;
 /** What a pass holds in memory; at least one delivery, however large. More would hold up the door while the driver decodes it. */
 const TAKE_BYTES_MAX = 2 * 1024 * 1024;
