@@ -107,17 +107,22 @@ function readLong(value: unknown, path: Path, min: bigint, max: bigint): bigint 
   return exact;
 }
 
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-
-/** Standard and URL-safe alphabet, padded or not. */
+/**
+ * Standard and URL-safe alphabet, padded or not. The decoder passes over what is not of them, so that its answer is too short; beyond ASCII it looks at half
+ * of the character. Both are asked instead of an expression over the text, which takes twice as long as to decode it.
+ */
 function readBytes(value: unknown, path: Path): Uint8Array {
   if (typeof value !== 'string') throw refuse(path, 'type', `expected base64 text, got ${kindOf(value)}`);
   const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
   const digits = value.length - padding;
-  if (!BASE64.test(value) || digits % 4 === 1 || (padding > 0 && value.length % 4 !== 0)) {
-    throw refuse(path, 'base64', `${shown(value)} is not base64`);
-  }
   const bytes = Buffer.from(value, 'base64');
+  if (
+    bytes.length !== Math.floor((digits * 3) / 4) ||
+    Buffer.byteLength(value) !== value.length ||
+    digits % 4 === 1 ||
+    (padding > 0 && value.length % 4 !== 0)
+  )
+    throw refuse(path, 'base64', `${shown(value)} is not base64`);
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

@@ -350,7 +350,19 @@ describe('decodeText()', () => {
       (decoder(LogChunkSchema)({ data: text }) as unknown as { data: Uint8Array }).data;
     expect(data('+/8=')).toEqual(new Uint8Array([0xfb, 0xff]));
     expect(data('-_8')).toEqual(new Uint8Array([0xfb, 0xff]));
-    for (const bad of ['a', 'ab=', 'ab===', 'a b', 'ab=c', 'äb=='])
+    for (const bad of [
+      'a',
+      'ab=',
+      'ab===',
+      'a b',
+      'ab=c',
+      'äb==',
+      'äbcd',
+      'ŁŁŁŁ',
+      'ab\ncd',
+      'QQ==QQ==',
+      '====',
+    ])
       expect(refused(LogChunkSchema, JSON.stringify({ data: bad }))).toMatchObject({ rule: 'base64' });
   });
 
