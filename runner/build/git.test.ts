@@ -68,8 +68,37 @@ describe.runIf(await has('git'))('cloneSource()', { timeout: 30_000 }, () => {
     );
     const askpass = join(right.context.workspace.secrets, 'askpass');
     const asked = (prompt: string) => execFileSync(askpass, [prompt]).toString();
-    expect(asked(`Password for 'http://robot@${new URL(url).host}': `)).toBe('tok-4711');
-    expect(() => asked("Password for 'https://robot@evil.example': ")).toThrow();
+    const { host, hostname } = new URL(url);
+    expect(asked(`Username for 'http://${host}': `)).toBe('robot');
+    expect(asked(`Password for 'http://robot@${host}': `)).toBe('tok-4711');
+    for (const other of [
+      'http://robot@evil.example',
+      `https://robot@${host}`,
+      `http://robot@${hostname}`,
+      `http://robot@${host}0`,
+      `http://robot@${host}'.evil`,
+    ])
+      expect(() => asked(`Password for '${other}': `)).toThrow();
+  });
+
+  it('runs nothing of a host, whatever it is called', async () => {
+    const source: WireBuildSource = { repository: 'https://git.example/x', username: 'robot', token: 'tok' };
+    const context = await testContext({ source: { branch: 'main', ...source } });
+    context.fake('git', 'exit 1');
+    const owned = join(context.workspace.temporary, 'owned');
+    const { source: plan } = context.plan;
+    if (plan === undefined) throw new Error('the plan has no source');
+    for (const host of [
+      `$(touch ${owned})`,
+      `\`touch ${owned}\``,
+      `"; touch ${owned}; "`,
+      `'; touch ${owned}; '`,
+    ]) {
+      await expect(cloneSource(context, { ...plan, host })).rejects.toThrow();
+      const askpass = join(context.workspace.secrets, 'askpass');
+      expect(execFileSync(askpass, [`Password for 'https://robot@${host}': `]).toString()).toBe('tok');
+      expect(existsSync(owned)).toBe(false);
+    }
   });
 
   it('names the branch that is not there', async () => {

@@ -196,16 +196,20 @@ async function gitEnv(context: BuildContext, source: SourcePlan): Promise<Record
   };
 }
 
-/** Answers git's two questions, and only about the plan's own host: a submodule or a redirect elsewhere gets nothing. */
+/** Answers git's two questions, word for word, and only about the plan's own host and port: a submodule or a redirect elsewhere gets nothing. */
 async function writeAskpass(context: BuildContext, source: SourcePlan): Promise<string> {
   const { workspace } = context;
   const answers = [];
   if (source.token !== undefined) {
     const user = await writeSecret(workspace, 'git-username', source.username ?? 'git');
     const token = await writeSecret(workspace, 'git-token', source.token);
+    // Submodules of a repository on ssh may be on https of the same host.
+    const scheme = source.transport === 'http' ? 'http' : 'https';
+    const username = quoteShell(`Username for '${scheme}://${source.host}': `);
+    const password = [`Password for '${scheme}://`, `@${source.host}': `].map(quoteShell).join('*');
     answers.push(
-      `  "Username for '"*"://${source.host}'"*) exec cat ${quoteShell(user)} ;;`,
-      `  "Password for '"*"@${source.host}'"*) exec cat ${quoteShell(token)} ;;`,
+      `  ${username}) exec cat ${quoteShell(user)} ;;`,
+      `  ${password}) exec cat ${quoteShell(token)} ;;`,
     );
   }
   const script = ['#!/bin/sh', 'case "$1" in', ...answers, '  *) exit 1 ;;', 'esac', ''].join('\n');

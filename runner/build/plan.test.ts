@@ -29,7 +29,10 @@ describe('planOf()', () => {
       transport: 'ssh',
       host: 'git.example',
     });
-    expect(from({ repository: 'ssh://git@git.example:2222/web' }).source).toMatchObject({ transport: 'ssh' });
+    expect(from({ repository: 'ssh://git@[::1]:2222/web' }).source).toMatchObject({
+      transport: 'ssh',
+      host: '[::1]:2222',
+    });
   });
 
   it.each([
@@ -43,6 +46,18 @@ describe('planOf()', () => {
     '',
   ])('refuses the repository %j', (repository) => {
     expect(() => from({ repository })).toThrow(/repository is/);
+  });
+
+  it.each([
+    ['ssh://git@$(id)/x', '$(id)'],
+    ['ssh://git@a;b/x', 'a;b'],
+    ['ssh://git@a"b/x', 'a\\"b'],
+    ['ssh:///x', ''],
+    ['https://$(id).x/y', '$(id).x'],
+    ["https://git.example'.evil/y", "git.example'.evil"],
+    ['git@-oProxyCommand:x', '-oProxyCommand'],
+  ])('refuses %j, whose host is no name', (repository, host) => {
+    expect(() => from({ repository })).toThrow(`host of the repository is "${host}", expected letters`);
   });
 
   it('refuses credentials in an address without repeating them', () => {

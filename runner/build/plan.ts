@@ -22,6 +22,8 @@ const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s\p{Cc}~
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const APP = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):(?!\/\/)([^\s:][^\s]*)$/;
+/** A name or an address, with a port if any. The host of an ssh address may hold `$ ( ) ; "` to the URL parser. */
+const GIT_HOST = /^(?!-)[A-Za-z0-9.:_[\]-]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const REGISTRY_HOST = /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/;
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
@@ -165,7 +167,7 @@ function addressOf(repository: string, options: PlanOptions): Pick<SourcePlan, '
   const wanted = 'https://host/path, ssh://user@host/path or user@host:path';
   if (!PRINTABLE.test(repository) || repository.startsWith('-')) refuse('repository', repository, wanted);
   const scp = SCP_LIKE.exec(repository);
-  if (scp !== null) return { url: repository, transport: 'ssh', host: scp[2] ?? '' };
+  if (scp !== null) return { url: repository, transport: 'ssh', host: gitHost(scp[2] ?? '') };
   // `ext::sh -c …` and its like are URLs to no parser that we would ask.
   const url = URL.canParse(repository) ? new URL(repository) : undefined;
   if (url === undefined) return refuse('repository', repository, wanted);
@@ -173,9 +175,9 @@ function addressOf(repository: string, options: PlanOptions): Pick<SourcePlan, '
     throw new InvalidSpecError(
       'the repository address holds credentials; register them as git credentials instead',
     );
-  if (url.protocol === 'https:') return { url: url.href, transport: 'https', host: url.host };
-  if (url.protocol === 'ssh:' && !url.hostname.startsWith('-') && !url.username.startsWith('-'))
-    return { url: url.href, transport: 'ssh', host: url.host };
+  if (url.protocol === 'https:') return { url: url.href, transport: 'https', host: gitHost(url.host) };
+  if (url.protocol === 'ssh:' && !url.username.startsWith('-'))
+    return { url: url.href, transport: 'ssh', host: gitHost(url.host) };
   if (url.protocol === 'http:') {
     if (options.allowInsecureGit && LOOPBACK.test(url.hostname))
       return { url: url.href, transport: 'http', host: url.host };
@@ -184,6 +186,16 @@ function addressOf(repository: string, options: PlanOptions): Pick<SourcePlan, '
     );
   }
   return refuse('repository', repository, wanted);
+}
+
+function gitHost(host: string): string {
+  return GIT_HOST.test(host)
+    ? host
+    : refuse(
+        'host of the repository',
+        host,
+        'letters, digits, dots, dashes and underscores, and a port if any',
+      );
 }
 
 /** Of an image that exists only the registry is said, for its credentials. */
