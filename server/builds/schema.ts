@@ -40,6 +40,8 @@ export const builds = pgTable(
     message: text('message'),
     /** The item that stands for it now: its own, or that of the approved deploy. */
     workId: id('work_id').notNull(),
+    /** Runner on whose machine its deploy came up, or may have: that of the environment's newest such build executes its next deploys (work/build-sql.ts). */
+    deployRunnerId: id('deploy_runner_id'),
     /** W3C trace id, 32 hexadecimal digits. */
     traceId: text('trace_id').notNull(),
     createdBy: id('created_by').notNull(),
@@ -63,6 +65,10 @@ export const builds = pgTable(
     index('builds_turn')
       .on(t.environmentId, t.number)
       .where(sql`${t.finishedAt} is null`),
+    // The environment's last deploy.
+    index('builds_deployed')
+      .on(t.environmentId, t.number)
+      .where(sql`${t.deployRunnerId} is not null`),
     index('builds_open')
       .on(t.teamId)
       .where(sql`${t.finishedAt} is null`),
