@@ -47,6 +47,14 @@ describe('reportAndWait', () => {
     expect(server.seen).toHaveLength(1);
   });
 
+  it('reports a run without a status as queued, and one with a status as it says', async () => {
+    for (const given of [{}, { status: 'running' } as const]) {
+      server.reply({ ...run('failed'), status: 201 });
+      await sdk().ci.reportAndWait({ ...data, ...given });
+      expect(JSON.parse(server.seen.at(-1)?.body ?? '')).toEqual({ ...data, status: 'queued', ...given });
+    }
+  });
+
   it('outlives answers that may be better next time, and no others', async () => {
     const error = (status: number, code: string, retryable: boolean) => ({
       status,
@@ -59,7 +67,7 @@ describe('reportAndWait', () => {
   });
 
   it('says that the run goes on when the time is over', async () => {
-    server.reply({ ...run('queued'), status: 201 }, ...Array.from({ length: 50 }, () => run('running')));
+    server.reply({ ...run('running'), status: 201 }, ...Array.from({ length: 50 }, () => run('running')));
     const waiting = sdk().ci.reportAndWait(data, { pollIntervalMs: 5, timeoutMs: 40 });
     await expect(waiting).rejects.toMatchObject({
       name: 'SvcTimeoutError',

@@ -26,6 +26,8 @@ export class ReportingCi extends Ci {
    * Reports a run and waits until it has ended. Answers the run as it ended, whatever its `status`, and also while it waits for a person (`blocked`),
    * because nobody may be there. Throws `SvcTimeoutError` when it has not ended after `timeoutMs`; the run goes on.
    *
+   * Without a `status` the run is reported as `queued`, unlike by `report`: whatever else is told of it stands before that.
+   *
    * Needs: scopes `ci:write` and `ci:read`.
    *
    * @example Wait for a run that the provider's webhooks tell of, and fail when it failed
@@ -45,7 +47,8 @@ export class ReportingCi extends Ci {
       runtime: this.#runtime,
       intervalMs: pollIntervalMs,
       timeoutMs,
-      start: () => this.report(data, options),
+      // A run that was reported as running would hide that its provider has it queued or blocked.
+      start: () => this.report({ ...data, status: data.status ?? 'queued' }, options),
       look: ({ id }, reads) => this.getRun(id, reads),
       goesOn: ({ status, blocked }) => (status === 'queued' || status === 'running') && !blocked,
       describe: ({ id, status }) => `run ${id} is ${status}`,
