@@ -74,9 +74,14 @@ const CASES: ReadonlyArray<readonly [DetectedProvider, Env, object]> = [
       CIRCLE_BRANCH: 'main',
       CIRCLE_PULL_REQUEST: 'https://github.com/a/b/pull/9',
       CIRCLE_JOB: 'test',
+      CIRCLE_WORKFLOW_JOB_ID: 'j',
+      CIRCLE_NODE_INDEX: '0',
+      CIRCLE_NODE_TOTAL: '1',
     },
     {
       runId: 'w',
+      jobId: 'j',
+      jobIndex: undefined,
       commit: SHA,
       branch: 'main',
       pr: '9',
@@ -108,8 +113,19 @@ const CASES: ReadonlyArray<readonly [DetectedProvider, Env, object]> = [
       DRONE_SOURCE_BRANCH: 'topic',
       DRONE_PULL_REQUEST: '3',
       DRONE_BUILD_LINK: 'https://d/a/b/5',
+      DRONE_STAGE_NAME: 'arm',
+      DRONE_STEP_NAME: 'test',
     },
-    { runId: 'a/b#5', commit: SHA, branch: 'topic', pr: '3', url: 'https://d/a/b/5' },
+    {
+      jobId: 'arm/test',
+      job: 'test',
+      stage: 'arm',
+      runId: 'a/b#5',
+      commit: SHA,
+      branch: 'topic',
+      pr: '3',
+      url: 'https://d/a/b/5',
+    },
   ],
   [
     'azure',
@@ -188,6 +204,71 @@ describe('detectCi()', () => {
     expect([found?.tag, found?.branch]).toEqual(['v1', undefined]);
     const gitlab = detectCi({ GITLAB_CI: 'true', CI_COMMIT_TAG: 'v1', CI_COMMIT_REF_NAME: 'v1' }, noFiles);
     expect([gitlab?.tag, gitlab?.branch]).toEqual(['v1', undefined]);
+  });
+
+  it.each([
+    ['refs/heads/origin/main', { branch: 'origin/main' }],
+    ['refs/heads/pull/12', { branch: 'pull/12' }],
+    ['refs/remotes/origin/main', { branch: 'main' }],
+    ['pull/12-fix', { branch: 'pull/12-fix' }],
+    ['pull/12/fix', { branch: 'pull/12/fix' }],
+    ['pull/12', {}],
+    ['refs/pull/12/merge', {}],
+    ['merge-requests/12/head', {}],
+    ['refs/heads/tags/v1', { tag: 'v1' }],
+  ])('takes %s for what it is', (ref, expected) => {
+    const found = detectCi({ TF_BUILD: 'True', BUILD_SOURCEBRANCH: ref }, noFiles);
+    expect({ branch: found?.branch, tag: found?.tag }).toEqual({
+      branch: undefined,
+      tag: undefined,
+      ...expected,
+    });
+  });
+
+  it('takes plain names as they are, however they read', () => {
+    const runner = { GITHUB_ACTIONS: 'true', GITHUB_REF_TYPE: 'branch' };
+    const pull = { ...runner, GITHUB_HEAD_REF: 'origin/main', GITHUB_REF: 'refs/pull/4/merge' };
+    const plain: ReadonlyArray<readonly [Env, string | undefined]> = [
+      [pull, 'origin/main'],
+      [{ ...pull, GITHUB_HEAD_REF: 'tags/x' }, 'tags/x'],
+      [{ ...pull, GITHUB_HEAD_REF: '' }, undefined],
+      [{ ...runner, GITHUB_REF: 'refs/heads/tags/x', GITHUB_REF_NAME: 'tags/x' }, 'tags/x'],
+      [{ GITLAB_CI: 'true', CI_COMMIT_BRANCH: 'tags/x', CI_COMMIT_REF_NAME: 'tags/x' }, 'tags/x'],
+      [{ GITLAB_CI: 'true', CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: 'origin/main' }, 'origin/main'],
+      [{ JENKINS_URL: 'https://ci/', BUILD_ID: '1', CHANGE_BRANCH: 'pull/12' }, 'pull/12'],
+    ];
+    for (const [env, branch] of plain)
+      expect(detectCi(env, noFiles), JSON.stringify(env)).toMatchObject({ branch });
+  });
+
+  it.each([
+    { JENKINS_URL: 'https://ci/', BUILD_NUMBER: '3', BRANCH_NAME: 'v1', TAG_NAME: 'v1' },
+    { BUILDKITE: 'true', BUILDKITE_BRANCH: 'v1', BUILDKITE_TAG: 'v1' },
+    { GITLAB_CI: 'true', CI_COMMIT_REF_NAME: 'v1', CI_COMMIT_TAG: 'v1' },
+  ])('gives a build of a tag no branch of its name: %j', (env) => {
+    const found = detectCi(env, noFiles);
+    expect([found?.tag, found?.branch]).toEqual(['v1', undefined]);
+  });
+
+  it('cuts from the name of a Jenkins job what is not its own', () => {
+    const env = { JENKINS_URL: 'https://ci/', BUILD_NUMBER: '3' };
+    const names: ReadonlyArray<readonly [Env, string]> = [
+      [{ JOB_NAME: 'dev/app/PR-3', BRANCH_NAME: 'PR-3', CHANGE_BRANCH: 'topic' }, 'dev/app'],
+      [{ JOB_NAME: 'app/a%2Fb', BRANCH_NAME: 'a/b' }, 'app'],
+      [{ JOB_NAME: 'app', BRANCH_NAME: 'app' }, 'app'],
+    ];
+    for (const [more, pipeline] of names)
+      expect(detectCi({ ...env, ...more }, noFiles)).toMatchObject({ pipeline });
+  });
+
+  it('tells the nodes of a parallel CircleCI job apart', () => {
+    const env = { CIRCLECI: 'true', CIRCLE_JOB: 'test', CIRCLE_WORKFLOW_JOB_ID: 'j', CIRCLE_NODE_TOTAL: '2' };
+    for (const node of [0, 1])
+      expect(detectCi({ ...env, CIRCLE_NODE_INDEX: String(node) }, noFiles)).toMatchObject({
+        job: 'test',
+        jobId: undefined,
+        jobIndex: node,
+      });
   });
 
   it('asks Jenkins last, tells of others, and takes the one that was asked for', () => {

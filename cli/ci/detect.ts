@@ -25,6 +25,8 @@ export interface CiFacts {
   readonly attempt?: number | undefined;
   readonly jobId?: string | undefined;
   readonly job?: string | undefined;
+  /** Which of the jobs of one name, from 0. */
+  readonly jobIndex?: number | undefined;
   readonly stage?: string | undefined;
   readonly pipeline?: string | undefined;
   /** Of a pull request its head, not the merge that is built. May be the symbolic HEAD at Buildkite. */
@@ -57,7 +59,10 @@ export function detectCi(env: Env, readFile: ReadFile, wanted?: string): Detecte
   const chosen = system ?? (wanted === undefined && isSet(set['CI']) ? GENERIC : undefined);
   if (chosen === undefined) return wanted === 'generic' ? { provider: 'generic', also: [] } : undefined;
   const also = here.filter((other) => other !== chosen).map(({ provider }) => provider);
-  return { provider: chosen.provider, also, ...chosen.facts(set, readFile) };
+  const facts = chosen.facts(set, readFile);
+  // Some systems name the branch of a tag's build after the tag.
+  const branch = facts.branch === facts.tag ? undefined : facts.branch;
+  return { provider: chosen.provider, also, ...facts, branch };
 }
 
 function isSet(value: string | undefined): boolean {
@@ -102,7 +107,6 @@ function github(env: Env, readFile: ReadFile): CiFacts {
     env['GITHUB_RUN_ATTEMPT'],
   ];
   const home = repository === undefined ? undefined : `${server}/${repository}`;
-  const ref = env['GITHUB_REF_TYPE'] === 'tag' ? `refs/tags/${env['GITHUB_REF_NAME']}` : env['GITHUB_REF'];
   return {
     runId,
     attempt: attemptOf(attempt),
@@ -110,7 +114,7 @@ function github(env: Env, readFile: ReadFile): CiFacts {
     job: env['GITHUB_JOB'],
     pipeline: env['GITHUB_WORKFLOW'],
     commit: event.headSha ?? env['GITHUB_SHA'],
-    ...refOf(env['GITHUB_HEAD_REF'] ?? ref ?? env['GITHUB_REF_NAME']),
+    ...githubRef(env),
     pr: event.number,
     url:
       home === undefined || runId === undefined
@@ -120,6 +124,17 @@ function github(env: Env, readFile: ReadFile): CiFacts {
     event: env['GITHUB_EVENT_NAME'],
     actor: env['GITHUB_TRIGGERING_ACTOR'] ?? env['GITHUB_ACTOR'],
   };
+}
+
+/** A runner that tells the type of the ref gives names as they are; what others give may be spelt in any way. */
+function githubRef(env: Env): Ref {
+  const [type, head] = [env['GITHUB_REF_TYPE'], env['GITHUB_HEAD_REF']];
+  const ref = env['GITHUB_REF'] ?? env['GITHUB_REF_NAME'];
+  if (type === undefined) return refOf(head ?? ref);
+  if (head !== undefined) return { branch: head };
+  if (type === 'tag') return only('tag', env['GITHUB_REF_NAME'] ?? tagOf(ref));
+  const branch = /^refs\/heads\/(.+)$/.exec(ref ?? '')?.[1];
+  return branch === undefined ? refOf(ref) : { branch };
 }
 
 /** On a pull request GITHUB_SHA is a merge that nobody pushed; the event knows the head. */
@@ -140,11 +155,7 @@ function eventOf(path: string | undefined, readFile: ReadFile): { headSha?: stri
 }
 
 function gitlab(env: Env): CiFacts {
-  const { tag: refTag, ...ref } = refOf(
-    env['CI_MERGE_REQUEST_SOURCE_BRANCH_NAME'] ??
-      env['CI_COMMIT_BRANCH'] ??
-      (env['CI_COMMIT_REF_NAME'] === env['CI_COMMIT_TAG'] ? undefined : env['CI_COMMIT_REF_NAME']),
-  );
+  const branch = env['CI_MERGE_REQUEST_SOURCE_BRANCH_NAME'] ?? env['CI_COMMIT_BRANCH'];
   return {
     runId: env['CI_PIPELINE_ID'],
     attempt: 1,
@@ -153,8 +164,8 @@ function gitlab(env: Env): CiFacts {
     stage: env['CI_JOB_STAGE'],
     pipeline: env['CI_PIPELINE_NAME'] ?? env['CI_PROJECT_PATH'],
     commit: env['CI_MERGE_REQUEST_SOURCE_BRANCH_SHA'] ?? env['CI_COMMIT_SHA'],
-    ...ref,
-    tag: tagOf(env['CI_COMMIT_TAG']) ?? refTag,
+    ...(branch === undefined ? refOf(env['CI_COMMIT_REF_NAME']) : { branch }),
+    ...only('tag', tagOf(env['CI_COMMIT_TAG'])),
     pr: env['CI_MERGE_REQUEST_IID'],
     url: withoutCredentials(env['CI_PIPELINE_URL']),
     repositoryUrl: withoutCredentials(env['CI_REPOSITORY_URL']),
@@ -185,11 +196,14 @@ function bitbucket(env: Env): CiFacts {
 
 function circleci(env: Env): CiFacts {
   const id = env['CIRCLE_WORKFLOW_ID'];
+  const node = circleNode(env);
   return {
     runId: id,
     attempt: 1,
-    jobId: env['CIRCLE_WORKFLOW_JOB_ID'] ?? env['CIRCLE_BUILD_NUM'],
+    // Nodes of a parallel job share its ids, which stand for all of them together.
+    jobId: node === undefined ? (env['CIRCLE_WORKFLOW_JOB_ID'] ?? env['CIRCLE_BUILD_NUM']) : undefined,
     job: env['CIRCLE_JOB'],
+    jobIndex: node,
     pipeline: env['CIRCLE_PROJECT_REPONAME'],
     commit: env['CIRCLE_SHA1'],
     ...refOf(env['CIRCLE_BRANCH']),
@@ -199,6 +213,12 @@ function circleci(env: Env): CiFacts {
     repositoryUrl: withoutCredentials(env['CIRCLE_REPOSITORY_URL']),
     actor: env['CIRCLE_USERNAME'],
   };
+}
+
+/** Undefined of a job that is not parallel. */
+function circleNode(env: Env): number | undefined {
+  const [index = '', total] = [env['CIRCLE_NODE_INDEX'], env['CIRCLE_NODE_TOTAL']];
+  return Number(total) > 1 && /^\d{1,5}$/.test(index) ? Number(index) : undefined;
 }
 
 function buildkite(env: Env): CiFacts {
@@ -222,12 +242,15 @@ function buildkite(env: Env): CiFacts {
 
 function drone(env: Env): CiFacts {
   const [repository, number] = [env['DRONE_REPO'], env['DRONE_BUILD_NUMBER']];
+  const [stage, step] = [env['DRONE_STAGE_NAME'], env['DRONE_STEP_NAME']];
   return {
     // The id of the webhooks is not in the environment.
     runId: repository === undefined || number === undefined ? number : `${repository}#${number}`,
     attempt: 1,
-    job: env['DRONE_STEP_NAME'],
-    stage: env['DRONE_STAGE_NAME'],
+    // Steps have no id here, and several stages may have one of the same name.
+    jobId: stage === undefined || step === undefined ? undefined : `${stage}/${step}`,
+    job: step,
+    stage,
     pipeline: repository,
     commit: env['DRONE_COMMIT_SHA'] ?? env['DRONE_COMMIT'],
     // Of a pull request DRONE_BRANCH is the target.
@@ -276,14 +299,15 @@ function azure(env: Env): CiFacts {
 function jenkins(env: Env): CiFacts {
   const url = withoutCredentials(env['BUILD_URL']);
   const [name, number] = [env['JOB_NAME'], env['BUILD_NUMBER']];
-  const branch = env['CHANGE_BRANCH'] ?? env['BRANCH_NAME'] ?? env['GIT_BRANCH'];
-  const ref = refOf(branch);
+  const [change, branch] = [env['CHANGE_BRANCH'], env['BRANCH_NAME']];
+  const ref = change === undefined ? refOf(branch ?? env['GIT_BRANCH']) : { branch: change };
   return {
     runId: url ?? (name === undefined || number === undefined ? undefined : `${name}#${number}`),
     attempt: 1,
     job: env['STAGE_NAME'],
     stage: env['STAGE_NAME'],
-    pipeline: jobName(name, ref.branch),
+    // Of a pull request BRANCH_NAME is `PR-3`, and so is the end of the name.
+    pipeline: jobName(name, [branch, ref.branch]),
     commit: env['GIT_COMMIT'],
     ...ref,
     ...only('tag', tagOf(env['TAG_NAME'])),
@@ -295,13 +319,16 @@ function jenkins(env: Env): CiFacts {
 }
 
 /** `app/KEY=value,OTHER=x/main` and `app/main` are both jobs of `app`. */
-function jobName(name: string | undefined, branch: string | undefined): string | undefined {
-  const parts = name?.split('/').filter((part) => !part.includes('='));
-  const joined = parts?.join('/');
-  if (branch === undefined || joined === undefined) return joined;
-  for (const spelt of [branch, encodeURIComponent(branch)])
-    if (joined.endsWith(`/${spelt}`)) return joined.slice(0, -spelt.length - 1);
-  return joined;
+function jobName(name: string | undefined, branches: ReadonlyArray<string | undefined>): string | undefined {
+  const joined = name
+    ?.split('/')
+    .filter((part) => !part.includes('='))
+    .join('/');
+  const spelt = branches
+    .filter((branch) => branch !== undefined)
+    .flatMap((branch) => [branch, encodeURIComponent(branch)]);
+  const end = spelt.find((branch) => joined?.endsWith(`/${branch}`));
+  return end === undefined ? joined : joined?.slice(0, -end.length - 1);
 }
 
 interface Ref {
@@ -309,17 +336,25 @@ interface Ref {
   readonly tag?: string;
 }
 
-/** Of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull requests have no name. */
+/**
+ * Of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull requests have no name. What follows `refs/heads/` is a
+ * branch however it reads, except `tags/…`: that is how some systems spell a tag.
+ */
 function refOf(ref: string | undefined): Ref {
-  const bare = ref?.replace(/^refs\/(heads|remotes)\//, '').replace(/^origin\//, '');
-  if (bare === undefined || bare === '' || /^(refs\/)?(pull|merge-requests)\/\d+/.test(bare)) return {};
+  const branch = /^refs\/heads\/(?!tags\/)(.+)$/.exec(ref ?? '')?.[1];
+  if (branch !== undefined) return { branch };
+  const bare = bareOf(ref);
+  if (bare === '' || /^(refs\/)?(pull|merge-requests)\/\d+(\/(merge|head))?$/.test(bare)) return {};
   const tag = /^(?:refs\/)?tags\/(.+)$/.exec(bare)?.[1];
   return tag === undefined ? { branch: bare } : { tag };
 }
 
 function tagOf(tag: string | undefined): string | undefined {
-  const ref = refOf(tag);
-  return ref.tag ?? ref.branch;
+  return bareOf(tag).replace(/^(refs\/)?tags\//, '') || undefined;
+}
+
+function bareOf(ref = ''): string {
+  return ref.replace(/^refs\/(heads|remotes)\//, '').replace(/^origin\//, '');
 }
 
 /** A key only when it has a value, so that it does not hide what was known before. */
