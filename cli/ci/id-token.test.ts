@@ -1,6 +1,8 @@
 /** `svc ci report` without a stored key, against a fake API that is also the one that gives a GitHub job its id_tokens. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../shell/run.ts';
 import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 
 const PATH = { PATH: process.env['PATH'] ?? '', SVC_API_KEY: '' };
@@ -134,6 +136,19 @@ describe('at GitLab', () => {
     expect(code).toBe(6);
     expect(api.asked.filter(({ target }) => target === '/ci/id-tokens/exchange')).toHaveLength(1);
     expect(api.asked.at(-1)?.body).toMatchObject({ status: 'failed' });
+  });
+
+  it('exchanges it also for a program that was interrupted', async () => {
+    takesReports();
+    const io = fakeIo({ env: { ...GITLAB, SVC_BASE_URL: api.url } });
+    api.on('POST /ci/id-tokens/exchange', (response) => {
+      io.interrupt();
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ token: 'cijt_secret', externalRunId: '9' }));
+    });
+    const line = [...base, '--', process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
+    expect(await run(line, io)).toBe(130);
+    expect(api.asked.at(-1)?.body).toMatchObject({ status: 'cancelled' });
   });
 
   it('leaves the exit code of the program alone when the exchange is refused', async () => {

@@ -28,9 +28,9 @@ export interface Reporting {
 /** The client that reports: with the key that there is, else with what the CI system gives the job. */
 export async function reportingClient(
   context: Context,
-  { provider, ciConnectionId }: Reporting,
+  { provider, ciConnectionId, signal }: Reporting,
 ): Promise<Client> {
-  const { io, signal } = context;
+  const { io } = context;
   const connection = await context.connection();
   if (connection.credential !== undefined) return await context.client();
   const { baseUrl } = connection;
