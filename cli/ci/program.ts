@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Io } from '../shell/io.ts';
 import { Interrupted } from '../shell/io.ts';
+import { INTERRUPTED_AGAIN } from '../shell/process-io.ts';
 
 /** As shells have it. */
 const NOT_FOUND = 127;
@@ -11,14 +12,20 @@ const SIGNALLED = 128;
 
 export async function runProgram([file = '', ...args]: readonly string[], io: Io): Promise<number> {
   const child = spawn(file, args, { stdio: 'inherit', env: { ...io.env } });
-  const pass = (): void => {
-    const { reason } = io.interrupted as { reason: unknown };
+  const pass = (reason: unknown): void => {
     const isTerm = reason instanceof Interrupted && reason.exitCode === SIGNALLED + constants.signals.SIGTERM;
     // Ctrl-C on a terminal goes to the whole group: the program has it already.
     if (isTerm || !io.stdin.isTerminal) child.kill(isTerm ? 'SIGTERM' : 'SIGINT');
   };
-  io.interrupted.addEventListener('abort', pass, { once: true });
-  if (io.interrupted.aborted) pass();
+  const first = (): void => pass(io.interrupted.reason);
+  // CI systems that cancel a job send SIGINT and soon SIGTERM: what that means is the program's to say, as long as it runs.
+  const again = (event: Event): void => {
+    event.preventDefault();
+    pass((event as CustomEvent<unknown>).detail);
+  };
+  io.interrupted.addEventListener('abort', first, { once: true });
+  io.interrupted.addEventListener(INTERRUPTED_AGAIN, again);
+  if (io.interrupted.aborted) first();
   try {
     return await new Promise<number>((resolve) => {
       let failure: number | undefined;
@@ -32,6 +39,7 @@ export async function runProgram([file = '', ...args]: readonly string[], io: Io
       );
     });
   } finally {
-    io.interrupted.removeEventListener('abort', pass);
+    io.interrupted.removeEventListener('abort', first);
+    io.interrupted.removeEventListener(INTERRUPTED_AGAIN, again);
   }
 }

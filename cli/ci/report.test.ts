@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { Interrupted } from '../shell/io.ts';
+import { INTERRUPTED_AGAIN } from '../shell/process-io.ts';
 import { run } from '../shell/run.ts';
+import { bundleCli } from '../testing/bundle.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 import { runProgram } from './program.ts';
@@ -94,6 +98,58 @@ describe('svc ci report -- program', () => {
     expect(reports().map(({ target }) => target)).toEqual(['/ci/runs', '/ci/runs/cir_1/jobs']);
   });
 
+  it('names the job as it is told to', async () => {
+    takesReports();
+    const line = [...base, '--job-only', '--job-name', 'unit (arm)', '--job-id', '4b', '--', 'true'];
+    await svc(api, line, { env: { ...CI, ...PATH } });
+    expect(reports().at(-1)?.body).toMatchObject({ jobs: [{ externalJobId: '4b', name: 'unit (arm)' }] });
+  });
+
+  it('tells nodes of a parallel job apart by their index', async () => {
+    takesReports();
+    const node = { CIRCLE_WORKFLOW_JOB_ID: 'j', CIRCLE_NODE_INDEX: '1', CIRCLE_NODE_TOTAL: '2' };
+    const env = { ...PATH, CIRCLECI: 'true', CIRCLE_WORKFLOW_ID: 'w', CIRCLE_JOB: 'test', ...node };
+    await svc(api, [...base, '--job-only', '--', 'true'], { env });
+    expect(reports().at(-1)?.body).toMatchObject({ jobs: [{ name: 'test', index: 1 }] });
+    expect(reports().at(-1)?.body).not.toHaveProperty('jobs.0.externalJobId');
+  });
+
+  it('says nothing of the name of the pipeline that Jenkins itself gives another one', async () => {
+    takesReports();
+    const jenkins = {
+      JENKINS_URL: 'https://ci/',
+      BUILD_NUMBER: '3',
+      BUILD_URL: 'https://ci/job/app/job/main/3/',
+    };
+    await svc(api, base, { env: { ...jenkins, JOB_NAME: 'app/main', BRANCH_NAME: 'main' } });
+    expect(reports().at(-1)?.body).toMatchObject({ branch: 'main' });
+    expect(reports().at(-1)?.body).not.toHaveProperty('pipelineName');
+  });
+
+  it('reports the end of the run also when it takes no jobs', async () => {
+    takesReports();
+    api.on('POST /ci/runs/cir_1/jobs', apiError(403, 'claim_refused', 'no jobs here'));
+    const line = [...base, '--strict-report', '--', 'true'];
+    const { code, err } = await svc(api, line, { env: { ...CI, ...PATH } });
+    expect([code, err]).toEqual([1, 'warning: the job was not reported: no jobs here\n']);
+    expect(reports().at(-1)).toMatchObject({ target: '/ci/runs', body: { status: 'success' } });
+    const both = apiError(403, 'forbidden', 'no');
+    api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } }, both);
+    expect((await svc(api, line, { env: { ...CI, ...PATH } })).err.match(/was not reported/g)).toHaveLength(
+      2,
+    );
+  });
+
+  it('takes it for no failure that the run had ended otherwise', async () => {
+    const ended = apiError(409, 'state_conflict', 'the run ended as failed already, reported was success');
+    takesReports();
+    api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } }, ended);
+    const line = [...base, '--strict-report', '--', 'true'];
+    const { code, err } = await svc(api, line, { env: { ...CI, ...PATH } });
+    expect([code, err]).toEqual([0, expect.stringContaining('the run had ended already')]);
+    expect(err).not.toContain('warning');
+  });
+
   it('waits for an interrupted program, longer than for a command, and reports it as cancelled', async () => {
     takesReports();
     const folder = await mkdtemp(join(tmpdir(), 'svc-report-'));
@@ -107,6 +163,22 @@ describe('svc ci report -- program', () => {
     expect(await running).toBe(5);
     expect(reports().at(-1)?.body).toMatchObject({ status: 'cancelled' });
     await rm(folder, { recursive: true });
+  });
+
+  it('passes every signal on and does not end before the program', async () => {
+    takesReports();
+    const cli = await bundleCli();
+    const script = `process.on('SIGINT', () => console.log('one')); process.on('SIGTERM', () => process.exit(5)); setTimeout(() => {}, 20_000); console.log('ready')`;
+    const child = spawn(process.execPath, [cli.main, ...base, '--', process.execPath, '-e', script], {
+      env: { ...CI, ...PATH, HOME: cli.folder, SVC_BASE_URL: api.url, SVC_API_KEY: 'key_1' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    child.stdout.on('data', (chunk: Buffer) =>
+      child.kill(String(chunk).includes('one') ? 'SIGTERM' : 'SIGINT'),
+    );
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    expect([code, reports().at(-1)?.body]).toEqual([5, expect.objectContaining({ status: 'cancelled' })]);
+    await cli.remove();
   });
 
   it('ends as shells do for a program that is not there or was killed', async () => {
@@ -127,6 +199,24 @@ describe('runProgram()', () => {
     await vi.waitFor(() => access(ready), { timeout: 10_000 });
     io.interrupt();
     expect(await running).toBe(5);
+    await rm(folder, { recursive: true });
+  });
+
+  it('leaves a second Ctrl-C on a terminal to the program, which has it already', async () => {
+    const io = fakeIo({ env: PATH, terminal: true });
+    const folder = await mkdtemp(join(tmpdir(), 'svc-program-'));
+    const ready = join(folder, 'ready');
+    const script = `process.on('SIGTERM', () => process.exit(5)); setInterval(() => {}, 1000); require('node:fs').writeFileSync(process.argv[1], '')`;
+    const running = runProgram([process.execPath, '-e', script, ready], io);
+    await vi.waitFor(() => access(ready), { timeout: 10_000 });
+    const again = (exitCode: number): boolean => {
+      const detail = new Interrupted(exitCode);
+      return io.interrupted.dispatchEvent(new CustomEvent(INTERRUPTED_AGAIN, { detail, cancelable: true }));
+    };
+    io.interrupt();
+    expect([again(130), again(143)]).toEqual([false, false]);
+    expect(await running).toBe(5);
+    expect(again(130)).toBe(true); // It ends svc from here on.
     await rm(folder, { recursive: true });
   });
 });

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { Ci } from '@svc/sdk';
+import { Ci, SvcApiError } from '@svc/sdk';
 import type { CiReportParams, CiStatus, ReportedJob } from '@svc/sdk';
 import type { FieldSpec } from '../command.ts';
 import type { GeneratedSpec } from '../commands.ts';
@@ -53,7 +53,19 @@ const LOCALS: readonly FieldSpec[] = [
   describeFlag({
     flag: 'job-only',
     type: 'boolean',
-    description: 'Report the end of the program as that of its job, and leave the run open.',
+    description:
+      'Report the end of the program as that of its job, and leave the run open. For all jobs of a pipeline but the last one.',
+  }),
+  describeFlag({
+    flag: 'job-name',
+    type: 'string',
+    description:
+      "Name of the program's job. Default: told by the CI system. Jobs of one name and without an id are one job: give each leg of a matrix at GitHub its own.",
+  }),
+  describeFlag({
+    flag: 'job-id',
+    type: 'string',
+    description: "Id of the program's job at the CI system. Default: told by the CI system, if it has one.",
   }),
   describeFlag({
     flag: 'audience',
@@ -76,6 +88,7 @@ export function report(generated: GeneratedSpec): Command {
         'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by its variables in this order: GitHub, GitLab, Bitbucket, CircleCI, Buildkite, Drone, Azure, Jenkins. Flags win over what was found. Outside of CI it needs --local.',
         `Without an API key a job at GitHub reports with id_tokens that it asks for (permissions: id-token: write), one at GitLab.com with the one in ${ID_TOKEN} (id_tokens in .gitlab-ci.yml), taken within ten minutes from the start of the job.`,
         "With a program behind --, its start is reported, its end, and how long it took; the exit code is the program's own, and reports that fail are only told of, unless --strict-report is given.",
+        'The end of the program is the end of the run. In a pipeline with several jobs give --job-only to all but the last job, or to all but one of those that end it together: otherwise the run ends with the first job that does.',
       ].join('\n\n'),
       flags: [
         ...generated.flags.map((field) =>
@@ -176,7 +189,7 @@ function ofDetected(detected: Detected): Partial<CiReportParams> {
 }
 
 /** Their variables do not hold the name that their webhooks give, and one run cannot be of two pipelines. */
-const UNNAMED: ReadonlySet<string> = new Set(['bitbucket', 'circleci']);
+const UNNAMED: ReadonlySet<string> = new Set(['bitbucket', 'circleci', 'jenkins']);
 
 /** Buildkite builds what is newest when nobody named a commit: only the checkout knows which that was. */
 function headHere(): string | undefined {
@@ -199,17 +212,17 @@ async function wrap(
 ): Promise<number> {
   const { io, locals } = context;
   const problems: string[] = [];
-  const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
+  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
-      await work();
+      return await work();
     } catch (error) {
       problems.push(what);
       const why = error instanceof Error ? error.message : String(error);
       await context.output.note(`warning: ${what} was not reported: ${why}`);
+      return undefined;
     }
   };
   let ci: Ci | undefined;
-  let reporter: Reporter | undefined;
   const startedMs = io.now();
   const start = async (): Promise<Reporter> => {
     const told = await paramsOf(context, given);
@@ -218,15 +231,15 @@ async function wrap(
     ci ??= new Ci(await reportingClient(context, { ...who, signal: limited() }));
     return await startReporter(context, ci, told, startedMs);
   };
-  const starting = attempt('the start', async () => {
-    reporter = await start();
-  });
+  const starting = attempt('the start', start);
   const exitCode = await runProgram(words, io);
-  await starting;
-  await attempt('the end', async () => {
-    reporter ??= await start();
-    await reporter.end(statusOf(exitCode, io.interrupted.aborted), io.now(), words);
-  });
+  const end: End = { status: statusOf(exitCode, io.interrupted.aborted), nowMs: io.now(), words };
+  const reporter = (await starting) ?? (await attempt('the end', start));
+  if (reporter !== undefined) {
+    // Each by itself: a run that takes no jobs ends all the same.
+    await attempt('the job', () => reporter.endJob(end));
+    if (locals['jobOnly'] !== true) await attempt('the end', () => reporter.endRun(end));
+  }
   const isStrict = locals['strictReport'] === true && problems.length > 0;
   return exitCode === EXIT.ok && isStrict ? EXIT.failed : exitCode;
 }
@@ -239,8 +252,15 @@ function statusOf(exitCode: number, interrupted: boolean): CiStatus {
   return interrupted ? 'cancelled' : 'failed';
 }
 
+interface End {
+  readonly status: CiStatus;
+  readonly nowMs: number;
+  readonly words: readonly string[];
+}
+
 interface Reporter {
-  end(status: CiStatus, nowMs: number, words: readonly string[]): Promise<void>;
+  endJob(end: End): Promise<void>;
+  endRun(end: End): Promise<void>;
 }
 
 async function startReporter(
@@ -254,22 +274,38 @@ async function startReporter(
   const options = () => ({ signal: limited() });
   const { id } = await ci.report(started, options());
   return {
-    end: async (status, nowMs, words) => {
+    endJob: async ({ status, nowMs, words }) => {
       const finishedAt = new Date(nowMs).toISOString();
-      const job: ReportedJob = {
-        ...(detected?.jobId === undefined ? {} : { externalJobId: detected.jobId }),
-        ...(detected?.stage === undefined ? {} : { stage: detected.stage }),
-        name: (detected?.job ?? words[0] ?? 'job').slice(0, 200),
-        status,
-        startedAt,
-        finishedAt,
-      };
+      const job = { ...jobOf(context, detected, words), status, startedAt, finishedAt };
       await ci.reportJobs(id, [job], options());
-      if (context.locals['jobOnly'] === true) return;
-      await ci.report(
-        { ...started, status, finishedAt, durationMs: Math.max(0, nowMs - startedMs) },
-        options(),
-      );
     },
+    endRun: async ({ status, nowMs }) => {
+      const finishedAt = new Date(nowMs).toISOString();
+      const durationMs = Math.max(0, nowMs - startedMs);
+      try {
+        await ci.report({ ...started, status, finishedAt, durationMs }, options());
+      } catch (error) {
+        // Another job or the provider was first, and its word stands.
+        if (!(error instanceof SvcApiError && error.code === 'state_conflict')) throw error;
+        await context.output.note(`the run had ended already and stays as it is: ${error.message}`);
+      }
+    },
+  };
+}
+
+/** Which job of the run this is. */
+function jobOf(
+  { locals }: Context,
+  detected: Detected | undefined,
+  [program = 'job']: readonly string[],
+): ReportedJob {
+  const { jobId, job, jobIndex, stage } = detected ?? {};
+  const id = (locals['jobId'] as string | undefined) ?? jobId;
+  const name = (locals['jobName'] as string | undefined) ?? job ?? program;
+  return {
+    ...(id === undefined ? {} : { externalJobId: id }),
+    ...(jobIndex === undefined ? {} : { index: jobIndex }),
+    ...(stage === undefined ? {} : { stage }),
+    name: name.slice(0, 500),
   };
 }

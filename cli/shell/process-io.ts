@@ -1,4 +1,7 @@
-/** The real process as Io. The first SIGINT asks the command to end, the second one ends the process at once. */
+/**
+ * The real process as Io. The first SIGINT asks the command to end, the second one ends the process at once, unless a program that runs in its place
+ * takes it.
+ */
 import { homedir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClosedPipeError, Interrupted, type Io, type Sink, type Source } from './io.ts';
@@ -7,11 +10,17 @@ import { askLine } from './prompt.ts';
 const SIGINT_EXIT = 130;
 const SIGTERM_EXIT = 143;
 
+/** Event at `Io.interrupted` of every signal after the first; its detail is an Interrupted. Whoever prevents its default keeps the process alive. */
+export const INTERRUPTED_AGAIN = 'interrupted-again';
+
 export function processIo(): Io {
   const controller = new AbortController();
   const stop = (exitCode: number) => (): void => {
-    if (controller.signal.aborted) process.exit(exitCode);
-    controller.abort(new Interrupted(exitCode));
+    const { signal } = controller;
+    const detail = new Interrupted(exitCode);
+    if (!signal.aborted) controller.abort(detail);
+    else if (signal.dispatchEvent(new CustomEvent(INTERRUPTED_AGAIN, { detail, cancelable: true })))
+      process.exit(exitCode);
   };
   process.on('SIGINT', stop(SIGINT_EXIT));
   process.on('SIGTERM', stop(SIGTERM_EXIT));
