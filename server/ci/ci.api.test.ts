@@ -90,6 +90,13 @@ describe.skipIf(!postgresHere)('external CI', () => {
       );
     });
 
+    it('belong to a project of their own team', async () => {
+      const second = await server.call('POST /teams', { as, body: { name: 'second' } });
+      const project = await post('/projects', { name: 'elsewhere', teamId: second.body['id'] });
+      expect(project.status, project.text).toBe(201);
+      expect((await connect('acme/elsewhere', { projectId: project.body['id'] })).code).toBe('not_found');
+    });
+
     it('are made by admins, not by developers; sessions of people report no runs', async () => {
       const developer = await join(server, as, teamId, 'developer');
       const body = { provider: 'github', repositoryHost: 'github.com', repositoryPath: 'acme/dev' };
@@ -150,6 +157,14 @@ describe.skipIf(!postgresHere)('external CI', () => {
       expect([other.status, other.code]).toEqual([409, 'ci_run_conflict']);
       const { error } = other.body as { error: { details: { fields: Array<{ field: string }> } } };
       expect(error.details.fields.map(({ field }) => field)).toEqual(['commitSha', 'branch']);
+      // Two first reports at once: one of them is not true.
+      const both = await Promise.all(
+        ['a', 'b'].map(async (letter) => {
+          const commitSha = letter.repeat(40);
+          return await post('/ci/runs', { ciConnectionId, externalRunId: 'both', commitSha });
+        }),
+      );
+      expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
       // HEAD names no commit.
       const head = await post('/ci/runs', { ciConnectionId, externalRunId: '2', commitSha: 'HEAD' });
       expect(head.body).not.toHaveProperty('commitSha');

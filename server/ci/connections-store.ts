@@ -227,7 +227,10 @@ export async function ensurePipeline(
   const find = async (): Promise<string | undefined> => {
     const [row] = await sql<Array<{ id: string }>>`
       select id from ci_pipelines
-      where connection_id = ${connectionId} and (name = ${name} or (path = ${path} and path <> ''))
+      where connection_id = ${connectionId} and (
+        (path = ${path} and path <> '')
+        -- Two files may give one name; whose file is not known goes by the name.
+        or (name = ${name} and (path = '' or ${path} = '' or path = ${path})))
       order by (path = ${path}) desc, (name = ${name}) desc, id limit 1`;
     return row?.id;
   };

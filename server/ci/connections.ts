@@ -209,7 +209,7 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
   const { teamId, repositoryHost, repositoryPath, projectId } = request;
   const name = repositoryName(repositoryHost, repositoryPath);
   if (name === undefined) throw noRepository(repositoryPath);
-  if (projectId !== undefined && (await findProject(ctx.db, ctx.teams, projectId)) === undefined)
+  if (projectId !== undefined && (await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId)
     throw notFound('project');
   return {
     id: newId('cic', now.getTime()),

@@ -7,7 +7,7 @@ import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/c
 import { findEnvironment } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
 import { notFound } from '../platform/not-found.ts';
-import { isTerminal, settle } from './accept.ts';
+import { isTerminal } from './accept.ts';
 import type { CiEvent, CiStatus } from './accept.ts';
 import { findConnection } from './connections-store.ts';
 import type { Connection } from './connections-store.ts';
@@ -17,7 +17,7 @@ import type { JobEvent } from './jobs-store.ts';
 import { factsOfJob } from './oidc/report.ts';
 import { presentJob, presentRun } from './present.ts';
 import { nameOf, runOf } from './reads.ts';
-import { findNamedRun, hear, hearOf } from './runs-store.ts';
+import { hear, hearOf } from './runs-store.ts';
 import type { Heard, Run } from './runs-store.ts';
 import { statusWord } from './words.ts';
 
@@ -33,11 +33,10 @@ export function reportMethods({ clock }: CiDeps): Methods {
       const event = eventOf(request, ctx);
       await checkEnvironment(ctx, connection, request.environmentId);
       const name = { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 };
-      const { run, isNew } = await ctx.db.transact(async (db) => {
-        const known = await findNamedRun(db, connection, name);
-        if (known !== undefined) checkSame(known, event);
-        return checkEnd(await hear(db, connection, name, event, clock.now()), event.status);
-      });
+      const check = (known: Run): void => checkSame(known, event);
+      const { run, isNew } = await ctx.db.transact(async (db) =>
+        checkEnd(await hear(db, connection, name, event, clock.now(), check), event.status),
+      );
       if (!isNew) ctx.call.status = 200;
       return presentRun(run);
     },
@@ -168,10 +167,10 @@ const IMMUTABLE = [
   ['name', 'pipelineName'],
 ] as const;
 
-function checkSame({ id, state }: Run, { facts: said }: CiEvent): void {
-  const { facts: known } = settle(state);
+/** Against what was said; what is only concluded from that may be wrong. */
+function checkSame({ id, state: { facts: known } }: Run, { facts: said }: CiEvent): void {
   const fields = IMMUTABLE.flatMap(([fact, field]) => {
-    const [was, is] = [known[fact], said[fact]];
+    const [was, is] = [known[fact]?.[1], said[fact]];
     return was === undefined || is === undefined || is === null || was === is
       ? []
       : [{ field, message: `the run is known with "${was}", reported was "${is}"` }];

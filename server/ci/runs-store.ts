@@ -104,19 +104,27 @@ export interface Heard {
   readonly changed: boolean;
 }
 
-/** Makes the run if it is not there, and joins what is said to what is known. `db` must be the handle of a transaction. */
+/**
+ * Makes the run if it is not there, and joins what is said to what is known. `db` must be the handle of a transaction. `check` may refuse, by throwing,
+ * what a run that is there contradicts.
+ */
 export async function hear(
   db: Database,
   connection: Connection,
   name: RunName,
   event: CiEvent | readonly CiEvent[],
   now: Date,
+  check: (known: Run) => void = () => undefined,
 ): Promise<Heard> {
   const events = [event].flat();
+  const joinChecked = async (known: Run): Promise<Heard> => {
+    check(known);
+    return await joinTo(db, connection, known, events, now);
+  };
   await holdNames(db, connection);
   const stored = { ...name, externalRunId: await lockRun(db, connection.id, name) };
   const known = await readNamed(db, connection, stored, true);
-  if (known !== undefined) return await joinTo(db, connection, known, events, now);
+  if (known !== undefined) return await joinChecked(known);
   const made = await insertRun(db, connection, stored, events, now);
   if (made !== undefined) {
     await wantCommitStatus(db, connection, undefined, made, now);
@@ -124,7 +132,7 @@ export async function hear(
   }
   const theirs = await readNamed(db, connection, stored, true); // Somebody else's first report was faster.
   if (theirs === undefined) throw new Error(`CI run ${stored.externalRunId} is neither there nor to be made`);
-  return await joinTo(db, connection, theirs, events, now);
+  return await joinChecked(theirs);
 }
 
 /** The same for a run that is there, under whichever name by now. */

@@ -21,12 +21,18 @@ describe('parseCursor()', () => {
     expect(parseCursor(text)).toEqual({ at: new Date(at), id: '' });
   });
 
-  it.each(['', 'yesterday', '1795191840', '2026-13-40T00:00:00Z', '2026-11-20T16:00:00Z~', 'x~cir_1'])(
-    'refuses %j',
-    (text) => {
-      expect(() => parseCursor(text)).toThrow('expected an ISO 8601 time');
-    },
-  );
+  it.each([
+    '',
+    'yesterday',
+    '1795191840',
+    '2026-13-40T00:00:00Z',
+    '2026-11-20T16:00:00Z~',
+    'x~cir_1',
+    '0000-01-01',
+    '9999-12-31T23:59:59-14:00',
+  ])('refuses %j', (text) => {
+    expect(() => parseCursor(text)).toThrow('expected an ISO 8601 time');
+  });
 });
 
 describe('groupByCommit()', () => {

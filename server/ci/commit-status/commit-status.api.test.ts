@@ -121,6 +121,26 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
     ]);
   });
 
+  it('gives GitLab no address that is longer than it takes', async () => {
+    const { id, posted } = await connected('gitlab');
+    const url = `https://jenkins.example.com/${'job/deep/'.repeat(30)}`;
+    await report(id, { status: 'success', externalUrl: url });
+    await background.work();
+    expect(posted).toMatchObject([{ state: 'success' }]);
+    expect(posted[0]).not.toHaveProperty('target_url');
+  });
+
+  it('calls no commit good for pull_request_target, whose job names the commit', async () => {
+    const { id, posted } = await connected('github', 'github');
+    await patch(id, { commitStatusMode: 'always' });
+    await report(id, { status: 'success', trigger: 'pull_request_target' });
+    await background.work();
+    expect(posted).toEqual([]);
+    await report(id, { status: 'success', trigger: 'pull_request' });
+    await background.work();
+    expect(states(posted)).toEqual(['success']);
+  });
+
   it('takes a move that GitLab says was made already for one that was made', async () => {
     const { id, forge, posted } = await connected('gitlab');
     const run = await report(id);

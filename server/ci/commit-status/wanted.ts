@@ -25,6 +25,8 @@ export async function wantCommitStatus(
   run: Run,
   now: Date,
 ): Promise<void> {
+  // The head of a pull request is its job's word, and whoever opened it wrote what that job works on: no commit is called good by it.
+  if (connection.provider === 'github' && run.trigger === 'pull_request_target') return;
   const word = wordOf(run);
   if (word === undefined || run.commitSha === null || !/^[0-9a-f]{40}$/.test(run.commitSha)) return;
   const isNews =

@@ -128,6 +128,14 @@ describe('forgeApi()', () => {
     expect(Math.abs((error.retryAfterMs ?? -1) - ms)).toBeLessThan(10_000);
   });
 
+  it('waits for a minute when only the words tell a limit', async () => {
+    const body = '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes."}';
+    expect(await refused('github', 403, {}, body)).toMatchObject({
+      problem: 'rate_limited',
+      retryAfterMs: 60_000,
+    });
+  });
+
   it('takes a limit with room left for what it is', async () => {
     const left = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': String(inSeconds(60)) };
     expect(await refused('github', 403, left)).toMatchObject({

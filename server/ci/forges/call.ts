@@ -160,12 +160,13 @@ async function send(
   throw refusal(what, answer, token);
 }
 
-/** GitHub tells a limit by 403 and headers, all others by 429. */
+/** GitHub tells a limit by 403 and headers, its secondary one by words alone; then it asks to wait for a minute. All others by 429. */
 function refusal(what: string, { status, headers, body }: Answered, token: string | undefined): ForgeError {
-  const retryAfterMs = waitOf(headers);
-  const limited = status === 429 || (status === 403 && retryAfterMs !== undefined);
   // A host that repeats what it was sent would have the token shown to people.
   const said = messageOf(body)?.replaceAll(token ?? NONE, '…');
+  const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(said ?? '');
+  const retryAfterMs = waitOf(headers) ?? (isSecondary ? SECONDARY_MS : undefined);
+  const limited = status === 429 || (status === 403 && retryAfterMs !== undefined);
   const moved =
     status >= 300 && status < 400 ? ', and redirects are not followed: was the repository moved?' : '';
   return new ForgeError(
@@ -177,6 +178,8 @@ function refusal(what: string, { status, headers, body }: Answered, token: strin
     },
   );
 }
+
+const SECONDARY_MS = 60_000;
 
 /** Cannot be in a text. */
 const NONE = '\0';

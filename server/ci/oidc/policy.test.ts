@@ -57,6 +57,8 @@ describe('definitionFile()', () => {
   it.each([
     ['github', 'acme/app/.github/workflows/ci.yml@refs/heads/main', '.github/workflows/ci.yml'],
     ['github', 'acme/app/.github/workflows/ci.yml@refs/heads/a@b', '.github/workflows/ci.yml'],
+    ['github', 'acme/app/.github/workflows/ci.yml@refs/heads/a@refs/heads/b', '.github/workflows/ci.yml'],
+    ['github', 'acme/app/.github/workflows/ci.yml@b.yml@refs/heads/main', '.github/workflows/ci.yml@b.yml'],
     ['github', 'acme/app2/.github/workflows/ci.yml@refs/heads/main', undefined],
     ['github', 'evil/acme/app/.github/workflows/ci.yml@refs/heads/main', undefined],
     ['gitlab', 'gitlab.com/acme/app//.gitlab-ci.yml@refs/heads/main', '.gitlab-ci.yml'],

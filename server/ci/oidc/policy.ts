@@ -36,7 +36,8 @@ export function definitionFile({ provider, repositoryPath, claims }: CiJob): str
       ? [claims['workflow_ref'], `${repositoryPath}/`]
       : [claims['ci_config_ref_uri'], `${HOSTS.gitlab}/${repositoryPath}//`];
   if (uri.slice(0, home.length).toLowerCase() !== home.toLowerCase()) return undefined;
-  const end = uri.indexOf('@', home.length);
+  // Names of files and of refs may hold an `@`; a workflow lies in no folder that could be called `ci.yml@refs`.
+  const end = uri.indexOf('@refs/', home.length);
   return end === -1 ? undefined : uri.slice(home.length, end);
 }
 

@@ -99,7 +99,7 @@ async function store(
 ): Promise<PageResponse> {
   const { headers } = request.request;
   const payload = (): unknown => {
-    const found = payloadOf(provider, headers, body);
+    const found = payloadOf(provider, body);
     return 'problem' in found ? undefined : found.payload;
   };
   const stored = await intake.store({

@@ -26,13 +26,9 @@ const EVENT_FIELDS: Readonly<Partial<Record<CiProvider, readonly string[]>>> = {
 const EVENT_MAX = 100;
 
 export function keptHeaders(provider: CiProvider, headers: Headers): Readonly<Record<string, string>> {
-  const names = [EVENT_HEADERS[provider], 'content-type'].filter((name) => name !== undefined);
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = text(header(headers, name))?.slice(0, 255);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const name = EVENT_HEADERS[provider];
+  const value = name === undefined ? undefined : text(header(headers, name))?.slice(0, 255);
+  return name === undefined || value === undefined ? {} : { [name]: value };
 }
 
 export function eventName(provider: CiProvider, headers: Headers, payload?: unknown): string | undefined {
@@ -44,15 +40,12 @@ export function eventName(provider: CiProvider, headers: Headers, payload?: unkn
 
 export type Payload = { readonly payload: unknown } | { readonly problem: string };
 
-/** GitHub can be told to send forms, with the JSON in one field; the signature is over the form. */
-export function payloadOf(provider: CiProvider, headers: Headers, body: Uint8Array): Payload {
+/** GitHub can be told to send forms, with the JSON in one field. Which it is, the signed bytes tell; the header is not signed. */
+export function payloadOf(provider: CiProvider, body: Uint8Array): Payload {
   if (body.length === 0) return { problem: 'the body is empty' };
   const utf8 = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
-  const isForm =
-    provider === 'github' &&
-    /^application\/x-www-form-urlencoded\b/i.test(header(headers, 'content-type') ?? '');
-  const json = isForm ? new URLSearchParams(utf8).get('payload') : utf8.replace(/^\uFEFF/, '');
-  if (json === null) return { problem: 'the form has no field payload' };
+  const isForm = provider === 'github' && utf8.startsWith('payload=');
+  const json = isForm ? (new URLSearchParams(utf8).get('payload') ?? '') : utf8.replace(/^\uFEFF/, '');
   try {
     return { payload: JSON.parse(json) as unknown };
   } catch {

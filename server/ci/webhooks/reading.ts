@@ -138,7 +138,7 @@ function readOne(
 ): Ending | (Spoken & { readonly pin?: string | undefined }) {
   const { provider } = connection;
   const { id, headers, body } = taken;
-  const found = payloadOf(provider, headers, body);
+  const found = payloadOf(provider, body);
   if ('problem' in found) return { id, state: 'failed', detail: found.problem };
   const event = eventName(provider, headers, found.payload);
   const news = PROVIDERS[provider].normalise(headers, found.payload, connection.genericMapping ?? undefined);
@@ -149,24 +149,31 @@ function readOne(
 }
 
 /** Together; if that fails each by itself, so that a bad one is found. Never rejects but for a database that is gone. */
-async function hearGroup(deps: ReadingDeps, group: Group): Promise<void> {
+async function hearGroup(deps: ReadingDeps, group: Group, withoutJobs?: string): Promise<void> {
   try {
-    await hearTogether(deps, group);
+    await hearTogether(deps, group, withoutJobs);
   } catch (error) {
     const [first] = group.spoken;
+    // How a run ended counts, however many jobs it has.
+    if (withoutJobs === undefined && error instanceof ApiError && error.code === 'limit_reached')
+      return await hearGroup(deps, group, `its jobs are left out: ${error.message}`);
     if (group.spoken.length > 1)
       for (const spoken of group.spoken) await hearGroup(deps, { ...group, spoken: [spoken] });
     else if (first !== undefined) await giveBack(deps, first, error);
   }
 }
 
-async function hearTogether({ db, clock }: ReadingDeps, { connection, spoken }: Group): Promise<void> {
+async function hearTogether(
+  { db, clock }: ReadingDeps,
+  { connection, spoken }: Group,
+  withoutJobs: string | undefined,
+): Promise<void> {
   const [first] = spoken;
   if (first === undefined) return;
   const name = first.news.run;
   const aliases = [...new Set(spoken.flatMap(({ news }) => news.aliases))];
   const events = spoken.map(({ news }) => news.event);
-  const jobs = spoken.flatMap(({ news }) => news.jobs);
+  const jobs = withoutJobs === undefined ? spoken.flatMap(({ news }) => news.jobs) : [];
   const now = clock.now();
   await db.transact(async (tx) => {
     await learnNames(tx, connection, name.externalRunId, aliases, now);
@@ -176,6 +183,7 @@ async function hearTogether({ db, clock }: ReadingDeps, { connection, spoken }: 
       id: taken.id,
       state: 'processed' as const,
       event,
+      detail: withoutJobs,
       runId: run.id,
     }));
     await endDeliveries(tx.sql, endings);

@@ -349,6 +349,36 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     expect(await runNamed(server, hooked, '9')).toMatchObject({ status: 'running' });
   });
 
+  it('takes no part of a JSON body for a form, whatever the header says', async () => {
+    const hooked = await hook(server, 'github', { repositoryPath: 'acme/forged' });
+    const repository = { full_name: 'acme/forged' };
+    const forged = { workflow_run: { id: 66, status: 'completed', conclusion: 'success' }, repository };
+    const text = `&payload=${encodeURIComponent(JSON.stringify(forged))}&`;
+    const sent = { workflow_run: { id: 67, status: 'in_progress', display_title: text }, repository };
+    const headers = { 'x-github-event': 'workflow_run', 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await send(hooked, sent, headers)).status).toBe(202);
+    await ledger(server, hooked);
+    expect(await runNamed(server, hooked, '67')).toMatchObject({ status: 'running' });
+    expect(await runNamed(server, hooked, '66')).toMatchObject({ error: { code: 'not_found' } });
+  });
+
+  it('keeps how a run ended when it has more jobs than are kept', async () => {
+    const hooked = await hook(server, 'gitlab', { repositoryPath: 'acme/wide' });
+    const pipeline = (status: string, from: number) => ({
+      object_kind: 'pipeline',
+      object_attributes: { id: 5, status, sha: 'a'.repeat(40), ref: 'main' },
+      project: { id: 1, path_with_namespace: 'acme/wide' },
+      builds: Array.from({ length: 1_000 }, (_, n) => ({ id: from + n, name: `leg ${from + n}`, status })),
+    });
+    for (let from = 1; from < 5_001; from += 1_000)
+      await send(hooked, pipeline('running', from), {}, { deliveryId: `at-${from}` });
+    await ledger(server, hooked);
+    await send(hooked, pipeline('success', 5_001), {}, { deliveryId: 'end' });
+    const [end] = await ledger(server, hooked);
+    expect(end).toMatchObject({ state: 'processed', detail: expect.stringContaining('at most 5000') });
+    expect(await runNamed(server, hooked, '5')).toMatchObject({ status: 'success' });
+  });
+
   it('reads what a generic system sends by the mapping of the connection', async () => {
     const hooked = await hook(server, 'generic', { repositoryPath: 'acme/mapped' });
     await server.call(`PATCH /ci/connections/${hooked.connectionId}`, {

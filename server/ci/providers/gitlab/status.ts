@@ -2,6 +2,9 @@
 import type { PostStatus } from '../../commit-status/status.ts';
 import { ForgeError } from '../../forges/call.ts';
 
+/** A longer address is refused with the whole status. */
+const URL_MAX = 255;
+
 const STATES = {
   pending: 'running',
   success: 'success',
@@ -20,7 +23,7 @@ export const postStatus: PostStatus = async (api, status) => {
         state: STATES[word],
         name: context,
         description,
-        target_url: targetUrl,
+        target_url: targetUrl !== undefined && targetUrl.length <= URL_MAX ? targetUrl : undefined,
         // Of several pipelines of a commit it takes the wrong one otherwise.
         ref: branch ?? tag,
         pipeline_id: ownRunId !== undefined && /^\d{1,15}$/.test(ownRunId) ? Number(ownRunId) : undefined,
