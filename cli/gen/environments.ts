@@ -104,7 +104,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'environments',
     words: ['update'],
     summary: 'Changes the named fields and leaves the others',
-    description: 'Changes the named fields and leaves the others. Errors: `not_found` (404), `name_taken` (409).',
+    description: 'Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `name_taken` (409), `validation_failed` (400, with the field `gitCredentials`: they belong to another host).',
     operation: { method: 'PATCH', path: '/environments/{environmentId}', body: '*' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -124,7 +124,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'gitCredentials.token', flag: 'git-credentials-token', type: 'string', repeated: false, required: false, hidden: false, sensitive: true, placeholder: 'token', description: 'Token or password for HTTPS.' },
       { name: 'gitCredentials.username', flag: 'git-credentials-username', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'username', description: 'User name for HTTPS. Default: `git`, when there is a token.' },
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'name', description: 'New name.' },
-      { name: 'repository', flag: 'repository', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'repository', description: 'New repository address.' },
+      { name: 'repository', flag: 'repository', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'repository', description: 'New repository address. On another scheme, host or port than before, credentials that are held are not kept: send `git_credentials` with it.' },
       { name: 'submodules', flag: 'submodules', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'submodules', description: 'Whether submodules are fetched.' },
     ],
     destructive: false,

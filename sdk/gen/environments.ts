@@ -37,7 +37,9 @@ export class Environments {
   }
 
   /**
-   * Changes the named fields and leaves the others. Errors: `not_found` (404), `name_taken` (409).
+   * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused
+   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `name_taken` (409),
+   * `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
    *
    * Needs: scope `project:write`.
    */
@@ -84,7 +86,7 @@ export interface EnvironmentsCreateParams {
 export interface EnvironmentsUpdateParams {
   /** New name. */
   name?: string;
-  /** New repository address. */
+  /** New repository address. On another scheme, host or port than before, credentials that are held are not kept: send `git_credentials` with it. */
   repository?: string;
   /** New branch. */
   branch?: string;

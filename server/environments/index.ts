@@ -25,13 +25,14 @@ import { notFound } from '../platform/not-found.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { findProject, refuseOpenBuilds } from '../projects/index.ts';
 import type { Project } from '../projects/index.ts';
-import { gitCredentials, storeGitCredentials } from './git-credentials.ts';
+import { gitCredentials, refuseOtherHost, storeGitCredentials } from './git-credentials.ts';
 import {
   countEnvironments,
   deleteEnvironment,
   findEnvironment,
   insertEnvironment,
   listEnvironments,
+  lockEnvironment,
   updateEnvironment,
 } from './store.ts';
 import type { BuildType, Deploy, Environment } from './store.ts';
@@ -91,15 +92,19 @@ export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps)
       return present(environment);
     },
     update: async (request, ctx: Ctx) => {
-      const before = await environmentOf(ctx, request.environmentId);
-      const after = changed(before, request, clock.now());
-      await ctx.db.transact(async (db) => {
+      const found = await environmentOf(ctx, request.environmentId);
+      return await ctx.db.transact(async (db) => {
+        // Read under the lock: another change may bring credentials, or take the repository elsewhere, between reading and writing.
+        await lockEnvironment(db, found);
+        const before = await findEnvironment(db, ctx.teams, found.id);
+        if (before === undefined) throw notFound('environment');
+        const after = changed(before, request, clock.now());
         await updateEnvironment(db, after);
         const fields: string[] = FIELDS.filter((field) => !isDeepStrictEqual(before[field], after[field]));
         if (await storeGit(db, after, request.gitCredentials)) fields.push('gitCredentials');
         if (fields.length > 0) await recordAct(db, ctx, act('environment.updated', after, { fields }));
+        return present(after);
       });
-      return present(after);
     },
     delete: async ({ environmentId }, ctx: Ctx) => {
       const environment = await environmentOf(ctx, environmentId);
@@ -127,11 +132,12 @@ const FIELDS = [
 ] as const;
 
 function changed(before: Environment, request: UpdateRequest, now: Date): Environment {
-  const { buildPath, buildType, deploy, gitCredentials: git } = request;
+  const { repository, buildPath, buildType, deploy, gitCredentials: git } = request;
+  if (repository !== undefined && git === undefined) refuseOtherHost(before, repository);
   return {
     ...before,
     name: request.name ?? before.name,
-    repository: request.repository ?? before.repository,
+    repository: repository ?? before.repository,
     branch: request.branch ?? before.branch,
     buildPath: buildPath === undefined ? before.buildPath : checkedPath(buildPath),
     buildType: buildType === undefined ? before.buildType : typeName(buildType),

@@ -399,7 +399,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   name?: string | undefined;
 
   /**
-   * New repository address.
+   * New repository address. On another scheme, host or port than before, credentials that are held are not kept: send `git_credentials` with it.
    *
    * @generated from field: optional string repository = 3;
    */
@@ -624,7 +624,9 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Changes the named fields and leaves the others. Errors: `not_found` (404), `name_taken` (409).
+   * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused
+   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `name_taken` (409),
+   * `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Update
    */
