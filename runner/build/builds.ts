@@ -2,6 +2,7 @@
 import { writeCaBundle } from '../ca-bundle.ts';
 import { errorText } from '../durable-file.ts';
 import { restoreApps } from '../deploy/app-containers.ts';
+import type { Engine } from '../executor/engine-argv.ts';
 import type { Executor } from '../executor/executor.ts';
 import { noteRegistry } from '../last-registry.ts';
 import type { Log } from '../log.ts';
@@ -11,7 +12,7 @@ import { createSlots, type Slots } from '../slots.ts';
 import type { BuildOffer } from '../wire.ts';
 import { startBuild } from './build.ts';
 import { planOf, secretsOfBuild } from './plan.ts';
-import { sweepWorkspaces } from './workspace.ts';
+import { sweepWorkspaces, type BuildHost } from './workspace.ts';
 
 export interface Builds {
   slots: Slots;
@@ -32,19 +33,8 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
   const { executor, settings, log, dataDir, runnerId } = options;
   const { buildEngine: engine } = executor;
   const host = { dataDir, runnerId, engine };
-  try {
-    // Nothing is live yet.
-    for (const ref of await sweepWorkspaces(host, () => false))
-      log.warn(ref, 'killed and removed what an earlier process left of a build');
-    if (engine !== undefined)
-      for (const app of await restoreApps(engine.engine, runnerId))
-        log.warn(
-          { app },
-          'a deploy of an earlier process was not finished: what served before it serves again',
-        );
-  } catch (error) {
-    log.error({ problem: errorText(error) }, 'what builds of an earlier process left cannot be removed');
-  }
+  await sweepBuilds(host, log);
+  if (engine !== undefined) await restoreDeploys(engine.engine, runnerId, log);
   if (engine === undefined) {
     log.info({ executor: executor.name }, 'taking no builds: they need podman or docker on this machine');
     return undefined;
@@ -71,4 +61,37 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
       },
     },
   };
+}
+
+async function sweepBuilds(host: BuildHost, log: Log): Promise<void> {
+  try {
+    // Nothing is live yet.
+    for (const { problem, ...ref } of await sweepWorkspaces(host, () => false))
+      if (problem === undefined) log.warn(ref, 'killed and removed what an earlier process left of a build');
+      else
+        log.error(
+          { ...ref, problem },
+          'what an earlier process left of a build cannot be removed, the next start of the daemon tries again',
+        );
+  } catch (error) {
+    log.error({ problem: errorText(error) }, 'what builds of an earlier process left cannot be removed');
+  }
+}
+
+async function restoreDeploys(engine: Engine, runnerId: string, log: Log): Promise<void> {
+  try {
+    for (const { app, problem } of await restoreApps(engine, runnerId))
+      if (problem === undefined)
+        log.warn(
+          { app },
+          'a deploy of an earlier process was not finished: what served before it serves again',
+        );
+      else
+        log.error(
+          { app, problem },
+          'a deploy of an earlier process was not finished, and what served before it cannot be brought back',
+        );
+  } catch (error) {
+    log.error({ problem: errorText(error) }, 'deploys of an earlier process cannot be looked for');
+  }
 }

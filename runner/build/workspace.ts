@@ -6,8 +6,9 @@
  * of the daemon tries again.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { errorCode, errorText } from '../durable-file.ts';
 import { complaint, findProgram, runCommand } from '../executor/command.ts';
 import { engineArgv } from '../executor/engine-argv.ts';
 import type { BuildEngine } from '../executor/executor.ts';
@@ -78,18 +79,30 @@ export async function writeSecret(
   return path;
 }
 
-/** Builds that have a folder here and are not live; each is destroyed. */
+export interface Swept {
+  id: string;
+  epoch: number;
+  /** Why something of it is left. */
+  problem?: string;
+}
+
+/** Builds that have a folder here and are not live; each is destroyed, whatever becomes of the others. */
 export async function sweepWorkspaces(
   host: BuildHost,
   isLive: (id: string, epoch: number) => boolean,
-): Promise<{ id: string; epoch: number }[]> {
+): Promise<Swept[]> {
   await mkdir(buildsFolder(host), { recursive: true, mode: 0o700 });
-  const swept: { id: string; epoch: number }[] = [];
+  const swept: Swept[] = [];
   for (const name of await readdir(buildsFolder(host))) {
     const [, id, epoch] = NAME.exec(name) ?? [];
     if (id === undefined || isLive(id, Number(epoch))) continue;
-    await destroyWorkspace(host, workspaceNamed(host, name));
-    swept.push({ id, epoch: Number(epoch) });
+    const ref = { id, epoch: Number(epoch) };
+    swept.push(
+      await destroyWorkspace(host, workspaceNamed(host, name)).then(
+        () => ref,
+        (error: unknown) => ({ ...ref, problem: errorText(error) }),
+      ),
+    );
   }
   return swept;
 }
@@ -105,7 +118,28 @@ export async function destroyWorkspace(host: BuildHost, workspace: Workspace): P
   // Deleting through a mount would delete what lies behind it.
   if (mounted.length > 0) throw new Error(`${mounted[0]} is still mounted`);
   if (!gone) throw new Error(`processes of ${workspace.name} do not end`);
-  await rm(workspace.folder, { recursive: true, force: true, maxRetries: 3 });
+  await removeTree(workspace.folder);
+}
+
+/** Build steps leave folders that are not to be written, as Go's module cache is: only root deletes from these as they are. */
+async function removeTree(folder: string): Promise<void> {
+  const remove = async () => await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  try {
+    await remove();
+  } catch (error) {
+    if (errorCode(error) !== 'EACCES' && errorCode(error) !== 'EPERM') throw error;
+    await openFolders(folder);
+    await remove();
+  }
+}
+
+/** Nothing of the build runs any more: what is a folder here is one still when its mode is changed, and no link to one. */
+async function openFolders(folder: string): Promise<void> {
+  if (!(await lstat(folder)).isDirectory()) return;
+  await chmod(folder, 0o700);
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    // One of another owner may be empty, which suffices; otherwise the removal tells.
+    if (entry.isDirectory()) await openFolders(join(folder, entry.name)).catch(() => undefined);
 }
 
 /** Containers in which a killed engine was building: they have no label, but the engine wrote down what they were given. */

@@ -7,6 +7,7 @@
  *
  * Whatever moment a daemon is killed at, `restoreApps` finds from the names alone what should serve.
  */
+import { errorText } from '../durable-file.ts';
 import { complaint, runCommand, type CommandResult } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine-argv.ts';
 
@@ -66,8 +67,14 @@ export async function restore(engine: Engine, names: AppNames): Promise<void> {
   await must(engine, 'start', names.current);
 }
 
-/** After the start of a daemon: ends every change of an app that its predecessor had begun. Returns the apps. */
-export async function restoreApps(engine: Engine, runnerId: string): Promise<string[]> {
+export interface Restored {
+  app: string;
+  /** Why it is not as it was. */
+  problem?: string;
+}
+
+/** After the start of a daemon: ends every change of an app that its predecessor had begun, whatever becomes of the others. */
+export async function restoreApps(engine: Engine, runnerId: string): Promise<Restored[]> {
   const listed = await must(
     engine,
     'ps',
@@ -79,6 +86,13 @@ export async function restoreApps(engine: Engine, runnerId: string): Promise<str
   const begun = new Set(
     listed.split('\n').flatMap((name) => /^svc-app-(.+)\.(?:next|old)$/.exec(name.trim())?.[1] ?? []),
   );
-  for (const app of begun) await restore(engine, appNames(app));
-  return [...begun];
+  const restored: Restored[] = [];
+  for (const app of begun)
+    restored.push(
+      await restore(engine, appNames(app)).then(
+        () => ({ app }),
+        (error: unknown) => ({ app, problem: errorText(error) }),
+      ),
+    );
+  return restored;
 }

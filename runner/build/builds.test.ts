@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Executor } from '../executor/executor.ts';
+import { testContext } from '../testing/build-context.ts';
+import { collectedLog } from '../testing/collected-log.ts';
+import { tempDir } from '../testing/temp-dir.ts';
+import { openBuilds } from './builds.ts';
+
+it('brings an app back that an earlier process was replacing, though folders and another app cannot be put in order', async () => {
+  const { engine, fake, calls } = await testContext({
+    source: { repository: 'https://git.example/x', branch: 'main' },
+  });
+  fake(
+    'podman',
+    `case "$*" in
+*" ps "*) printf 'svc-app-stuck.next\\nsvc-app-web.next\\n';;
+*inspect*.next|*inspect*svc-app-web.old) ;;
+*inspect*) exit 1;;
+*" rm "*stuck*) echo "device busy" >&2; exit 125;;
+esac`,
+  );
+  const dataDir = tempDir();
+  writeFileSync(join(dataDir, 'builds'), 'no folder');
+  const log = collectedLog();
+  await openBuilds({
+    executor: { name: 'podman', buildEngine: engine } as Executor,
+    settings: { buildSlots: 0, allowInsecureGit: false, deployAddress: '127.0.0.1', ca: undefined },
+    dataDir,
+    runnerId: 'rnr_test',
+    env: {},
+    log,
+  });
+  expect(calls('podman').map((call) => call.slice(1).join(' '))).toEqual(
+    expect.arrayContaining(['rename svc-app-web.old svc-app-web', 'start svc-app-web']),
+  );
+  expect(log.lines).toMatchObject([
+    { level: 'error', message: 'what builds of an earlier process left cannot be removed' },
+    { level: 'error', fields: { app: 'stuck', problem: 'podman rm failed: device busy' } },
+    { level: 'warn', fields: { app: 'web' } },
+  ]);
+});
