@@ -16,7 +16,7 @@ import { type HttpClient, type HttpReply, TransportError } from './http-client.t
 import type { Log } from './log.ts';
 import type { Presence } from './presence.ts';
 import { CallError, judgeReply, judgeTransport, type Failure } from './retryable.ts';
-import type { CallName, Calls } from './wire.ts';
+import { wireJson, type CallName, type Calls } from './wire.ts';
 
 const MEBIBYTE = 1_048_576;
 /** An offer carries up to 128 variables of 32 KiB, each byte of which may take six characters in JSON. */
@@ -88,7 +88,7 @@ export function createApi(options: ApiOptions): Api {
 
   const attempt = async (name: CallName, body: object, call: CallOptions): Promise<HttpReply> => {
     const url = new URL(`${base}/runners/${encodeURIComponent(options.runnerId)}/${name}`);
-    const bytes = Buffer.from(JSON.stringify(body));
+    const bytes = Buffer.from(wireJson(body));
     const contentType = 'application/json';
     const signature = signRequest(
       { method: 'POST', ...targetOfUrl(url), contentType, body: bytes },

@@ -91,7 +91,9 @@ async function deliverOne(
   if (outcome === 'stopped') return await leave(item);
   if (!(await turns.take(options.signal))) return await leave(item);
   try {
-    const dropped = outcome === 'superseded' ? 'superseded' : await report(options, item, outcome);
+    // A run whose grant is over is somebody else's. What a build pushed or deployed is done all the same: the control plane keeps a late word of it.
+    const skipped = outcome === 'superseded' && item.entry.kind !== 'build';
+    const dropped = skipped ? 'superseded' : await report(options, item, outcome);
     if (dropped === 'left') return await leave(item);
     await close(options, item, dropped);
   } finally {
@@ -99,20 +101,37 @@ async function deliverOne(
   }
 }
 
-/** Undefined: accepted, now or by an earlier call. `left`: no definite answer. Otherwise the code with which it was refused. */
+/**
+ * Undefined: accepted, now or by an earlier call. `left`: no definite answer. Otherwise the code with which it was refused. How work ended is not
+ * lost by the words about it: a report that breaks a rule of the contract is sent once more without them.
+ */
 async function report(
   options: DeliveryOptions,
   item: DeliveryItem,
   logs: LogsOutcome,
 ): Promise<string | undefined> {
   const { entry } = item;
-  const { id, epoch } = entry.report;
+  const { id } = entry.report;
   const told = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
+  const words: OutboxEntry['report'] = { ...entry.report, ...told };
+  const first = await tell(options, entry, words);
+  if (first !== 'validation_failed' || words.message === undefined) return first;
+  options.log.warn({ id, message: words.message }, 'the result is sent once more, without its message');
+  const { message: _message, ...plain } = words;
+  return await tell(options, entry, plain);
+}
+
+async function tell(
+  options: DeliveryOptions,
+  entry: OutboxEntry,
+  words: OutboxEntry['report'],
+): Promise<string | undefined> {
+  const { id, epoch } = words;
   // What heartbeats say of the lease does not count any more: the task is dead, and the answer to the report is the definite word.
   try {
     const { value } = await options.api.callUntilAnswered(
       WORK_CALLS[entry.kind ?? 'run'].report,
-      () => ({ ...entry.report, ...told, waitedMs: waitedMs(entry, options.machineBoot) }),
+      () => ({ ...words, waitedMs: waitedMs(entry, options.machineBoot) }),
       {
         signal: options.signal,
         presence: options.presence,
@@ -126,7 +145,7 @@ async function report(
       },
     );
     options.log.info(
-      { id, epoch, reason: entry.report.reason, accepted: value.accepted === true },
+      { id, epoch, reason: words.reason, accepted: value.accepted === true },
       'result delivered',
     );
     return value.accepted === true ? undefined : 'not_accepted';

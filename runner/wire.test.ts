@@ -1,7 +1,8 @@
 /** The hand-written JSON shapes against the contract: every field and enum word that the daemon sends or reads must exist there. */
-import type { DescMessage } from '@bufbuild/protobuf';
+import { fromJsonString, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { validate } from '@svc/proto/http/validate.ts';
 import {
   BuildOfferSchema,
   BuildPollResponseSchema,
@@ -35,6 +36,7 @@ import type {
   WireDeployTarget,
   WireImageTarget,
 } from './wire.ts';
+import { wireJson } from './wire.ts';
 
 /** One of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
 const enroll: Required<EnrollRequest> = {
@@ -127,7 +129,7 @@ const buildPolled: {
       password: '',
       insecure: true,
     },
-    deploy: { kind: 'dokku', app: '', containerPort: 1, hostPort: 1 },
+    deploy: { kind: 'dokku', app: '', containerPort: 1, hostPort: 1, environmentId: '' },
     deployImage: '',
     limits: { timeoutSeconds: 1, memoryMb: 1, cpus: 1, outputBytes: 1 },
     builderImage: '',
@@ -220,5 +222,32 @@ describe('the wire', () => {
       'offsett',
       'chunks.stream=stdin',
     ]);
+  });
+});
+
+describe('wireJson()', () => {
+  /** As the control plane reads a request, all its rules applied. */
+  function accepted<Desc extends DescMessage>(schema: Desc, request: object): MessageShape<Desc> {
+    const message = fromJsonString(schema, wireJson(request));
+    validate(schema, message);
+    return message;
+  }
+
+  it('puts U+FFFD in the place of NUL and of half a surrogate pair, wherever a text is', () => {
+    const odd = 'a\0b \u{1f600}'.slice(0, -1);
+    const mended = 'a\ufffdb \ufffd';
+    expect(accepted(PollRequestSchema, { notReady: [odd] }).notReady).toEqual([mended]);
+    expect(
+      accepted(HeartbeatRequestSchema, { diagnostics: { containerCliVersion: odd } }).diagnostics,
+    ).toMatchObject({ containerCliVersion: mended });
+  });
+
+  it('leaves every other text as it is', () => {
+    for (const text of ['\u{1f600} \n\t"\\', '\\u0000 and \\ud83d in letters', '\\\\ud83d', '']) {
+      expect(JSON.parse(wireJson({ message: text, mixed: `${text}\0` }))).toEqual({
+        message: text,
+        mixed: `${text}\ufffd`,
+      });
+    }
   });
 });

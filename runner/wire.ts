@@ -161,6 +161,7 @@ export interface WireDeployTarget {
   app?: string;
   containerPort?: number;
   hostPort?: number;
+  environmentId?: string;
 }
 
 export interface WireBuildLimits {
@@ -284,3 +285,23 @@ export const WORK_CALLS = {
 export type WorkKind = keyof typeof WORK_CALLS;
 
 export type CallName = keyof Calls;
+
+/** As JSON spells NUL and halves of surrogate pairs. A text that holds these very characters fits too, and is not changed for it. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
+
+/**
+ * A request as it is sent. The control plane refuses a request in which any text holds U+0000 or half of a surrogate pair, because its database
+ * cannot store them; what a task printed, or a cut through it, may hold both, and must not cost the result. Lengths stay as they are.
+ */
+export function wireJson(body: object): string {
+  const json = JSON.stringify(body);
+  if (!UNSTORABLE.test(json)) return json;
+  return JSON.stringify(body, (_name, value: unknown) =>
+    typeof value === 'string' ? storable(value) : value,
+  );
+}
+
+/** UTF-8 has no half pairs: the way through it puts U+FFFD in their place. */
+function storable(text: string): string {
+  return Buffer.from(text.replaceAll('\0', '\ufffd')).toString();
+}
