@@ -6,14 +6,14 @@
  * may have to judge by it what was pushed or deployed, and one renewal only puts the end of the lease off a little.
  */
 import type { Deliveries } from './delivery.ts';
-import { removeIfThere } from './durable-file.ts';
+import { errorText, removeIfThere } from './durable-file.ts';
 import type { Api } from './api.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { Journal } from './journal.ts';
 import { holdLease } from './lease.ts';
 import type { Log } from './log.ts';
-import { startLogSender } from './log-sender.ts';
-import { listSpools, openSpool, spoolPath } from './log-spool.ts';
+import { startLogSender, type LogsOutcome } from './log-sender.ts';
+import { listSpools, openSpool, spoolPath, type Spool } from './log-spool.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
 import type { Presence } from './presence.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
@@ -31,6 +31,9 @@ export interface RecoverOptions {
   onPhase: (ref: { id: string; epoch: number }, phase: 'reporting' | undefined) => void;
   log: Log;
 }
+
+const DIED = { reason: 'daemon_died' };
+const DIED_LINE = Buffer.from("\n==> the runner's daemon died here\n");
 
 /**
  * Closes what cannot be gone on with; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. Returns the builds whose
@@ -61,9 +64,9 @@ export async function closeLeftovers(
         ? `the last daemon died during this build while it was ${phase}; it is not done again here, the control plane decides`
         : 'the last daemon died during this work; it goes back to the queue',
     );
-    await journal.record('dropped', entry, { reason: 'daemon_died' });
-    // Only builds have phases.
+    // Only builds have phases. They stay open until their output has a definite answer: this process may die before it, too.
     if (phase !== undefined) builds.push({ id: entry.id, epoch: entry.epoch });
+    else await journal.record('dropped', entry, DIED);
   }
   const kept = new Set([...waiting, ...builds.map(refKey)]);
   for (const ref of (await listSpools(options.spoolFolder)).refs) {
@@ -74,12 +77,16 @@ export async function closeLeftovers(
 
 /** Sends what is left of the output of builds that died with their daemon. Does not wait for the answers. */
 export async function sendLeftOutput(
-  options: Pick<RecoverOptions, 'spoolFolder' | 'api' | 'abandon' | 'inContact' | 'presence' | 'log'>,
+  options: Pick<
+    RecoverOptions,
+    'journal' | 'spoolFolder' | 'api' | 'abandon' | 'inContact' | 'presence' | 'log'
+  >,
   builds: readonly WorkRef[],
 ): Promise<void> {
   for (const ref of builds) {
     const spool = await openSpool(options.spoolFolder, ref);
-    await spool.append('runner', Buffer.from("\n==> the runner's daemon died here\n"));
+    // A process in between may have come as far as this.
+    if (!(await endsWith(spool, DIED_LINE))) await spool.append('runner', DIED_LINE);
     await spool.end();
     const sender = startLogSender({
       spool,
@@ -91,8 +98,32 @@ export async function sendLeftOutput(
       inContact: options.inContact,
       presence: options.presence,
     });
-    void sender.done.then(async () => await spool.remove());
+    void sender.done
+      .then(async (outcome) => await closeOutput(options.journal, spool, outcome))
+      .catch((error: unknown) =>
+        options.log.error(
+          { id: ref.id, problem: errorText(error) },
+          'the output of a dead build could not be closed, the next start tries again',
+        ),
+      );
   }
+}
+
+async function endsWith(spool: Spool, line: Buffer): Promise<boolean> {
+  const { chunks } = await spool.read(Math.max(0, spool.bytes - line.length));
+  return Buffer.concat(chunks.map(({ data }) => data)).equals(line);
+}
+
+/** Journal first, as with a report. Without a definite answer both stay for the next process. */
+async function closeOutput(journal: Journal, spool: Spool, outcome: LogsOutcome): Promise<void> {
+  if (outcome === 'stopped') return await spool.close();
+  try {
+    await journal.record('dropped', spool.ref, DIED);
+  } catch (error) {
+    await spool.close();
+    throw error;
+  }
+  await spool.remove();
 }
 
 /** Goes on with every report of the outbox. Does not wait for the answers. */
