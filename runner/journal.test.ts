@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openJournal } from './journal.ts';
 import { tempDir } from './testing/temp-dir.ts';
 
@@ -51,5 +52,30 @@ describe('journal', () => {
     expect(journal.last({ id: 'c1499', epoch: 1 })).toBe('reported');
     await journal.close();
     expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(1_001);
+  });
+
+  it('2.3 takes a line out again that the disk had no room for, so that the next one is whole', async ({
+    skip,
+  }) => {
+    const folder = tempDir();
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
+    } catch {
+      skip('a small disk needs the right to mount a tmpfs');
+    }
+    onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+    const path = join(folder, 'journal.jsonl');
+    const journal = await openJournal({ path });
+    await journal.record('offered', ref);
+    const { size } = statSync(path);
+    const tooLong = { reason: 'x'.repeat(80_000) };
+    await expect(journal.record('dropped', ref, tooLong)).rejects.toThrow('ENOSPC');
+    expect(statSync(path).size).toBe(size);
+    expect(journal.last(ref)).toBe('offered');
+    await journal.record('accepted', ref);
+    await journal.close();
+    const next = await openJournal({ path });
+    expect(next.last(ref)).toBe('accepted');
+    await next.close();
   });
 });

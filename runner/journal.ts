@@ -60,16 +60,17 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const latest = new Map<string, JournalEntry>();
   for (const entry of await readEntries(options.path)) note(latest, entry);
   let lines = 0;
+  /** Length of the file's whole lines. */
+  let bytes = 0;
   let file: FileHandle;
   let queue: Promise<unknown> = Promise.resolve();
 
   const compact = async (): Promise<FileHandle> => {
     forgetOldest(latest);
-    await writeDurably(
-      options.path,
-      [...latest.values()].map((entry) => `${JSON.stringify(entry)}\n`).join(''),
-    );
+    const whole = [...latest.values()].map(lineOf).join('');
+    await writeDurably(options.path, whole);
     lines = 0;
+    bytes = Buffer.byteLength(whole);
     return await open(options.path, 'a', 0o600);
   };
   file = await compact();
@@ -79,9 +80,17 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       await file.close();
       file = await compact();
     }
-    await file.appendFile(`${JSON.stringify(entry)}\n`);
-    await file.datasync();
+    const line = lineOf(entry);
+    try {
+      await file.appendFile(line);
+      await file.datasync();
+    } catch (error) {
+      // Whatever part of it got in comes out again, or the next line would be one with it, and unreadable.
+      await file.truncate(bytes);
+      throw error;
+    }
     lines += 1;
+    bytes += Buffer.byteLength(line);
     note(latest, entry);
   };
 
@@ -107,6 +116,10 @@ export async function openGrants(path: string): Promise<number> {
   const latest = new Map<string, JournalEntry>();
   for (const entry of await readEntries(path)) note(latest, entry);
   return [...latest.values()].filter((entry) => !isClosed(entry)).length;
+}
+
+function lineOf(entry: JournalEntry): string {
+  return `${JSON.stringify(entry)}\n`;
 }
 
 function isClosed(entry: JournalEntry): boolean {
