@@ -4,7 +4,7 @@
  */
 import type { Api } from './api.ts';
 import type { Builds } from './build/builds.ts';
-import { wallMs } from './clock.ts';
+import { monotonicMs } from './clock.ts';
 import type { Deliveries } from './delivery.ts';
 import { collectDiagnostics } from './diagnostics.ts';
 import { errorText } from './durable-file.ts';
@@ -87,10 +87,17 @@ export interface Parts {
   operations?: Pick<Operations, 'onBeat'>;
 }
 
+/** An answered heartbeat, on both clocks: the wall clock is for people. */
+interface Contact {
+  atMs: number;
+  /** When it was sent. */
+  sentMonotonicMs: number;
+}
+
 /** What the control plane said last. */
 export interface ServerWord {
   intervals: Intervals;
-  lastContactAtMs: number | undefined;
+  lastContact: Contact | undefined;
   paused: boolean;
   flagged: boolean;
   notReady: string[];
@@ -106,14 +113,14 @@ export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | unde
 
 export function hear(
   parts: Parts,
-  contact: { atMs: number; sentMonotonicMs: number; directives: WireDirectives; intervals: Intervals },
+  contact: Contact & { directives: WireDirectives; intervals: Intervals },
 ): void {
   const { server, options } = parts;
   const { paused = false, flagged = false } = contact.directives;
-  const first = server.lastContactAtMs === undefined;
+  const first = server.lastContact === undefined;
   parts.presence.served(contact.sentMonotonicMs);
   parts.version.hear(contact.directives);
-  server.lastContactAtMs = contact.atMs;
+  server.lastContact = { atMs: contact.atMs, sentMonotonicMs: contact.sentMonotonicMs };
   server.intervals = contact.intervals;
   if (paused !== server.paused)
     options.log.info(
@@ -169,9 +176,9 @@ export function stopForGood(
   }
 }
 
-export function inContact(parts: Parts): boolean {
-  const { lastContactAtMs } = parts.server;
-  return lastContactAtMs !== undefined && wallMs() - lastContactAtMs < CONTACT_MS;
+export function inContact({ server }: { server: Pick<ServerWord, 'lastContact'> }): boolean {
+  const { lastContact } = server;
+  return lastContact !== undefined && monotonicMs() - lastContact.sentMonotonicMs < CONTACT_MS;
 }
 
 /** A failure is not worth more than a line. */
@@ -195,9 +202,9 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     executor: parts.executor.name,
     startedAt: parts.startedAt,
     writtenAt: new Date().toISOString(),
-    ...(server.lastContactAtMs === undefined
+    ...(server.lastContact === undefined
       ? {}
-      : { lastContactAt: new Date(server.lastContactAtMs).toISOString() }),
+      : { lastContactAt: new Date(server.lastContact.atMs).toISOString() }),
     ...(away === undefined ? {} : { away }),
     clockOffsetMs: parts.offsetMs(),
     // Not the free ones of `slots`: the poller holds one while it asks.

@@ -158,7 +158,7 @@ async function openParts(
   const api = countCalls(createApi({ baseUrl, runnerId, key, http, offset, log }), counters);
   const server: Parts['server'] = {
     intervals: steer(DEFAULT_INTERVALS, config.intervals),
-    lastContactAtMs: undefined,
+    lastContact: undefined,
     paused: false,
     flagged: false,
     notReady: [],

@@ -78,7 +78,7 @@ function statusLine({ version, works, server, presence, shutdown }: Parts): stri
   const words = [
     shutdown.stopTaking.aborted ? 'draining' : undefined,
     presence.away === undefined ? undefined : 'the control plane serves no runners',
-    server.lastContactAtMs === undefined ? 'no contact yet' : undefined,
+    server.lastContact === undefined ? 'no contact yet' : undefined,
     server.paused ? 'paused by the team' : undefined,
     version.word.tooOld ? 'version too old for new work' : undefined,
     ...server.notReady.map((reason) => `not ready (${reason.split(':')[0]})`),
