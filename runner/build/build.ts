@@ -92,9 +92,10 @@ class Build {
     }
     this.#leavePhase();
     this.#control.end();
-    const durationMs = Math.round(monotonicMs() - this.#begunMs);
     await this.#sayEnd(outcome);
     await this.#clean();
+    // Cleaning counts: the control plane meters until the report comes, and a difference counts against this runner.
+    const durationMs = Math.round(monotonicMs() - this.#begunMs);
     return { ...outcome, durationMs, build: this.#result };
   }
 

@@ -1,0 +1,33 @@
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { testContext } from '../testing/build-context.ts';
+import { collectedLog } from '../testing/collected-log.ts';
+import { startBuild } from './build.ts';
+
+describe('startBuild()', () => {
+  it('measures until everything is cleaned up, as the control plane does', async () => {
+    const { plan, workspace, engine, runnerId, env, fake, calls } = await testContext({
+      deployImage: `reg.example/web@sha256:${'a'.repeat(64)}`,
+      deploy: { kind: 'container', app: 'web', containerPort: 8080 },
+    });
+    const cleaningMs = 300;
+    fake('podman', `sleep ${cleaningMs / 1_000}`);
+    const options = {
+      host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
+      executor: { start: () => Promise.reject(new Error('no steps here')) },
+      env,
+      caFile: undefined,
+      deployAddress: '127.0.0.1',
+      log: collectedLog(),
+    };
+    const build = startBuild(plan, options, {
+      ref: plan,
+      onOutput: async () => undefined,
+      enter: () => Promise.reject(new Error('the journal cannot be written')),
+    });
+    const { reason, durationMs } = await build.done;
+    expect(calls('podman')).toEqual([expect.arrayContaining(['ps', '--external'])]);
+    expect(reason).toBe('engine_error');
+    expect(durationMs).toBeGreaterThanOrEqual(cleaningMs);
+  });
+});
