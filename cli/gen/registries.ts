@@ -57,7 +57,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'registries',
     words: ['remove'],
     summary: 'Removes a registry',
-    description: 'Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the team that has not ended publishes to it, or may).',
+    description: 'Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the team that has not ended publishes to it or pulls from it, or may).',
     operation: { method: 'DELETE', path: '/teams/{teamId}/registries/{registryId}' },
     positionals: [
       { name: 'registryId', flag: 'registry-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'registry-id', description: 'Registry id.' },

@@ -17,6 +17,7 @@ import type { BuildRow } from './row.ts';
 import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
+export { liesIn } from './image-targets.ts';
 export type { ImageTargets, RegistryTarget } from './image-targets.ts';
 export { createBuildOffers } from './offer.ts';
 export type { OfferDeps } from './offer.ts';

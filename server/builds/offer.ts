@@ -32,7 +32,7 @@ const DEPLOYS: Readonly<Record<Deploy['kind'], DeployKind>> = {
 };
 
 export function createBuildOffers({ sql, secrets, targets, localRegistry, builderImage }: OfferDeps) {
-  const targetFor = withLocalRegistry(targets, localRegistry);
+  const { targetFor, holderOf } = withLocalRegistry(targets, localRegistry);
   return async (grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>> => {
     const { workId: id, leaseId, epoch, attempt } = grant;
     // Written by submission alone, from a BuildSpec.
@@ -43,9 +43,13 @@ export function createBuildOffers({ sql, secrets, targets, localRegistry, builde
     if (owner === undefined || spec.sealed === undefined)
       throw new Error(`build item ${id} is gone or has ended`);
     const input = openBuildInput(secrets, id, spec.sealed);
-    const target = await targetFor(owner.teamId, { id: owner.environmentId });
-    const image = imageTarget(spec, target);
     const { source, deploy, deployImage } = spec;
+    // Credentials go to the registry that they belong to, and to no other.
+    const target =
+      deployImage === undefined
+        ? await targetFor(owner.teamId, { id: owner.environmentId })
+        : await holderOf(owner.teamId, deployImage);
+    const image = target === undefined ? undefined : imageTarget(spec, target);
     return {
       id,
       leaseId,
@@ -82,7 +86,7 @@ function buildSource(
 function imageTarget(
   { source, number, repository, deployImage }: BuildSpec,
   { host, namespace, username, password, insecure }: RegistryTarget,
-): MessageInitShape<typeof ImageTargetSchema> | undefined {
+): MessageInitShape<typeof ImageTargetSchema> {
   const registry = {
     host,
     namespace,
@@ -90,10 +94,7 @@ function imageTarget(
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
   };
-  if (deployImage === undefined) {
-    const commit = source?.commit?.slice(0, 7);
-    return { ...registry, repository, tag: commit === undefined ? `${number}` : `${number}-${commit}` };
-  }
-  // Credentials go to the registry that they belong to, and to no other.
-  return deployImage.startsWith(`${host}/`) ? { ...registry, repository: '', tag: '' } : undefined;
+  if (deployImage !== undefined) return { ...registry, repository: '', tag: '' };
+  const commit = source?.commit?.slice(0, 7);
+  return { ...registry, repository, tag: commit === undefined ? `${number}` : `${number}-${commit}` };
 }

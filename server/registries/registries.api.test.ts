@@ -4,7 +4,7 @@ import { has } from '../../test/setup/needs.ts';
 import { join, newKey, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
-import { scriptedRunner } from '../builds/testing/scripted-runner.ts';
+import { DIGEST, scriptedRunner } from '../builds/testing/scripted-runner.ts';
 import type { ScriptedRunner } from '../builds/testing/scripted-runner.ts';
 
 const postgresHere = await has('postgres');
@@ -224,6 +224,76 @@ describe.skipIf(!postgresHere)('registries', () => {
     expect((await runner.take()).image).toMatchObject({ host: 'next.example.com' });
   });
 
+  describe('that are not the default any more', () => {
+    /** Builds, publishes and deploys an image of this name. Its id. */
+    const deployed = async (image: string): Promise<string> => {
+      const id = await submit();
+      await runner.finish(await runner.take(), { image });
+      return id;
+    };
+    const rollBack = async (id: string): Promise<string> =>
+      (await ok<{ id: string }>(`POST ${builds}/${id}/rollback`, {})).id;
+    const use = async (body: object) => await ok(`PATCH ${builds.replace('/builds', '')}`, body);
+    beforeEach(async () => void (await use({ deploy: { kind: 'container' } })));
+
+    it('are what a rollback and an approved deploy pull from, with their own login', async () => {
+      const login = (password: string) => ({ username: 'ci', password });
+      await add('registry.internal:5000', { namespace: 'acme', insecure: true, ...login('of acme') });
+      const first = await deployed('registry.internal:5000/acme/web.production');
+      await use({ deployApproval: true });
+      const waiting = await deployed('registry.internal:5000/acme/web.production');
+      await add('registry.example.com', { default: true, ...login('of the default') });
+      await add('registry.internal:5000', { namespace: 'acme/web', ...login('of acme/web') });
+      await add('registry.internal:5000', { namespace: 'ac', ...login('of ac') });
+
+      await ok(`POST ${builds}/${waiting}/deploy-approval`, { decision: 'approve' });
+      const approved = await runner.take();
+      expect(approved).toMatchObject({
+        deployImage: `registry.internal:5000/acme/web.production@${DIGEST}`,
+        image: { host: 'registry.internal:5000', insecure: true, ...login('of acme') },
+      });
+      await runner.finish(approved);
+      await use({ deployApproval: false });
+      await rollBack(first);
+      const back = await runner.take();
+      expect(back.image).toMatchObject({ namespace: 'acme', ...login('of acme') });
+      await runner.finish(back);
+      const deep = await deployed('registry.internal:5000/acme/web/production');
+      await rollBack(deep);
+      expect((await runner.take()).image).toMatchObject({ namespace: 'acme/web', ...login('of acme/web') });
+    });
+
+    it('are the local one too, and no other login goes to a host without one', async () => {
+      const local = await deployed(`127.0.0.1:5000/${teamId}/web.production`);
+      const foreign = await deployed('elsewhere.example.com/acme/web.production');
+      await add('registry.example.com', { username: 'ci', password: CANARY });
+      await add('127.0.0.1:5000', { namespace: 'acme', username: 'ci', password: CANARY });
+      await rollBack(local);
+      const offer = await runner.take();
+      expect(offer.image).toMatchObject({ host: '127.0.0.1:5000', namespace: teamId, insecure: true });
+      expect(JSON.stringify(offer)).not.toContain(CANARY);
+      await runner.finish(offer);
+      await rollBack(foreign);
+      const other = await runner.take();
+      expect(other).toMatchObject({ deployImage: `elsewhere.example.com/acme/web.production@${DIGEST}` });
+      expect(other).not.toHaveProperty('image');
+    });
+
+    it('stay while a rollback pulls from them, and nothing else holds them', async () => {
+      const old = await add('old.example.com', { namespace: 'acme', username: 'ci', password: 'x' });
+      const neighbour = await add('old.example.com', { namespace: 'ac' });
+      const first = await deployed('old.example.com/acme/web.production');
+      await add('new.example.com', { default: true });
+      const back = await rollBack(first);
+      const refused = await remove(old.id);
+      expect(refused).toMatchObject({ status: 409, code: 'registry_in_use' });
+      expect(refused.text).toContain(back);
+      expect((await remove(neighbour.id)).status).toBe(204);
+      await runner.finish(await runner.take());
+      expect((await remove(old.id)).status).toBe(204);
+    });
+  });
+
   it('are refused when they cannot be meant, with the reason', async () => {
     const cases: ReadonlyArray<readonly [object, string]> = [
       [{ host: 'https://registry.example.com' }, 'without scheme'],
@@ -266,6 +336,7 @@ describe.skipIf(!postgresHere)('registries', () => {
       insecureRegistries: [],
     });
     expect(await targets.targetFor(teamId, { id: 'env_any' })).toBeUndefined();
+    expect(await targets.holderOf(teamId, '127.0.0.1:5000/team_of_others/web')).toBeUndefined();
   });
 
   it('are 50 at most', async () => {

@@ -1,9 +1,11 @@
 /** Where images of a team's builds go, decided when a runner takes the build. The only place where credentials are opened. */
-import type { ImageTargets } from '../builds/index.ts';
+import { liesIn } from '../builds/index.ts';
+import type { ImageTargets, RegistryTarget } from '../builds/index.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { isLoopback } from './host.ts';
-import { findDefault } from './store.ts';
+import { findTargets } from './store.ts';
+import type { Target } from './store.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -39,18 +41,22 @@ export function createImageTargets(
   deps: ReachDeps & { readonly sql: SqlTag; readonly secrets: Pick<Secrets, 'open'> },
 ): ImageTargets {
   const { sql, secrets, localRegistry } = deps;
+  // The team's region may have changed since one was added.
+  const targetsOf = async (teamId: string): Promise<readonly Target[]> =>
+    (await findTargets(sql, teamId)).filter(({ host, operator }) => !isOfPool(host, operator, localRegistry));
+  const open = (target: Target | undefined): RegistryTarget | undefined => {
+    if (target === undefined) return undefined;
+    const { id, host, namespace, sealed, insecure } = target;
+    const credentials =
+      sealed === null
+        ? {}
+        : (JSON.parse(Buffer.from(secrets.open(sealedAt(id), sealed)).toString('utf8')) as Credentials);
+    // What the installation allows may have changed too.
+    return { host, namespace, insecure: insecure && mayBeInsecure(host, deps), ...credentials };
+  };
   return {
-    targetFor: async (teamId) => {
-      const found = await findDefault(sql, teamId);
-      // The team's region may have changed since it was added.
-      if (found === undefined || isOfPool(found.host, found.operator, localRegistry)) return undefined;
-      const { id, host, namespace, sealed, insecure } = found;
-      const credentials =
-        sealed === null
-          ? {}
-          : (JSON.parse(Buffer.from(secrets.open(sealedAt(id), sealed)).toString('utf8')) as Credentials);
-      // What the installation allows may have changed too.
-      return { host, namespace, insecure: insecure && mayBeInsecure(host, deps), ...credentials };
-    },
+    targetFor: async (teamId) => open((await targetsOf(teamId)).find(({ isDefault }) => isDefault)),
+    holderOf: async (teamId, image) =>
+      open((await targetsOf(teamId)).find((target) => liesIn(image, target))),
   };
 }

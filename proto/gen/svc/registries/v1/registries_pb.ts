@@ -274,8 +274,9 @@ export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 6);
 
 /**
- * Container registries that a team brings itself. Builds publish to the default one, and deploys pull from it; a team without a default goes by
- * the service's own local registry, which customer-operated machines need not reach.
+ * Container registries that a team brings itself. Builds publish to the default one; a team without a default goes by the service's own local
+ * registry, which customer-operated machines need not reach. A rollback and an approved deploy pull from the registry that the image lies in, the
+ * default or not: that of its host with the longest namespace that the image's name begins with.
  *
  * @generated from service svc.registries.v1.RegistriesService
  */
@@ -315,7 +316,7 @@ export const RegistriesService: GenService<{
   },
   /**
    * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the
-   * team that has not ended publishes to it, or may).
+   * team that has not ended publishes to it or pulls from it, or may).
    *
    * @generated from rpc svc.registries.v1.RegistriesService.Remove
    */
