@@ -42,6 +42,9 @@ interface Row {
   readonly log_offset: number;
   readonly log_limit: number;
   readonly log_truncated: boolean;
+  readonly log_complete: boolean;
+  /** In hexadecimal digits; empty: the end was announced and the digest is not known yet. Null: more may come. */
+  readonly log_sha256: string | null;
   readonly next_offset: number | null;
   readonly cancel: boolean;
   readonly live: boolean;
@@ -76,9 +79,7 @@ export async function appendLogs(
     );
   }
   const { row, nextOffset } = await storeFitting(sql, settings, input, input.offset + bytes);
-  const truncated = nextOffset > row.log_limit;
-  const complete =
-    input.end === undefined ? false : await checkEnd(sql, input, input.end, nextOffset, truncated);
+  const complete = input.end === undefined ? false : await checkEnd(sql, input, input.end, nextOffset, row);
   return {
     nextOffset,
     complete,
@@ -100,6 +101,10 @@ function gap(id: string, offset: number, nextOffset: number): Error {
   );
 }
 
+function mismatch(message: string, nextOffset: number): Error {
+  return apiError('log_digest_mismatch', message, { details: { nextOffset } });
+}
+
 async function storeFitting(
   sql: SqlTag,
   settings: WorkSettings,
@@ -112,6 +117,10 @@ async function storeFitting(
     if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');
     if (row.next_offset !== null) return { row, nextOffset: row.next_offset };
     if (row.log_offset < input.offset) throw gap(input.id, input.offset, row.log_offset);
+    if (row.log_sha256 !== null && row.log_offset < end) {
+      const stored = `the end of the ${row.log_offset} bytes of output of ${input.id} was announced`;
+      throw mismatch(`${stored}, nothing is stored behind them`, row.log_offset);
+    }
     segment = fitting(input, end, row);
   }
   throw apiError('unavailable', `output of ${input.id} is being written by several calls at once`, {
@@ -154,16 +163,17 @@ async function withPartition<T>(sql: SqlTag, run: () => Promise<T>): Promise<T> 
 async function store(
   sql: SqlTag,
   settings: WorkSettings,
-  { id, epoch, runnerId, kind }: AppendInput,
+  { id, epoch, runnerId, kind, end }: AppendInput,
   { from, to, pieces, cut }: Segment,
 ): Promise<Row | undefined> {
   const { runs, missing } = encodeRuns(pieces);
   const data = joined(pieces);
   const [row] = await sql<Row[]>`
     with item as materialized (
-      select w.id, w.team_id, w.epoch, w.log_offset, w.log_limit, w.log_truncated, w.cancel_requested_at is not null as cancel,
+      select w.id, w.team_id, w.epoch, w.log_offset, w.log_limit, w.log_truncated, w.log_complete, w.log_sha256, w.cancel_requested_at is not null as cancel,
         w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() as live,
-        w.log_offset = ${from}::bigint and (${cut}::boolean or ${to}::bigint <= w.log_limit) as fits
+        w.log_offset = ${from}::bigint and (${cut}::boolean or ${to}::bigint <= w.log_limit)
+          and (${to}::bigint = ${from}::bigint or w.log_sha256 is null) as fits
       from work_items w
       where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
         and (w.state in ('offered', 'running') or w.finished_at > clock_timestamp() - ${ms(sql, settings.lateLogsMs)})
@@ -173,6 +183,8 @@ async function store(
       update work_items w set
         log_offset = ${to}::bigint, log_bytes = least(${to}::bigint, i.log_limit), log_truncated = ${to}::bigint > i.log_limit,
         log_missing = w.log_missing + ${missing}::bigint,
+        -- Closed before it is read, or a byte that comes meanwhile would have all of it read again.
+        log_sha256 = case when ${end?.bytes === to}::boolean then coalesce(w.log_sha256, '') else w.log_sha256 end,
         log_day = coalesce(w.log_day, (clock_timestamp() at time zone 'UTC')::date),
         ${renewal(sql, settings, sql`(i.live and not i.cancel)`)}
       from item i where w.id = i.id and i.fits
@@ -190,7 +202,8 @@ async function store(
       from item i, advanced a
       where ${data.length}::integer > 0
     )
-    select i.log_offset, i.log_limit, i.log_truncated, a.log_offset as next_offset, i.cancel, i.live
+    select i.log_offset, i.log_limit, i.log_truncated, i.log_complete, encode(i.log_sha256, 'hex') as log_sha256,
+      a.log_offset as next_offset, i.cancel, i.live
     from item i left join advanced a on true`;
   return row;
 }
@@ -203,41 +216,70 @@ function joined(pieces: readonly LogPiece[]): Buffer {
 
 /**
  * True when the whole output is what the runner says. What does not match is thrown away once, so that it can be sent again from 0; if that does not help,
- * what is there is kept, and the item and its output say so.
+ * what is there is kept, and the item and its output say so. The digest is kept with either end: the output of a grant is read twice at most, however often
+ * its end is announced.
  */
 async function checkEnd(
   sql: SqlTag,
   { id, epoch }: AppendInput,
   end: { readonly bytes: number; readonly sha256: string },
   nextOffset: number,
-  truncated: boolean,
+  row: Row,
 ): Promise<boolean> {
   if (nextOffset < end.bytes) throw gap(id, end.bytes, nextOffset);
-  const matches = nextOffset === end.bytes && (truncated || (await digestOf(sql, id, epoch)) === end.sha256);
-  if (!matches) {
-    const rewound = await rewind(sql, id, epoch, nextOffset);
-    if (!rewound) await markMismatch(sql, id, epoch, nextOffset);
-    const next = rewound ? 0 : nextOffset;
-    throw apiError(
-      'log_digest_mismatch',
-      `${nextOffset} bytes of output of ${id} are stored and do not match the ${end.bytes} announced` +
-        (rewound ? ': send all of it again from 0' : ', for the second time; they are kept and marked'),
-      { details: { nextOffset: next } },
-    );
+  const known = row.log_sha256 === '' ? null : row.log_sha256;
+  const truncated = nextOffset > row.log_limit;
+  const comparable = nextOffset === end.bytes && !truncated;
+  const sha256 = comparable ? (known ?? (await digestOnce(sql, id, epoch, nextOffset))) : null;
+  if (nextOffset === end.bytes && (truncated || sha256 === end.sha256)) {
+    if (!row.log_complete || known === null) await markComplete(sql, id, epoch, nextOffset, sha256);
+    return true;
   }
-  await sql`
-    update work_items set log_complete = true, log_mismatch = false
-    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${nextOffset}`;
-  return true;
+  const differs = `${nextOffset} bytes of output of ${id} are stored and do not match the ${end.bytes} announced`;
+  const isDecided = row.log_complete || known !== null;
+  if (!isDecided && (await rewind(sql, id, epoch, nextOffset)))
+    throw mismatch(`${differs}: send all of it again from 0`, 0);
+  if (!isDecided) await markMismatch(sql, id, epoch, nextOffset, sha256);
+  throw mismatch(
+    row.log_complete
+      ? `${differs} now; they matched what was announced before and are kept`
+      : `${differs}, for the second time; they are kept and marked`,
+    nextOffset,
+  );
 }
 
-async function digestOf(sql: SqlTag, id: string, epoch: number): Promise<string> {
+async function markComplete(
+  sql: SqlTag,
+  id: string,
+  epoch: number,
+  nextOffset: number,
+  sha256: string | null,
+): Promise<void> {
+  await sql`
+    update work_items set log_complete = true, log_mismatch = false, log_sha256 = coalesce(decode(${sha256}::text, 'hex'), log_sha256)
+    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${nextOffset} and log_sha256 is not null`;
+}
+
+const reckoning = new Map<string, Promise<string>>();
+
+/** One reading for calls that announce the same end at the same time. */
+async function digestOnce(sql: SqlTag, id: string, epoch: number, bytes: number): Promise<string> {
+  const key = `${id} ${epoch} ${bytes}`;
+  const underWay = reckoning.get(key);
+  if (underWay !== undefined) return await underWay;
+  const digest = digestOf(sql, id, epoch, bytes).finally(() => reckoning.delete(key));
+  reckoning.set(key, digest);
+  return await digest;
+}
+
+/** Of what counts as output: a line of the runner's about it lies behind. */
+async function digestOf(sql: SqlTag, id: string, epoch: number, bytes: number): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; ;) {
     const page = await sql<Array<{ offset: number; data: Uint8Array }>>`
       select "offset", data from work_logs
       where work_id = ${id} and day = (select log_day from work_items where id = ${id})
-        and epoch = ${epoch}::int and "offset" >= ${from}::int order by "offset" limit ${DIGEST_PAGE}::int`;
+        and epoch = ${epoch}::int and "offset" >= ${from}::bigint and "offset" < ${bytes}::bigint order by "offset" limit ${DIGEST_PAGE}::int`;
     for (const row of page) hash.update(row.data);
     const last = page.at(-1);
     if (last === undefined || page.length < DIGEST_PAGE) return hash.digest('hex');
@@ -249,8 +291,8 @@ async function digestOf(sql: SqlTag, id: string, epoch: number): Promise<string>
 async function rewind(sql: SqlTag, id: string, epoch: number, expected: number): Promise<boolean> {
   const [row] = await sql<Array<{ reset: boolean }>>`
     with reset as (
-      update work_items set log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = true
-      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${expected} and not log_mismatch
+      update work_items set log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = true, log_sha256 = null
+      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${expected} and not log_mismatch and not log_complete
       returning id, epoch, log_day
     ),
     thrown as (
@@ -261,14 +303,24 @@ async function rewind(sql: SqlTag, id: string, epoch: number, expected: number):
 }
 
 /** A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset nor digest knows it. */
-async function markMismatch(sql: SqlTag, id: string, epoch: number, offset: number): Promise<void> {
+async function markMismatch(
+  sql: SqlTag,
+  id: string,
+  epoch: number,
+  offset: number,
+  sha256: string | null,
+): Promise<void> {
   const line = Buffer.from(
     '\n[this output is not what the runner announced: its length or its digest differs]\n',
   );
   const { runs } = encodeRuns([{ stream: 'runner', data: line }]);
   await sql`
+    with marked as (
+      update work_items set log_sha256 = coalesce(decode(${sha256}::text, 'hex'), log_sha256, '')
+      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${offset} and log_mismatch and log_day is not null
+      returning id, team_id, log_day, epoch, log_offset
+    )
     insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
-    select id, team_id, log_day, epoch, log_offset, ${runs}::integer[], ${line}::bytea, clock_timestamp() from work_items
-    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${offset} and log_mismatch and log_day is not null
+    select id, team_id, log_day, epoch, log_offset, ${runs}::integer[], ${line}::bytea, clock_timestamp() from marked
     on conflict do nothing`;
 }

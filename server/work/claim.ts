@@ -62,7 +62,7 @@ function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRe
         runner_id = ${runnerId}, poll_id = ${pollId}, lease_id = ${newId('lse')},
         lease_expires_at = clock_timestamp() + ${ms(sql, settings.offerMs)},
         claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
-        phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false
+        phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false, log_sha256 = null
       from pick where w.id = pick.id
       returning ${grantColumns(sql)}, w.team_id, w.runner_id, w.claimed_at
     ),

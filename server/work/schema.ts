@@ -83,6 +83,8 @@ export const workItems = pgTable(
     logComplete: boolean('log_complete').notNull().default(false),
     /** The stored output did not match the length and digest that its runner announced, and sending it again did not help. */
     logMismatch: boolean('log_mismatch').notNull().default(false),
+    /** SHA-256 of the stored output, kept so that nobody reads it again; empty until it is known. Not null: the end was announced, nothing is stored behind it. */
+    logSha256: bytes('log_sha256'),
     /** Bytes of output of the current epoch that were lost on the runner's machine; they count in no offset. */
     logMissing: bigint('log_missing', { mode: 'number' }).notNull().default(0),
     /** UTC day of the first stored output, of any epoch: all of it lies in that day's partition of work_logs. */
