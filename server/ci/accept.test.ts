@@ -112,13 +112,14 @@ const word = fc.constantFrom<CiStatus[]>('queued', 'running', 'success', 'failed
 const anyEvent: fc.Arbitrary<CiEvent> = fc.record(
   {
     status: word,
-    order: fc.oneof(fc.nat({ max: 3 }), fc.constantFrom('2026-01-01', '2026-01-02')),
+    order: fc.oneof(fc.nat({ max: 3 }), fc.constantFrom('2.05', '2.5', '2026-01-01', '2026-01-02')),
     blocked: fc.boolean(),
     soft: fc.boolean(),
     reason: fc.constantFrom('skipped', 'timed_out', null),
     providerStatus: fc.constantFrom('a', 'b', null),
     facts: fc.record(
       {
+        builtSha: fc.constantFrom('c', 'd', null),
         commitSha: fc.constantFrom('a', 'b', null),
         branch: fc.constantFrom('main', 'next', ''),
         durationMs: fc.nat({ max: 2 }),
@@ -191,6 +192,38 @@ describe('accept()', () => {
       said('running', 2),
     ];
     expect(settle(hearAll(reopened)).facts).not.toHaveProperty('finishedAt');
+  });
+
+  it('shows the wait for a person while a job of the run says that it runs, and no longer', () => {
+    const [waits, job] = [said('queued', 2, { blocked: true, reason: 'approval' }), said('running')];
+    for (const events of [
+      [waits, job],
+      [job, waits, said('running', 1)],
+    ])
+      expect(settle(hearAll(events))).toMatchObject({ status: 'queued', blocked: true, reason: 'approval' });
+    expect(settle(hearAll([waits, job, said('running', 3)]))).toMatchObject({
+      status: 'running',
+      blocked: false,
+    });
+    expect(settle(hearAll([waits, job, said('failed')]))).toMatchObject({ status: 'failed', blocked: false });
+    expect(settle(hearAll([said('queued', 2), job])).status).toBe('running');
+  });
+
+  it('orders decimals behind their whole number and before the next', () => {
+    const orders = ['9', '9.05', '9.1', '10', '10.000'];
+    for (const [n, order] of orders.slice(1).entries()) {
+      const before = hearAll([said('failed', orders[n])]);
+      expect(settle(hearAll([said('running', order), said('failed', orders[n])])).status).toBe('running');
+      expect(accept(before, said('running', order)).kind).toBe('accepted');
+    }
+  });
+
+  it('takes what was built for the commit as long as nobody knows better', () => {
+    const built = said('running', 5, { facts: { builtSha: 'merge' } });
+    const job = said('running', undefined, { facts: { commitSha: 'head' } });
+    expect(settle(hearAll([built])).facts.commitSha).toBe('merge');
+    expect(settle(hearAll([job, built])).facts.commitSha).toBe('head');
+    expect(settle(hearAll([built, job])).facts.commitSha).toBe('head');
   });
 
   it('lets an explicit correction stand over what was known', () => {

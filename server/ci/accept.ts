@@ -21,7 +21,9 @@ export interface CiEvent {
   readonly blocked?: boolean | undefined;
   readonly soft?: boolean | undefined;
   readonly reason?: string | null | undefined;
-  /** Greater is later, at the same provider and attempt; numbers as numbers or digits, times as ISO 8601 of one precision. */
+  /**
+   * Greater is later, at the same provider and attempt; numbers as numbers or digits, also with decimals, times as ISO 8601 of one precision.
+   */
   readonly order?: string | number | bigint | null | undefined;
   readonly facts: Facts;
   /** An explicit change of facts rather than news of them: the last one stands, whatever was known. */
@@ -31,6 +33,8 @@ export interface CiEvent {
 export type FactName =
   | 'actor'
   | 'branch'
+  /** What was built: the head or a merge of it, the provider does not tell. */
+  | 'builtSha'
   | 'commitSha'
   | 'durationMs'
   | 'environmentId'
@@ -121,6 +125,7 @@ export interface Settled extends Word {
 export function settle(state: CiState): Settled {
   const facts: { [name in FactName]?: string | number } = {};
   for (const [name, [, value]] of entries(state.facts)) facts[name] = value;
+  if (facts.commitSha === undefined && facts.builtSha !== undefined) facts.commitSha = facts.builtSha;
   const word = decide(state.ordered?.[1], state.plain?.[1]);
   if (!isTerminal(word.status)) delete facts.finishedAt; // Of a run that was opened again, or a word that came too early.
   return { ...word, facts };
@@ -135,23 +140,28 @@ const SILENT: Word = {
   reason: null,
 };
 
-/** The provider's word and the job's own: an end outweighs what is open, and of two ends the provider's stands, unless it is not known. */
+/**
+ * The provider's word and the job's own: an end outweighs what is open, and of two ends the provider's stands, unless it is not known. While the provider
+ * waits for a person the run does, whatever a job of it said before.
+ */
 function decide(ordered: Word | undefined, plain: Word | undefined): Word {
   if (ordered === undefined || plain === undefined) return ordered ?? plain ?? SILENT;
   const ends = [isTerminal(ordered.status), isTerminal(plain.status)];
   if (ends[0] === true && ends[1] === true) return ordered.status === 'unknown' ? plain : ordered;
+  if (ordered.blocked && ends[1] === false) return ordered;
   return RANK[plain.status] > RANK[ordered.status] ? plain : ordered;
 }
 
 const ORDERED = 'o';
 const PLAIN = 'a'; // Less than ORDERED: the provider's facts outweigh those of a job.
 
-/** Compared as text. Numbers of one provider get one width; an order that is no number sorts behind all that are. */
+/** Compared as text. Whole numbers of one provider get one width; an order that is no number sorts behind all that are. */
 function keyOf({ order, status = 'queued' }: CiEvent): string {
   const rank = RANK[status];
   if (order === undefined || order === null || order === '') return `${PLAIN}${rank}`;
   const text = String(order);
-  return `${ORDERED}${/^\d{1,30}$/.test(text) ? text.padStart(30, '0') : `~${text}`} ${rank}`;
+  const [, whole, decimals = ''] = /^(\d{1,30})(\.\d+)?$/.exec(text) ?? [];
+  return `${ORDERED}${whole === undefined ? `~${text}` : whole.padStart(30, '0') + decimals} ${rank}`;
 }
 
 function wordOf(event: CiEvent): Word | undefined {
