@@ -19,6 +19,28 @@ const newsOf = (provider: CiProvider, headers: Record<string, string>, payload: 
   return news;
 };
 
+const hearAll = (events: readonly CiEvent[], before: CiState = NOTHING_HEARD): CiState =>
+  events.reduce<CiState>((state, event) => {
+    const outcome = accept(state, event);
+    return outcome.kind === 'accepted' ? outcome.state : state;
+  }, before);
+
+const [HEAD, MERGE] = ['a'.repeat(40), 'b'.repeat(40)];
+
+/** A pipeline of GitLab whose source is a branch called main. */
+const mergeRequest = (projects: object) => ({
+  object_kind: 'pipeline',
+  object_attributes: {
+    id: 31,
+    status: 'running',
+    sha: MERGE,
+    ref: 'refs/merge-requests/5/merge',
+    source: 'merge_request_event',
+  },
+  project: { id: 7 },
+  merge_request: { source_branch: 'main', ...projects },
+});
+
 describe('payloads that the providers publish', () => {
   it('GitHub workflow_run, whose name is empty', () => {
     const payload = fixture(`${GITHUB}workflow_run__completed.with-pull-requests.payload.json`);
@@ -63,10 +85,12 @@ describe('payloads that the providers publish', () => {
       repository: { id: '186853002', name: 'Codertocat/Hello-World' },
       run: { externalRunId: '2202229078', externalAttempt: 1 },
       event: {
-        facts: { commitSha: '3484a3fb816e0859fd6e1cea078d76385ff50625', branch: 'main', name: 'CodeQL' },
+        facts: { commitSha: '3484a3fb816e0859fd6e1cea078d76385ff50625', name: 'CodeQL' },
       },
       jobs: [{ externalJobId: '289782451', name: 'update', status: 'queued', blocked: false }],
     });
+    // It may be one of a fork.
+    expect(queued.event.facts).not.toHaveProperty('branch');
     expect(queued.jobs[0]?.facts.startedAt).toBeUndefined();
     const failed = fixture(`${GITHUB}workflow_job__completed.failure.with-organization.payload.json`);
     expect(newsOf('github', { 'x-github-event': 'workflow_job' }, failed).jobs).toMatchObject([
@@ -102,7 +126,7 @@ describe('payloads that the providers publish', () => {
       repository: { id: '380', name: 'http://192.168.64.1:3005/gitlab-org/gitlab-test' },
       run: { externalRunId: '2366', externalAttempt: 1 },
       event: {
-        facts: { commitSha: '2293ada6b400935a1378653304eaf6221e0fdb8f', branch: 'gitlab-script-trigger' },
+        facts: { builtSha: '2293ada6b400935a1378653304eaf6221e0fdb8f', branch: 'gitlab-script-trigger' },
       },
       jobs: [
         {
@@ -290,6 +314,7 @@ describe('traps', () => {
   it('Bitbucket: a run from its spans', () => {
     const attributes = Object.entries({
       'pipeline_run.uuid': { stringValue: '{abc}' },
+      'pipeline.uuid': { stringValue: '{def}' },
       'pipeline.build_number': { intValue: '17' },
       'pipeline.repository.uuid': { stringValue: '{repo}' },
       'pipeline.state.result.name': { stringValue: 'COMPLETE' },
@@ -305,8 +330,212 @@ describe('traps', () => {
     const payload = { resourceSpans: [{ scopeSpans: [{ spans: [{ name: 'bbc.command' }, span] }] }] };
     expect(newsOf('bitbucket', { 'x-event-key': 'pipeline:span_created' }, payload)).toMatchObject({
       run: { externalRunId: 'abc' },
-      aliases: ['17'],
+      aliases: ['17', 'def'],
       event: { status: 'success', facts: { branch: 'main', finishedAt: '2023-11-14T22:14:20.000Z' } },
+    });
+  });
+
+  it.each([
+    'https://bitbucket.org/acme/app/addon/pipelines/home#!/results/3',
+    'https://bitbucket.org/acme/app/pipelines/results/3',
+  ])('Bitbucket: the status of a run of Pipelines at %s', (url) => {
+    const payload = {
+      repository: { uuid: '{u}', full_name: 'acme/app' },
+      commit_status: {
+        key: '-1879968562',
+        state: 'SUCCESSFUL',
+        name: 'Pipeline #3 for feature/x',
+        refname: 'feature/x',
+        commit: { hash: HEAD },
+        url,
+      },
+    };
+    expect(newsOf('bitbucket', {}, payload)).toMatchObject({
+      run: { externalRunId: '3' },
+      event: { facts: { name: 'acme/app', branch: 'feature/x', url } },
+    });
+  });
+
+  describe('a fork has branches of its own', () => {
+    const github = (head: unknown) => ({
+      repository: { id: 1, full_name: 'acme/app' },
+      workflow_run: {
+        id: 42,
+        status: 'completed',
+        conclusion: 'success',
+        event: 'pull_request',
+        head_branch: 'main',
+        head_sha: HEAD,
+        ...(head === undefined ? {} : { head_repository: head }),
+      },
+    });
+    const drone = (sourceRepo: string | undefined) => ({
+      repo: { slug: 'acme/app' },
+      build: {
+        id: 1,
+        number: 7,
+        status: 'running',
+        event: 'pull_request',
+        source: 'main',
+        source_repo: sourceRepo,
+        target: 'main',
+        after: HEAD,
+      },
+    });
+    const azure = (isFork: string) => ({
+      eventType: 'build.complete',
+      resource: {
+        id: 3,
+        status: 'succeeded',
+        sourceBranch: 'refs/pull/5/merge',
+        sourceVersion: MERGE,
+        triggerInfo: {
+          'pr.sourceSha': HEAD,
+          'pr.sourceBranch': 'refs/heads/main',
+          'pr.isFork': isFork,
+        },
+      },
+    });
+    it.each<[CiProvider, string, unknown, string | undefined]>([
+      ['github', 'of a fork', github({ id: 2 }), undefined],
+      ['github', 'of a fork that is gone', github(null), undefined],
+      ['github', 'of the repository', github({ id: 1 }), 'main'],
+      ['github', 'of it does not say', github(undefined), 'main'],
+      ['gitlab', 'of a fork', mergeRequest({ source_project_id: 9, target_project_id: 7 }), undefined],
+      ['gitlab', 'of the repository', mergeRequest({ source_project_id: 7, target_project_id: 7 }), 'main'],
+      [
+        'gitlab',
+        'of the fork, in the fork',
+        mergeRequest({ source_project_id: 7, target_project_id: 1 }),
+        'main',
+      ],
+      ['drone', 'of a fork', drone('ann/app'), undefined],
+      ['drone', 'of the repository', drone('Acme/app'), 'main'],
+      ['drone', 'of it does not say', drone(undefined), 'main'],
+      ['azure', 'of a fork', azure('True'), undefined],
+      ['azure', 'of the repository', azure('False'), 'main'],
+    ])('%s %s', (provider, _of, payload, branch) => {
+      const headers: Record<string, string> =
+        provider === 'github' ? { 'x-github-event': 'workflow_run' } : {};
+      const { facts } = newsOf(provider, headers, payload).event;
+      expect([facts.branch, facts.tag]).toEqual([branch, undefined]);
+    });
+  });
+
+  it('GitLab: what a merge request built may be a merge, also as its jobs and the API tell it', () => {
+    expect(newsOf('gitlab', {}, mergeRequest({})).event.facts).toMatchObject({ builtSha: MERGE });
+    expect(newsOf('gitlab', {}, mergeRequest({})).event.facts.commitSha).toBeUndefined();
+    const asked = { ...mergeRequest({}), merge_request: undefined };
+    expect(newsOf('gitlab', {}, asked).event.facts).toMatchObject({ builtSha: MERGE });
+    const { event } = newsOf(
+      'gitlab',
+      {},
+      {
+        object_kind: 'build',
+        build_id: 1,
+        pipeline_id: 31,
+        build_status: 'running',
+        ref: 'refs/merge-requests/5/merge',
+        sha: MERGE,
+      },
+    );
+    expect(event.facts).toEqual({ builtSha: MERGE });
+    const job = { status: 'running', facts: { commitSha: HEAD } } as const;
+    for (const events of [
+      [job, event],
+      [event, job],
+    ])
+      expect(settle(hearAll(events)).facts.commitSha).toBe(HEAD);
+    expect(settle(hearAll([event])).facts.commitSha).toBe(MERGE);
+  });
+
+  it('GitLab: a pipeline of more jobs than are kept is ordered by all of them', () => {
+    const pipeline = (word: string) => ({
+      object_kind: 'pipeline',
+      object_attributes: { id: 31, status: 'running' },
+      builds: Array.from({ length: 1_200 }, (_, n) => ({ id: n + 1, status: n < 1_100 ? 'success' : word })),
+    });
+    const [before, after] = [
+      newsOf('gitlab', {}, pipeline('running')),
+      newsOf('gitlab', {}, pipeline('failed')),
+    ];
+    expect([before.event.order, after.event.order]).toEqual(['12001100', '12001200']);
+    expect(after.jobs).toHaveLength(1_000);
+  });
+
+  it('GitLab: an answer and a hook of the same second have the same order', () => {
+    const pipeline = (finishedAt: string, startedAt: string) => ({
+      object_kind: 'pipeline',
+      object_attributes: { id: 31, status: 'success', finished_at: finishedAt },
+      builds: [{ id: 5, status: 'success', created_at: null, started_at: startedAt }],
+    });
+    const hooked = newsOf('gitlab', {}, pipeline('2026-07-01 10:00:09 UTC', '2026-07-01 10:00:02 UTC'));
+    const asked = newsOf('gitlab', {}, pipeline('2026-07-01T10:00:09.714Z', '2026-07-01T10:00:02.125Z'));
+    expect(asked.event.order).toBe(hooked.event.order);
+    expect(asked.jobs[0]?.order).toBe(hooked.jobs[0]?.order);
+  });
+
+  it('GitLab: is ordered among what was stored before the order knew of ends', () => {
+    const stored = hearAll([{ status: 'success', order: '110002', facts: {} }]);
+    const pipeline = (status: string, end: string | null, builds: readonly string[]) =>
+      newsOf(
+        'gitlab',
+        {},
+        {
+          object_kind: 'pipeline',
+          object_attributes: { id: 31, status, finished_at: end },
+          builds: builds.map((word, n) => ({ id: n + 10, status: word })),
+        },
+      ).event;
+    const late = pipeline('running', null, ['success', 'success']);
+    expect(accept(stored, late)).toEqual({ kind: 'ignored', reason: 'older' });
+    const again = pipeline('running', '2026-07-01 10:00:09 UTC', ['success', 'running']);
+    expect(settle(hearAll([again], stored)).status).toBe('running');
+  });
+
+  it('Azure: the head of a pull request, or what was built where it is not told', () => {
+    const build = (triggerInfo: object | undefined) =>
+      newsOf(
+        'azure',
+        {},
+        {
+          eventType: 'build.complete',
+          resource: {
+            id: 3,
+            status: 'succeeded',
+            sourceGetVersion: `LG:refs/pull/5/merge:${MERGE}`,
+            triggerInfo,
+          },
+        },
+      ).event.facts;
+    expect(build({ 'pr.sourceSha': HEAD, 'pr.sourceBranch': 'topic' })).toMatchObject({
+      commitSha: HEAD,
+      builtSha: MERGE,
+      branch: 'topic',
+    });
+    const without = build(undefined);
+    expect([without.commitSha, without.builtSha, without.branch]).toEqual([undefined, MERGE, undefined]);
+  });
+
+  it.each([
+    ['job/app/3/', 'app', undefined, 'app', 'app'],
+    ['job/folder/job/app/3/', 'app', 'origin/main', 'folder/app', 'folder/app'],
+    ['job/folder/job/app/job/main/3/', 'main', 'origin/main', 'folder/app', 'folder/app/main'],
+    ['job/app/job/feature%252Fx/3/', 'feature%2Fx', 'feature/x', 'app', 'app/feature%2Fx'],
+    ['job/app/job/main/3/', 'main', undefined, 'app/main', 'app/main'],
+    ['job/main/3/', 'main', 'main', 'main', 'main'],
+    ['job/my%20app/OS=linux,JDK=21/3/', 'OS=linux,JDK=21', undefined, 'my app', 'my app'],
+    ['job/100%/3/', '100%', undefined, '100%', '100%'],
+    ['job/a%00b/3/', 'ab', undefined, 'ab', 'ab'],
+    ['elsewhere/3/', 'app', undefined, 'app', 'app'],
+  ])('Jenkins: %s is a job', (path, name, branch, pipeline, job) => {
+    const url = `https://ci.example.com/jenkins/${path}`;
+    const payload = { name, build: { full_url: url, number: 3, phase: 'COMPLETED', scm: { branch } } };
+    expect(newsOf('jenkins', {}, payload)).toMatchObject({
+      run: { externalRunId: url },
+      // As the job would name its run that knows no address.
+      aliases: [`${job}#3`],
+      event: { facts: { name: pipeline } },
     });
   });
 
@@ -403,26 +632,32 @@ describe('traps', () => {
 });
 
 describe('any order, with repetitions, comes to the same run', () => {
-  const hearAll = (events: readonly CiEvent[]): CiState =>
-    events.reduce<CiState>((state, event) => {
-      const outcome = accept(state, event);
-      return outcome.kind === 'accepted' ? outcome.state : state;
-    }, NOTHING_HEARD);
-
   it.each(SEQUENCES.map((one) => [one.name, one] as const))(
     '%s',
-    (_name, { provider, headers, payloads, end }) => {
-      const events = payloads.map((payload) => newsOf(provider, headers, payload).event);
-      const inOrder = settle(hearAll(events));
-      expect(inOrder).toMatchObject(end);
-      const indexes = events.map((_event, index) => index);
+    (_name, { provider, headers, payloads, end, jobs = {} }) => {
+      const news = payloads.map((payload) => newsOf(provider, headers, payload));
+      const comesTo = (heard: readonly News[]) => {
+        const events = heard.flatMap((one) => one.jobs);
+        const ids = new Set(events.map(({ externalJobId }) => externalJobId));
+        const ended = [...ids].map((id) => {
+          const own = events.filter(({ externalJobId }) => externalJobId === id);
+          return [id, settle(hearAll(own))] as const;
+        });
+        return {
+          run: settle(hearAll(heard.map(({ event }) => event))),
+          jobs: Object.fromEntries(ended),
+        };
+      };
+      const inOrder = comesTo(news);
+      expect(inOrder).toMatchObject({ run: end, jobs });
+      const indexes = news.map((_event, index) => index);
       fc.assert(
         fc.property(
           fc.shuffledSubarray(indexes, { minLength: indexes.length }),
           fc.array(fc.constantFrom(...indexes), { maxLength: 6 }),
           (order, again) => {
-            const heard = [...again, ...order, ...again].map((index) => events[index] as CiEvent);
-            expect(settle(hearAll(heard))).toEqual(inOrder);
+            const heard = [...again, ...order, ...again].map((index) => news[index] as News);
+            expect(comesTo(heard)).toEqual(inOrder);
           },
         ),
         { numRuns: 200 },

@@ -128,7 +128,6 @@ function ofBuild(payload: unknown): News | Ignored {
   // In version 2 of the resource `status` is `completed` and the result has a field of its own.
   const [status, result] = [text(build('status')), text(build('result'))];
   if (id === undefined || status === undefined) return { ignored: 'build without id or status' };
-  const [, ref, sha] = /^[A-Z]+:([^:]+):(\w+)$/.exec(text(build('sourceGetVersion')) ?? '') ?? [];
   return {
     kind: 'run',
     ...baseOf(payload, id),
@@ -137,8 +136,7 @@ function ofBuild(payload: unknown): News | Ignored {
       order: orderOfTime(at(payload, 'createdDate')),
       facts: {
         name: text(at(build('definition'), 'name')),
-        commitSha: shaOf(sha ?? build('sourceVersion')),
-        ...refOf(ref ?? build('sourceBranch')),
+        ...sourceOf(payload),
         event: text(build('reason')),
         queuedAt: timeOf(build('queueTime')),
         startedAt: timeOf(build('startTime')),
@@ -149,4 +147,18 @@ function ofBuild(payload: unknown): News | Ignored {
     },
     jobs: [],
   };
+}
+
+/** Of a pull request a merge is built that nobody pushed; its head and its branch are among what triggered the build. */
+function sourceOf(payload: unknown) {
+  const build = (key: string) => at(payload, 'resource', key);
+  const pr = (key: string) => at(build('triggerInfo'), `pr.${key}`);
+  const [, ref = text(build('sourceBranch')), sha] =
+    /^[A-Z]+:([^:]+):(\w+)$/.exec(text(build('sourceGetVersion')) ?? '') ?? [];
+  const built = shaOf(sha ?? build('sourceVersion'));
+  const head = shaOf(pr('sourceSha'));
+  if (head === undefined && ref?.startsWith('refs/pull/') !== true)
+    return { commitSha: built, ...refOf(ref) };
+  const isOfFork = /^true$/i.test(text(pr('isFork')) ?? '');
+  return { commitSha: head, builtSha: built, ...(isOfFork ? {} : refOf(pr('sourceBranch'))) };
 }

@@ -34,6 +34,9 @@ const RESULTS: Words = {
   STOPPED: CANCELLED,
 };
 
+/** The page of a run of Pipelines, as its statuses and as people address it. */
+const RESULT = /\/pipelines\/(?:home#!\/)?results\/(\d{1,18})/;
+
 /** Of the statuses that we post ourselves. */
 const OWN_KEY = /^svc[/-]/i;
 
@@ -59,11 +62,12 @@ function ofCommitStatus(payload: unknown): News | Ignored {
     return { ignored: 'commit status without key, state or commit' };
   if (OWN_KEY.test(key)) return { ignored: 'a commit status that was posted from here' };
   const url = urlOf(status('url'));
-  const number = /\/pipelines\/results\/(\d{1,18})/.exec(url ?? '')?.[1];
+  const number = RESULT.exec(url ?? '')?.[1];
+  const repository = text(at(payload, 'repository', 'full_name'));
   const means = meaningOf(STATES, state);
   return {
     kind: 'run',
-    repository: repositoryOf(at(payload, 'repository', 'uuid'), at(payload, 'repository', 'full_name')),
+    repository: repositoryOf(at(payload, 'repository', 'uuid'), repository),
     // A key is its commit's alone, and a second run of that commit has it too: beside a number it is no other name of the run.
     run: { externalRunId: number ?? `${sha}:${key.slice(0, 400)}`, externalAttempt: 1 },
     aliases: [],
@@ -71,7 +75,8 @@ function ofCommitStatus(payload: unknown): News | Ignored {
       ...wordsOf(means, state),
       order: orderOfTime(status('updated_on')),
       facts: {
-        name: text(status('name')) ?? key,
+        // A status of Pipelines is called after its run's number; pipelines have no names, so they are called as their jobs call them.
+        name: number === undefined ? (text(status('name')) ?? key) : repository,
         commitSha: sha,
         ...refOf(status('refname')),
         startedAt: timeOf(status('created_on')),
@@ -98,13 +103,15 @@ function ofSpans(payload: unknown): News | Ignored {
   const run = spans.find(({ span }) => at(span, 'name') === 'bbc.pipeline_run');
   const steps = spans.filter(({ span }) => at(span, 'name') === 'bbc.step');
   const attributes = (run ?? steps[0])?.attributes;
-  const id = bare(attributes?.get('pipeline_run.uuid') ?? attributes?.get('pipeline.uuid'));
+  // Jobs know the pipeline's UUID and number, and not that of the run.
+  const pipeline = bare(attributes?.get('pipeline.uuid'));
+  const id = bare(attributes?.get('pipeline_run.uuid')) ?? pipeline;
   if (attributes === undefined || id === undefined) return { ignored: 'spans without a run or a step' };
   const number = attributes.get('pipeline.build_number') ?? attributes.get('pipeline_run.run_number');
   const base = {
     repository: repositoryOf(attributes.get('pipeline.repository.uuid'), undefined),
     run: { externalRunId: id, externalAttempt: 1 },
-    aliases: number === undefined ? [] : [number],
+    aliases: [number, pipeline].flatMap((name) => (name === undefined || name === id ? [] : [name])),
     jobs: steps.flatMap(jobOfSpan),
   };
   if (run === undefined) return { kind: 'jobs', ...base, event: { facts: {} } };

@@ -64,6 +64,7 @@ export const askRun: AskRun = async (api, run) => {
       // While it runs it tells no time of its last change.
       order: isEnd(means) ? orderOfTime(at(pipeline, 'completed_on')) : undefined,
       facts: {
+        name: text(at(pipeline, 'repository', 'full_name')),
         commitSha: shaOf(at(target('commit'), 'hash')),
         ...refOf(target('ref_name'), text(target('ref_type')) === 'tag'),
         startedAt: timeOf(at(pipeline, 'created_on')),

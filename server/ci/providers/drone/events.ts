@@ -49,7 +49,6 @@ export const normalise: Normalise = (headers, payload) => {
   const repo = (key: string) => at(payload, 'repo', key);
   const [slug, number] = [text(repo('slug')), idOf(build('number'))];
   const server = urlOf(at(payload, 'system', 'link'))?.replace(/\/+$/, '');
-  const source = build('event') === 'pull_request' ? text(build('source')) : undefined;
   return {
     kind: 'run',
     repository: { id: idOf(repo('uid')), name: slug },
@@ -63,7 +62,7 @@ export const normalise: Normalise = (headers, payload) => {
         name: slug,
         file: text(repo('config_path')),
         commitSha: shaOf(build('after')),
-        ...(source === undefined ? branchOf(build('target'), build('ref')) : refOf(source)),
+        ...(isOfFork(build('source_repo'), slug) ? {} : branchOf(payload)),
         event: text(build('event')),
         queuedAt: unixTimeOf(build('created'), 'seconds'),
         startedAt: means.status === 'queued' ? undefined : unixTimeOf(build('started'), 'seconds'),
@@ -78,9 +77,19 @@ export const normalise: Normalise = (headers, payload) => {
   };
 };
 
-function branchOf(target: unknown, ref: unknown) {
-  const { tag } = refOf(ref);
-  return tag === undefined ? refOf(target) : { tag };
+/** Only pull requests have a repository that they come from, and their branch is one of that. */
+function isOfFork(sourceRepo: unknown, slug: string | undefined): boolean {
+  const source = text(sourceRepo);
+  return source !== undefined && slug !== undefined && source.toLowerCase() !== slug.toLowerCase();
+}
+
+/** `target` of a pull request is what it is to be merged into. */
+function branchOf(payload: unknown) {
+  const build = (key: string) => at(payload, 'build', key);
+  const source = build('event') === 'pull_request' ? text(build('source')) : undefined;
+  if (source !== undefined) return refOf(source);
+  const { tag } = refOf(build('ref'));
+  return tag === undefined ? refOf(build('target')) : { tag };
 }
 
 function jobsOfStage(stage: unknown): readonly JobEvent[] {

@@ -64,7 +64,7 @@ export const normalise: Normalise = (_headers, payload, mapping = {}) => {
     aliases: [],
     event: {
       ...wordsOf(means, word),
-      order: orderOfTime(field('updated_at')),
+      order: orderOfTime(field('updated_at')) ?? orderOfTime(instantOf(field('updated_at'))),
       facts: {
         name: text(field('name')),
         commitSha: shaOf(field('sha')),

@@ -98,7 +98,7 @@ function ofRun(payload: unknown): News | Ignored {
         name: text(run('name')) ?? text(at(payload, 'workflow', 'name')),
         file: text(run('path') ?? at(payload, 'workflow', 'path'))?.replace(/@.*$/, ''),
         commitSha: shaOf(run('head_sha')),
-        branch: text(run('head_branch')),
+        branch: isOfFork(payload) ? undefined : text(run('head_branch')),
         event: text(run('event')),
         // Stays that of the first attempt when a run is run again.
         queuedAt: attempt === 1 ? timeOf(run('created_at')) : undefined,
@@ -110,6 +110,13 @@ function ofRun(payload: unknown): News | Ignored {
     },
     jobs: [],
   };
+}
+
+/** Its branch is one of another repository, whatever it is called; a fork that is gone is null. */
+function isOfFork(payload: unknown): boolean {
+  const head = at(payload, 'workflow_run', 'head_repository');
+  const [theirs, ours] = [idOf(at(head, 'id')), repositoryOf(payload).id];
+  return head === null || (theirs !== undefined && ours !== undefined && theirs !== ours);
 }
 
 function ofJob(payload: unknown): News | Ignored {
@@ -125,11 +132,8 @@ function ofJob(payload: unknown): News | Ignored {
     run: { externalRunId: runId, externalAttempt: attemptOf(job('run_attempt')) },
     aliases: [],
     event: {
-      facts: {
-        name: text(job('workflow_name')),
-        commitSha: shaOf(job('head_sha')),
-        branch: text(job('head_branch')),
-      },
+      // Not its branch: a job does not say whether that is one of a fork.
+      facts: { name: text(job('workflow_name')), commitSha: shaOf(job('head_sha')) },
     },
     jobs: [
       {

@@ -60,8 +60,9 @@ function ofPipeline(payload: unknown): News | Ignored {
   const [id, status] = [idOf(pipeline('id')), text(pipeline('status'))];
   if (id === undefined || status === undefined) return { ignored: 'pipeline without id or status' };
   const means = meaningOf(STATUSES, status);
-  const builds = listOf(at(payload, 'builds'));
-  const mergeRequest = text(at(payload, 'merge_request', 'source_branch'));
+  const all = at(payload, 'builds');
+  // Of all of them, also of those that are too many to be kept.
+  const builds: readonly unknown[] = Array.isArray(all) ? all : [];
   const starts = builds.flatMap((build) => timeOf(at(build, 'started_at')) ?? []).sort();
   return {
     kind: 'run',
@@ -70,14 +71,11 @@ function ofPipeline(payload: unknown): News | Ignored {
     aliases: [],
     event: {
       ...wordsOf(means, status),
-      order: orderOf(builds),
+      order: orderOf(builds, pipeline('finished_at')),
       facts: {
         name: text(pipeline('name')) ?? text(at(payload, 'project', 'path_with_namespace')),
         file: text(at(payload, 'project', 'ci_config_path')),
-        commitSha: shaOf(pipeline('sha')),
-        ...(mergeRequest === undefined
-          ? refOf(pipeline('ref'), pipeline('tag') === true)
-          : { branch: mergeRequest }),
+        ...sourceOf(payload),
         event: text(pipeline('source')),
         queuedAt: timeOf(pipeline('created_at')),
         startedAt: means.status === 'queued' ? undefined : starts[0],
@@ -87,20 +85,70 @@ function ofPipeline(payload: unknown): News | Ignored {
         actor: text(at(payload, 'user', 'username')),
       },
     },
-    jobs: builds.flatMap(jobOfPipeline),
+    jobs: listOf(builds).flatMap(jobOfPipeline),
   };
 }
 
+/** A merge request has its head built or a merge of it, and its branch may be one of a fork. */
+function sourceOf(payload: unknown) {
+  const pipeline = (key: string) => at(payload, 'object_attributes', key);
+  const request = (key: string) => at(payload, 'merge_request', key);
+  const sha = shaOf(pipeline('sha'));
+  const branch = text(request('source_branch'));
+  const ref = branch === undefined ? refOf(pipeline('ref'), pipeline('tag') === true) : { branch };
+  if (branch === undefined && text(pipeline('source')) !== 'merge_request_event')
+    return { commitSha: sha, ...ref };
+  const [theirs, ours] = [
+    idOf(request('source_project_id')),
+    idOf(at(payload, 'project', 'id') ?? request('target_project_id')),
+  ];
+  const isOfFork = theirs !== undefined && ours !== undefined && theirs !== ours;
+  return { builtSha: sha, ...(isOfFork ? {} : ref) };
+}
+
 /**
- * A pipeline has no time of its last change. Jobs that are run again get greater ids, and among the same jobs the number of those that are over only
- * grows: it tells a pipeline that ran until a manual job from one that has just begun.
+ * A pipeline has no time of its last change. Jobs that are run again get greater ids, and among the same jobs the number of those that are over grows until
+ * the pipeline ends: it tells one that ran until a manual job from one that has just begun. After that the end is what tells, which is anew each time, and
+ * behind it how many jobs were begun and are over: triggers that are retried are not among the jobs, their retry begins again what was skipped, and a manual
+ * job that is played keeps its id.
  */
-function orderOf(builds: readonly unknown[]): string {
-  const ids = builds
-    .map((build) => Number(at(build, 'id')))
-    .filter((id) => Number.isSafeInteger(id) && id > 0);
-  const over = builds.filter((build) => isEnd(meaningOf(STATUSES, text(at(build, 'status'))))).length;
-  return `${Math.max(0, ...ids)}${String(over).padStart(4, '0')}`;
+function orderOf(builds: readonly unknown[], finishedAt: unknown): string {
+  let [last, over, begun, done] = [0, 0, 0, 0];
+  for (const build of builds) {
+    const [id, status] = [Number(at(build, 'id')), text(at(build, 'status'))];
+    if (Number.isSafeInteger(id)) last = Math.max(last, id);
+    const isOver = isEnd(meaningOf(STATUSES, status));
+    const isBegun = stepOf(status) === BEGUN;
+    over += isOver ? 1 : 0;
+    begun += isBegun ? 1 : 0;
+    done += isOver && isBegun ? 1 : 0;
+  }
+  const digits = (count: number) => String(Math.min(count, COUNT_MAX)).padStart(4, '0');
+  const end = secondsOf(finishedAt);
+  return end === 0 ? `${last}${digits(over)}` : `${last}${ENDED}.${end}${digits(begun)}${digits(done)}`;
+}
+
+/** What a job is before it is begun, in the order in which it can become so: what was skipped may wait for a person when the pipeline is retried. */
+const BEFORE_BEGUN = ['created', 'skipped', 'scheduled', 'manual'];
+const BEGUN = BEFORE_BEGUN.length;
+
+function stepOf(status: string | undefined): number {
+  const step = BEFORE_BEGUN.indexOf(status ?? '');
+  return step === -1 ? BEGUN : step;
+}
+
+const COUNT_MAX = 9_998;
+/** In the place of how many jobs are over, and more than that. */
+const ENDED = 9_999;
+
+/** Hooks and answers have different precision. 0: it is not told; all since 2001 have ten digits. */
+function secondsOf(time: unknown): number {
+  return Math.floor(Date.parse(timeOf(time) ?? '1970-01-01') / 1_000);
+}
+
+/** A job that was skipped or waited for a person may be run later under the same id, and has no time of that until it starts. */
+function orderOfJob(status: string | undefined, times: readonly unknown[]): string {
+  return `${Math.max(...times.map(secondsOf))}.${stepOf(status)}`;
 }
 
 function jobOfPipeline(build: unknown): readonly JobEvent[] {
@@ -113,6 +161,7 @@ function jobOfPipeline(build: unknown): readonly JobEvent[] {
       externalJobId: id,
       name: text(at(build, 'name')) ?? id,
       ...wordsOf(means, status),
+      order: orderOfJob(status, [at(build, 'created_at'), at(build, 'started_at'), at(build, 'finished_at')]),
       facts: {
         stage: text(at(build, 'stage')),
         startedAt: timeOf(at(build, 'started_at')),
@@ -141,12 +190,14 @@ function ofJob(payload: unknown): News | Ignored {
     ),
     run: { externalRunId: pipelineId, externalAttempt: 1 },
     aliases: [],
-    event: { facts: { commitSha: shaOf(job('sha')), ...refOf(job('ref'), job('tag') === true) } },
+    // Whether of a merge request it does not say.
+    event: { facts: { builtSha: shaOf(job('sha')), ...refOf(job('ref'), job('tag') === true) } },
     jobs: [
       {
         externalJobId: id,
         name: text(job('build_name')) ?? id,
         ...wordsOf(means, status),
+        order: orderOfJob(status, [time('created'), time('started'), time('finished')]),
         facts: {
           stage: text(job('build_stage')),
           startedAt: time('started'),

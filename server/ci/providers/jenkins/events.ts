@@ -37,10 +37,12 @@ export const normalise: Normalise = (_headers, payload) => {
   const url = urlOf(build('full_url'));
   // A number alone is its job's, not the server's.
   const number = idOf(build('number'));
-  const name = text(at(payload, 'name'));
+  // `name` says neither its folders nor, of a branch's job, what it is a branch of.
+  const name = jobOf(url) ?? text(at(payload, 'name'));
   const id = idOf(url ?? (name === undefined || number === undefined ? undefined : `${name}#${number}`));
   if (id === undefined) return { ignored: 'build without address and number' };
   const status = text(build('status'))?.toUpperCase();
+  const ref = refOf(text(at(build('scm'), 'branch'))?.replace(/^(refs\/remotes\/)?origin\//, ''));
   return {
     kind: 'run',
     repository: { id: undefined, name: text(at(build('scm'), 'url')) },
@@ -50,15 +52,37 @@ export const normalise: Normalise = (_headers, payload) => {
       ...wordsOfPhase(phase, status),
       order,
       facts: {
-        name,
+        name: pipelineOf(name, ref.branch),
         url,
         commitSha: shaOf(at(build('scm'), 'commit')),
-        ...refOf(text(at(build('scm'), 'branch'))?.replace(/^(refs\/remotes\/)?origin\//, '')),
+        ...ref,
       },
     },
     jobs: [],
   };
 };
+
+/** `…/job/folder/job/app/3/` is a build of `folder/app`, as the job itself is told. One of a matrix has its axes behind that. */
+function jobOf(url: string | undefined): string | undefined {
+  const path = /((?:\/job\/[^/]+)+)(?:\/[^/]*=[^/]*)?\/\d+\/?$/.exec(url ?? '')?.[1];
+  // Cleaned anew: what was encoded may be anything.
+  return text(path?.slice('/job/'.length).split('/job/').map(decoded).join('/'));
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // No encoding of ours to undo: it is what the job is called.
+  }
+}
+
+/** A job of a branch is one of the pipeline that the branches have in common; its name is the branch's, with `%2F` for a slash. */
+function pipelineOf(name: string | undefined, branch: string | undefined): string | undefined {
+  if (name === undefined || branch === undefined) return name;
+  const tail = [branch, encodeURIComponent(branch)].find((spelt) => name.endsWith(`/${spelt}`));
+  return tail === undefined ? name : name.slice(0, -tail.length - 1);
+}
 
 /** The status of a build that has just started may be that of the one before. */
 function wordsOfPhase(phase: string, status: string | undefined) {

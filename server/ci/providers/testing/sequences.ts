@@ -8,6 +8,8 @@ export interface Sequence {
   readonly payloads: readonly unknown[];
   /** Parts of what the run comes to. */
   readonly end: Readonly<Record<string, unknown>>;
+  /** And its jobs, by what they tell of themselves. */
+  readonly jobs?: Readonly<Record<string, object>>;
 }
 
 const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
@@ -30,6 +32,87 @@ const gitlab = (status: string, builds: readonly (readonly [number, string])[]) 
   object_attributes: { id: 31, status, sha: SHA, ref: 'main', tag: false },
   project: { id: 7, path_with_namespace: 'acme/app' },
   builds: builds.map(([id, word]) => ({ id, status: word, name: `job ${id}`, stage: 'test' })),
+});
+
+/** With times: seconds of the pipeline's last end, and of a job's start and end after its making. */
+const timed = (
+  status: string,
+  end: number | null,
+  builds: ReadonlyArray<readonly [id: number, word: string, start?: number, end?: number]>,
+) => {
+  const time = (second: number | null | undefined) =>
+    typeof second === 'number' ? `2026-07-01 10:00:${String(second).padStart(2, '0')} UTC` : null;
+  const { object_attributes: pipeline, ...rest } = gitlab(status, []);
+  return {
+    ...rest,
+    object_attributes: { ...pipeline, finished_at: time(end) },
+    builds: builds.map(([id, word, from, to]) => ({
+      id,
+      status: word,
+      name: `job ${id}`,
+      stage: 'test',
+      created_at: time(0),
+      started_at: time(from),
+      finished_at: time(to),
+    })),
+  };
+};
+
+/** A Job Hook of the same pipeline. */
+const gitlabJob = (id: number, status: string, start?: string, end?: string) => ({
+  object_kind: 'build',
+  project_id: 7,
+  pipeline_id: 31,
+  build_id: id,
+  build_name: `job ${id}`,
+  build_stage: 'test',
+  build_status: status,
+  build_created_at_iso: '2026-07-01T10:00:00.250Z',
+  build_started_at_iso: start,
+  build_finished_at_iso: end,
+  ref: 'main',
+  sha: SHA,
+});
+
+/** Of Pipelines itself: each status is called after its run. */
+const bitbucketPipeline = (state: string, second: number) => ({
+  repository: { uuid: '{u}', full_name: 'acme/app' },
+  commit_status: {
+    key: '-1879968562',
+    type: 'build',
+    state,
+    name: 'Pipeline #3 for main',
+    refname: 'main',
+    commit: { type: 'commit', hash: SHA },
+    url: 'https://bitbucket.org/acme/app/addon/pipelines/home#!/results/3',
+    created_on: '2023-11-14T22:13:20.273346+00:00',
+    updated_on: `2023-11-14T22:13:${second}.843946+00:00`,
+  },
+});
+
+const bitbucketSpan = (result: string) => ({
+  resourceSpans: [
+    {
+      scopeSpans: [
+        {
+          spans: [
+            {
+              name: 'bbc.pipeline_run',
+              attributes: Object.entries({
+                'pipeline_run.uuid': { stringValue: '{run}' },
+                'pipeline.uuid': { stringValue: '{pipeline}' },
+                'pipeline.build_number': { intValue: '3' },
+                'pipeline.repository.uuid': { stringValue: '{u}' },
+                'pipeline.state.result.name': { stringValue: result },
+              }).map(([key, value]) => ({ key, value })),
+              startTimeUnixNano: '1700000000000000000',
+              endTimeUnixNano: '1700000060000000000',
+            },
+          ],
+        },
+      ],
+    },
+  ],
 });
 
 const bitbucket = (state: string, micro: number) => ({
@@ -151,6 +234,121 @@ export const SEQUENCES: readonly Sequence[] = [
     end: { status: 'running' },
   },
   {
+    name: 'GitLab: a trigger is retried, which is no job, and what was skipped runs',
+    provider: 'gitlab',
+    headers: {},
+    payloads: [
+      timed('running', null, [
+        [10, 'running', 2],
+        [11, 'created'],
+      ]),
+      timed('failed', 9, [
+        [10, 'success', 2, 8],
+        [11, 'skipped'],
+      ]),
+      timed('running', 9, [
+        [10, 'success', 2, 8],
+        [11, 'created'],
+      ]),
+      timed('running', 9, [
+        [10, 'success', 2, 8],
+        [11, 'pending'],
+      ]),
+      gitlabJob(11, 'running', '2026-07-01T10:00:20.500Z'),
+      timed('success', 30, [
+        [10, 'success', 2, 8],
+        [11, 'success', 20, 29],
+      ]),
+    ],
+    end: { status: 'success', providerStatus: 'success' },
+    jobs: { 10: { status: 'success' }, 11: { status: 'success', reason: null } },
+  },
+  {
+    name: 'GitLab: what was skipped waits for its runner again',
+    provider: 'gitlab',
+    headers: {},
+    payloads: [
+      timed('failed', 9, [
+        [10, 'failed', 2, 8],
+        [11, 'skipped'],
+      ]),
+      timed('running', 9, [
+        [12, 'success', 12, 14],
+        [11, 'pending'],
+      ]),
+      gitlabJob(11, 'skipped'),
+      gitlabJob(11, 'pending'),
+    ],
+    end: { status: 'running' },
+    jobs: { 11: { status: 'queued', reason: null, providerStatus: 'pending' } },
+  },
+  {
+    name: 'GitLab: ends without its manual job',
+    provider: 'gitlab',
+    headers: {},
+    payloads: [
+      timed('running', null, [
+        [10, 'running', 2],
+        [11, 'manual'],
+      ]),
+      timed('success', 9, [
+        [10, 'success', 2, 8],
+        [11, 'manual'],
+      ]),
+    ],
+    end: { status: 'success' },
+    jobs: { 11: { status: 'queued', blocked: true, reason: 'approval' } },
+  },
+  {
+    name: 'GitLab: a manual job is played after the end',
+    provider: 'gitlab',
+    headers: {},
+    payloads: [
+      timed('running', null, [
+        [10, 'running', 2],
+        [11, 'manual'],
+      ]),
+      timed('success', 9, [
+        [10, 'success', 2, 8],
+        [11, 'manual'],
+      ]),
+      timed('running', 9, [
+        [10, 'success', 2, 8],
+        [11, 'pending'],
+      ]),
+    ],
+    end: { status: 'running', blocked: false },
+    jobs: { 11: { status: 'queued', blocked: false, providerStatus: 'pending' } },
+  },
+  {
+    name: 'GitLab: fails, is retried, stops at a manual job',
+    provider: 'gitlab',
+    headers: {},
+    payloads: [
+      timed('failed', 9, [
+        [10, 'failed', 2, 8],
+        [11, 'skipped'],
+      ]),
+      timed('running', 9, [
+        [12, 'running', 12],
+        [11, 'manual'],
+      ]),
+      timed('manual', 9, [
+        [12, 'success', 12, 15],
+        [11, 'manual'],
+      ]),
+    ],
+    end: { status: 'queued', blocked: true, providerStatus: 'manual' },
+    jobs: { 11: { status: 'queued', blocked: true } },
+  },
+  {
+    name: 'Bitbucket: Pipelines, in statuses and in the span of its end',
+    provider: 'bitbucket',
+    headers: {},
+    payloads: [bitbucketPipeline('INPROGRESS', 21), bitbucketPipeline('FAILED', 59), bitbucketSpan('FAILED')],
+    end: { status: 'failed' },
+  },
+  {
     name: 'Bitbucket: microseconds apart',
     provider: 'bitbucket',
     headers: { 'x-event-key': 'repo:commit_status_updated' },
@@ -223,6 +421,18 @@ export const SEQUENCES: readonly Sequence[] = [
       jenkins('FINALIZED', 'UNSTABLE'),
     ],
     end: { status: 'success', soft: true, providerStatus: 'FINALIZED' },
+  },
+  {
+    name: 'generic: with times in seconds since 1970',
+    provider: 'generic',
+    headers: {},
+    payloads: [
+      { ...generic('running', 1), updated_at: 1_782_900_000 },
+      { ...generic('failed', 2), updated_at: '1782900001' },
+      { ...generic('running', 3), updated_at: '2026-07-01T10:00:02.5Z' },
+      { ...generic('success', 4), updated_at: 1_782_900_003.25 },
+    ],
+    end: { status: 'success' },
   },
   {
     name: 'generic: with times',
