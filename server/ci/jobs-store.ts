@@ -125,7 +125,7 @@ async function checkCount({ sql }: Database, runId: string, more: number): Promi
 
 function rowOf(run: RunOfJobs, event: JobEvent | undefined, state: CiState) {
   const { facts, status: ownStatus, reason, ...word } = settle(state);
-  const closed = isTerminal(run.status) && !isTerminal(ownStatus);
+  const closed = isTerminal(run.status) && !isTerminal(ownStatus) && !word.blocked;
   const startedAt = dateOf(facts.startedAt);
   const finishedAt = closed ? run.finishedAt : dateOf(facts.finishedAt);
   const ms = startedAt !== null && finishedAt !== null ? finishedAt.getTime() - startedAt.getTime() : null;
@@ -139,7 +139,7 @@ function rowOf(run: RunOfJobs, event: JobEvent | undefined, state: CiState) {
     reason: closed ? RUN_ENDED : reason,
     provider_status: word.providerStatus,
     provider_conclusion: word.providerConclusion,
-    blocked: word.blocked && !closed,
+    blocked: word.blocked,
     soft: word.soft,
     stage: textOf(facts.stage),
     external_url: textOf(facts.url),
@@ -199,7 +199,10 @@ export async function moveJobs(
   await closeJobs(db, to.id, to);
 }
 
-/** Open jobs of a run that ended get its status; they open again with it. */
+/**
+ * Open jobs of a run that ended get its status; they open again with it. A job that waits for a person is no orphan: it was optional, and may be started
+ * at any time.
+ */
 export async function closeJobs(
   { sql }: Database,
   runId: string,
@@ -207,8 +210,8 @@ export async function closeJobs(
 ): Promise<void> {
   if (isTerminal(status)) {
     await sql`
-      update ci_jobs set status = ${status}, reason = ${RUN_ENDED}, blocked = false, finished_at = ${finishedAt}
-      where run_id = ${runId} and own_status in ('queued', 'running')`;
+      update ci_jobs set status = ${status}, reason = ${RUN_ENDED}, finished_at = ${finishedAt}
+      where run_id = ${runId} and own_status in ('queued', 'running') and not blocked`;
     return;
   }
   await sql`
