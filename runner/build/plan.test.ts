@@ -95,6 +95,9 @@ describe('planOf()', () => {
       'deploy.app is',
     );
     expect(() => plan({ deploy: { kind: 'container', app: 'web' } })).toThrow('deploy.containerPort is');
+    const deploy = { kind: 'dokku', app: 'web', containerPort: 80 } as const;
+    expect(plan({ deploy: { ...deploy, environmentId: 'env_1' } }).deploy?.environment).toBe('env_1');
+    expect(() => plan({ deploy: { ...deploy, environmentId: 'a b' } })).toThrow('deploy.environmentId is');
   });
 
   it('deploys what exists by its digest only, and never builds it too', () => {

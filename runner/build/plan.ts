@@ -21,6 +21,7 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,244}(?<![/.])$/u;
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const APP = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):(?!\/\/)([^\s:][^\s]*)$/;
 /** A name or an address, with a port if any. The host of an ssh address may hold `$ ( ) ; "` to the URL parser. */
 const GIT_HOST = /^(?!-)[A-Za-z0-9.:_[\]-]+$/;
@@ -61,6 +62,8 @@ export interface DeployPlan {
   app: string;
   containerPort: number;
   hostPort: number;
+  /** Whose app it is; absent from a control plane that does not say it. */
+  environment?: string;
 }
 
 export interface BuildPlan {
@@ -217,7 +220,7 @@ function imageOf(image: WireImageTarget, existing: boolean): ImagePlan {
 }
 
 function deployOf(deploy: WireDeployTarget): DeployPlan {
-  const { kind, app = '', containerPort = 0, hostPort = 0 } = deploy;
+  const { kind, app = '', containerPort = 0, hostPort = 0, environmentId = '' } = deploy;
   if (kind !== 'container' && kind !== 'dokku')
     return refuse('deploy.kind', String(kind), 'container or dokku');
   if (!APP.test(app)) refuse('deploy.app', app, '1 to 63 lower-case letters, digits and dashes');
@@ -225,7 +228,9 @@ function deployOf(deploy: WireDeployTarget): DeployPlan {
     refuse('deploy.containerPort', String(containerPort), '1 to 65535');
   if (!Number.isInteger(hostPort) || hostPort < 0 || hostPort > 65_535)
     refuse('deploy.hostPort', String(hostPort), '0 to 65535');
-  return { kind, app, containerPort, hostPort };
+  if (environmentId !== '' && !ENVIRONMENT.test(environmentId))
+    refuse('deploy.environmentId', environmentId, 'an id of 1 to 64 letters, digits, underscores and dashes');
+  return { kind, app, containerPort, hostPort, ...set('environment', environmentId) };
 }
 
 function limitsOf(offer: BuildOffer): BuildPlan['limits'] {

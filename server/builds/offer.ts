@@ -1,4 +1,5 @@
 /** The offer of a build, put together when it is granted: what was stored with it, and where its image goes today. */
+import { createHash } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DeployKind } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
@@ -37,9 +38,10 @@ export function createBuildOffers({ sql, secrets, targets, localRegistry, builde
     const { workId: id, leaseId, epoch, attempt } = grant;
     // Written by submission alone, from a BuildSpec.
     const spec = grant.spec as unknown as BuildSpec;
-    const [owner] = await sql<Array<{ teamId: string; environmentId: string }>>`
-      select b.team_id as "teamId", b.environment_id as "environmentId"
-      from work_items w join builds b on b.id = w.build_id where w.id = ${id}`;
+    const [owner] = await sql<Array<{ teamId: string; environmentId: string; inServicePool: boolean }>>`
+      select b.team_id as "teamId", b.environment_id as "environmentId", p.service_pool as "inServicePool"
+      from work_items w join builds b on b.id = w.build_id join runners r on r.id = w.runner_id join teams p on p.id = r.team_id
+      where w.id = ${id}`;
     if (owner === undefined || spec.sealed === undefined)
       throw new Error(`build item ${id} is gone or has ended`);
     const input = openBuildInput(secrets, id, spec.sealed);
@@ -62,12 +64,33 @@ export function createBuildOffers({ sql, secrets, targets, localRegistry, builde
       secrets: { ...input.secrets },
       steps: [...input.steps],
       ...(image === undefined ? {} : { image }),
-      ...(deploy === undefined ? {} : { deploy: { ...deploy, kind: DEPLOYS[deploy.kind] } }),
+      ...(deploy === undefined
+        ? {}
+        : {
+            deploy: {
+              ...deploy,
+              app: deployApp(deploy.app, owner.teamId, owner.inServicePool),
+              kind: DEPLOYS[deploy.kind],
+              environmentId: owner.environmentId,
+            },
+          }),
       ...(deployImage === undefined ? {} : { deployImage }),
       limits: { ...BUILD_LIMITS, timeoutSeconds: spec.timeoutSeconds },
       builderImage,
     };
   };
+}
+
+/** Digits of the team's mark, 80 bits: nobody finds an app of his own that gets the mark of another team's. */
+const MARK_DIGITS = 20;
+/** What runners take, and what a label of a host name may hold. */
+const APP_MAX = 63;
+
+/** A runner of the service's pool has apps of many teams: there each goes by a name that no other team's app can have. */
+export function deployApp(app: string, teamId: string, inServicePool: boolean): string {
+  if (!inServicePool) return app;
+  const mark = createHash('sha256').update(`${teamId}/${app}`).digest('hex').slice(0, MARK_DIGITS);
+  return `${app.slice(0, APP_MAX - MARK_DIGITS - 1)}-${mark}`;
 }
 
 function buildSource(
