@@ -233,12 +233,12 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     expect(folders(home)).toEqual([]);
   });
 
-  it('replaces an app only when the new one is up, keeps it otherwise, and deploys an earlier image by its digest', async () => {
+  it('replaces an app only when the new one is up, and of its own environment, keeps it otherwise, and deploys an earlier image by its digest', async () => {
     const { cp, home } = await start();
     const [git, images] = [await gitServer(), await registry()];
     const name = app();
     const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
-    const deploy = { kind: 'container', app: name, containerPort: 8080 } as const;
+    const deploy = { kind: 'container', app: name, containerPort: 8080, environmentId: 'env_1' } as const;
     const { url } = git.commit('web', await appTree());
     const source = { repository: url, branch: 'main' };
     const first = await built(cp, { source, image: { ...image, tag: '1' }, deploy });
@@ -266,6 +266,11 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       'hello from the build\n',
     );
     expect(images.pushes).toHaveLength(pushes);
+    const foreign = await built(cp, { source, deploy: { ...deploy, environmentId: 'env_2' } });
+    expect(foreign.report?.message).toContain(`the app ${name} of this machine belongs to environment env_1`);
+    expect(await (await fetch(`${back.report?.build?.address}/index.html`)).text()).toBe(
+      'hello from the build\n',
+    );
     expect(await orphans(home, cp.runnerId)).toEqual([]);
   });
 

@@ -17,6 +17,8 @@ export const STOP_SECONDS = 10;
 
 export const appLabel = 'svc.app';
 export const runnerLabel = 'svc.runner';
+/** Whose app it is. Names are of the machine, and a machine may serve several environments and teams. */
+export const environmentLabel = 'svc.environment';
 
 export interface AppNames {
   current: string;
@@ -38,6 +40,23 @@ export async function exists(engine: Engine, name: string): Promise<boolean> {
   return found.code === 0;
 }
 
+/** An environment other than this one that has a container of the app. One without the label is of an earlier version, and anybody's. */
+export async function otherHolder(
+  engine: Engine,
+  names: AppNames,
+  environment: string,
+): Promise<string | undefined> {
+  for (const name of [names.current, names.old, names.next]) {
+    const format = `--format={{index .Config.Labels "${environmentLabel}"}}`;
+    const found = await engineCall(engine, 'inspect', '--type=container', format, name);
+    if (found.code !== 0 && !/no such/i.test(found.stderr))
+      throw new Error(`${engine.name} cannot say whose ${name} is: ${complaint(found)}`);
+    const holder = found.code === 0 ? found.stdout.trim() : '';
+    if (holder !== '' && holder !== environment) return holder;
+  }
+  return undefined;
+}
+
 export async function must(engine: Engine, ...args: string[]): Promise<string> {
   const result = await engineCall(engine, ...args);
   if (result.code !== 0) throw new Error(`${engine.name} ${args[0]} failed: ${complaint(result)}`);
@@ -51,11 +70,14 @@ export async function removeContainer(engine: Engine, name: string, politely = t
   await must(engine, 'rm', '--force', '--volumes', name);
 }
 
-/** `next` takes the place of `current`, which becomes `old` and goes. Each step leaves a state that `restoreApps` understands. */
-export async function promote(engine: Engine, names: AppNames): Promise<void> {
+/**
+ * `next` takes the place of `current`, which becomes `old` and goes. Each step leaves a state that `restoreApps` understands. Returns why `old` is
+ * still there, if it is: `next` serves all the same, and `restore` tries again before the next deploy.
+ */
+export async function promote(engine: Engine, names: AppNames): Promise<string | undefined> {
   if (await exists(engine, names.current)) await must(engine, 'rename', names.current, names.old);
   await must(engine, 'rename', names.next, names.current);
-  await removeContainer(engine, names.old);
+  return await removeContainer(engine, names.old).then(() => undefined, errorText);
 }
 
 /** Nothing came of `next`: what served before serves again. */

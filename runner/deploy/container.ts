@@ -19,8 +19,10 @@ import {
   appLabel,
   appNames,
   engineCall,
+  environmentLabel,
   exists,
   must,
+  otherHolder,
   promote,
   restore,
   runnerLabel,
@@ -28,6 +30,7 @@ import {
   type AppNames,
 } from './app-containers.ts';
 import type { Deployed, Deployer, DeployRequest } from './deployer.ts';
+import { ofAnother } from './of-another.ts';
 
 /** A container whose port does not accept is taken for healthy after it stayed up for so long: a worker has no port. */
 const STAY_UP_MS = 15_000;
@@ -45,17 +48,30 @@ export const containerDeployer: Deployer = {
     const names = appNames(request.target.app);
     const { engine } = context.engine;
     await pull(context, request.image);
+    await requireOwn(context, request, names);
     // What an earlier deploy could not clear away.
     await restore(engine, names);
     try {
       return await replace(context, request, names);
     } catch (error) {
+      // Another environment may have begun at the same time and come first: nothing of it is touched.
+      await requireOwn(context, request, names);
       await context.say(`the deploy failed, ${request.target.app} stays as it was`);
       await restore(engine, names);
       throw error;
     }
   },
 };
+
+async function requireOwn(
+  { engine: { engine } }: BuildContext,
+  { target: { app, environment } }: DeployRequest,
+  names: AppNames,
+): Promise<void> {
+  if (environment === undefined) return;
+  const holder = await otherHolder(engine, names, environment);
+  if (holder !== undefined) throw new BuildFailed(ofAnother(app, environment, holder));
+}
 
 async function replace(context: BuildContext, request: DeployRequest, names: AppNames): Promise<Deployed> {
   const { engine } = context.engine;
@@ -74,7 +90,11 @@ async function replace(context: BuildContext, request: DeployRequest, names: App
   const port = await boundPort(context, names.next, request.target.containerPort);
   context.control.check();
   // From here on the new one is what serves, whatever comes.
-  await promote(engine, names);
+  const left = await promote(engine, names);
+  if (left !== undefined)
+    await context.say(
+      `${app} is replaced; its earlier container cannot be removed, the next deploy tries again: ${left}`,
+    );
   return { address: `http://${hostOf(request.bindAddress)}:${port}` };
 }
 
@@ -112,7 +132,7 @@ async function run(
   options: { name: string; hostPort: number },
 ): Promise<void> {
   const { engine } = context.engine;
-  const { app, containerPort } = request.target;
+  const { app, containerPort, environment } = request.target;
   const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
   const variables = await variablesOf(context, request.env);
   const published = `${hostOf(request.bindAddress)}:${options.hostPort === 0 ? '' : options.hostPort}:${containerPort}`;
@@ -124,6 +144,7 @@ async function run(
     '--restart=unless-stopped',
     `--label=${runnerLabel}=${context.runnerId}`,
     `--label=${appLabel}=${app}`,
+    ...(environment === undefined ? [] : [`--label=${environmentLabel}=${environment}`]),
     `--label=svc.work=${context.plan.id}-${context.plan.epoch}`,
     `--publish=${published}`,
     '--security-opt=no-new-privileges',

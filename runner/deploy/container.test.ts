@@ -1,0 +1,118 @@
+/** Deploys as a container, with a program in the engine's place that keeps containers as files: name and environment. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { testContext } from '../testing/build-context.ts';
+import { tempDir } from '../testing/temp-dir.ts';
+import { containerDeployer } from './container.ts';
+
+const IMAGE = `reg.example/web@sha256:${'a'.repeat(64)}`;
+
+async function listening(): Promise<number> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** @param held Containers that are there, with the environment that each is of; empty: without the label. */
+async function machine(held: Record<string, string>) {
+  const port = await listening();
+  const folder = join(tempDir(), 'containers');
+  mkdirSync(folder);
+  for (const [name, environment] of Object.entries(held)) writeFileSync(join(folder, name), environment);
+  const script = `cd ${folder}
+for last; do :; done
+case $2 in
+inspect)
+  [ -f "$last" ] || { echo "Error: no such container $last" >&2; exit 125; }
+  case "$*" in *svc.environment*) cat "$last"; echo;; *RestartCount*) echo '0  {"Running":true}';; esac;;
+run)
+  for word; do case $word in --name=*) name=\${word#*=};; --label=svc.environment=*) of=\${word##*=};; esac; done
+  [ ! -f "$name" ] || { echo "the container name $name is already in use" >&2; exit 125; }
+  printf %s "$of" >"$name";;
+rename) mv "$3" "$4";;
+rm) [ ! -f ../busy ] || { echo "device busy" >&2; exit 125; }; rm "$last";;
+port) echo 127.0.0.1:${port};;
+esac`;
+  return {
+    port,
+    folder,
+    busy: join(folder, '../busy'),
+    held: () =>
+      Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
+    /** @param before Done when the new container is about to be started. */
+    async deploy(environmentId: string, before = '') {
+      const context = await testContext({
+        deployImage: IMAGE,
+        deploy: { kind: 'container', app: 'web', containerPort: 8080, environmentId },
+      });
+      context.fake('podman', `${before}\n${script}`);
+      const target = context.plan.deploy;
+      if (target === undefined) throw new Error('the plan has no target');
+      const request = { target, image: IMAGE, env: {}, bindAddress: '127.0.0.1' };
+      return { context, done: containerDeployer.deploy(context, request) };
+    },
+  };
+}
+
+describe('containerDeployer', () => {
+  it('replaces what the environment itself deployed, and what no environment is noted of', async () => {
+    for (const earlier of ['env_1', '']) {
+      const { deploy, held, port } = await machine({ 'svc-app-web': earlier });
+      const { done } = await deploy('env_1');
+      expect(await done).toEqual({ address: `http://127.0.0.1:${port}` });
+      expect(held()).toEqual({ 'svc-app-web': 'env_1' });
+    }
+  });
+
+  it.each(['svc-app-web', 'svc-app-web.next', 'svc-app-web.old'])(
+    'leaves %s to the environment that has it',
+    async (name) => {
+      const { deploy, held } = await machine({ [name]: 'env_2' });
+      const { done } = await deploy('env_1');
+      await expect(done).rejects.toMatchObject({
+        name: 'BuildFailed',
+        message: expect.stringContaining(
+          'the app web of this machine belongs to environment env_2, this deploy is of env_1',
+        ),
+      });
+      expect(held()).toEqual({ [name]: 'env_2' });
+    },
+  );
+
+  it('leaves the app to an environment that began at the same time and came first', async () => {
+    const { deploy, held, folder } = await machine({});
+    const { done } = await deploy(
+      'env_1',
+      `[ "$2" != run ] || printf env_2 >${join(folder, 'svc-app-web.next')}`,
+    );
+    await expect(done).rejects.toThrow('the app web of this machine belongs to environment env_2');
+    expect(held()).toEqual({ 'svc-app-web.next': 'env_2' });
+  });
+
+  it('fails when the engine does not say whose the app is', async () => {
+    const { deploy, held } = await machine({ 'svc-app-web': 'env_2' });
+    const { done } = await deploy('env_1', '[ "$2" != inspect ] || { echo "cannot connect" >&2; exit 125; }');
+    await expect(done).rejects.toThrow('podman cannot say whose svc-app-web is: cannot connect');
+    expect(held()).toEqual({ 'svc-app-web': 'env_2' });
+  });
+
+  it('is done when the new one serves, though the earlier one cannot be removed; the next deploy removes it', async () => {
+    const { deploy, held, busy } = await machine({ 'svc-app-web': 'env_1' });
+    writeFileSync(busy, '');
+    const { context, done } = await deploy('env_1');
+    await done;
+    expect(context.text()).toContain(
+      'web is replaced; its earlier container cannot be removed, the next deploy tries again: podman rm failed: device busy',
+    );
+    expect(context.text()).not.toContain('the deploy failed');
+    expect(Object.keys(held()).sort()).toEqual(['svc-app-web', 'svc-app-web.old']);
+    rmSync(busy);
+    await (
+      await deploy('env_1')
+    ).done;
+    expect(held()).toEqual({ 'svc-app-web': 'env_1' });
+  });
+});
