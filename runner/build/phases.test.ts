@@ -166,25 +166,38 @@ describe('pushImage()', () => {
 });
 
 describe('dokkuDeployer', () => {
-  it('sets variables, deploys the image by its digest and reports the address', async () => {
-    const context = await testContext(offer);
+  const image = `reg.example/acme/web@${DIGEST}`;
+  const encoded = (value: string) => Buffer.from(value).toString('base64');
+
+  /** Deploys to a Dokku whose app is not there, or there with this configuration. */
+  async function deploy(env: Record<string, string>, config?: Record<string, string>) {
+    const context = await testContext({
+      ...offer,
+      deploy: { kind: 'dokku', app: 'web', containerPort: 5000, environmentId: 'env_1' },
+    });
+    const values = Object.entries(config ?? {}).map(([name, value]) => `"web ${name}") printf '${value}';;`);
     context.fake(
       'dokku',
-      'case $1 in apps:exists) exit 20;; registry:login) cat >/dev/null;; url) echo http://web.example;; esac',
+      `case $1 in
+apps:exists) exit ${config === undefined ? 20 : 0};;
+config:keys) printf '%s\\n' ${Object.keys(config ?? {}).join(' ')};;
+config:get) case "$2 $3" in ${values.join(' ')} *) exit 1;; esac;;
+registry:login) cat >/dev/null;;
+url) echo http://web.example;;
+esac`,
     );
     const before = process.env['PATH'];
     process.env['PATH'] = context.env['PATH'];
     onTestFinished(() => void (process.env['PATH'] = before));
-    const image = `reg.example/acme/web@${DIGEST}`;
     const target = context.plan.deploy;
     if (target === undefined) throw new Error('the plan has no target');
-    const deployed = await dokkuDeployer.deploy(context, {
-      target,
-      image,
-      env: { API_KEY: 'sk-4711' },
-      bindAddress: '127.0.0.1',
-    });
-    expect(deployed).toEqual({ address: 'http://web.example' });
+    const done = dokkuDeployer.deploy(context, { target, image, env, bindAddress: '127.0.0.1' });
+    return { context, done };
+  }
+
+  it('sets variables, deploys the image by its digest and reports the address', async () => {
+    const { context, done } = await deploy({ API_KEY: 'sk-4711' });
+    expect(await done).toEqual({ address: 'http://web.example' });
     expect(context.calls('dokku')).toEqual([
       ['apps:exists', 'web'],
       ['apps:create', 'web'],
@@ -194,12 +207,66 @@ describe('dokkuDeployer', () => {
         '--no-restart',
         '--encoded',
         'web',
-        `API_KEY=${Buffer.from('sk-4711').toString('base64')}`,
+        `API_KEY=${encoded('sk-4711')}`,
+        `SVC_DEPLOYED_VARIABLES=${encoded('API_KEY')}`,
+        `SVC_DEPLOYED_ENVIRONMENT=${encoded('env_1')}`,
       ],
       ['ports:set', 'web', 'http:80:5000'],
       ['git:from-image', 'web', image],
       ['url', 'web'],
     ]);
     expect(JSON.stringify(context.calls('dokku'))).not.toContain('4711');
+  });
+
+  it('unsets what an earlier deploy set and this one does not, and nothing that others set', async () => {
+    const { context, done } = await deploy(
+      { KEPT: 'new' },
+      {
+        DATABASE_URL: 'postgres://by-hand',
+        GONE: 'old-4711',
+        KEPT: 'old',
+        SVC_DEPLOYED_ENVIRONMENT: 'env_1',
+        SVC_DEPLOYED_VARIABLES: 'KEPT GONE UNSET_BY_HAND',
+      },
+    );
+    await done;
+    const calls = context.calls('dokku').filter(([name = '']) => /^config:(?:un)?set$/.test(name));
+    expect(calls).toEqual([
+      ['config:unset', '--no-restart', 'web', 'GONE'],
+      [
+        'config:set',
+        '--no-restart',
+        '--encoded',
+        'web',
+        `KEPT=${encoded('new')}`,
+        `SVC_DEPLOYED_VARIABLES=${encoded('KEPT')}`,
+        `SVC_DEPLOYED_ENVIRONMENT=${encoded('env_1')}`,
+      ],
+    ]);
+    expect(context.text()).not.toContain('DATABASE_URL');
+  });
+
+  it('takes an app over that no deploy has noted anything of, and leaves its variables', async () => {
+    const { context, done } = await deploy({}, { DATABASE_URL: 'postgres://by-hand' });
+    await done;
+    expect(context.calls('dokku').map(([name]) => name)).not.toContain('config:unset');
+  });
+
+  it('changes nothing of the app of another environment', async () => {
+    const { context, done } = await deploy({ A: '1' }, { SVC_DEPLOYED_ENVIRONMENT: 'env_2' });
+    await expect(done).rejects.toThrow(
+      'the app web of this machine belongs to environment env_2, this deploy is of env_1',
+    );
+    expect(context.calls('dokku').map(([name]) => name)).toEqual([
+      'apps:exists',
+      'config:keys',
+      'config:get',
+    ]);
+  });
+
+  it('refuses variables of its own names', async () => {
+    const { context, done } = await deploy({ SVC_DEPLOYED_VARIABLES: 'x' });
+    await expect(done).rejects.toThrow('variable SVC_DEPLOYED_VARIABLES is what deploys to Dokku keep');
+    expect(context.calls('dokku')).toEqual([]);
   });
 });

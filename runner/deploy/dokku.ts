@@ -6,62 +6,121 @@
  */
 import { call, cleanEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
-import { said, type ProcessResult } from '../build/process.ts';
+import { said, type ProcessOptions, type ProcessResult } from '../build/process.ts';
 import { findProgram } from '../executor/command.ts';
-import type { Deployer } from './deployer.ts';
+import type { Deployer, DeployRequest } from './deployer.ts';
+import { ofAnother } from './of-another.ts';
 
 const QUICK_MS = 60_000;
+/**
+ * What a deploy notes in the app's own configuration: names of the variables that it set, between spaces, and the environment that it was of.
+ * Dokku only ever adds variables, and those that a person or a plugin set (a database's address) are not to be touched: what is in this list and
+ * not in the deploy any more is unset, and nothing else. An app without the list was deployed by an earlier version: nothing is unset at first.
+ */
+const VARIABLES = 'SVC_DEPLOYED_VARIABLES';
+const ENVIRONMENT = 'SVC_DEPLOYED_ENVIRONMENT';
+
+interface CallOptions {
+  stdin?: string;
+  slow?: boolean;
+  /** Instead of the build's output. */
+  onOutput?: ProcessOptions['onOutput'];
+}
+
+type Call = (args: readonly string[], options?: CallOptions) => Promise<ProcessResult>;
 
 export const dokkuDeployer: Deployer = {
   kind: 'dokku',
-  async deploy(context, { target, image, env }) {
+  async deploy(context, request) {
+    const { target, image, env } = request;
     const program = findProgram('dokku');
     if (program === undefined)
       throw new MachineFailed(
         'the deploy target is dokku and this machine has no dokku program; install Dokku or deploy as a container',
       );
-    const dokku = async (
-      args: readonly string[],
-      options: { stdin?: string; slow?: boolean } = {},
-    ): Promise<ProcessResult> =>
+    const { app, environment } = target;
+    const dokku = async (args: readonly string[], options: CallOptions = {}): Promise<ProcessResult> =>
       await call(context, {
         argv: [program, ...args],
         env: { ...cleanEnv(context), HOME: context.env['HOME'] ?? context.workspace.home },
-        onOutput: context.output,
+        onOutput: options.onOutput ?? context.output,
         ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
         ...(options.slow === true ? {} : { timeoutMs: QUICK_MS }),
       });
-    const must = async (
-      args: readonly string[],
-      options: { stdin?: string; slow?: boolean } = {},
-    ): Promise<ProcessResult> => {
+    const must = async (args: readonly string[], options: CallOptions = {}): Promise<ProcessResult> => {
       const result = await dokku(args, options);
       if (result.code !== 0)
         throw new BuildFailed(`dokku ${args[0]} failed: ${said(result, 3)}`, result.code ?? 1);
       return result;
     };
-    if ((await dokku(['apps:exists', target.app])).code !== 0) await must(['apps:create', target.app]);
+    const taken = Object.keys(env).find((name) => name === VARIABLES || name === ENVIRONMENT);
+    if (taken !== undefined)
+      throw new BuildFailed(`variable ${taken} is what deploys to Dokku keep for themselves; rename it`);
+    const there = (await dokku(['apps:exists', app])).code === 0;
+    const noted = there ? await notesOf(must, app) : { environment: '', variables: [] };
+    if (environment !== undefined && noted.environment !== '' && noted.environment !== environment)
+      throw new BuildFailed(ofAnother(app, environment, noted.environment));
+    if (!there) await must(['apps:create', app]);
     const login = loginOf(context, image);
     if (login !== undefined) await must(login.args, { stdin: login.password });
-    const pairs = Object.entries(env).map(
-      ([name, value]) => `${name}=${Buffer.from(value).toString('base64')}`,
-    );
-    if (pairs.length > 0) await must(['config:set', '--no-restart', '--encoded', target.app, ...pairs]);
+    await setVariables(must, request, noted.variables);
     await must([
       'ports:set',
-      target.app,
+      app,
       `http:${target.hostPort === 0 ? 80 : target.hostPort}:${target.containerPort}`,
     ]);
-    const deployed = await dokku(['git:from-image', target.app, image], { slow: true });
+    const deployed = await dokku(['git:from-image', app, image], { slow: true });
     // Dokku does nothing, and says so, when the same image is deployed again.
     if (deployed.code !== 0 && /No changes detected/i.test(deployed.tail))
-      await must(['ps:rebuild', target.app], { slow: true });
+      await must(['ps:rebuild', app], { slow: true });
     else if (deployed.code !== 0)
       throw new BuildFailed(`dokku git:from-image failed: ${said(deployed, 3)}`, deployed.code ?? 1);
-    const [address] = (await must(['url', target.app])).stdout.trim().split('\n');
+    const [address] = (await must(['url', app])).stdout.trim().split('\n');
     return address === undefined || address === '' ? {} : { address };
   },
 };
+
+/** What the deploy before noted, of what is still there. */
+async function notesOf(must: Call, app: string): Promise<{ environment: string; variables: string[] }> {
+  const ask = async (args: readonly string[]): Promise<string> => {
+    const parts: Uint8Array[] = [];
+    const onOutput = async (stream: 'stdout' | 'stderr', chunk: Uint8Array) => {
+      if (stream === 'stdout') parts.push(chunk);
+    };
+    await must(args, { onOutput });
+    return Buffer.concat(parts).toString();
+  };
+  const keys = (await ask(['config:keys', app])).split('\n').map((line) => line.trim());
+  // Asked for one that is not set, Dokku fails as for anything else.
+  const valueOf = async (name: string) =>
+    keys.includes(name) ? (await ask(['config:get', app, name])).trim() : '';
+  const variables = (await valueOf(VARIABLES)).split(' ');
+  return {
+    environment: await valueOf(ENVIRONMENT),
+    variables: variables.filter((name) => name !== '' && keys.includes(name)),
+  };
+}
+
+/** @param earlier Names that the deploy before set. */
+async function setVariables(
+  must: Call,
+  { target: { app, environment }, env }: DeployRequest,
+  earlier: readonly string[],
+): Promise<void> {
+  const names = Object.keys(env);
+  const gone = earlier.filter((name) => !names.includes(name));
+  // Before the list of names is written anew: whatever comes between, nothing that was set here is forgotten.
+  if (gone.length > 0) await must(['config:unset', '--no-restart', app, ...gone]);
+  const values = {
+    ...env,
+    [VARIABLES]: names.join(' '),
+    ...(environment === undefined ? {} : { [ENVIRONMENT]: environment }),
+  };
+  const pairs = Object.entries(values).map(
+    ([name, value]) => `${name}=${Buffer.from(value).toString('base64')}`,
+  );
+  await must(['config:set', '--no-restart', '--encoded', app, ...pairs]);
+}
 
 function loginOf(context: BuildContext, image: string): { args: string[]; password: string } | undefined {
   const target = context.plan.image;
