@@ -25,7 +25,7 @@ esac`,
   const log = collectedLog();
   await openBuilds({
     executor: { name: 'podman', buildEngine: engine } as Executor,
-    settings: { buildSlots: 0, allowInsecureGit: false, deployAddress: '127.0.0.1', ca: undefined },
+    settings: { buildSlots: 0, allowInsecureGit: false, deployAddress: '127.0.0.1', ca: '' },
     dataDir,
     runnerId: 'rnr_test',
     env: {},

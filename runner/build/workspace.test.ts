@@ -10,7 +10,7 @@ const NOBODY = 65_534;
 function becomeNobody(): void {
   if (process.geteuid?.() !== 0) return;
   process.seteuid?.(NOBODY);
-  onTestFinished(() => void process.seteuid?.(0));
+  onTestFinished(() => process.seteuid?.(0));
 }
 
 function makeHost(): BuildHost {
