@@ -16,6 +16,7 @@ const there = await has('postgres');
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 30);
 const ATTEMPTS_MAX = 3;
 const PUBLISHING = 3;
+const DEPLOYING = 4;
 const { method } = BuildsService;
 
 interface Item {
@@ -36,6 +37,8 @@ interface Build {
   state: 'open' | 'awaiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   approval: 'none' | 'required' | 'approved' | 'rejected';
   needsDecision: boolean;
+  /** Runner that its deploy came up on, or may have. */
+  deployedOn?: number;
   item: Item;
 }
 
@@ -75,7 +78,17 @@ const newItem = (id: string, deployOnly: boolean): Item => ({
   cancelAsked: false,
 });
 
-function end(build: Build, state: 'succeeded' | 'failed' | 'cancelled'): void {
+/** Whether its environment's last deploy leaves it to this runner. */
+const mayHave = ({ builds, revoked }: Model, { environment, item }: Build, runner: number): boolean => {
+  const last = builds.findLast((each) => each.environment === environment && each.deployedOn !== undefined);
+  return (
+    !item.deployOnly || last === undefined || last.deployedOn === runner || revoked.has(last.deployedOn!)
+  );
+};
+
+function end(build: Build, state: 'succeeded' | 'failed' | 'cancelled', isLost = false): void {
+  const { phase, runner } = build.item;
+  if (phase >= DEPLOYING && (isLost || state === 'succeeded')) build.deployedOn = runner;
   build.item.state = 'ended';
   build.state = state === 'succeeded' && build.approval === 'required' ? 'awaiting_approval' : state;
 }
@@ -83,9 +96,9 @@ function end(build: Build, state: 'succeeded' | 'failed' | 'cancelled'): void {
 function loseHolder(build: Build): void {
   const { item } = build;
   item.expired = false;
-  if (item.cancelAsked) return end(build, 'cancelled');
+  if (item.cancelAsked) return end(build, 'cancelled', true);
   if (item.phase >= PUBLISHING) {
-    end(build, 'failed');
+    end(build, 'failed', true);
     build.needsDecision = true;
     return;
   }
@@ -143,10 +156,12 @@ const poll = (runner: number): Command =>
     if (model.revoked.has(runner)) return expect(got).toBeUndefined();
     const due = [0, 1]
       .map((environment) => holder(model, environment))
-      .filter((build) => build?.state === 'open' && build.item.state === 'queued');
+      .filter(
+        (build) => build?.state === 'open' && build.item.state === 'queued' && mayHave(model, build, runner),
+      );
     if (got === undefined) return expect(due).toEqual([]);
     const build = due.find((each) => each?.item.id === got.workId);
-    expect(build, `${got.workId} was granted out of its turn`).toBeDefined();
+    expect(build, `${got.workId} was granted out of its turn, or to the wrong runner`).toBeDefined();
     const { item } = build!;
     Object.assign(item, { state: 'offered', runner, epoch: item.epoch + 1, phase: 0, expired: false });
     expect(got).toMatchObject({ epoch: item.epoch, attempt: item.attempt + 1 });

@@ -69,6 +69,29 @@ describe.skipIf(!(await has('postgres')))('builds of a service-operated team', (
       from work_items w join runners r on r.id = w.runner_id where w.build_id = ${build.id}`;
       expect(row?.served).toBe(true);
     });
+
+    it('are deployed by the runner of the pool that deployed their environment last, which the team is not told by name', async () => {
+      const { ofPool, path, build } = await world();
+      await ok(`POST ${path}/${build.id}/cancel`, {});
+      await ok(`PATCH ${path.replace('/builds', '')}`, { deploy: { kind: 'container', app: 'web' } });
+      const [pool] = await server.db.sql<Array<{ id: string }>>`select id from teams where service_pool`;
+      const other = await runnerOf(pool?.id ?? '', server.first.staffApiKey);
+      await ok(`POST ${path}`, {});
+      await ofPool.finish(await ofPool.take());
+      const next = await ok<{ id: string }>(`POST ${path}`, {});
+      expect(await other.poll()).toBeUndefined();
+      await server.db
+        .sql`update runners set last_seen_at = now() - interval '1 hour' where id = ${ofPool.runnerId}`;
+      expect(await ok(`GET ${path}/${next.id}`)).toMatchObject({
+        waiting: {
+          reason: 'no_live_runner',
+          detail:
+            "it waits for the one of the service's own runners on which its environment is deployed, which takes no work at the moment; it starts when that one does, or ask the service's operator to revoke that runner",
+        },
+      });
+      await ok(`DELETE /teams/${pool?.id}/runners/${ofPool.runnerId}`, undefined, server.first.staffApiKey);
+      expect((await other.take()).id).toBe(next.id);
+    });
   });
 
   describe('where it is not', () => {

@@ -185,7 +185,7 @@ async function revoke(deps: RunnersDeps, db: Database, ctx: Ctx, which: Which): 
   const revoked = await revokeRunner(db.sql, deps.settings, which);
   if (revoked === undefined) throw notFound('runner');
   const { runnerId, keyId, lost } = revoked;
-  if (lost.length > 0) db.afterCommit(deps.wakeRelay);
+  if (revoked.now || lost.length > 0) db.afterCommit(deps.wakeRelay);
   if (!revoked.now) return;
   tell(deps, db, { type: 'runner_revoked', runnerId, keyId });
   await recordAct(db, ctx, {

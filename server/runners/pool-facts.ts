@@ -34,8 +34,13 @@ export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
     and not ${runnerIsBelow(sql, settings.minVersion)} and not r.draining and cardinality(r.not_ready) = 0)`;
 }
 
-/** A SELECT of one row with the columns of PoolFacts, for the pool that the fragment names. */
-export function poolFacts(sql: SqlTag, settings: WorkSettings, poolId: Fragment): Fragment {
+/** A SELECT of one row with the columns of PoolFacts, for the pool that the fragment names; `only`: of those of its runners `r` for which it holds. */
+export function poolFacts(
+  sql: SqlTag,
+  settings: WorkSettings,
+  poolId: Fragment,
+  only: Fragment = sql`true`,
+): Fragment {
   return sql`
     select c.*,
       case
@@ -69,7 +74,7 @@ export function poolFacts(sql: SqlTag, settings: WorkSettings, poolId: Fragment)
             ${runnerIsBelow(sql, settings.minVersion)} as outdated,
             coalesce(${isAble(sql, settings)}, false) as able
         ) f
-        where r.team_id = ${poolId} and r.revoked_at is null
+        where r.team_id = ${poolId} and r.revoked_at is null and ${only}
       ) x
     ) c`;
 }

@@ -6,7 +6,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { WaitingSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../platform/db/index.ts';
-import { isTurn } from '../work/index.ts';
+import { boundRunner, isTurn } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';
 import type { Blocked, PoolFacts } from './pool-facts.ts';
@@ -30,6 +30,8 @@ interface ItemFacts extends PoolFacts {
   readonly servicePool: boolean;
   /** An earlier build of its environment is open. */
   readonly environmentBusy: boolean;
+  /** Name of the one runner that may have it, of which alone the other facts then are: its environment is deployed there. */
+  readonly boundTo: string | null;
   /** Not offered before, when that is still to come. */
   readonly notBefore: Date | null;
 }
@@ -45,14 +47,16 @@ export async function whyWaiting(
     with items as materialized (
       select w.id, w.pool_id, w.needs_container as "needsContainer", t.service_pool as "servicePool",
         case when w.run_after > clock_timestamp() then w.run_after end as "notBefore",
-        w.kind = 'build' and not ${isTurn(sql)} as "environmentBusy"
+        w.kind = 'build' and not ${isTurn(sql)} as "environmentBusy",
+        case w.kind when 'build' then ${boundRunner(sql)} end as bound_id
       from work_items w join teams t on t.id = w.pool_id
       where w.id = any(${items.map(({ id }) => id)}::text[]) and w.state = 'queued'
     )
-    select i.id, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", f.*
-    from (select distinct pool_id from items) p
-    cross join lateral (${poolFacts(sql, settings, sql`p.pool_id`)}) f
-    join items i on i.pool_id = p.pool_id`;
+    select i.id, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", f.*
+    from (select distinct pool_id, bound_id from items) p
+    cross join lateral (${poolFacts(sql, settings, sql`p.pool_id`, sql`(p.bound_id is null or r.id = p.bound_id)`)}) f
+    left join runners b on b.id = p.bound_id
+    join items i on i.pool_id = p.pool_id and i.bound_id is not distinct from p.bound_id`;
   const busy = new Set(items.filter((item) => item.environmentBusy === true).map(({ id }) => id));
   return new Map(
     rows.map((row) => [
@@ -102,6 +106,63 @@ export function blockedWaiting(
   }
 }
 
+const OR_REVOKE = ', or revoke it with: svc runners revoke, after which any other runner may take the build';
+
+/** What keeps the one runner that may have an item, and how it is helped. */
+function boundBlocked(
+  blocked: Blocked,
+  { reasons }: Pick<PoolFacts, 'reasons'>,
+  { silentMs, minVersion }: WaitingSettings,
+): string {
+  switch (blocked) {
+    case 'no_live_runner':
+      return `it has not called within ${silentMs / 1000} s; start it again`;
+    case 'not_ready':
+      return `it cannot take work: ${reasons ?? 'it does not say why'}; see svc-runner doctor on its machine`;
+    case 'version_too_old':
+      return `it is older than ${minVersion}, the least version that is given work; upgrade it`;
+    case 'all_paused':
+      return 'it is paused or about to stop; resume it with: svc runners resume, or start it again';
+    case 'flagged':
+      return 'it is refused new work after divergence strikes; an owner clears them with: svc runners clear-divergence-flag';
+  }
+}
+
+/** Why an item waits that one runner alone may have. Undefined: not because of that runner. */
+function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | undefined {
+  const { servicePool, needsContainer, notBefore, blocked, boundTo } = facts;
+  if (boundTo === null) return undefined;
+  // Of the service's own runners the tenant is told neither name nor trouble, and it cannot revoke them.
+  const where = servicePool
+    ? "it waits for the one of the service's own runners on which its environment is deployed"
+    : `it waits for runner ${boundTo}, on which its environment is deployed`;
+  const lacksContainer = needsContainer && facts.ableContainers === 0;
+  if (servicePool && (blocked !== null || lacksContainer)) {
+    return {
+      reason: WaitingReason.NO_LIVE_RUNNER,
+      detail: `${where}, which takes no work at the moment; it starts when that one does, or ask the service's operator to revoke that runner`,
+    };
+  }
+  if (blocked !== null) {
+    return {
+      reason: REASONS[blocked],
+      detail: `${where}: ${boundBlocked(blocked, facts, settings)}${OR_REVOKE}`,
+    };
+  }
+  if (lacksContainer) {
+    return {
+      reason: WaitingReason.ISOLATION_REQUIRED,
+      detail: `${where}: it offers namespaces alone; install podman or docker there${OR_REVOKE}`,
+    };
+  }
+  return notBefore === null && facts.idle === 0
+    ? {
+        reason: WaitingReason.ALL_BUSY,
+        detail: `${where} and which is at work; it starts when that one is free`,
+      }
+    : undefined;
+}
+
 export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
   const { servicePool, needsContainer, blocked } = facts;
   if (servicePool && !settings.feedServicePool) {
@@ -111,6 +172,8 @@ export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
         "the service's own runners are switched off; ask its operator, or move the team to a region with runners of your own",
     };
   }
+  const bound = boundWaiting(facts, settings);
+  if (bound !== undefined) return bound;
   if (blocked !== null) {
     // What ails the service's machines is its operator's business, not the tenant's.
     return servicePool

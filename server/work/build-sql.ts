@@ -6,7 +6,7 @@
  * stays its turn until that build ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint come at once.
  */
 import type { SqlTag } from '../platform/db/index.ts';
-import { PUBLISHING } from './phases.ts';
+import { DEPLOYING, PUBLISHING } from './phases.ts';
 import type { Fragment } from './sql.ts';
 
 /** Whether it is the turn of the build whose item is `w`. */
@@ -15,6 +15,23 @@ export function isTurn(sql: SqlTag): Fragment {
     not exists (
       select from builds mine join builds o on o.environment_id = mine.environment_id and o.number < mine.number and o.finished_at is null
       where mine.id = w.build_id)`;
+}
+
+/**
+ * The runner that alone may have the item `w`; null: any may. An item that deploys goes to the machine on which its environment was deployed last, or that one
+ * would go on serving the old version. Read at each claim, so that a runner that is revoked, or a team that moves to another pool, frees what waits.
+ */
+export function boundRunner(sql: SqlTag): Fragment {
+  return sql`(
+    select case when r.revoked_at is null and r.team_id = w.pool_id then r.id end
+    from builds mine
+    cross join lateral (
+      select o.deploy_runner_id as id from builds o
+      where o.environment_id = mine.environment_id and o.deploy_runner_id is not null
+      order by o.number desc limit 1
+    ) last
+    join runners r on r.id = last.id
+    where mine.id = w.build_id and w.spec ? 'deploy')`;
 }
 
 /** What came of a build, as far as its runner says. */
@@ -35,6 +52,8 @@ export interface BuildOutcome {
  * deploy. `lost`: they ended because their runner was, not by a report.
  */
 export function settleBuilds(sql: SqlTag, from: string, lost: boolean, outcome?: BuildOutcome): Fragment {
+  // A deploy that fails by its runner's own word has left what served before, so the environment stays bound to where that is.
+  const deployed = sql`(${(outcome?.address ?? '') !== ''}::boolean or (e.phase >= ${DEPLOYING}::int and (${lost}::boolean or e.state = 'succeeded')))`;
   const waits = sql`(e.state = 'succeeded' and b.approval = 'required')`;
   const reported =
     outcome === undefined
@@ -49,6 +68,7 @@ export function settleBuilds(sql: SqlTag, from: string, lost: boolean, outcome?:
     settled as (
       update builds b set ${reported}
         state = case when ${waits} then 'awaiting_approval' when e.state = 'dead' then 'failed' else e.state end,
+        deploy_runner_id = case when ${deployed} then e.runner_id else b.deploy_runner_id end,
         finished_at = case when ${waits} then null else e.finished_at end,
         needs_decision = ${lost}::boolean and e.phase >= ${PUBLISHING}::int and e.state <> 'cancelled'
       from ${sql(from)} e where b.id = e.build_id and e.finished_at is not null

@@ -6,7 +6,7 @@ import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
-import { isTurn } from './build-sql.ts';
+import { boundRunner, isTurn } from './build-sql.ts';
 import { declineHint } from './relay.ts';
 import type { WorkSettings } from './settings.ts';
 import { callingRunner, ms } from './sql.ts';
@@ -73,6 +73,14 @@ function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRe
 }
 
 /**
+ * Whether it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for those alone whose turn it is, and neither becomes
+ * a join, for which the planner would sort the whole queue.
+ */
+function isMine(sql: SqlTag): Fragment {
+  return sql`case when ${isTurn(sql)} then coalesce(${boundRunner(sql)} = (select id from me), true) else false end`;
+}
+
+/**
  * Which queued items `me` may be given at all. Their order must be spelled as the index `work_items_queue` has it (`nulls last`), or each claim
  * sorts the whole queue.
  */
@@ -81,7 +89,7 @@ function claimable(sql: SqlTag, kind: WorkKind): Fragment {
     w.pool_id = (select team_id from me where may_receive) and w.kind = ${kind} and w.state = 'queued'
     and w.run_after <= clock_timestamp()
     and (not w.needs_container or (select isolation from me) = 'container')
-    ${kind === 'build' ? sql`and ${isTurn(sql)}` : sql``}`;
+    ${kind === 'build' ? sql`and ${isMine(sql)}` : sql``}`;
 }
 
 const toGrant = (row: GrantRow | undefined): Grant | undefined =>

@@ -3,7 +3,7 @@ export type { Grant } from './claim.ts';
 export type { Cancelled } from './cancel.ts';
 export { createDispatch, intervals } from './dispatch.ts';
 export type { DispatchCtx, DispatchDeps } from './dispatch.ts';
-export { isTurn } from './build-sql.ts';
+export { boundRunner, isTurn } from './build-sql.ts';
 export { rowId } from './event.ts';
 export type { FeatureGates } from './features.ts';
 export {

@@ -3,6 +3,7 @@
  * such an offer goes nowhere, because the runner is not listened to any more, and returns to the queue when it ends.
  */
 import type { SqlTag } from '../platform/db/index.ts';
+import { boundRunner } from './build-sql.ts';
 import type { WorkSettings } from './settings.ts';
 import { rowId } from './event.ts';
 import { release } from './sql.ts';
@@ -37,6 +38,15 @@ export async function revokeRunner(
       endReason: 'revoked',
       backoff: false,
     })},
+    freed as (
+      -- Builds that waited for this runner alone (as the statement's snapshot has it): any other one may have them now.
+      update work_items i set hint_due_at = clock_timestamp(), hint_count = 0
+      where i.id in (
+        select w.id from work_items w
+        where w.pool_id = (select team_id from me where live) and w.kind = 'build' and w.state = 'queued'
+          and ${boundRunner(sql)} = (select id from me)
+        for update of w skip locked)
+    ),
     noted as (
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select me.team_id, me.id, clock_timestamp(), 'runner.revoked', me.name || ' was revoked; it held ' || (select count(*) from released)

@@ -29,6 +29,8 @@ export interface ScriptedRunner {
   readonly runnerId: string;
   /** The next build, or undefined when none came at once. */
   poll(): Promise<Offer | undefined>;
+  /** The next build, which may come while the poll is held. */
+  wait(): Promise<Offer | undefined>;
   /** The same, and it must come. */
   take(): Promise<Offer>;
   /** The word on one lease: `ok`, `cancelled`, `superseded`. */
@@ -57,8 +59,8 @@ export async function scriptedRunner(
   const introduced = await runner.call('heartbeat', { facts });
   expect(introduced.status, JSON.stringify(introduced.body)).toBe(200);
 
-  const poll = async (): Promise<Offer | undefined> => {
-    const { status, body } = await runner.call('build-poll', { waitMs: 0 });
+  const poll = async (waitMs = 0): Promise<Offer | undefined> => {
+    const { status, body } = await runner.call('build-poll', { waitMs });
     expect(status, JSON.stringify(body)).toBe(200);
     return body['build'] as Offer | undefined;
   };
@@ -81,7 +83,8 @@ export async function scriptedRunner(
     await runner.call('build-logs', { id, epoch, ...body });
   return {
     runnerId,
-    poll,
+    poll: async () => await poll(),
+    wait: async () => await poll(20_000),
     beat,
     report,
     take: async () => {
