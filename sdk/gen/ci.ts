@@ -579,7 +579,7 @@ export interface CiJob {
   readonly index: number;
   /** Stage; absent when it belongs to none. */
   readonly stage?: string;
-  /** Where it stands. A job that was still open when its run ended has the run's status, with the reason `run_ended`. */
+  /** Where it stands. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays. */
   readonly status: CiStatus;
   /** The provider's own word for where it stands. */
   readonly providerStatus?: string;

@@ -164,7 +164,7 @@ describe.skipIf(!postgresHere)('external CI', () => {
           return await post('/ci/runs', { ciConnectionId, externalRunId: 'both', commitSha });
         }),
       );
-      expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+      expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
       // HEAD names no commit.
       const head = await post('/ci/runs', { ciConnectionId, externalRunId: '2', commitSha: 'HEAD' });
       expect(head.body).not.toHaveProperty('commitSha');

@@ -138,8 +138,8 @@ async function giveUp(
         update ci_runs r set status = 'unknown', reason = ${reason}, lost = true, blocked = false, poll_at = null, updated_at = ${now}
         from silent where r.id = silent.id returning r.id, r.connection_id, r.commit_sha, r.pipeline_id
       ), closed as (
-        update ci_jobs j set status = 'unknown', reason = 'run_ended', blocked = false
-        from given_up g where j.run_id = g.id and j.own_status in ('queued', 'running') returning 1
+        update ci_jobs j set status = 'unknown', reason = 'run_ended'
+        from given_up g where j.run_id = g.id and j.own_status in ('queued', 'running') and not j.blocked returning 1
       )
       select g.id, g.connection_id as "connectionId", c.token is not null as "mayBeTold"
       from given_up g join ci_connections c on c.id = g.connection_id

@@ -190,20 +190,17 @@ async function hearTogether(
   });
 }
 
-/** What the contract refuses stays refused; everything else may pass. */
+/** Whatever it was may pass. */
 async function giveBack(
   { db, onError }: ReadingDeps,
   { taken, event }: Spoken,
   error: unknown,
 ): Promise<void> {
-  const isRefused = error instanceof ApiError && !error.retryable;
-  if (!isRefused) onError(error);
-  if (!isRefused && taken.attempts < ATTEMPTS_MAX) {
+  onError(error);
+  if (taken.attempts < ATTEMPTS_MAX) {
     await postpone(db.sql, taken.id, Math.min(1_000 * 2 ** (taken.attempts - 1), WAIT_MAX_MS));
     return;
   }
-  const detail = isRefused
-    ? error.message
-    : `it could not be read in ${taken.attempts} attempts; operators were told`;
+  const detail = `it could not be read in ${taken.attempts} attempts; operators were told`;
   await endDeliveries(db.sql, [{ id: taken.id, state: 'failed', event, detail }]);
 }

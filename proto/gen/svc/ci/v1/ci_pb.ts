@@ -1097,7 +1097,7 @@ export type CiJob = Message<"svc.ci.v1.CiJob"> & {
   stage?: string | undefined;
 
   /**
-   * Where it stands. A job that was still open when its run ended has the run's status, with the reason `run_ended`.
+   * Where it stands. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays.
    *
    * @generated from field: svc.ci.v1.CiStatus status = 7;
    */
