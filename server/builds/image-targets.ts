@@ -37,8 +37,10 @@ export function withLocalRegistry(targets: ImageTargets, localRegistry: string):
   return {
     targetFor: async (teamId, environment) =>
       (await targets.targetFor(teamId, environment)) ?? localOf(teamId),
+    // It has no credentials that could go to the wrong place, so its host is enough.
     holderOf: async (teamId, image) =>
-      (await targets.holderOf(teamId, image)) ?? [localOf(teamId)].find((local) => liesIn(image, local)),
+      (await targets.holderOf(teamId, image)) ??
+      (image.startsWith(`${localRegistry}/`) ? localOf(teamId) : undefined),
   };
 }
 
