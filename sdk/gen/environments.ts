@@ -28,7 +28,8 @@ export class Environments {
   }
 
   /**
-   * Creates an environment. Errors: `name_taken` (409), `limit_reached` (409).
+   * Creates an environment. Errors: `name_taken` (409: the name in the project, or the app of the deploy in the team, with the environment that has
+   * it in `details.environmentId`), `limit_reached` (409).
    *
    * Needs: scope `project:write`.
    */
@@ -38,8 +39,8 @@ export class Environments {
 
   /**
    * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused
-   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `name_taken` (409),
-   * `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
+   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `name_taken` (409,
+   * as for a new one), `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
    *
    * Needs: scope `project:write`.
    */
@@ -120,8 +121,9 @@ export interface Deploy {
   /** How. */
   readonly kind: DeployMethod;
   /**
-   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced.
-   * Default: the environment's id with a dash.
+   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced, so no
+   * two environments of a team have the same with one kind. In the service's own pool, which has apps of many teams, the app goes by at most 42
+   * characters of it, a dash and 20 digits that are the team's own. Default: the environment's id with a dash.
    */
   readonly app?: string;
   /** Port that the container listens on, 1 to 65,535. Default: 8080. */

@@ -44,6 +44,8 @@ describe.skipIf(!postgresHere)('builds', () => {
     return await scriptedRunner(server.baseUrl, token);
   };
   const newEnvironment = async (more: object = {}): Promise<string> => {
+    // The apps of the tests before are free.
+    await server.db.sql`update environments set deploy = null where project_id = ${projectId}`;
     const { id } = await ok<{ id: string }>(`POST /projects/${projectId}/environments`, {
       name: `e${(names += 1)}`,
       repository: 'https://git.example.com/acme/web',
@@ -354,7 +356,7 @@ describe.skipIf(!postgresHere)('builds', () => {
       expect(await get(build.id)).toMatchObject({ state: 'queued' });
       const deploy = await runner.take();
       expect(deploy).toMatchObject({
-        deploy: { kind: 'container', app: 'web', containerPort: 8080 },
+        deploy: { kind: 'container', app: 'web', containerPort: 8080, environmentId },
         deployImage: `${IMAGE}@${DIGEST}`,
         image: { host: '127.0.0.1:5000', insecure: true },
       });

@@ -33,6 +33,7 @@ import {
   insertEnvironment,
   listEnvironments,
   lockEnvironment,
+  refuseTakenApp,
   updateEnvironment,
 } from './store.ts';
 import type { BuildType, Deploy, Environment } from './store.ts';
@@ -85,6 +86,7 @@ export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps)
       await ctx.db.transact(async (db) => {
         const n = await countEnvironments(db, project.id);
         if (n >= limits.environmentsPerProjectMax) throw full(n, limits.environmentsPerProjectMax);
+        await refuseTakenApp(db, environment);
         await insertEnvironment(db, environment);
         await storeGit(db, environment, request.gitCredentials);
         await recordAct(db, ctx, act('environment.created', environment));
@@ -99,6 +101,7 @@ export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps)
         const before = await findEnvironment(db, ctx.teams, found.id);
         if (before === undefined) throw notFound('environment');
         const after = changed(before, request, clock.now());
+        await refuseTakenApp(db, after);
         await updateEnvironment(db, after);
         const fields: string[] = FIELDS.filter((field) => !isDeepStrictEqual(before[field], after[field]));
         if (await storeGit(db, after, request.gitCredentials)) fields.push('gitCredentials');

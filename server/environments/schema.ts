@@ -36,6 +36,10 @@ export const environments = pgTable(
   (t) => [
     uniqueIndex('environments_team_id').on(t.teamId, t.id),
     uniqueIndex('environments_name').on(t.projectId, t.name),
+    // A runner finds what it replaces by the name of the app. In the service's pool the name is made the team's own when it is offered.
+    uniqueIndex('environments_deploy_app')
+      .on(t.teamId, sql`(${t.deploy} ->> 'kind')`, sql`(${t.deploy} ->> 'app')`)
+      .where(sql`${t.deploy} is not null`),
     foreignKey({
       columns: [t.teamId, t.projectId],
       foreignColumns: [projects.teamId, projects.id],

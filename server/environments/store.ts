@@ -81,7 +81,7 @@ export async function insertEnvironment({ sql }: Database, e: Environment): Prom
         ${e.submodules}, ${e.deployApproval}, ${json(sql, e.deploy)}, ${e.buildTimeoutSeconds}, ${e.createdAt}, ${e.updatedAt})`;
   } catch (error) {
     if (isForeignKeyViolation(error, 'environments_project_fk')) throw notFound('project'); // deleted at this very moment
-    throw nameTaken(error, e.name);
+    throw taken(error, e);
   }
 }
 
@@ -93,7 +93,7 @@ export async function updateEnvironment({ sql }: Database, e: Environment): Prom
         deploy_approval = ${e.deployApproval}, deploy = ${json(sql, e.deploy)}, build_timeout_seconds = ${e.buildTimeoutSeconds}, updated_at = ${e.updatedAt}
       where id = ${e.id} and team_id = ${e.teamId}`;
   } catch (error) {
-    throw nameTaken(error, e.name);
+    throw taken(error, e);
   }
 }
 
@@ -116,7 +116,28 @@ export async function deleteEnvironment({ sql }: Database, e: Environment): Prom
   return count === 1;
 }
 
-function nameTaken(error: unknown, name: string): unknown {
+/** Another environment of the team that deploys this app. A statement that is refused by the index cannot ask any more, so it is asked before. */
+export async function refuseTakenApp({ sql }: Database, { id, teamId, deploy }: Environment): Promise<void> {
+  if (deploy === null) return;
+  const { kind, app } = deploy;
+  const [holder] = await sql<Array<{ id: string; name: string }>>`
+    select id, name from environments
+    where team_id = ${teamId} and deploy is not null and deploy ->> 'kind' = ${kind} and deploy ->> 'app' = ${app} and id <> ${id}`;
+  if (holder !== undefined) throw appTaken(deploy, `environment "${holder.name}", ${holder.id},`, holder.id);
+}
+
+function appTaken({ kind, app }: Deploy, who: string, environmentId?: string): Error {
+  return apiError(
+    'name_taken',
+    `${who} of the team deploys the ${kind} app "${app}" already, and each would replace the other's; choose another app name`,
+    environmentId === undefined ? {} : { details: { environmentId } },
+  );
+}
+
+function taken(error: unknown, { name, deploy }: Environment): unknown {
+  // Made at this very moment.
+  if (deploy !== null && isUniqueViolation(error, 'environments_deploy_app'))
+    return appTaken(deploy, 'another environment');
   if (!isUniqueViolation(error, 'environments_name')) return error;
   return apiError(
     'name_taken',

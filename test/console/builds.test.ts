@@ -98,7 +98,7 @@ describe.skipIf(!here)('the page of builds', () => {
 
   it('asks for approval, deploys when told to, and rolls back', async () => {
     const environmentId = await fleet.environment('careful', {
-      deploy: { kind: 'container', app: 'shop' },
+      deploy: { kind: 'container', app: 'careful' },
       deployApproval: true,
     });
     const id = await submit(environmentId);

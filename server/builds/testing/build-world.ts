@@ -86,10 +86,12 @@ export async function createBuildWorld(
     wake,
     environment: async ({ deploy, deployApproval = false } = {}) => {
       const id = newId('env');
+      // Each its own app, as the team's index wants it.
+      const target = deploy === undefined ? null : db.sql.json({ ...deploy, app: randomKey('app') } as never);
       await db.sql`
         insert into environments (id, team_id, project_id, name, repository, deploy, deploy_approval, created_at, updated_at)
         values (${id}, ${teamId}, ${projectId}, ${randomKey('e')}, 'https://git.example.com/acme/web',
-          ${deploy === undefined ? null : db.sql.json(deploy as never)}, ${deployApproval}, now(), now())`;
+          ${target}, ${deployApproval}, now(), now())`;
       return id;
     },
     call: async (method, request) => await callUnary(handlers, method, request, options),
