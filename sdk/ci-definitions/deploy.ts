@@ -24,35 +24,75 @@ const DEPLOYING_PARTS: readonly RegExp[] = [
   /^cloudflare\/(?:wrangler-action|pages-action)\b/i,
   /^(?:appleboy\/scp-action|akhileshns\/heroku-deploy|burnett01\/rsync-deployments)\b/i,
   /^(?:AzureWebApp|AzureWebAppContainer|AzureRmWebAppDeployment|AzureFunctionApp|AzureFunctionAppContainer|KubernetesManifest|HelmDeploy|AzureResourceGroupDeployment|AzureResourceManagerTemplateDeployment|ServiceFabricDeploy|IISWebAppDeploymentOnMachineGroup|AzureCloudPowerShellDeployment|AzureStaticWebApp|AzureContainerApps|AzureSpringCloud|KubernetesDeploy)@/i,
-  /^(?:[\w-]+\/)?(?:aws-ecs|aws-eks|gcp-cloud-run|kubernetes|helm|heroku)\/(?!install\b|setup\b|auth)[\w-]*(?:deploy|update|upgrade|rollout|apply|release|run-task|install-helm-chart|create-or-update)[\w-]*/i,
+  /^(?:[\w-]+\/)?(?:aws-ecs|aws-eks|gcp-cloud-run|kubernetes|helm|heroku)\/(?!install$|install-helm-client|setup\b|auth|update-kubeconfig)[\w-]*(?:deploy|update|upgrade|rollout|apply|release|run-task|install-helm-chart|create-or-update)[\w-]*/i,
   /^atlassian\/(?:[\w-]*deploy[\w-]*|aws-s3-deploy|kubectl-run|heroku-deploy|rsync-deploy|scp-deploy|ssh-run)\b/i,
 ];
+
+/** Flags looked at between two words of a command: without a limit, time grows with the square of their number. */
+const FLAGS_MAX = 20;
+
+/**
+ * A tool, of any version, and the words that follow it, with flags before each. A flag takes the next word as its value
+ * unless that is the awaited one: with a single way to read each flag, no line takes exponential time.
+ */
+function words(tool: string, ...verbs: readonly string[]): string {
+  const spelled = verbs.map((verb) => {
+    const word = `(?:${verb})(?![\\w-])`;
+    return `(?:\\s+-[\\w-]+(?:=\\S*|\\s+(?!${word})[^-\\s]\\S*)?){0,${FLAGS_MAX}}\\s+${word}`;
+  });
+  return `\\b(?:${tool})(?:@[\\w.^~-]{1,50})?${spelled.join('')}`;
+}
+
+function command(tool: string, ...verbs: readonly string[]): RegExp {
+  return new RegExp(words(tool, ...verbs));
+}
 
 /** Words of a shell that put something where it runs. */
 const DEPLOYING_COMMANDS: readonly RegExp[] = [
   /\b(?:kubectl|oc)\b[^|;&#]{0,500}?\s(?:apply|set\s+image|rollout)\b/,
-  /\bhelm\b(?:\s+--?[\w-]+(?:[= ][^-\s]\S*)?)*\s+(?:upgrade|install)\b/,
-  /\b(?:terraform|tofu|terragrunt)\b(?:\s+-\S+)*\s+apply\b/,
-  /\bpulumi\s+up\b/,
-  /\bcdk\s+deploy\b/,
-  /\b(?:serverless|sls)\s+deploy\b/,
-  /\bsam\s+deploy\b/,
-  /\baws\b(?:\s+--\S+(?:\s+[^-\s]\S*)?)*\s+(?:ecs\s+update-service|s3\s+sync|cloudformation\s+deploy|lambda\s+update-function-code)\b/,
-  /\bgcloud\s+(?:(?:beta|alpha)\s+)?(?:run|app|functions)\s+(?:services\s+)?deploy\b/,
-  /\baz\s+(?:webapp|functionapp|containerapp|deployment|staticwebapp)\s+(?:\S+\s+)?(?:deploy|up|create|update)\b/,
-  /\b(?:flyctl|fly)\s+deploy\b/,
-  /\bwrangler\s+(?:pages\s+)?(?:deploy|publish)\b/,
+  command('helm3?', 'upgrade|install'),
+  command('terraform|tofu|terragrunt', 'apply'),
+  command('pulumi', 'up'),
+  command('cdk', 'deploy'),
+  command('serverless|sls', 'deploy'),
+  command('sam', 'deploy'),
+  command('aws', 'ecs', 'update-service'),
+  command('aws', 's3', 'sync'),
+  command('aws', 'cloudformation', 'deploy'),
+  command('aws', 'lambda', 'update-function-code'),
+  command('gcloud', '(?:(?:beta|alpha)\\s+)?(?:run|app|functions)', '(?:services\\s+)?deploy'),
+  command(
+    'az',
+    'webapp|functionapp|containerapp|deployment|staticwebapp',
+    '(?:\\S+\\s+)?(?:deploy|up|create|update)',
+  ),
+  command('az', 'webapp|functionapp', 'deployment', 'source', 'config-zip'),
+  command('flyctl|fly', 'deploy'),
+  command('wrangler', '(?:pages\\s+)?(?:deploy|publish)'),
   /\bvercel\b[^|;&]{0,300}\s--prod\b/,
-  /\bnetlify\s+deploy\b[^|;&]{0,300}\s--prod\b/,
-  /\bfirebase\s+deploy\b/,
-  /\bheroku\s+container:release\b/,
-  /\bgit\s+push\s+(?:-\S+\s+)*heroku\b/,
+  new RegExp(`${words('netlify(?:-cli)?', 'deploy')}[^|;&]{0,300}\\s(?:--prod\\b|-p(?![\\w-]))`),
+  command('firebase(?:-tools)?', 'deploy'),
+  command('heroku', 'container:release'),
+  command('git', 'push', 'heroku[\\w-]*'),
   /\bcap\s+\S+\s+deploy\b/,
   /\bansible-playbook\s+(?!--version)\S/,
-  /\bargocd\s+app\s+sync\b/,
+  command('argocd', 'app', 'sync'),
   /\b(?:rsync|scp)\s[^|;&]{0,300}?[^\s@]@[^\s@:]{1,100}:/,
   /\bshuttle\s+deploy\b|\brailway\s+up\b|\bdokku\s+\S*deploy\b|\bnomad\s+job\s+run\b/,
 ];
+
+/** What GitHub and Azure fill in: it may hold spaces and separators, and counts as one word. */
+const EXPRESSION = /\$\{\{[^\n]{1,200}?\}\}/g;
+/** What a shell reads as one: quoted and escaped text, redirections, comments; and what ends a command. */
+const SHELL_TOKEN = /"(?:[^"\\]|\\.)*"|'[^']*'|\\.|\d?>&\d?|(?<comment>(?<!\S)#[^\n]*)|(?<end>[;|&\n]|<\()/gs;
+const COMMAND_END = /([;|&\n]|<\()/;
+/** Prints or searches: names commands, and runs none. */
+const SAYING = new RegExp(
+  `^\\s*(?:-\\s+)?(?:[({!]\\s*|(?:if|elif|then|else|do|while|sudo)\\s+|\\d?>&\\d\\s*)*` +
+    `(?:@?(?:echo|printf|write-(?:host|output)|[ef]?grep)(?![\\w-])|${words('git', 'commit|log')})`,
+  'i',
+);
+const DRY_RUN = /\s--dry-?run(?:=(?:client|server|true))?(?![\w=-])/;
 
 /** Somebody's own script: says as much as a name. */
 const OWN_SCRIPT =
@@ -101,7 +141,7 @@ export function signOfName(
 /** An action, task, orb or pipe, as the file names it. */
 export function signOfPart(signs: Signs, part: string | undefined, line: number): void {
   if (part !== undefined && DEPLOYING_PARTS.some((pattern) => pattern.test(part)))
-    sign(signs, line, 'strong', `${shorten(part.replace(/@.*$/, ''))} deploys`);
+    sign(signs, line, 'strong', `${shorten(part.split('@', 1)[0] ?? '')} deploys`);
 }
 
 /** Every text below `node`: one command, a list, lists in lists, maps with commands. */
@@ -117,29 +157,68 @@ export function signOfCommands(signs: Signs, node: Node | undefined): void {
 }
 
 export function signOfCommand(signs: Signs, command: string, line: number): void {
-  const said = command.trim().slice(0, COMMAND_MAX);
-  if (isOnlySaid(said)) return;
-  const match = DEPLOYING_COMMANDS.map((pattern) => pattern.exec(said)).find((found) => found !== null);
-  if (match !== undefined && match !== null)
-    sign(signs, line, 'strong', `the command ${shorten(match[0], 60)}`);
-  else if (OWN_SCRIPT.test(said)) sign(signs, line, 'weak', 'a script that is named after it');
+  const found = deployOf(command.trim().slice(0, COMMAND_MAX));
+  if (found === undefined) return;
+  if (found.strength === 'strong') sign(signs, line, 'strong', `the command ${shorten(found.words, 60)}`);
+  else sign(signs, line, 'weak', 'a script that is named after it');
 }
 
-/** A comment, or words that are printed and lead to nothing. */
-function isOnlySaid(command: string): boolean {
-  return (
-    /^(?:-\s+)?#|^\/\//.test(command) ||
-    (/^(?:-\s+)?(?:echo|printf)\b/.test(command) && !/[|;&]/.test(command))
-  );
+interface DeployWords {
+  readonly strength: 'strong' | 'weak';
+  readonly words: string;
+}
+
+/** Takes time in proportion to the length of `text`: who writes it may be hostile. */
+export function deployOf(text: string): DeployWords | undefined {
+  const run = executed(text);
+  for (const pattern of DEPLOYING_COMMANDS) {
+    const match = pattern.exec(run);
+    if (match !== null) return { strength: 'strong', words: match[0] };
+  }
+  const script = OWN_SCRIPT.exec(run);
+  return script === null ? undefined : { strength: 'weak', words: script[0] };
+}
+
+/** The commands of `text` without comments, what is only printed or searched for, and rehearsals. */
+function executed(text: string): string {
+  if (text.startsWith('//')) return '';
+  const plain = text.replace(EXPRESSION, '${…}');
+  let done = '';
+  let current = '';
+  let from = 0;
+  for (const { 0: token, index, groups } of plain.matchAll(SHELL_TOKEN)) {
+    current += plain.slice(from, index);
+    from = index + token.length;
+    if (groups?.['end'] !== undefined) {
+      done += withoutSaid(current) + token;
+      current = '';
+    } else if (groups?.['comment'] === undefined) current += token;
+  }
+  done += withoutSaid(current + plain.slice(from));
+  // Quotes do not matter here: `sh -c "a --dry-run && b"` runs b.
+  return done
+    .split(COMMAND_END)
+    .map((part) => (DRY_RUN.test(part) ? ' ' : part))
+    .join('');
+}
+
+/** Of what is printed, `$(…)` is run before. */
+function withoutSaid(command: string): string {
+  if (!SAYING.test(command)) return command;
+  return (command.replace(/'[^']*'/g, '').match(/\$\([^()]*/g) ?? []).join(' ');
 }
 
 /** Lines of the file that a text stands on, those that go on in the next one joined, each with the line it begins at. */
 function* commandsOf(signs: Signs, node: ScalarNode): Generator<[line: number, command: string]> {
+  if (node.line === node.endLine) {
+    yield [node.line, node.text];
+    return;
+  }
   let began = 0;
   let joined = '';
   for (let line = node.line; line <= node.endLine; line++) {
     const written = signs.lines[line - 1] ?? '';
-    const text = (node.line === node.endLine ? node.text : written).trim();
+    const text = (line === node.line ? opening(written) : written).trim();
     if (joined === '') began = line;
     const goesOn = !/^\s*#/.test(text) && (node.isFolded || text.endsWith('\\'));
     joined += `${text.replace(/\\$/, '')} `;
@@ -147,4 +226,9 @@ function* commandsOf(signs: Signs, node: ScalarNode): Generator<[line: number, c
     yield [began, joined];
     joined = '';
   }
+}
+
+/** `run: > # why` is a comment of YAML, and ends before the commands that are joined to this line. */
+function opening(line: string): string {
+  return line.replace(/([>|][-+\d]{0,2})\s+#[^]*$/, '$1');
 }
