@@ -7,6 +7,9 @@ import { expect } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import type { Answer } from '../../../test/e2e/independent-runner.ts';
 
+/** How long a poll is held that must bring something. */
+const HELD_MS = 20_000;
+
 export interface Offer {
   readonly id: string;
   readonly epoch: number;
@@ -84,12 +87,13 @@ export async function scriptedRunner(
   return {
     runnerId,
     poll: async () => await poll(),
-    wait: async () => await poll(20_000),
+    wait: async () => await poll(HELD_MS),
     beat,
     report,
     take: async () => {
-      const offer = await poll();
-      if (offer === undefined) throw new Error('no build was offered');
+      // Held: at this very moment the relay may have the item locked.
+      const offer = await poll(HELD_MS);
+      if (offer === undefined) throw new Error(`no build was offered within ${HELD_MS} ms`);
       return offer;
     },
     append,
