@@ -30,6 +30,34 @@ describe('text that is read all the same', () => {
     expect(brief(github(text))).toEqual([[['a', 'push']], []]);
   });
 
+  it.each([
+    [
+      'a text in quotes that goes on at the start of the line',
+      'a:\n  script:\n  - "echo one\ntwo"\n  - kubectl apply -f x\n',
+      5,
+    ],
+    [
+      'brackets that do',
+      'a:\n  needs: [\nb,\nc\n]\n  script: [kubectl apply -f x]\nb: {script: x}\nc: {script: x}\n',
+      6,
+    ],
+  ])('%s, as libyaml takes it', (_name, text, line) => {
+    const { pipelines, problems } = gitlab(text);
+    expect(problems).toEqual([]);
+    expect(pipelines[0]?.jobs[0]?.name).toBe('a');
+    expect(pipelines[0]?.evidence).toMatchObject([{ line }]);
+  });
+
+  it.each([
+    ['dashes in a comment', `# ${'- '.repeat(65)}\n`],
+    ['dashes in a text', `x: { script: "${'- '.repeat(65)}" }\n`],
+    ['documents with nothing in them', '---\n# licence\n---\n'],
+  ])('%s', (_name, before) => {
+    const { pipelines, problems } = gitlab(`${before}a: {script: x}\n`);
+    expect(problems).toEqual([]);
+    expect(pipelines[0]?.jobs.at(-1)?.name).toBe('a');
+  });
+
   it('names a key that is given twice, and takes the last', () => {
     const parsed = gitlab('a:\n  script: x\nb:\n  script: y\na:\n  script: z\n');
     expect(brief(parsed)).toEqual([[['a,b', 'push']], ['5:1 warning']]);
@@ -69,6 +97,7 @@ describe('text that is refused', () => {
     ['a comment alone', '# nothing\n', '1:1'],
     ['a tab as indentation', 'on: push\njobs:\n\ta: 1\n', '3:1'],
     ['a bracket that is not closed', 'on: [push\njobs: {}\n', '2:1'],
+    ['a quote that is not closed', 'on: "push\njobs: {}\n', '3:1'],
     ['a placeholder', 'on:\n- {{ branch }}\njobs: {a: {steps: []}}\n', '2:4'],
     ['an alias of nothing', 'on: push\njobs: *none\n', '2:7'],
     ['an alias of itself', 'on: push\njobs: &a\n  b: *a\n', '3:6'],
@@ -90,9 +119,29 @@ describe('text that is refused', () => {
     ]);
   });
 
+  const map = (count: number, entry: (index: number) => string): string =>
+    `{${Array.from({ length: count }, (_, index) => entry(index)).join(', ')}}`;
+  it.each([
+    [
+      'in a chain of maps',
+      Array.from({ length: 5000 }, (_, n) => `m${n + 1}: &m${n + 1} {<<: *m${n}, k${n}: 0}\n`).join(''),
+    ],
+    ['of one map into another', `a: ${map(4500, () => '<<: *m0')}\n`],
+    ['of a list of maps', `l: &l [${'*m0, '.repeat(1000)}]\na: ${map(4500, () => '<<: *l')}\n`],
+  ])('a bomb of merge keys %s, before it is expanded', (_name, bomb) => {
+    const before = process.memoryUsage().heapUsed;
+    const parsed = gitlab(`m0: &m0 ${map(20_000, (n) => `k${n}: 0`)}\n${bomb}`);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 1024 * 1024);
+    expect(parsed.problems).toMatchObject([
+      { severity: 'error', message: expect.stringContaining('50000 nodes') },
+    ]);
+  });
+
   it.each([
     ['brackets', '['.repeat(400_000)],
     ['dashes', '- '.repeat(200_000)],
+    ['dashes with anchors', '- &a '.repeat(100_000)],
+    ['brackets that are seen only without indentation', `a: "\nb"\n${'['.repeat(400_000)}`],
     ['braces over lines', '{a:\n'.repeat(100_000)],
     ['maps', Array.from({ length: 200 }, (_, level) => `${' '.repeat(level)}a:\n`).join('')],
   ])('nesting without end: %s', (_name, text) => {

@@ -15,10 +15,9 @@ export const LINES_MAX = 20_000;
 export const DEPTH_MAX = 64;
 /** Nodes of a file, each alias counted with all that it stands for. */
 export const NODES_MAX = 50_000;
-const PROBLEMS_MAX = 50;
+/** Of one file; of a file with more it is said that it has more. */
+export const PROBLEMS_MAX = 50;
 
-/** `- - - …`: lists in lists that are written in one line, which would be followed call by call. */
-const DENSE_LISTS = /(?:[-?][ \t]+){65}/;
 /** Comes before each scalar among the tokens. */
 const SCALAR_MARK = '\x1f';
 
@@ -29,26 +28,23 @@ export interface LoadedYaml {
 
 export function loadYaml(text: string): LoadedYaml {
   const problems: DefinitionProblem[] = [];
-  const lines = new LineCounter();
+  let lines = new LineCounter();
   try {
-    if (DENSE_LISTS.test(text) || hasDeepBrackets(text)) return { documents: [], problems: [tooDeep(1, 1)] };
-    const documents = compose(text, lines);
-    const [error] = documents.flatMap(({ errors }) => errors);
-    // What follows the first error is mostly a consequence of it.
-    if (error !== undefined) problems.push(syntaxProblem(lines, text, error));
-    if (problems.length > 0) return { documents: [], problems };
-    const reader: Reader = { lines, problems, anchors: new Map(), sizes: new Map() };
+    const { documents, error, ...composed } = composeEither(text);
+    lines = composed.lines;
+    if (error !== undefined) return { documents: [], problems: [syntaxProblem(lines, text, error)] };
+    const reader: Reader = { lines, problems, anchors: new Map(), sizes: new Map(), merged: 0 };
     let size = 0;
     const nodes: Node[] = [];
     for (const document of documents) {
       reader.anchors.clear();
-      if (document.contents === null) continue;
+      if (isEmptyDocument(document)) continue;
       const node = read(reader, document.contents, 1);
       size += reader.sizes.get(node) ?? 1;
       if (size > NODES_MAX) throw new Refused(0, expandsTooFar());
       nodes.push(node);
     }
-    return { documents: nodes, problems: problems.slice(0, PROBLEMS_MAX) };
+    return { documents: nodes, problems };
   } catch (error) {
     if (error instanceof Refused)
       return { documents: [], problems: [problemAt(lines, error.offset, 'error', error.message)] };
@@ -59,22 +55,100 @@ export function loadYaml(text: string): LoadedYaml {
   }
 }
 
-/** Before the text is parsed: the time that takes grows with the square of the depth. */
-function hasDeepBrackets(text: string): boolean {
-  let depth = 0;
-  let isScalar = false;
-  for (const token of new Lexer().lex(text)) {
-    if (!isScalar && (token === '[' || token === '{') && ++depth > DEPTH_MAX) return true;
-    if (!isScalar && (token === ']' || token === '}')) depth = Math.max(0, depth - 1);
-    isScalar = token === SCALAR_MARK;
-  }
-  return false;
+interface Composed {
+  readonly documents: readonly Document.Parsed[];
+  /** The first one: what follows it is mostly a consequence. */
+  readonly error: YAMLParseError | undefined;
+  readonly lines: LineCounter;
 }
 
-function compose(text: string, lines: LineCounter): Document.Parsed[] {
+/** What a quote or a bracket is said to be wrong with when what is between them is not indented. */
+const INDENTED_TOO_LITTLE: readonly YAMLParseError['code'][] = ['MISSING_CHAR', 'BAD_INDENT'];
+
+function composeEither(text: string): Composed {
+  const strict = compose(text, new Lexer());
+  if (strict.error === undefined || !INDENTED_TOO_LITTLE.includes(strict.error.code)) return strict;
+  const loose = compose(text, looseLexer());
+  return loose.error === undefined ? loose : strict;
+}
+
+function compose(text: string, lexer: Lexer): Composed {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
   const composer = new Composer({ uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
   const parser = new Parser(lines.addNewLine);
-  return [...composer.compose(parser.parse(text))] as Document.Parsed[];
+  // Before anything is parsed: the time that takes grows with the square of the depth.
+  const tokens = tokensOf(text, lexer);
+  const documents = [...composer.compose(parsed(parser, tokens))] as Document.Parsed[];
+  const error = documents.find(({ errors }) => errors.length > 0)?.errors[0];
+  return { documents, error, lines };
+}
+
+function* parsed(parser: Parser, tokens: readonly string[]): ReturnType<Parser['parse']> {
+  let isBroken = false;
+  for (const token of tokens) {
+    for (const part of parser.next(token)) {
+      yield part;
+      isBroken ||= part.type === 'error';
+    }
+    // Half a megabyte of errors takes seconds, and the first one is enough.
+    if (isBroken) break;
+  }
+  yield* parser.end();
+}
+
+/** Refuses brackets in brackets, and lists in lists that are written in one line (`- - - …`), both without end. */
+function tokensOf(text: string, lexer: Lexer): readonly string[] {
+  const tokens: string[] = [];
+  let brackets = 0;
+  let inLine = 0;
+  let isScalar = false;
+  for (const token of lexer.lex(text)) {
+    tokens.push(token);
+    const isSign = !isScalar && /^[-?:[\]{}]$/.test(token);
+    // Anchors and tags may stand between them.
+    if (isScalar || token === ',' || token.endsWith('\n')) inLine = 0;
+    if (isSign && /[-?:]/.test(token)) inLine++;
+    else if (isSign) brackets = Math.max(0, brackets + (/[[{]/.test(token) ? 1 : -1));
+    if (Math.max(brackets, inLine) > DEPTH_MAX) throw new Refused(0, deepText());
+    isScalar = token === SCALAR_MARK;
+  }
+  return tokens;
+}
+
+/** What the types of the lexer keep to themselves. */
+interface LexerInside {
+  /** The least indentation that the lines which follow need. */
+  indentNext: number;
+  parseQuotedScalar: () => Generator<string, unknown>;
+  parseFlowCollection: () => Generator<string, unknown>;
+}
+
+/**
+ * The library libyaml, by which CI systems read, minds no indentation between quotes and brackets; `yaml` does, as
+ * the standard says.
+ */
+function looseLexer(): Lexer {
+  const lexer = new Lexer();
+  const inside = lexer as unknown as LexerInside;
+  for (const method of ['parseQuotedScalar', 'parseFlowCollection'] as const) {
+    const strict = inside[method].bind(inside);
+    inside[method] = function* () {
+      const kept = inside.indentNext;
+      inside.indentNext = 0;
+      try {
+        return yield* strict();
+      } finally {
+        inside.indentNext = kept;
+      }
+    };
+  }
+  return lexer;
+}
+
+/** Nothing, or comments alone, between two `---`. */
+function isEmptyDocument({ contents }: Document.Parsed): boolean {
+  return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
 }
 
 class Refused extends Error {
@@ -91,6 +165,8 @@ interface Reader {
   /** `undefined` while the node itself is being read. */
   readonly anchors: Map<string, Node | undefined>;
   readonly sizes: Map<Node, number>;
+  /** Entries that came by `<<`, of all maps of the file. */
+  merged: number;
 }
 
 type Parsed = ParsedNode | null;
@@ -127,7 +203,8 @@ function readFresh(reader: Reader, source: Parsed, depth: number): Node {
   const { value, source: written, type } = source;
   const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   const text = typeof value === 'string' ? value : (written ?? String(value ?? ''));
-  return { kind: 'scalar', ...place, value: plain ? value : null, text, isFolded: type === 'BLOCK_FOLDED' };
+  const isFolded = type !== 'BLOCK_LITERAL' && place.line !== place.endLine;
+  return { kind: 'scalar', ...place, value: plain ? value : null, text, isFolded };
 }
 
 function placeOf({ lines }: Reader, source: Parsed): Pick<ScalarNode, 'line' | 'column' | 'endLine' | 'tag'> {
@@ -163,13 +240,14 @@ function readMap(
       if (own.has(entry.key)) {
         const first = own.get(entry.key)?.line ?? 0;
         const message = `the key "${shorten(entry.key)}" was given before, in line ${first}: the last one counts`;
-        reader.problems.push(problemAt(reader.lines, offset, 'warning', message));
+        // One more than is shown, so that it can be told that there are more.
+        if (reader.problems.length <= PROBLEMS_MAX)
+          reader.problems.push(problemAt(reader.lines, offset, 'warning', message));
       }
       own.set(entry.key, entry);
     }
   }
-  const parts = merged.flatMap((from) => (from.kind === 'list' ? from.items : [from]));
-  for (const entry of parts.flatMap(entriesOf)) if (!own.has(entry.key)) own.set(entry.key, entry);
+  for (const from of merged) merge(reader, own, from, source.range[0]);
   const entries = [...own.values()];
   const node: MapNode = {
     kind: 'map',
@@ -183,6 +261,16 @@ function readMap(
     node,
     entries.map(({ value }) => value),
   );
+}
+
+/** Maps that are merged may hold what was merged before: counted before each, not when the file is read. */
+function merge(reader: Reader, own: Map<string, Entry>, from: Node, offset: number): void {
+  for (const part of from.kind === 'list' ? from.items : [from]) {
+    const entries = entriesOf(part);
+    reader.merged += 1 + entries.length;
+    if (reader.merged > NODES_MAX) throw new Refused(offset, expandsTooFar());
+    for (const entry of entries) if (!own.has(entry.key)) own.set(entry.key, entry);
+  }
 }
 
 function measured<T extends Node>({ sizes }: Reader, node: T, children: readonly Node[]): T {
