@@ -1,6 +1,6 @@
 /** `.gitlab-ci.yml` */
 import { sign, signOfCommands, signOfName, type Signs } from './deploy.ts';
-import { at, entriesOf, itemsOf, manyOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
+import { at, entriesOf, itemsOf, manyOf, textOf, unique, wordsOf, type Entry, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
@@ -22,6 +22,41 @@ const RESERVED = new Set([
 const LEVELS_MAX = 11;
 /** Templates that are looked through for one key of one job. */
 const PARENTS_MAX = 100;
+/** Keys of one `!reference`; jobs by the thousand may name the same one. */
+const PATH_MAX = 16;
+
+/** Words of one list of rules. */
+const WORDS_MAX = 50;
+/** What `$CI_PIPELINE_SOURCE` can be. */
+const SOURCES = new Set([
+  'api',
+  'chat',
+  'external',
+  'external_pull_request_event',
+  'merge_request_event',
+  'ondemand_dast_scan',
+  'ondemand_dast_validation',
+  'parent_pipeline',
+  'pipeline',
+  'push',
+  'schedule',
+  'security_orchestration_policy',
+  'trigger',
+  'web',
+  'webide',
+]);
+
+interface File {
+  readonly root: Node;
+  /** By the node of `rules` or `only`: jobs by the thousand may extend the same template. */
+  readonly starts: Map<Node, Starts>;
+}
+
+interface Starts {
+  readonly words: readonly string[];
+  /** Not all of it is `when: never`. */
+  readonly runs: boolean;
+}
 
 export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const [first, second] = reading.documents;
@@ -38,8 +73,9 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
   const signs = newSigns(reading);
   const jobs: DefinedJob[] = [];
+  const file: File = { root, starts: new Map() };
   const rules = at(root, 'workflow', 'rules');
-  const triggers = conditionsOf(root, rules);
+  const triggers = new Set(conditionsOf(file, rules));
   for (const entry of entries) {
     if (entry.value.kind !== 'map') {
       problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
@@ -47,7 +83,8 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
     }
     jobs.push(readJob(root, entry, signs));
     // What the workflow says is what starts anything at all.
-    triggers.push(...startsOf(root, entry.value).filter((word) => word !== 'push' || rules === undefined));
+    for (const word of startsOf(file, entry.value))
+      if (word !== 'push' || rules === undefined) triggers.add(word);
   }
   if (jobs.length === 0 && includes.length === 0) {
     problem(reading, root, 'error', 'no job and no include');
@@ -58,7 +95,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
     pipelineOf(reading, {
       name,
       jobs,
-      triggers: triggers.length > 0 ? triggers : ['push'],
+      triggers: triggers.size > 0 ? [...triggers] : ['push'],
       signs,
       partial: includes.length > 0,
       includes: [...includes, ...jobs.flatMap(({ calls }) => calls ?? [])],
@@ -85,7 +122,7 @@ function readJob(root: Node, { key, line, value: job }: Entry, signs: Signs): De
     if (group !== undefined && !ends && /deploy|release/i.test(key))
       sign(signs, group.line, 'weak', 'one such job at a time, as for an environment');
     for (const script of ['before_script', 'script', 'after_script'])
-      signOfCommands(signs, effective(root, job, script));
+      signOfScript(root, effective(root, job, script), signs, 0);
   }
   const calls = trigger === undefined ? undefined : calledBy(trigger);
   return {
@@ -96,6 +133,15 @@ function readJob(root: Node, { key, line, value: job }: Entry, signs: Signs): De
     ...(calls !== undefined && { calls }),
     ...(disabled && { disabled }),
   };
+}
+
+/** A script may be put together of others: `- !reference [.setup, script]`. */
+function signOfScript(root: Node, script: Node | undefined, signs: Signs, level: number): void {
+  const found = script && referenced(root, script);
+  if (found?.kind !== 'list') return signOfCommands(signs, found);
+  if (signs.seen.has(found) || level > LEVELS_MAX) return;
+  signs.seen.add(found);
+  for (const item of found.items) signOfScript(root, item, signs, level + 1);
 }
 
 function calledBy(trigger: Node): string | undefined {
@@ -119,15 +165,12 @@ function effective(root: Node, job: Node, ...keys: readonly string[]): Node | un
   const find = (node: Node, level: number): Node | undefined => {
     if (seen.has(node) || seen.size >= PARENTS_MAX) return undefined;
     seen.add(node);
-    const own = at(node, ...keys);
-    if (own !== undefined) return referenced(root, own);
-    const replaced = at(node, keys[0] ?? '');
-    const [parents, isOver] = [
-      manyOf(at(node, 'extends')),
-      replaced !== undefined && replaced.kind !== 'map',
-    ];
-    if (level >= LEVELS_MAX || isOver) return undefined;
-    for (const parent of [...parents].reverse()) {
+    const own = follow(root, node, keys);
+    if (own !== undefined) return own;
+    const replaced = follow(root, node, keys.slice(0, 1));
+    if (level >= LEVELS_MAX || (replaced !== undefined && replaced.kind !== 'map')) return undefined;
+    const parents = manyOf(at(node, 'extends'));
+    for (const parent of parents.slice(-PARENTS_MAX).reverse()) {
       const template = at(root, textOf(parent) ?? '');
       const found = template && find(template, level + 1);
       if (found !== undefined) return found;
@@ -137,11 +180,22 @@ function effective(root: Node, job: Node, ...keys: readonly string[]): Node | un
   return find(job, 0);
 }
 
+/** Like `at`, with what a `!reference` on the way names in its place. */
+function follow(root: Node, node: Node, keys: readonly string[]): Node | undefined {
+  let found: Node | undefined = node;
+  for (const key of keys) {
+    const next = at(found, key);
+    found = next && referenced(root, next);
+  }
+  return found;
+}
+
 /** `!reference [.setup, script]` */
 function referenced(root: Node, node: Node): Node {
   let found = node;
   for (let level = 0; level < LEVELS_MAX && found.tag === '!reference'; level++) {
-    const target = at(root, ...itemsOf(found).map((item) => textOf(item) ?? ''));
+    const path = itemsOf(found).slice(0, PATH_MAX);
+    const target = at(root, ...path.map((item) => textOf(item) ?? ''));
     if (target === undefined || target === root) break;
     found = target;
   }
@@ -149,36 +203,71 @@ function referenced(root: Node, node: Node): Node {
 }
 
 /** What a job runs for; a job that says nothing runs for every push. */
-function startsOf(root: Node, job: Node): readonly string[] {
+function startsOf(file: File, job: Node): readonly string[] {
+  const { root, starts } = file;
   const rules = effective(root, job, 'rules');
+  if (rules !== undefined) return conditionsOf(file, rules);
   const only = effective(root, job, 'only');
-  if (rules !== undefined) {
-    const found = conditionsOf(root, rules);
-    const isNever = itemsOf(referenced(root, rules)).every((rule) => textOf(at(rule, 'when')) === 'never');
-    return found.length > 0 || isNever ? found : ['push'];
-  }
-  const words = wordsOf(only?.kind === 'map' ? effective(root, job, 'only', 'refs') : only);
+  const refs = only?.kind === 'map' ? effective(root, job, 'only', 'refs') : only;
+  if (refs === undefined) return ['push'];
+  const known = starts.get(refs);
+  if (known !== undefined) return known.words;
+  const words = wordsOf(refs);
   const found = words.filter(isTrigger);
-  return found.length === words.length && found.length > 0 ? found : [...found, 'push'];
+  const all = unique(found.length === words.length && found.length > 0 ? found : [...found, 'push']);
+  starts.set(refs, { words: all, runs: true });
+  return all;
 }
 
-/** What starts a pipeline, by the variables that `if:` asks for. */
-function conditionsOf(root: Node, rules: Node | undefined): string[] {
+/** What starts a pipeline by these rules; a push where no rule says what, unless none lets anything run. */
+function conditionsOf(file: File, rules: Node | undefined): readonly string[] {
   if (rules === undefined) return [];
-  return itemsOf(referenced(root, rules)).flatMap((rule) => {
-    const target = referenced(root, rule);
-    if (target.kind === 'list') return target.items.flatMap(conditionOf);
-    return conditionOf(target);
-  });
+  const { words, runs } = readRules(file, rules, 0);
+  return words.length > 0 || !runs ? words : ['push'];
 }
 
-function conditionOf(rule: Node): string[] {
-  if (textOf(at(rule, 'when')) === 'never') return [];
-  const text = textOf(at(rule, 'if')) ?? '';
-  const found = [...text.matchAll(/\$CI_PIPELINE_SOURCE\s*==\s*["'](\w+)["']/g)].map(([, word = '']) => word);
-  if (/\$CI_MERGE_REQUEST_/.test(text)) found.push('merge_request_event');
-  if (/\$CI_COMMIT_TAG\b(?!\s*==\s*null)/.test(text)) found.push('tag');
-  if (/\$CI_COMMIT_(?:BRANCH|REF_NAME|REF_SLUG)\b(?!\s*==\s*null)/.test(text)) found.push('push');
+/** Of one rule or of a list, in which lists may stand that a `!reference` names. */
+function readRules(file: File, node: Node, level: number): Starts {
+  const rules = referenced(file.root, node);
+  const known = file.starts.get(rules);
+  if (known !== undefined) return known;
+  let found: Starts = { words: [], runs: false };
+  // Rules may name themselves.
+  file.starts.set(rules, found);
+  if (rules.kind !== 'list') {
+    const runs = textOf(at(rules, 'when')) !== 'never';
+    found = { words: runs ? conditionOf(rules) : [], runs };
+  } else if (level <= LEVELS_MAX) {
+    const parts = rules.items.map((item) => readRules(file, item, level + 1));
+    const words = new Set(parts.flatMap((part) => part.words));
+    found = { words: [...words].slice(0, WORDS_MAX), runs: parts.some(({ runs }) => runs) };
+  }
+  file.starts.set(rules, found);
+  return found;
+}
+
+/** A rule without `if` is for whatever comes, and so for a push too. */
+function conditionOf(rule: Node): readonly string[] {
+  const text = textOf(at(rule, 'if'));
+  if (text === undefined) return ['push'];
+  // With brackets, the parts of `||` do not stand alone.
+  const hasBrackets = text.replace(/=~\s*\/[^/]*\//g, '').includes('(');
+  return unique((hasBrackets ? [text] : text.split('||')).flatMap(sourcesOf)).slice(0, WORDS_MAX);
+}
+
+/** By the source that is compared; where none is, by the variables that are asked for, of which each source has its own. */
+function sourcesOf(condition: string): readonly string[] {
+  const compared = [
+    ...condition.matchAll(/\$CI_PIPELINE_SOURCE\s*==\s*["'](\w+)["']/g),
+    ...condition.matchAll(/\$CI_PIPELINE_SOURCE\s*=~\s*\/([^/]*)\//g),
+  ].flatMap(([whole, words = '']) =>
+    whole.endsWith('/') ? (words.match(/\w+/g) ?? []).filter((word) => SOURCES.has(word)) : [words],
+  );
+  if (compared.length > 0) return compared;
+  const found: string[] = [];
+  if (/\$CI_MERGE_REQUEST_/.test(condition)) found.push('merge_request_event');
+  if (/\$CI_COMMIT_TAG\b(?!\s*==\s*null)/.test(condition)) found.push('tag');
+  if (/\$CI_COMMIT_(?:BRANCH|REF_NAME|REF_SLUG)\b(?!\s*==\s*null)/.test(condition)) found.push('push');
   return found;
 }
 
