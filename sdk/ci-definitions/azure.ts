@@ -1,6 +1,6 @@
 /** `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
 import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
-import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
+import { at, entriesOf, entryOf, itemsOf, textOf, type Entry, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
@@ -14,21 +14,17 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
   const found: Found = { signs: newSigns(reading), jobs: [], includes: [] };
-  const extended = textOf(at(root, 'extends', 'template'));
-  if (extended !== undefined) found.includes.push(extended);
-  const steps = entryOf(root, 'steps');
-  if (at(root, 'stages') !== undefined) for (const stage of flat(at(root, 'stages'))) readStage(stage, found);
-  else if (at(root, 'jobs') !== undefined)
-    for (const job of flat(at(root, 'jobs'))) readJob(job, undefined, found);
-  else if (steps !== undefined) {
-    // Azure calls the one job of a file that has steps alone `Job`.
-    const hasMatrix = at(root, 'strategy', 'matrix') !== undefined;
-    found.jobs.push({ name: 'Job', line: steps.line, ...(hasMatrix && { matrix: true }) });
-    readSteps(steps.value, found);
-  } else if (extended === undefined) {
+  const extended = at(root, 'extends');
+  if (!readParts(root, found) && extended === undefined) {
     problem(reading, root, 'error', 'none of "stages", "jobs", "steps" and "extends"');
     return [];
   }
+  for (const { value: template } of withConditions(extended, 'template')) {
+    const name = textOf(template);
+    if (name !== undefined) found.includes.push(name);
+  }
+  for (const { value: parameters } of withConditions(extended, 'parameters'))
+    for (const part of partsOf(parameters)) readParts(part, found);
   return [
     pipelineOf(reading, {
       // `name` is the format of build numbers, not a name.
@@ -36,16 +32,46 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
       jobs: found.jobs,
       triggers: triggersOf(root),
       signs: found.signs,
-      partial: found.includes.length > 0,
+      partial: extended !== undefined || found.includes.length > 0,
       includes: found.includes,
     }),
   ];
 }
 
+/** Stages, jobs or steps of the file, or of what it gives to the template that it extends; false where there are none. */
+function readParts(root: Node, found: Found): boolean {
+  const stages = at(root, 'stages');
+  // Once, jobs were phases.
+  const jobs = at(root, 'jobs') ?? at(root, 'phases');
+  const steps = entryOf(root, 'steps');
+  if (stages !== undefined) for (const stage of flat(stages)) readStage(stage, found);
+  else if (jobs !== undefined) for (const job of flat(jobs)) readJob(job, undefined, found);
+  else if (steps !== undefined) {
+    // Azure calls the one job of a file that has steps alone `Job`.
+    const hasMatrix = at(root, 'strategy', 'matrix') !== undefined;
+    found.jobs.push({ name: 'Job', line: steps.line, ...(hasMatrix && { matrix: true }) });
+    readSteps(steps.value, found);
+  }
+  return (stages ?? jobs ?? steps) !== undefined;
+}
+
+/** A map and those in it whose keys are conditions: `${{ if … }}:`. */
+function partsOf(node: Node | undefined): readonly Node[] {
+  if (node?.kind !== 'map') return [];
+  const conditions = entriesOf(node).filter(({ key }) => key.startsWith('${{'));
+  return [node, ...conditions.flatMap(({ value }) => partsOf(value))];
+}
+
+function withConditions(node: Node | undefined, key: string): readonly Entry[] {
+  return partsOf(node).flatMap((part) => entryOf(part, key) ?? []);
+}
+
 /** No `trigger` at all is one on every branch. */
 function triggersOf(root: Node): readonly string[] {
   const isOn = (key: string): boolean => {
-    const node = at(root, key);
+    const written = at(root, key);
+    // `[none]` is `none`.
+    const node = itemsOf(written).length === 1 ? itemsOf(written)[0] : written;
     return node !== undefined && textOf(node) !== 'none' && !(node.kind === 'scalar' && node.value === null);
   };
   const triggers = at(root, 'trigger') === undefined || isOn('trigger') ? ['push'] : [];
@@ -87,9 +113,9 @@ function readStage(stage: Node, found: Found): void {
 function readJob(job: Node, stage: string | undefined, found: Found, isStageOff = false): void {
   if (isTemplate(job, found)) return;
   const deployment = entryOf(job, 'deployment');
-  const entry = deployment ?? entryOf(job, 'job');
+  const entry = deployment ?? entryOf(job, 'job') ?? entryOf(job, 'phase');
   if (entry === undefined) return;
-  const name = textOf(entry.value) ?? textOf(at(job, 'displayName')) ?? 'Job';
+  const name = textOf(entry.value) || textOf(at(job, 'displayName')) || 'Job';
   const disabled = isStageOff || isOff(job);
   if (!disabled) {
     const { signs } = found;
