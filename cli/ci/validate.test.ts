@@ -44,6 +44,17 @@ describe('svc ci validate', () => {
     ]);
   });
 
+  it('passes over files of helpers beside those of CI systems', async () => {
+    await put('.buildkite/pipeline.yml', 'buildkite/cypress-example-kitchensink__buildkite__pipeline.yml');
+    await writeFile(join(tree, '.buildkite/docker-compose.yml'), 'services: {web: {image: x}}\n');
+    const { code, out } = await validate();
+    expect(code).toBe(0);
+    expect(out).not.toContain('docker-compose');
+    const named = await validate('--file', join(tree, '.buildkite/docker-compose.yml'));
+    expect(named.code).toBe(1);
+    expect(named.out).toContain('its content is no pipeline');
+  });
+
   it('shows jobs, triggers and why it deploys', async () => {
     await put('.github/workflows/pages.yml', 'github/starter-workflows__pages__jekyll-gh-pages.yml');
     const { code, out } = await validate();

@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import {
   CI_DEFINITION_PROVIDERS,
   isCandidatePath,
-  isDefinitionByContent,
+  isDefinition,
   isDefinitionFolder,
   parseDefinition,
   providerOfPath,
@@ -113,11 +113,11 @@ async function checkNamed(
   const text = await read(absolute);
   const checked = check(path, text, provider);
   const isFound =
-    provider !== undefined ||
-    providerOfPath(path) !== undefined ||
-    (isCandidatePath(path) && isDefinitionByContent(text ?? ''));
+    provider !== undefined || (isCandidatePath(path) && (text === undefined || isDefinition({ path, text })));
   if (isFound) return checked;
-  const message = `discovery does not look at ${path}: no CI system has its file there`;
+  const reason =
+    providerOfPath(path) === undefined ? 'no CI system has its file there' : 'its content is no pipeline';
+  const message = `discovery does not look at ${path}: ${reason}`;
   return { ...checked, problems: [errorAtStart(message), ...checked.problems] };
 }
 
@@ -139,7 +139,8 @@ async function checkAll(root: string): Promise<readonly Checked[]> {
   for (const path of paths.filter(isCandidatePath).sort()) {
     const text = await read(join(root, path));
     const provider = providerOfPath(path);
-    if (provider === undefined && !isDefinitionByContent(text ?? '')) continue;
+    const isHelper = text === undefined ? provider === undefined : !isDefinition({ path, text });
+    if (isHelper) continue;
     checked.push(check(path, text, provider ?? 'azure'));
   }
   return checked;

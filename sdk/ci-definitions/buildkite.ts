@@ -63,11 +63,11 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
   const isJob = JOBS.includes(textOf(at(step, 'type')) ?? '');
   if (command === undefined && calls === undefined && plugins === undefined && !isJob) return [];
   const label = at(step, 'label') ?? at(step, 'name');
-  const key = ['key', 'id', 'identifier']
-    .map((word) => textOf(at(step, word)))
-    .find((text) => text !== undefined);
+  const keys = ['key', 'id', 'identifier'].map((word) => textOf(at(step, word)));
   const [first] = manyOf(command);
-  const name = textOf(label) ?? key ?? calls ?? textOf(first)?.split('\n')[0] ?? 'step';
+  const names = [textOf(label), ...keys, calls, textOf(first)?.trimStart().split('\n', 1)[0]];
+  // A label may be empty.
+  const name = names.find((text) => text !== undefined && text !== '') ?? 'step';
   const disabled = textOf(at(step, 'skip')) !== undefined && textOf(at(step, 'skip')) !== 'false';
   if (!disabled) {
     signOfName(signs, 'step', name, label?.line ?? step.line);

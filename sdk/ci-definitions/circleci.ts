@@ -1,8 +1,8 @@
 /** `.circleci/config.yml`: one pipeline per workflow. */
-import { signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { sign, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import type { DefinedJob, DefinedPipeline, DeployEvidence } from './types.ts';
 
 /** Each of them goes through the steps of its jobs. */
 const WORKFLOWS_MAX = 200;
@@ -11,7 +11,8 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
   const orbs = orbsOf(root);
-  const shared = {
+  const shared: Shared = {
+    commands: new Map(),
     includes: [...orbs.values()],
     dynamic: textOf(at(root, 'setup')) === 'true',
     partial: textOf(at(root, 'setup')) === 'true',
@@ -34,7 +35,7 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   }
   // Without workflows the job `build` is run.
   const signs = newSigns(reading);
-  signOfJob({ root, orbs, signs, seen: new Set() }, build.key, build.line);
+  signOfJob({ root, orbs, signs, seen: new Set(), commands: shared.commands }, build.key, build.line);
   const job = {
     name: build.key,
     line: build.line,
@@ -50,12 +51,15 @@ interface Search {
   readonly signs: Signs;
   /** Jobs and commands that were looked into: each says the same whoever calls it. */
   readonly seen: Set<string>;
+  readonly commands: Shared['commands'];
 }
 
 interface Shared {
   readonly includes: readonly string[];
   readonly dynamic: boolean;
   readonly partial: boolean;
+  /** What each command of the file says, found once: workflows by the hundred may run the same ones. */
+  readonly commands: Map<Node, readonly DeployEvidence[]>;
 }
 
 function readWorkflow(
@@ -66,7 +70,7 @@ function readWorkflow(
   shared: Shared,
 ): DefinedPipeline {
   const signs = newSigns(reading);
-  const search: Search = { root, orbs, signs, seen: new Set() };
+  const search: Search = { root, orbs, signs, seen: new Set(), commands: shared.commands };
   const jobs = itemsOf(at(workflow, 'jobs')).flatMap((item) => readInvocation(search, item));
   const triggers = itemsOf(at(workflow, 'triggers')).flatMap((trigger) => wordsOf(trigger));
   const conditions = ['when', 'unless'].filter((word) => at(workflow, word) !== undefined);
@@ -124,10 +128,12 @@ function signOfSteps(search: Search, steps: Node | undefined): void {
   for (const step of itemsOf(steps)) {
     const entry = entriesOf(step)[0];
     const called = textOf(step) ?? entry?.key ?? '';
-    if (called === 'run') {
+    // `deploy` is a step of version 2.0; later versions may name a command so.
+    const isDeploy = called === 'deploy' && at(root, 'commands', called) === undefined;
+    if (called === 'run' || isDeploy) {
       const run = entry?.value;
       signOfName(signs, 'step', textOf(at(run, 'name')), entry?.line ?? step.line);
-      signOfCommands(signs, run?.kind === 'map' ? at(run, 'command') : run);
+      signOfCommand(search, run?.kind === 'map' ? at(run, 'command') : run);
     } else if (called === 'when' || called === 'unless') {
       signOfSteps(search, at(entry?.value, 'steps'));
     } else if (!seen.has(called)) {
@@ -138,10 +144,22 @@ function signOfSteps(search: Search, steps: Node | undefined): void {
   }
 }
 
+function signOfCommand({ signs, commands }: Search, command: Node | undefined): void {
+  if (command === undefined) return;
+  let found = commands.get(command);
+  if (found === undefined) {
+    const own = signsOf(signs.lines);
+    signOfCommands(own, command);
+    found = own.found;
+    commands.set(command, found);
+  }
+  for (const { line, strength, why } of found) sign(signs, line, strength, why);
+}
+
 /** `circleci/aws-ecs@3` under the name `ecs`: `ecs/deploy` is `circleci/aws-ecs/deploy`. */
 function partOf(called: string, orbs: ReadonlyMap<string, string>): string {
   const [name = '', ...rest] = called.split('/');
-  return [orbs.get(name)?.replace(/@.*$/, '') ?? name, ...rest].join('/');
+  return [orbs.get(name)?.split('@', 1)[0] ?? name, ...rest].join('/');
 }
 
 /** By name; an orb that is written out in the file has no source. */

@@ -5,26 +5,50 @@ import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
 import type { DefinedPipeline } from './types.ts';
 
 export function readDrone(reading: Reading): readonly DefinedPipeline[] {
-  const pipelines = reading.documents.filter((document) => textOf(at(document, 'kind')) === 'pipeline');
+  const pipelines = reading.documents.flatMap((document) => {
+    const kind = textOf(at(document, 'kind'));
+    if (kind === 'pipeline') return [readPipeline(reading, document)];
+    return kind === 'template' ? [readTemplate(reading, document)] : [];
+  });
   if (pipelines.length === 0)
     problem(reading, reading.documents[0], 'error', 'no document of the kind "pipeline"');
-  return pipelines.map((document) => readPipeline(reading, document));
+  return pipelines;
 }
+
+/** The pipeline is in another file, of another repository as a rule. */
+function readTemplate(reading: Reading, document: Node): DefinedPipeline {
+  const load = textOf(at(document, 'load'));
+  return pipelineOf(reading, {
+    name: textOf(at(document, 'name')),
+    jobs: [],
+    triggers: [],
+    signs: newSigns(reading),
+    opaque: true,
+    partial: true,
+    ...(load !== undefined && { includes: [load] }),
+  });
+}
+
+/** `event: [push]`, or `event: {include: [push], exclude: [tag]}` */
+function eventsOf(event: Node | undefined): readonly string[] {
+  return wordsOf(event?.kind === 'map' ? at(event, 'include') : event);
+}
+
+const isPromotion = (event: string): boolean => event === 'promote' || event === 'rollback';
 
 function readPipeline(reading: Reading, document: Node): DefinedPipeline {
   const signs = newSigns(reading);
   const event = at(document, 'trigger', 'event');
-  const included = at(event, 'include');
-  const triggers = event?.kind === 'map' ? wordsOf(included) : wordsOf(event);
-  if (triggers.some((word) => word === 'promote' || word === 'rollback'))
+  const triggers = eventsOf(event);
+  if (triggers.some(isPromotion))
     sign(signs, event?.line ?? document.line, 'certain', 'runs when a build is promoted or rolled back');
   signOfName(signs, 'job', textOf(at(document, 'name')), at(document, 'name')?.line ?? document.line);
   const jobs = itemsOf(at(document, 'steps')).map((step, index) => {
     const name = textOf(at(step, 'name')) ?? `step-${index + 1}`;
     signOfName(signs, 'step', name, step.line);
     signOfCommands(signs, at(step, 'commands'));
-    const targets = wordsOf(at(step, 'when', 'event'));
-    if (targets.includes('promote')) sign(signs, step.line, 'certain', 'runs when a build is promoted');
+    if (eventsOf(at(step, 'when', 'event')).some(isPromotion))
+      sign(signs, step.line, 'certain', 'runs when a build is promoted or rolled back');
     const image = at(step, 'image');
     if (
       /(?:^|\/)[\w-]*(?:drone-(?:helm3?|kubectl|kubernetes|scp|ssh|ecs-deploy|gae|gcf|cloud-run|s3-sync|ansible|rancher|heroku)|plugins\/(?:ansible|gae|ecs|heroku|s3-sync|netlify))(?::|$)/.test(

@@ -62,6 +62,8 @@ function readStep(step: Node, signs: Signs): void {
   const uses = at(step, 'uses');
   signOfPart(signs, textOf(uses), uses?.line ?? step.line);
   signOfCommands(signs, at(step, 'run'));
+  if (/^azure\/(?:cli|powershell)@/i.test(textOf(uses) ?? ''))
+    signOfCommands(signs, at(step, 'with', 'inlineScript'));
 }
 
 function isNamed(environment: Node): boolean {

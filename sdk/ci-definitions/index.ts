@@ -6,7 +6,7 @@
  */
 export { DEPTH_MAX, NODES_MAX, TEXT_MAX } from './load.ts';
 export { isCandidatePath, isDefinitionFolder, providerOfPath } from './paths.ts';
-export { isDefinitionByContent, parseDefinition, READERS_VERSION } from './parse.ts';
+export { isDefinition, parseDefinition, READERS_VERSION } from './parse.ts';
 export type { DefinitionFile } from './parse.ts';
 export { CI_DEFINITION_PROVIDERS } from './types.ts';
 export type {

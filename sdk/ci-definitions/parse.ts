@@ -7,14 +7,14 @@ import { readDrone } from './drone.ts';
 import { readGithub } from './github.ts';
 import { readGitlab } from './gitlab.ts';
 import { readJenkins } from './jenkins.ts';
-import { LINES_MAX, loadYaml, TEXT_MAX } from './load.ts';
-import { providerOfPath } from './paths.ts';
+import { LINES_MAX, loadYaml, PROBLEMS_MAX, TEXT_MAX } from './load.ts';
+import { isOwnName, providerOfPath } from './paths.ts';
 import { newSigns, pipelineOf, type Read, type Reading } from './reading.ts';
-import { guessProvider, isAzure } from './sniff.ts';
+import { guessProvider, isOf } from './sniff.ts';
 import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from './types.ts';
 
 /** Raised with each change by which the same file is read otherwise: what was read before it is not taken for an answer. */
-export const READERS_VERSION = 1;
+export const READERS_VERSION = 2;
 
 export interface DefinitionFile {
   /** Relative to the root of the repository, with `/`. */
@@ -91,13 +91,26 @@ function settle(
   pipelines: ParsedDefinition['pipelines'],
   problems: readonly DefinitionProblem[],
 ): ParsedDefinition {
-  const sorted = [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
   return {
     ...(provider && { provider }),
     pipelines: problems.some(isError) ? [] : pipelines,
-    problems: sorted,
+    problems: bounded(problems),
   };
 }
+
+/** In the order of the file; where there are too many, errors are kept before warnings. */
+function bounded(problems: readonly DefinitionProblem[]): readonly DefinitionProblem[] {
+  const errors = problems.filter(isError);
+  const warnings = problems.filter((problem) => !isError(problem));
+  const kept = [...errors.sort(byPlace), ...warnings.sort(byPlace)].slice(0, PROBLEMS_MAX).sort(byPlace);
+  const last = kept.at(-1);
+  if (last === undefined || kept.length === problems.length) return kept;
+  const message = `more than ${PROBLEMS_MAX} problems: no others are shown`;
+  return [...kept, { ...last, message, severity: 'warning' }];
+}
+
+const byPlace = (a: DefinitionProblem, b: DefinitionProblem): number =>
+  a.line - b.line || a.column - b.column;
 
 function failed(...problems: readonly DefinitionProblem[]): ParsedDefinition {
   return { pipelines: [], problems };
@@ -125,9 +138,17 @@ function looksLikeJenkins(text: string): boolean {
   );
 }
 
-/** For a YAML file at the root that is not named after a CI system: is it worth a record all the same? */
-export function isDefinitionByContent(text: string): boolean {
-  if (text.length > TEXT_MAX || text.split('\n').length > LINES_MAX) return false;
+/**
+ * Is the file worth a record? At a path whose name says so, it is, and where a setting says whose it is; elsewhere the
+ * content decides, of a helper of a pipeline as of any YAML file at the root.
+ */
+export function isDefinition({ path, text, provider }: DefinitionFile): boolean {
+  const byPath = providerOfPath(path);
+  if (isOwnName(path) || (provider !== undefined && provider !== byPath)) return true;
+  // Too much to be looked at here: that is said when it is read.
+  if (text.length > TEXT_MAX || text.split('\n').length > LINES_MAX) return byPath !== undefined;
   const { documents, problems } = loadYaml(text);
-  return !problems.some(isError) && isAzure(documents[0]);
+  // What cannot be read may well be a pipeline where a CI system looks for one.
+  if (problems.some(isError)) return byPath !== undefined;
+  return isOf(byPath, documents[0]);
 }

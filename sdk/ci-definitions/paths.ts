@@ -16,6 +16,10 @@ const PATTERNS: readonly (readonly [CiDefinitionProvider, RegExp])[] = [
 /** The folders that a listing has to look into, beside the root; a listing without recursion is enough for each. */
 const FOLDER = /^(?:\.github\/workflows|\.circleci|\.buildkite|\.azure[^/]*|\.pipelines|ci)$/;
 
+/** Names that no other file has. Others in the folders of CI systems may be of helpers, such as `docker-compose.yml`. */
+const OWN_NAME =
+  /^(?!\.(?:circleci|buildkite|azure[^/]*|pipelines)\/)|^\.circleci\/config\.|^\.buildkite\/pipeline[^/]*$|^\.(?:azure[^/]*|pipelines)\/azure-pipelines[^/]*$/;
+
 /** Any other YAML file at the root may be one of Azure, which lets the name be chosen: its content decides. */
 const ROOT_YAML = /^[^/]+\.ya?ml$/;
 
@@ -26,6 +30,11 @@ export function providerOfPath(path: string): CiDefinitionProvider | undefined {
 
 export function isDefinitionFolder(path: string): boolean {
   return FOLDER.test(path);
+}
+
+/** Of the paths of CI systems: the name alone says that the file is a definition. */
+export function isOwnName(path: string): boolean {
+  return providerOfPath(path) !== undefined && OWN_NAME.test(path);
 }
 
 /** Worth being read: the path is of a CI system, or the content may show that it is of Azure. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   isCandidatePath,
-  isDefinitionByContent,
+  isDefinition,
   isDefinitionFolder,
   parseDefinition,
   providerOfPath,
@@ -58,8 +58,37 @@ describe('paths', () => {
     ];
     expect(folders.filter(isDefinitionFolder)).toEqual(folders.slice(0, 6));
     expect([isCandidatePath('azure-ci.yml'), isCandidatePath('src/a.yml')]).toEqual([true, false]);
-    expect(isDefinitionByContent('steps:\n- script: make\ntrigger: none\n')).toBe(true);
-    expect(isDefinitionByContent('services:\n  web: {image: x}\n')).toBe(false);
+  });
+
+  it.each([
+    ['a.yml', 'steps:\n- script: make\ntrigger: none\n', true],
+    ['a.yml', 'services: {web: {image: x}}', false],
+    ['.buildkite/docker-compose.yml', 'services: {web: {image: x}}', false],
+    ['.buildkite/release.yml', 'steps: [wait]', true],
+    ['.buildkite/release.yml', '- command: make', true],
+    ['.buildkite/words.yml', '- make', false],
+    ['.buildkite/pipeline.release.yml', 'a: b', true],
+    ['.circleci/docker-compose.yml', 'services: {web: {image: x}}', false],
+    ['.circleci/continue.yml', 'workflows: {a: {jobs: [b]}}', true],
+    ['.circleci/config.yml', 'a: b', true],
+    ['.azure-pipelines/variables.yml', 'variables: {a: b}', false],
+    ['.azure-pipelines/steps.yml', 'parameters: []\nsteps: [{script: x}]', false],
+    ['.azure-pipelines/jobs.yml', 'jobs: [{job: a, steps: [{script: x}]}]', false],
+    ['.azure-pipelines/build.yml', 'trigger: none\nstages: [{template: a.yml}]', true],
+    ['.azure-pipelines/build.yml', 'variables: {a: b}\nsteps: [{script: x}]', true],
+    ['.azure-pipelines/build.yml', 'extends: {template: a.yml}', true],
+    ['.azure-pipelines/azure-pipelines.yml', 'a: b', true],
+    // It may be a pipeline: that it cannot be read is to be said.
+    ['.azure-pipelines/build.yml', 'a: [', true],
+    ['a.yml', 'a: [', false],
+  ])('%s with %j is worth a record: %s', (path, text, isWorthIt) => {
+    expect(isDefinition({ path, text })).toBe(isWorthIt);
+  });
+
+  it('takes the word of a setting for whose file it is', () => {
+    const path = '.circleci/own.yml';
+    expect(isDefinition({ path, text: 'a: b', provider: 'gitlab' })).toBe(true);
+    expect(isDefinition({ path, text: 'a: b', provider: 'circleci' })).toBe(false);
   });
 });
 
@@ -89,6 +118,7 @@ describe('GitHub', () => {
     ['credentials', '    - uses: aws-actions/configure-aws-credentials@v4\n'],
     ['a step that never runs', '    - run: kubectl apply -f x\n      if: false\n'],
     ['a name alone', '    - name: Deploy\n      run: make\n'],
+    ['a script of anything', '    - uses: own/action@v1\n      with: {inlineScript: kubectl apply}\n'],
   ])('sees no deployment in %s', (_name, steps) => {
     expect(one(path, job(steps))).toMatchObject({ deployDetected: false });
   });
@@ -99,6 +129,9 @@ describe('GitHub', () => {
     ['    - run: |\n        make\n        helm --kube-context x upgrade a b\n', 8],
     ['    - run: |\n        kubectl \\\n          apply -f x\n', 7],
     ['    - run: >\n        aws s3 sync\n        dist s3://x\n', 6],
+    ['    - run: kubectl\n        apply -f x\n', 6],
+    ['    - run: "kubectl\n        apply -f x"\n', 6],
+    ['    - uses: azure/cli@v2\n      with:\n        inlineScript: kubectl apply -f x\n', 8],
     ['    - run: terraform -chdir=x apply -auto-approve\n', 6],
     ['    - run: rsync -a dist/ ci@example.com:/srv\n', 6],
   ])('sees one in %j', (steps, line) => {
@@ -176,6 +209,15 @@ workflows:
   expect(nightly).toMatchObject({ name: 'nightly', deployDetected: false, triggers: ['schedule', 'when'] });
 });
 
+it.each([
+  ['its command', '{deploy: {name: x, command: kubectl apply -f x}}', '', true],
+  ['its text', '{deploy: kubectl apply -f x}', '', true],
+  ['a command of the file by that name', 'deploy', 'commands: {deploy: {steps: [{run: make}]}}', false],
+])('CircleCI: the step "deploy" counts by %s', (_, step, commands, deployDetected) => {
+  const text = `jobs: {build: {steps: [${step}]}}\n${commands}\n`;
+  expect(one('.circleci/config.yml', text)).toMatchObject({ deployDetected });
+});
+
 it('Bitbucket: stages, environments, and pipelines by branch and by name', () => {
   const pipeline = one(
     'bitbucket-pipelines.yml',
@@ -245,6 +287,21 @@ it('Drone: one pipeline per document of that kind', () => {
   expect(more).toEqual([]);
   expect([a?.name, a?.deployDetected, b?.name, b?.deployDetected]).toEqual(['a', false, 'b', true]);
   expect(one('.drone.star', 'def main(ctx):\n')).toMatchObject({ dynamic: true, opaque: true, jobs: [] });
+});
+
+it('Drone: a template is listed, and has no jobs', () => {
+  const template = one('.drone.yml', 'kind: template\nload: plugin.star\ndata: {name: x}\n');
+  expect(template).toMatchObject({ opaque: true, partial: true, jobs: [], includes: ['plugin.star'] });
+});
+
+it.each(['[rollback]', 'promote', '{include: [promote]}'])('Drone: a step for %s deploys', (event) => {
+  const text = `kind: pipeline\nsteps: [{name: a, when: {event: ${event}}}]\n`;
+  expect(one('.drone.yml', text)).toMatchObject({ deployDetected: true });
+});
+
+it('Drone: a step for anything but a promotion does not', () => {
+  const text = 'kind: pipeline\nsteps: [{name: a, when: {event: {exclude: [promote]}}}]\n';
+  expect(one('.drone.yml', text)).toMatchObject({ deployDetected: false });
 });
 
 describe('Jenkins', () => {
@@ -343,6 +400,7 @@ describe('what files of other repositories taught', () => {
       '- wait\n- waiter: ~\n- block: { fields: [] }\n- { type: input, label: Ask }\n- command: x',
       'x',
     ],
+    ['an empty label', '- { label: "", command: test }\n- { label: "", command: x, key: k }', 'test,k'],
     ['plugins alone', '- plugins: [{ docker#v1: { run: app } }]', 'step'],
   ])('Buildkite has %s', (_, steps, jobs) => {
     expect(names(one('.buildkite/pipeline.yml', `steps:\n${steps.replace(/^/gm, '  ')}`))).toBe(jobs);

@@ -126,6 +126,20 @@ it.each(["'", '"', '"${', '/', '(/', '$/', '{', "stage('a') { ", 'sh(', '/* ', '
   },
 );
 
+it('shows the first problems of very many, and says so', () => {
+  const { pipelines, problems } = parseDefinition({ path: 'Jenkinsfile', text: '}'.repeat(100_000) });
+  expect(pipelines).toHaveLength(1);
+  expect(problems).toHaveLength(51);
+  expect(problems.at(-1)?.message).toBe('more than 50 problems: no others are shown');
+});
+
+it('keeps an error that comes after very many warnings', () => {
+  const text = `on: push\njobs: {${'a: {}, '.repeat(1000)}b: 1}\n`;
+  const { pipelines, problems } = parseDefinition({ path: '.github/workflows/a.yml', text });
+  expect(pipelines).toEqual([]);
+  expect(problems.filter(({ severity }) => severity === 'error')).toHaveLength(1);
+});
+
 /** Half a megabyte, as large as a file may be. */
 const LARGE = 500_000;
 const repeated = (piece: string, count: number): string => piece.repeat(count);
@@ -142,6 +156,33 @@ it.each([
     '.gitlab-ci.yml',
     `${jobs(5_000, '{script: !reference [.a, script]}')}.a: {script: [${repeated('make,', 3_000)}]}\n`,
   ],
+  [
+    'jobs that extend the same long rules',
+    '.gitlab-ci.yml',
+    `.r: {rules: [${repeated('{if: $CI_COMMIT_TAG},', 8_000)}]}\n${jobs(8_000, '{extends: .r}')}`,
+  ],
+  [
+    'rules that name the same long rules over and over',
+    '.gitlab-ci.yml',
+    `.b: {rules: [${repeated('{if: $CI_COMMIT_TAG},', 9_000)}]}\n.r: {rules: [${repeated('!reference [.b, rules],', 6_000)}]}\nj: {extends: .r}\n`,
+  ],
+  [
+    'rules that name themselves',
+    '.gitlab-ci.yml',
+    `.b: {rules: [${repeated('!reference [.b, rules],', 9_000)}]}\nj: {extends: .b}\n`,
+  ],
+  [
+    'jobs that extend a long list of nothing',
+    '.gitlab-ci.yml',
+    `.b: {extends: [${repeated('x,', 20_000)}]}\n${jobs(8_000, '{extends: .b}')}`,
+  ],
+  [
+    'an orb of signs',
+    '.circleci/config.yml',
+    `orbs: {a: "${repeated('@', 400_000)}\\n"}\njobs: {b: {steps: [a/b]}}\nworkflows: {w: {jobs: [b]}}\n`,
+  ],
+  ['brackets that close nothing', '.gitlab-ci.yml', repeated('}', LARGE)],
+  ['backslashes in a command', 'Jenkinsfile', `sh '''${repeated('\\', LARGE - 20)}x'''`],
   [
     'commands that call two others each',
     '.circleci/config.yml',

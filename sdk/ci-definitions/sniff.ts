@@ -9,6 +9,38 @@ export function isAzure(root: Node | undefined): boolean {
   return has('pool', 'trigger', 'stages', 'jobs') && has('steps', 'stages', 'jobs') && hasAzureStep(root, 0);
 }
 
+/** Root keys of a pipeline of Azure that a template of its parts does not have. */
+const AZURE_ROOT = ['trigger', 'pr', 'schedules', 'pool', 'resources', 'name', 'extends'];
+
+/** By its content, at a path where this CI system looks, or at the root: `undefined`. */
+export function isOf(provider: CiDefinitionProvider | undefined, root: Node | undefined): boolean {
+  const has = (key: string): boolean => at(root, key) !== undefined;
+  if (provider === undefined) return isAzure(root);
+  if (provider === 'circleci')
+    return at(root, 'workflows')?.kind === 'map' || at(root, 'jobs')?.kind === 'map';
+  if (provider === 'buildkite')
+    return itemsOf(root).some(isBuildkiteStep) || at(root, 'steps')?.kind === 'list';
+  const parts = ['stages', 'jobs', 'phases', 'steps', 'extends'];
+  const isRoot = AZURE_ROOT.some(has) || (has('variables') && !has('parameters'));
+  return provider !== 'azure' || (isRoot && parts.some(has));
+}
+
+function isBuildkiteStep(step: Node): boolean {
+  const keys = [
+    'command',
+    'commands',
+    'script',
+    'label',
+    'trigger',
+    'plugins',
+    'group',
+    'wait',
+    'block',
+    'input',
+  ];
+  return textOf(step) === 'wait' || keys.some((key) => at(step, key) !== undefined);
+}
+
 /** Levels: stages, jobs, strategy, hook, steps and their items. */
 const LEVELS_MAX = 16;
 

@@ -2,7 +2,7 @@
 export {
   CI_DEFINITION_PROVIDERS,
   isCandidatePath,
-  isDefinitionByContent,
+  isDefinition,
   isDefinitionFolder,
   parseDefinition,
   providerOfPath,

@@ -2,13 +2,7 @@
 import { ForgeError } from '../forges/call.ts';
 import { clip, text } from '../providers/read.ts';
 import type { Tree, TreeEntry } from '../providers/tree.ts';
-import {
-  isDefinitionByContent,
-  parseDefinition,
-  providerOfPath,
-  READERS_VERSION,
-  TEXT_MAX,
-} from './definitions.ts';
+import { isDefinition, parseDefinition, providerOfPath, READERS_VERSION, TEXT_MAX } from './definitions.ts';
 import type { CiDefinitionProvider, DefinedPipeline, ParsedDefinition } from './definitions.ts';
 import type { FoundPipeline, FoundProblem, ReadFile, ReadResult } from './snapshot.ts';
 import type { Wanted } from './listing.ts';
@@ -112,8 +106,9 @@ async function readFile(
   }
   if (bytes.includes(0)) return unread(provider, path, 'not a text: it holds a byte 0');
   const content = new TextDecoder().decode(bytes);
+  if (!isDefinition({ path, text: content, ...(provider && { provider }) }))
+    return { pipelines: [], problems: [] };
   // Any YAML file of the root may be one of Azure Pipelines.
-  if (provider === undefined && !isDefinitionByContent(content)) return { pipelines: [], problems: [] };
   return resultOf(path, parseDefinition({ path, text: content, provider: provider ?? 'azure' }));
 }
 
