@@ -70,7 +70,7 @@ describe.skipIf(!there)('a bundle for support', () => {
       also(Buffer.from(keys!.publicKey).toString(encoding));
 
     // What the machine says.
-    const offered = await runner.call('poll', { slots: 1, waitMs: 0 });
+    const offered = await runner.call('poll', { slots: 1, waitMs: 20_000 });
     const { id, epoch } = (offered.body['run'] ?? {}) as { id: string; epoch: number };
     expect(id).toBe(run.id);
     const beat = await runner.call('heartbeat', {

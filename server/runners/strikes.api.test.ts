@@ -39,7 +39,7 @@ describe.skipIf(!there)('strikes', () => {
   }
   const take = async (): Promise<Held> => {
     await sdk.sandboxRuns.create(teamId, { command: ['true'] });
-    const { body } = await runner.call('poll', { slots: 1, waitMs: 0 });
+    const { body } = await runner.call('poll', { slots: 1, waitMs: 20_000 });
     const { id, epoch } = body['run'] as Held;
     await runner.call('heartbeat', { leases: [{ id, epoch }] });
     return { id, epoch };
