@@ -114,7 +114,7 @@ describe('svc ci report -- program', () => {
     expect(reports().at(-1)?.body).not.toHaveProperty('jobs.0.externalJobId');
   });
 
-  it('says nothing of the name of the pipeline that Jenkins itself gives another one', async () => {
+  it('names the pipeline of a branch at Jenkins without the branch', async () => {
     takesReports();
     const jenkins = {
       JENKINS_URL: 'https://ci/',
@@ -122,8 +122,7 @@ describe('svc ci report -- program', () => {
       BUILD_URL: 'https://ci/job/app/job/main/3/',
     };
     await svc(api, base, { env: { ...jenkins, JOB_NAME: 'app/main', BRANCH_NAME: 'main' } });
-    expect(reports().at(-1)?.body).toMatchObject({ branch: 'main' });
-    expect(reports().at(-1)?.body).not.toHaveProperty('pipelineName');
+    expect(reports().at(-1)?.body).toMatchObject({ branch: 'main', pipelineName: 'app' });
   });
 
   it('reports the end of the run also when it takes no jobs', async () => {

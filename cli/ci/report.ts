@@ -189,7 +189,7 @@ function ofDetected(detected: Detected): Partial<CiReportParams> {
 }
 
 /** Their variables do not hold the name that their webhooks give, and one run cannot be of two pipelines. */
-const UNNAMED: ReadonlySet<string> = new Set(['bitbucket', 'circleci', 'jenkins']);
+const UNNAMED: ReadonlySet<string> = new Set(['bitbucket', 'circleci']);
 
 /** Buildkite builds what is newest when nobody named a commit: only the checkout knows which that was. */
 function headHere(): string | undefined {

@@ -96,7 +96,7 @@ export function isTerminal(status: CiStatus): boolean {
 export function accept(state: CiState, event: CiEvent): Outcome {
   const key = keyOf(event);
   const word = wordOf(event);
-  const slot = key.startsWith(ORDERED) ? 'ordered' : 'plain';
+  const slot = isProviders(key) ? 'ordered' : 'plain';
   const joined: CiState = {
     ...state,
     ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
@@ -150,6 +150,11 @@ function decide(ordered: Word | undefined, plain: Word | undefined): Word {
   if (ends[0] === true && ends[1] === true) return ordered.status === 'unknown' ? plain : ordered;
   if (ordered.blocked && ends[1] === false) return ordered;
   return RANK[plain.status] > RANK[ordered.status] ? plain : ordered;
+}
+
+/** Whether a fact of this key was said by the provider and not by a job. */
+export function isProviders(key: string): boolean {
+  return key.startsWith(ORDERED);
 }
 
 const ORDERED = 'o';

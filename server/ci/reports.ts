@@ -7,7 +7,7 @@ import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/c
 import { findEnvironment } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
 import { notFound } from '../platform/not-found.ts';
-import { isTerminal } from './accept.ts';
+import { isProviders, isTerminal } from './accept.ts';
 import type { CiEvent, CiStatus } from './accept.ts';
 import { findConnection } from './connections-store.ts';
 import type { Connection } from './connections-store.ts';
@@ -170,7 +170,10 @@ const IMMUTABLE = [
 /** Against what was said; what is only concluded from that may be wrong. */
 function checkSame({ id, state: { facts: known } }: Run, { facts: said }: CiEvent): void {
   const fields = IMMUTABLE.flatMap(([fact, field]) => {
-    const [was, is] = [known[fact]?.[1], said[fact]];
+    const [key = '', was] = known[fact] ?? [];
+    const is = said[fact];
+    // A provider's name for a pipeline may be another than its job can know; it stands.
+    if (fact === 'name' && isProviders(key)) return [];
     return was === undefined || is === undefined || is === null || was === is
       ? []
       : [{ field, message: `the run is known with "${was}", reported was "${is}"` }];

@@ -336,6 +336,16 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     });
   });
 
+  it('lets a job call its pipeline what it can know, and keeps the provider’s name', async () => {
+    const hooked = await hook(server, 'jenkins', { repositoryPath: 'acme/named', ingestMode: 'both' });
+    const url = 'https://ci.example.com/job/app/job/main/9/';
+    await send(hooked, { name: 'main', build: { full_url: url, number: 9, phase: 'STARTED' } });
+    await ledger(server, hooked);
+    const report = { ciConnectionId: hooked.connectionId, externalRunId: url, pipelineName: 'app' };
+    const told = await server.call('POST /ci/runs', { as: server.first.apiKey, body: report });
+    expect([told.status, told.body['pipelineName']]).toEqual([200, 'app/main']);
+  });
+
   it('reads forms of GitHub, signed over the form', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/form' });
     const payload = {
