@@ -223,7 +223,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'runners',
     words: ['revoke'],
     summary: 'Revokes a runner at once',
-    description: 'Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every run it holds goes back to the queue. Revoking it again changes nothing. Errors: `not_found` (404).',
+    description: 'Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every run it holds goes back to the queue. Builds that waited for it, because it deployed their environment last, may be taken by any other one. Revoking it again changes nothing. Errors: `not_found` (404).',
     operation: { method: 'DELETE', path: '/teams/{teamId}/runners/{runnerId}' },
     positionals: [
       { name: 'runnerId', flag: 'runner-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'runner-id', description: 'Runner id.' },

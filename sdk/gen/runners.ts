@@ -52,7 +52,8 @@ export class Runners {
 
   /**
    * Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every run it holds goes back to the
-   * queue. Revoking it again changes nothing. Errors: `not_found` (404).
+   * queue. Builds that waited for it, because it deployed their environment last, may be taken by any other one. Revoking it again changes nothing.
+   * Errors: `not_found` (404).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */

@@ -949,7 +949,8 @@ export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
   kind: DeployKind;
 
   /**
-   * Name of the app: also the name under which an earlier container is found and replaced.
+   * Name of the app: also the name under which an earlier container is found and replaced. On runners of the service's own pool the environment's name for it,
+   * shortened, with a mark of its team.
    *
    * @generated from field: string app = 2;
    */
@@ -1103,7 +1104,7 @@ export type LogsRequest = Message<"svc.runner.v1.LogsRequest"> & {
   chunks: LogChunk[];
 
   /**
-   * Sent with the last call.
+   * Sent with the last call. Nothing is stored behind it: more output is refused with `log_digest_mismatch`.
    *
    * @generated from field: optional svc.runner.v1.LogsEnd end = 6;
    */
