@@ -11,6 +11,11 @@ describe('newId()', () => {
     expect(ids.toSorted()).toEqual(ids);
   });
 
+  it('sorts by creation also within a millisecond', () => {
+    const ids = Array.from({ length: 2_000 }, () => newId('run', 2));
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
   it('does not repeat within a millisecond', () => {
     expect(new Set(Array.from({ length: 50_000 }, () => newId('run', 1))).size).toBe(50_000);
   });

@@ -1,6 +1,6 @@
 /**
- * Ids: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of creation (to the
- * millisecond) and never contain `:`. Secrets are never made here: an id is public.
+ * Ids: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of creation, to the
+ * millisecond, and those of one process also within it, and never contain `:`. Secrets are never made here: an id is public.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -72,10 +72,22 @@ export function encodeCrockford(bytes: Uint8Array): string {
   return out;
 }
 
-/** A UUIDv7 (RFC 9562): 48 bits of milliseconds, version, 12 + 62 random bits. */
+const COUNTER_MAX = 0xfff;
+let countedMs = Number.NaN;
+let counter = 0;
+
+/** Begins anew in each millisecond, at random in the lower half. Beyond the last one (2,048 ids in a millisecond) only their order is lost. */
+function nextCount(nowMs: number, random: number): number {
+  counter = nowMs === countedMs ? Math.min(counter + 1, COUNTER_MAX) : random & (COUNTER_MAX >> 1);
+  countedMs = nowMs;
+  return counter;
+}
+
+/** A UUIDv7 (RFC 9562, method 1): 48 bits of milliseconds, version, a counter of 12 bits, 62 random bits. */
 export function uuidv7Bytes(nowMs: number): Uint8Array {
   const bytes = new Uint8Array(16);
   takeRandom(bytes, 6);
+  const count = nextCount(nowMs, (bytes[6]! << 8) | bytes[7]!);
   const high = Math.floor(nowMs / 0x1_0000_0000);
   const low = nowMs >>> 0;
   bytes[0] = (high >> 8) & 0xff;
@@ -84,7 +96,8 @@ export function uuidv7Bytes(nowMs: number): Uint8Array {
   bytes[3] = (low >>> 16) & 0xff;
   bytes[4] = (low >>> 8) & 0xff;
   bytes[5] = low & 0xff;
-  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+  bytes[6] = 0x70 | (count >> 8);
+  bytes[7] = count & 0xff;
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
   return bytes;
 }

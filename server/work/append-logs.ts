@@ -221,16 +221,43 @@ function joined(pieces: readonly LogPiece[]): Buffer {
  */
 async function checkEnd(
   sql: SqlTag,
-  { id, epoch }: AppendInput,
-  end: { readonly bytes: number; readonly sha256: string },
+  input: AppendInput,
+  end: End,
   nextOffset: number,
   row: Row,
 ): Promise<boolean> {
+  const { id, epoch } = input;
   if (nextOffset < end.bytes) throw gap(id, end.bytes, nextOffset);
+  if (nextOffset > end.bytes || nextOffset > row.log_limit || (row.log_sha256 ?? '') !== '')
+    return await settleEnd(sql, input, end, nextOffset, row, row.log_sha256);
+  const key = `${id} ${epoch} ${nextOffset}`;
+  const reading = reckoning.get(key) ?? digestOf(sql, id, epoch, nextOffset);
+  reckoning.set(key, reading);
+  try {
+    return await settleEnd(sql, input, end, nextOffset, row, await reading);
+  } finally {
+    // Not before what came of it is stored, where the next call finds it.
+    reckoning.delete(key);
+  }
+}
+
+type End = NonNullable<AppendInput['end']>;
+
+/** One reading for calls that announce the same end at the same time. */
+const reckoning = new Map<string, Promise<string>>();
+
+/** @param digest Of what is stored, if it had to be known. */
+async function settleEnd(
+  sql: SqlTag,
+  { id, epoch }: AppendInput,
+  end: End,
+  nextOffset: number,
+  row: Row,
+  digest: string | null,
+): Promise<boolean> {
   const known = row.log_sha256 === '' ? null : row.log_sha256;
   const truncated = nextOffset > row.log_limit;
-  const comparable = nextOffset === end.bytes && !truncated;
-  const sha256 = comparable ? (known ?? (await digestOnce(sql, id, epoch, nextOffset))) : null;
+  const sha256 = nextOffset === end.bytes && !truncated ? digest : null;
   if (nextOffset === end.bytes && (truncated || sha256 === end.sha256)) {
     if (!row.log_complete || known === null) await markComplete(sql, id, epoch, nextOffset, sha256);
     return true;
@@ -258,18 +285,6 @@ async function markComplete(
   await sql`
     update work_items set log_complete = true, log_mismatch = false, log_sha256 = coalesce(decode(${sha256}::text, 'hex'), log_sha256)
     where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${nextOffset} and log_sha256 is not null`;
-}
-
-const reckoning = new Map<string, Promise<string>>();
-
-/** One reading for calls that announce the same end at the same time. */
-async function digestOnce(sql: SqlTag, id: string, epoch: number, bytes: number): Promise<string> {
-  const key = `${id} ${epoch} ${bytes}`;
-  const underWay = reckoning.get(key);
-  if (underWay !== undefined) return await underWay;
-  const digest = digestOf(sql, id, epoch, bytes).finally(() => reckoning.delete(key));
-  reckoning.set(key, digest);
-  return await digest;
 }
 
 /** Of what counts as output: a line of the runner's about it lies behind. */
