@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IMAGE } from '../../server/builds/testing/scripted-runner.ts';
 import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import { waitFor } from '../e2e/processes.ts';
 import { has } from '../setup/needs.ts';
 import { PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';
@@ -163,6 +164,9 @@ describe.skipIf(!here)('the page of builds', () => {
     // Up by keyboard: it lets go, new output does not move what is read.
     await log.focus();
     await page.keyboard.press('Home');
+    const scrolled = async () => (await page.evaluate(`document.querySelector('.log').scrollTop`)) as number;
+    // The browser moves there step by step.
+    await waitFor('the first line at the top', async () => (await scrolled()) === 0 || undefined);
     await line(page, '1 layer').first().waitFor();
     await page.getByRole('button', { name: 'Follow the end' }).waitFor();
     await write('unread\n');
@@ -170,7 +174,7 @@ describe.skipIf(!here)('the page of builds', () => {
       .locator('.summary')
       .filter({ hasText: `${(lines + 3).toLocaleString('en')} lines` })
       .waitFor();
-    expect(await page.evaluate(`document.querySelector('.log').scrollTop`)).toBe(0);
+    expect(await scrolled()).toBe(0);
     await page.getByRole('button', { name: 'Follow the end' }).click();
     await line(page, 'unread').waitFor();
     await page.getByRole('button', { name: 'Follow the end' }).waitFor({ state: 'detached' });
