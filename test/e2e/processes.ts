@@ -87,7 +87,7 @@ export function startProgram(
 
 /** Polls until `condition` yields something other than undefined; the failure shows what was last seen. */
 export async function waitFor<T>(
-  what: string,
+  what: string | (() => string),
   condition: () => Promise<T | undefined> | T | undefined,
   withinMs = 30_000,
 ): Promise<T> {
@@ -101,7 +101,9 @@ export async function waitFor<T>(
       lastError = error;
     }
     if (performance.now() > deadline)
-      throw new Error(`waited ${withinMs} ms for ${what}`, { cause: lastError });
+      throw new Error(`waited ${withinMs} ms for ${typeof what === 'string' ? what : what()}`, {
+        cause: lastError,
+      });
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
