@@ -41,11 +41,26 @@ describe.skipIf(!there)('the stream of a build', () => {
     await appendLogs(world.db.sql, world.settings, input);
     world.wake.notify(id);
   };
+  const eventsOf = (request: object, signal?: AbortSignal) =>
+    world.stream({ environmentId, ...request }, signal) as AsyncIterable<unknown> as AsyncIterable<Event>;
   const collect = async (request: object, signal?: AbortSignal): Promise<Event[]> => {
     const events: Event[] = [];
-    for await (const event of world.stream({ environmentId, ...request }, signal))
-      events.push(event as unknown as Event);
+    for await (const event of eventsOf(request, signal)) events.push(event);
     return events;
+  };
+  /** What a follower has been told by now, and how to wait for more. */
+  const follow = (buildId: string) => {
+    const told: string[] = [];
+    const following = (async () => {
+      for await (const event of eventsOf({ buildId })) told.push(word(event));
+    })();
+    const has = async (what: string) =>
+      await until(
+        what,
+        () => told,
+        (all) => all.includes(what),
+      );
+    return { told, following, has };
   };
 
   /** Lost in its first attempt, published in its second one, deployed after an approval. */
@@ -127,17 +142,7 @@ describe.skipIf(!there)('the stream of a build', () => {
       });
       world.wake.notify(id);
     };
-    const told: string[] = [];
-    const following = (async () => {
-      for await (const event of world.stream({ environmentId, buildId: id }))
-        told.push(word(event as unknown as Event));
-    })();
-    const has = async (what: string) =>
-      await until(
-        what,
-        () => told,
-        (all) => all.includes(what),
-      );
+    const { told, following, has } = follow(id);
     await enter(1, 0);
     await log(id, 1, 0, 'one\n');
     await has('1 "one\n"');
@@ -189,17 +194,7 @@ describe.skipIf(!there)('the stream of a build', () => {
 
   it('follows a build that is going on, over an approval, until its end', async () => {
     const id = await world.submitBuild(environmentId);
-    const told: string[] = [];
-    const following = (async () => {
-      for await (const event of world.stream({ environmentId, buildId: id }))
-        told.push(word(event as unknown as Event));
-    })();
-    const has = async (what: string) =>
-      await until(
-        what,
-        () => told,
-        (all) => all.includes(what),
-      );
+    const { told, following, has } = follow(id);
     await has('1 QUEUED');
     await world.pollBuild(runner);
     await world.beatBuild(runner, id, 1, 2);
