@@ -1,4 +1,5 @@
 /** The daemon is killed in each phase of a build: the next one leaves nothing of it behind, and neither pushes nor deploys it again. */
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
@@ -139,7 +140,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 200_00
   it('2.11 while deploying: what served before serves, nothing is deployed or pushed again', async () => {
     const { cp, home, startDaemon, kill, untilClean } = await start();
     const [git, images] = [await gitServer(), await registry()];
-    const name = `k${process.pid}`;
+    const name = `k${randomBytes(4).toString('hex')}`;
     const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
     const deploy = { kind: 'container', app: name, containerPort: 8080 } as const;
     const { url } = git.commit('web', await appTree());

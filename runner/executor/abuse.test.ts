@@ -7,7 +7,7 @@ import type { Bench, Kind } from './abuse-bench.ts';
 import { specOf } from '../run-spec.ts';
 import { ABUSE_CASES, abuseTable } from './abuse-cases.ts';
 import { detectExecutor } from './executor.ts';
-import { makeDataDir, waitFor } from './fixtures.ts';
+import { RUNNER_ID, makeDataDir, waitFor } from './fixtures.ts';
 
 /** Of one case, the look at the host and the next task included; two seconds on an idle machine. */
 const CASE_MS = 90_000;
@@ -24,14 +24,13 @@ describe.each(KINDS)('abuse of $kind', ({ kind, there }) => {
   beforeAll(async () => {
     if (!there) return;
     dataDir = await makeDataDir();
-    const runnerId = `rnr_abuse_${process.pid}`;
     const executor = await detectExecutor({
       wanted: kind,
       dataDir: dataDir.path,
-      runnerId,
+      runnerId: RUNNER_ID,
       log: (message, fields) => console.warn(message, fields),
     });
-    bench = await createBench({ kind, executor, dataDir: dataDir.path, runnerId });
+    bench = await createBench({ kind, executor, dataDir: dataDir.path, runnerId: RUNNER_ID });
   });
   afterEach(async () => {
     if (there) await bench.endAll();

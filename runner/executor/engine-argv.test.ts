@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createArgv, ENGINE_TIMEOUTS, engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
-import { makeSpec } from './fixtures.ts';
+import { RUNNER_ID, makeSpec } from './fixtures.ts';
 
 const PODMAN: Engine = {
   name: 'podman',
@@ -64,7 +64,7 @@ const WALLS = [
   '--tmpfs=/workspace:rw,exec,nosuid,nodev,size=256m,mode=1777',
 ];
 const LABELS = [
-  '--label=cp.runner=rnr_test',
+  `--label=cp.runner=${RUNNER_ID}`,
   '--label=cp.work=run_1',
   '--label=cp.epoch=3',
   '--label=cp.deadline=1156',

@@ -8,6 +8,7 @@ import { has } from '../../test/setup/needs.ts';
 import { detectExecutor, InvalidSpecError } from './executor.ts';
 import type { Executor } from './executor.ts';
 import {
+  RUNNER_ID,
   hostCommandLines,
   makeDataDir,
   makeSpec,
@@ -34,7 +35,7 @@ for (const kind of KINDS) {
       detectExecutor({
         wanted: kind.name,
         dataDir: dataDir.path,
-        runnerId: 'rnr_test',
+        runnerId: RUNNER_ID,
         log: () => undefined,
       });
 

@@ -1,9 +1,14 @@
 /** For tests of this folder: specs with small limits, a collected run, and looks at the host from outside the sandbox. */
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Executor, Outcome, Running, SandboxLimits, SandboxSpec } from './executor.ts';
+
+/** Of these tests alone: an engine still holds what others left in it that were killed, and it knows its containers by names made of this. */
+const MARK = randomBytes(6).toString('hex');
+export const RUNNER_ID = `rnr_${MARK}`;
 
 let sequence = 0;
 
@@ -14,8 +19,8 @@ export interface SpecChanges extends Partial<Omit<SandboxSpec, 'limits'>> {
 export function makeSpec(command: readonly string[], changes: SpecChanges = {}): SandboxSpec {
   sequence += 1;
   return {
-    runnerId: 'rnr_test',
-    workId: `run_${process.pid}_${sequence}`,
+    runnerId: RUNNER_ID,
+    workId: `run_${MARK}_${sequence}`,
     epoch: 1,
     env: {},
     network: 'none',

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import type { Executor, Outcome } from './executor.ts';
 import {
+  RUNNER_ID,
   hostCommandLines,
   makeDataDir,
   makeSpec,
@@ -24,7 +25,7 @@ const USER = 12_345;
 describe.runIf(there)('namespaces executor', () => {
   let executor: Executor;
   let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
-  const options = () => ({ dataDir: dataDir.path, runnerId: 'rnr_test', log: () => undefined });
+  const options = () => ({ dataDir: dataDir.path, runnerId: RUNNER_ID, log: () => undefined });
 
   beforeAll(async () => {
     dataDir = await makeDataDir();
@@ -124,10 +125,14 @@ describe.runIf(there)('namespaces executor', () => {
       ...Array.from({ length: 20 }, () => 'ignore' as const),
       file,
     ] as const;
-    const text = execFileSync(process.execPath, [program, join(dataDir.path, 'fds'), 'ls -l /proc/self/fd'], {
-      stdio: [...stdio],
-      encoding: 'utf8',
-    });
+    const text = execFileSync(
+      process.execPath,
+      [program, RUNNER_ID, join(dataDir.path, 'fds'), 'ls -l /proc/self/fd'],
+      {
+        stdio: [...stdio],
+        encoding: 'utf8',
+      },
+    );
     closeSync(file);
     const open = (JSON.parse(text) as { stdout: string }).stdout
       .split('\n')
@@ -166,7 +171,7 @@ describe.runIf(there)('namespaces executor', () => {
     const marker = `sleep ${6000 + (process.pid % 1000)}.5`;
     const daemon = spawn(
       process.execPath,
-      [program, join(dataDir.path, 'crash'), `setsid ${marker} & ${marker}`],
+      [program, RUNNER_ID, join(dataDir.path, 'crash'), `setsid ${marker} & ${marker}`],
       { stdio: 'ignore' },
     );
     const alive = async () => (await hostCommandLines()).filter((line) => line === marker).length;
@@ -201,7 +206,9 @@ describe.runIf(there)('namespaces executor', () => {
         ? ['setpriv', '--reuid', String(USER), '--regid', String(USER), '--clear-groups']
         : [];
     const result = JSON.parse(
-      execFileSync('env', [...asUser, process.execPath, program, userDir, script], { encoding: 'utf8' }),
+      execFileSync('env', [...asUser, process.execPath, program, RUNNER_ID, userDir, script], {
+        encoding: 'utf8',
+      }),
     ) as Outcome & { stdout: string; description: string };
     expect(result).toMatchObject({ reason: 'exit', exitCode: 4 });
     expect(result.description).toContain('task user mapped to the runner itself');
@@ -224,7 +231,7 @@ describe.runIf(there)('createNamespacesExecutor()', () => {
     process.env['PATH'] = `${folder.path}:${path}`;
     try {
       await expect(
-        createNamespacesExecutor({ dataDir: folder.path, runnerId: 'rnr_test', log: () => undefined }),
+        createNamespacesExecutor({ dataDir: folder.path, runnerId: RUNNER_ID, log: () => undefined }),
       ).rejects.toThrow(
         'setpriv is not of util-linux, expected util-linux 2.36 or newer; install util-linux',
       );

@@ -6,7 +6,7 @@ import { has } from '../../test/setup/needs.ts';
 import { ensureBaseImage } from './base-image.ts';
 import { runCommand } from './command.ts';
 import type { Executor } from './executor.ts';
-import { makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
+import { RUNNER_ID, makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
 import { createPodmanExecutor } from './podman.ts';
 
 const there = await has('podman');
@@ -14,12 +14,15 @@ const there = await has('podman');
 describe.runIf(there)('podman executor', () => {
   let executor: Executor;
   let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
-  const runnerId = `rnr_podman_${process.pid}`;
   const podman = (...args: string[]) => runCommand(['podman', ...args], { timeoutMs: 20_000 });
 
   beforeAll(async () => {
     dataDir = await makeDataDir();
-    executor = await createPodmanExecutor({ dataDir: dataDir.path, runnerId, log: () => undefined });
+    executor = await createPodmanExecutor({
+      dataDir: dataDir.path,
+      runnerId: RUNNER_ID,
+      log: () => undefined,
+    });
   });
   afterAll(async () => {
     await executor.reap(() => false);
@@ -46,9 +49,9 @@ describe.runIf(there)('podman executor', () => {
   });
 
   it('removes every container, launch file and control group that it made', async () => {
-    const spec = makeSpec(shell('exit 3'), { runnerId, env: { A: 'b' } });
+    const spec = makeSpec(shell('exit 3'), { env: { A: 'b' } });
     await runToEnd(executor, spec);
-    expect((await podman('ps', '--all', '--quiet', `--filter=label=cp.runner=${runnerId}`)).stdout).toBe('');
+    expect((await podman('ps', '--all', '--quiet', `--filter=label=cp.runner=${RUNNER_ID}`)).stdout).toBe('');
     const folders = await readdir('/dev/shm').catch(() => []);
     const launches = await Promise.all(
       folders.filter((name) => name.startsWith('svc-runner-')).map((name) => readdir(join('/dev/shm', name))),
@@ -59,18 +62,18 @@ describe.runIf(there)('podman executor', () => {
   it('shows limits, labels and walls to the engine, and no variable of the task', async () => {
     const run = await startCollecting(
       executor,
-      makeSpec(shell('echo up; sleep 30'), { runnerId, epoch: 4, env: { TOKEN: 'visible?' } }),
+      makeSpec(shell('echo up; sleep 30'), { epoch: 4, env: { TOKEN: 'visible?' } }),
     );
     await waitFor('the task', run.text, (text) => text.includes('up'));
     const [id = ''] = (
-      await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${runnerId}`)
+      await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${RUNNER_ID}`)
     ).stdout.split('\n');
     const text = (await podman('inspect', id)).stdout;
     const [container] = JSON.parse(text) as {
       Config: { Labels: Record<string, string> };
       HostConfig: Record<string, unknown>;
     }[];
-    expect(container?.Config.Labels).toMatchObject({ 'cp.runner': runnerId, 'cp.epoch': '4' });
+    expect(container?.Config.Labels).toMatchObject({ 'cp.runner': RUNNER_ID, 'cp.epoch': '4' });
     expect(Number(container?.Config.Labels['cp.deadline'])).toBeGreaterThan(Date.now() / 1000);
     expect(container?.HostConfig).toMatchObject({
       ReadonlyRootfs: true,
@@ -87,7 +90,7 @@ describe.runIf(there)('podman executor', () => {
   });
 
   it('notices that a container was removed behind its back', async () => {
-    const spec = makeSpec(shell('echo up; sleep 30'), { runnerId });
+    const spec = makeSpec(shell('echo up; sleep 30'));
     const run = await startCollecting(executor, spec);
     await waitFor('the task', run.text, (text) => text.includes('up'));
     await podman('rm', '--force', '--time=0', `cp-${spec.workId}-1`);
@@ -100,7 +103,6 @@ describe.runIf(there)('podman executor', () => {
       const run = await runToEnd(
         executor,
         makeSpec(shell('seq 3 | wc -l; id -u; echo x >/tmp/x; cat /tmp/x; ls /lib | head -1'), {
-          runnerId,
           image,
         }),
       );
@@ -115,18 +117,15 @@ describe.runIf(there)('podman executor', () => {
     const images = (await podman('images', '--format', '{{.Repository}}:{{.Tag}}')).stdout.split('\n');
     const base = images.find((image) => image.startsWith('localhost/svc-base:'));
     expect(
-      await runToEnd(
-        executor,
-        makeSpec(['true'], { runnerId, ...(base === undefined ? {} : { image: base }) }),
-      ),
+      await runToEnd(executor, makeSpec(['true'], base === undefined ? {} : { image: base })),
     ).toMatchObject({ exitCode: 0 });
     const other = await createPodmanExecutor({
       dataDir: dataDir.path,
-      runnerId,
+      runnerId: RUNNER_ID,
       defaultImage: 'localhost/not-here:1',
       log: () => undefined,
     });
-    expect((await runToEnd(other, makeSpec(['true'], { runnerId }))).message).toContain(
+    expect((await runToEnd(other, makeSpec(['true']))).message).toContain(
       'localhost/not-here:1 is not on this machine',
     );
   });

@@ -2,7 +2,10 @@
 import { createNamespacesExecutor } from './namespaces.ts';
 import { makeSpec, runToEnd, shell } from './fixtures.ts';
 
-const [dataDir = '', script = ''] = process.argv.slice(2);
-const executor = await createNamespacesExecutor({ dataDir, runnerId: 'rnr_test', log: () => undefined });
-const outcome = await runToEnd(executor, makeSpec(shell(script), { limits: { timeoutSeconds: 5 } }));
+const [runnerId = '', dataDir = '', script = ''] = process.argv.slice(2);
+const executor = await createNamespacesExecutor({ dataDir, runnerId, log: () => undefined });
+const outcome = await runToEnd(
+  executor,
+  makeSpec(shell(script), { runnerId, limits: { timeoutSeconds: 5 } }),
+);
 process.stdout.write(`${JSON.stringify({ description: executor.describe(), ...outcome })}\n`);

@@ -3,6 +3,7 @@
  * A person deploys by the SDK, follows the output, opens the address, and rolls back.
  */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
@@ -32,6 +33,7 @@ function appTree(text: string): Record<string, TreeEntry> {
 }
 
 describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
+  const app = `e2e-${randomBytes(4).toString('hex')}`;
   let platform: Platform;
   let git: GitServer;
   let registry: Registry;
@@ -58,7 +60,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     const environment = await platform.sdk.environments.create(project.id, {
       name: 'production',
       repository: url,
-      deploy: { kind: 'container', app: `e2e-${process.pid}` },
+      deploy: { kind: 'container', app },
     });
     environmentId = environment.id;
     await platform.sdk.variables.set(environmentId, 'TOKEN', 'canary-4711', { secret: true });
@@ -104,7 +106,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     expect(output).toContain('STEP 1/');
     expect(output).toMatch(/==> done\n$/);
     expect(await page(first.address)).toBe('first\n');
-    const inspected = podman('inspect', `svc-app-e2e-${process.pid}`);
+    const inspected = podman('inspect', `svc-app-${app}`);
     expect(inspected).toContain(first.digest);
 
     git.commit('web', appTree('second\n'));
@@ -129,7 +131,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
       'there is no Dockerfile in the repository: auto tried Dockerfile, then Containerfile',
     );
     expect(podman('ps', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}').trim()).toBe(
-      `svc-app-e2e-${process.pid}`,
+      `svc-app-${app}`,
     );
   });
 
