@@ -9,6 +9,8 @@ export default defineConfig({
     include: ['{proto,server,gateway,runner,sdk,cli,test}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     testTimeout: 30_000,
+    // What a test waits for is there within milliseconds; a machine that is busy gets some seconds.
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
     // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave a core idle meanwhile.
     maxWorkers: 3,

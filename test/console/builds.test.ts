@@ -44,7 +44,7 @@ describe.skipIf(!here)('the page of builds', () => {
     await page.getByRole('dialog').getByText('builds, publishes and deploys it').waitFor();
     await page.getByRole('button', { name: 'Build', exact: true }).click();
     await page.getByRole('heading', { name: 'Build 1' }).waitFor();
-    expect(await page.title()).toBe('Build 1 · Builds · svc console');
+    await expect.poll(() => page.title()).toBe('Build 1 · Builds · svc console');
     const state = page.locator('.build-head').getByRole('status');
     await state.filter({ hasText: 'Waiting' }).waitFor();
 
@@ -52,8 +52,10 @@ describe.skipIf(!here)('the page of builds', () => {
     await runner.beat(offer, 'cloning');
     await runner.log(offer, `Cloning\n${ESC}[32mdone${ESC}[0m <b onclick=x>bold</b>\n`, 0);
     await state.filter({ hasText: 'Building' }).waitFor();
-    expect(await line(page, 'done').locator('.fg-2').textContent()).toBe('done');
-    expect(await line(page, 'done').locator('.log-text').textContent()).toBe('done <b onclick=x>bold</b>');
+    await expect.poll(() => line(page, 'done').locator('.fg-2').textContent()).toBe('done');
+    await expect
+      .poll(() => line(page, 'done').locator('.log-text').textContent())
+      .toBe('done <b onclick=x>bold</b>');
     await page.locator('.build-head').getByRole('link', { name: 'via box-7' }).waitFor();
     await page
       .getByRole('listitem')
@@ -68,13 +70,9 @@ describe.skipIf(!here)('the page of builds', () => {
       'http://10.0.0.7:32768',
       'noopener noreferrer',
     ]);
-    expect(await page.locator('.phase-name').allTextContents()).toEqual([
-      'Waiting for a runner',
-      'Cloning',
-      'Building',
-      'Publishing',
-      'Deploying',
-    ]);
+    await expect
+      .poll(() => page.locator('.phase-name').allTextContents())
+      .toEqual(['Waiting for a runner', 'Cloning', 'Building', 'Publishing', 'Deploying']);
     const [downloaded] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
@@ -86,12 +84,14 @@ describe.skipIf(!here)('the page of builds', () => {
     await runner.finish(await runner.take(), { address: 'javascript:alert(1)' });
     await page.getByRole('link', { name: '‹ Builds of production' }).click();
     await row(page, 2).filter({ hasText: 'Succeeded' }).waitFor();
-    expect(
-      await page.evaluate(
-        `(([each]) => [each.tagName, each.textContent])(document.querySelectorAll('.address'))`,
-      ),
-    ).toEqual(['SPAN', 'javascript:alert(1)']);
-    expect(await page.title()).toBe('Builds · svc console');
+    await expect
+      .poll(() =>
+        page.evaluate(
+          `(([each]) => [each.tagName, each.textContent])(document.querySelectorAll('.address'))`,
+        ),
+      )
+      .toEqual(['SPAN', 'javascript:alert(1)']);
+    await expect.poll(() => page.title()).toBe('Builds · svc console');
     await passes(page, 'list of builds');
     expect(complaints).toEqual([]);
     await close();
@@ -156,7 +156,7 @@ describe.skipIf(!here)('the page of builds', () => {
     await line(page, `${lines} layer`).waitFor({ timeout: 30_000 });
     const shownMs = performance.now() - began;
     const log = page.getByRole('region', { name: 'Output of build 1' });
-    expect(await page.locator('.log-line').count()).toBeLessThan(200);
+    await expect.poll(() => page.locator('.log-line').count()).toBeLessThan(200);
 
     // At the end: it follows.
     await write('and one more\n');
@@ -174,7 +174,7 @@ describe.skipIf(!here)('the page of builds', () => {
       .locator('.summary')
       .filter({ hasText: `${(lines + 3).toLocaleString('en')} lines` })
       .waitFor();
-    expect(await scrolled()).toBe(0);
+    await expect.poll(() => scrolled()).toBe(0);
     await page.getByRole('button', { name: 'Follow the end' }).click();
     await line(page, 'unread').waitFor();
     await page.getByRole('button', { name: 'Follow the end' }).waitFor({ state: 'detached' });
@@ -220,7 +220,7 @@ describe.skipIf(!here)('the page of builds', () => {
     await page.unroute('**/logs**');
     await page.evaluate(LOOK);
     await line(page, 'second').waitFor();
-    expect(await line(page, 'first').count()).toBe(1);
+    await expect.poll(() => line(page, 'first').count()).toBe(1);
     await runner.report(offer, { exitCode: 2, message: 'step 3 of the Dockerfile ended with exit code 2' });
     await page.getByText('Failed while building, exit code 2.').waitFor();
     await page.locator('.notice').getByText('step 3 of the Dockerfile').waitFor();
@@ -249,7 +249,7 @@ describe.skipIf(!here)('the page of builds', () => {
     await passes(page, 'unlock');
     await ask.getByRole('button', { name: 'Cancel and unlock' }).click();
     await page.getByRole('status').filter({ hasText: 'locked is free again' }).waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Unlock');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Unlock');
 
     await page.route('**/builds?**', async (route) => await route.abort());
     await page.evaluate(LOOK);
@@ -257,7 +257,7 @@ describe.skipIf(!here)('the page of builds', () => {
       .getByRole('status')
       .filter({ hasText: /Unknown since/ })
       .waitFor();
-    expect(await row(page, 1).count()).toBe(1);
+    await expect.poll(() => row(page, 1).count()).toBe(1);
     await page.unroute('**/builds?**');
     await page.goto('/console/builds?env=env_00000000000000000000');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();

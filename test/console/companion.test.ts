@@ -17,7 +17,7 @@ const ASKED_EVERY_MS = 10_000;
 async function allOurs(page: Page): Promise<void> {
   const switches = page.getByRole('switch');
   await switches.nth(MANIFEST.length - 1).waitFor();
-  expect(await switches.count()).toBe(MANIFEST.length);
+  await expect.poll(() => switches.count()).toBe(MANIFEST.length);
 }
 
 describe.skipIf(!here)('features of the companion service', () => {
@@ -63,12 +63,10 @@ describe.skipIf(!here)('features of the companion service', () => {
     const table = section.getByRole('table');
     await table.waitFor();
     await section.getByText(/Read-only · as of \d\d:\d\d/).waitFor();
-    expect(await table.getByRole('switch').count()).toBe(0);
-    expect(await table.getByRole('rowheader').allTextContents()).toEqual([
-      'ledger.attestations',
-      'ledger.residency',
-      'ledger.search',
-    ]);
+    await expect.poll(() => table.getByRole('switch').count()).toBe(0);
+    await expect
+      .poll(() => table.getByRole('rowheader').allTextContents())
+      .toEqual(['ledger.attestations', 'ledger.residency', 'ledger.search']);
     await table.getByText('Blocked by ledger.regions').waitFor();
 
     answer = { status: 500, body: {} };
@@ -76,7 +74,7 @@ describe.skipIf(!here)('features of the companion service', () => {
     await page.reload();
     const notice = section.getByRole('status').filter({ hasText: 'The companion service is degraded' });
     await notice.filter({ hasText: 'it answered with status 500' }).waitFor();
-    expect(await table.getByRole('row').count()).toBe(4);
+    await expect.poll(() => table.getByRole('row').count()).toBe(4);
     // Our own features do not depend on it.
     await allOurs(page);
 
@@ -84,7 +82,7 @@ describe.skipIf(!here)('features of the companion service', () => {
     console_.passTime(ASKED_EVERY_MS);
     await notice.getByRole('button', { name: 'Try again' }).click();
     await notice.waitFor({ state: 'detached' });
-    expect(await table.getByRole('row').count()).toBe(2);
+    await expect.poll(() => table.getByRole('row').count()).toBe(2);
     await close();
   });
 
@@ -94,7 +92,7 @@ describe.skipIf(!here)('features of the companion service', () => {
       const { page } = await away.openAsStaff('/console/features');
       const section = page.getByRole('region', { name: 'Companion service' });
       await section.getByText('Its features are unknown.').waitFor();
-      expect(await section.getByRole('table').count()).toBe(0);
+      await expect.poll(() => section.getByRole('table').count()).toBe(0);
       await allOurs(page);
     } finally {
       await away.stop();

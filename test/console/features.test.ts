@@ -47,12 +47,14 @@ describe.skipIf(!here)('the table of features', () => {
     await switchOf(page, 'host.spaces').click();
     const dialog = page.getByRole('dialog', { name: 'Turn off host.spaces?' });
     await dialog.locator('.affected').waitFor();
-    expect(await dialog.locator('.affected li').allTextContents()).toEqual(['host.spaceson →to off']);
+    await expect
+      .poll(() => dialog.locator('.affected li').allTextContents())
+      .toEqual(['host.spaceson →to off']);
 
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'at least 8 characters; this has 0' }).waitFor();
     const reason = dialog.getByLabel('Reason');
-    expect(await reason.getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => reason.getAttribute('aria-invalid')).toBe('true');
     await focusedOn(page, 'reason');
     await reason.fill('x'.repeat(501));
     await dialog.getByText('501/500').waitFor();
@@ -70,10 +72,10 @@ describe.skipIf(!here)('the table of features', () => {
     });
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await dialog.getByRole('button', { name: 'Waiting for the server…' }).waitFor();
-    expect(await checked(page, 'host.spaces')).toBe('true');
+    await expect.poll(() => checked(page, 'host.spaces')).toBe('true');
     letGo();
     await page.getByRole('status').filter({ hasText: 'host.spaces is turned off.' }).waitFor();
-    expect(await checked(page, 'host.spaces')).toBe('false');
+    await expect.poll(() => checked(page, 'host.spaces')).toBe('false');
     await focusedOn(page, 'key-host.spaces');
 
     const { state, lastChange } = (await onServer('host.spaces')) as {
@@ -92,14 +94,14 @@ describe.skipIf(!here)('the table of features', () => {
     const { page, close } = await console_.openAsStaff('/console/features?blocked=1');
     const blocked = switchOf(page, 'host.automation.maintenance');
     await blocked.waitFor();
-    expect(await page.getByRole('switch').count()).toBe(1);
+    await expect.poll(() => page.getByRole('switch').count()).toBe(1);
     expect([await blocked.isDisabled(), await blocked.getAttribute('aria-checked')]).toEqual([true, 'true']);
     const why = await blocked.getAttribute('aria-describedby');
-    expect(await page.locator(`[id="${why}"]`).textContent()).toBe('Blocked by host.job_runner');
+    await expect.poll(() => page.locator(`[id="${why}"]`).textContent()).toBe('Blocked by host.job_runner');
     await blocked.focus();
     await page.keyboard.press('Space');
     await page.getByRole('status').filter({ hasText: 'moving its switch changes nothing now' }).waitFor();
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
 
     // Its blocker is not blocked, so the filter hides it: the link brings it back.
     await page.locator('.state').getByRole('link', { name: 'host.job_runner' }).click();
@@ -119,12 +121,14 @@ describe.skipIf(!here)('the table of features', () => {
     const { page, close } = await console_.openAsStaff('/console/features');
     const locked = switchOf(page, 'host.job_runner');
     await locked.waitFor();
-    expect(await locked.isDisabled()).toBe(true);
+    await expect.poll(() => locked.isDisabled()).toBe(true);
     const why = await locked.getAttribute('aria-describedby');
-    expect(await page.locator(`[id="${why}"]`).textContent()).toContain('Locked: JOB_RUNNER_ENABLED decides');
+    await expect
+      .poll(() => page.locator(`[id="${why}"]`).textContent())
+      .toContain('Locked: JOB_RUNNER_ENABLED decides');
     await locked.click({ force: true });
     await page.getByRole('status').filter({ hasText: 'JOB_RUNNER_ENABLED' }).waitFor();
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await close();
   });
 
@@ -144,9 +148,11 @@ describe.skipIf(!here)('the table of features', () => {
       .getByRole('alert')
       .filter({ hasText: 'host.incidents was changed in the meantime.' });
     await notice.waitFor();
-    expect(await notice.textContent()).toContain('ada@svc.local turned it off');
-    expect(await notice.textContent()).toContain('mitigation runs twice');
-    expect(await dialog.getByLabel('Reason').inputValue()).toBe('incidents are ready for everybody');
+    await expect.poll(() => notice.textContent()).toContain('ada@svc.local turned it off');
+    await expect.poll(() => notice.textContent()).toContain('mitigation runs twice');
+    await expect
+      .poll(() => dialog.getByLabel('Reason').inputValue())
+      .toBe('incidents are ready for everybody');
     await rowOf(page, 'host.incidents').getByText('mitigation runs twice').waitFor({ state: 'attached' });
     expect((await onServer('host.incidents'))['state']).toBe('disabled');
 
@@ -162,7 +168,7 @@ describe.skipIf(!here)('the table of features', () => {
     await console_.move('host.incidents', 'disabled', 'off for the night');
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await dialog.getByText('It is off now, so there is nothing left to do.').waitFor();
-    expect(await dialog.getByRole('button', { name: 'Turn off' }).isDisabled()).toBe(true);
+    await expect.poll(() => dialog.getByRole('button', { name: 'Turn off' }).isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await shows(page, 'host.incidents', false);
     await close();
@@ -203,8 +209,8 @@ describe.skipIf(!here)('the table of features', () => {
     await page.getByRole('status').filter({ hasText: 'host.ci is turned off.' }).waitFor();
     await second.getByRole('status').filter({ hasText: 'staff@svc.local turned off host.ci.' }).waitFor();
     await shows(second, 'host.ci', false);
-    expect(await rowOf(second, 'host.ci').getAttribute('class')).toContain('fresh');
-    expect(await rowOf(second, 'host.spaces').getAttribute('class')).not.toContain('fresh');
+    await expect.poll(() => rowOf(second, 'host.ci').getAttribute('class')).toContain('fresh');
+    await expect.poll(() => rowOf(second, 'host.spaces').getAttribute('class')).not.toContain('fresh');
     // Whoever did it is told of the result alone, not of the news about it.
     await console_.move('host.ci', 'enabled', 'the storm is over');
     await page.getByRole('status').filter({ hasText: 'ada@svc.local turned on host.ci.' }).waitFor();
@@ -225,7 +231,7 @@ describe.skipIf(!here)('the table of features', () => {
     // Moved back, the decision makes sense again, from where the switch is now.
     await console_.move('host.runners', wasOn ? 'enabled' : 'disabled', 'not today after all');
     await notice.filter({ hasText: 'Your text is kept.' }).waitFor();
-    expect(await dialog.getByLabel('Reason').inputValue()).toBe('drained before the upgrade');
+    await expect.poll(() => dialog.getByLabel('Reason').inputValue()).toBe('drained before the upgrade');
     await dialog.locator('.affected').waitFor();
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await shows(page, 'host.runners', !wasOn);
@@ -240,7 +246,7 @@ describe.skipIf(!here)('the table of features', () => {
     await page.reload();
     // Nothing good was ever read by this page: no table, and no empty one either.
     await page.getByText('The features could not be read.').waitFor();
-    expect(await page.getByRole('table', { name: /^Platform features/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('table', { name: /^Platform features/ }).count()).toBe(0);
     // In vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await page.getByText('The features could not be read.').waitFor();
@@ -254,8 +260,8 @@ describe.skipIf(!here)('the table of features', () => {
       .getByText(/Unknown since \d\d:\d\d\./)
       .first()
       .waitFor();
-    expect(await page.getByRole('switch').count()).toBe(MANIFEST.length);
-    expect(await checked(page, 'host.spaces')).toBe(String(on));
+    await expect.poll(() => page.getByRole('switch').count()).toBe(MANIFEST.length);
+    await expect.poll(() => checked(page, 'host.spaces')).toBe(String(on));
     await page.unroute('**/admin/platform-features**');
     await shows(page, 'host.spaces', !on);
     await page.getByText(/Unknown since/).waitFor({ state: 'detached' });
@@ -275,27 +281,29 @@ describe.skipIf(!here)('the table of features', () => {
     const drawer = page.getByRole('dialog', { name: 'History of host.compliance.residency_chain' });
     await drawer.getByText('change number 24', { exact: true }).waitFor();
     const texts = async (): Promise<string[]> => await drawer.locator('.change-text').allTextContents();
-    expect(await texts()).toHaveLength(20);
+    await expect.poll(() => texts()).toHaveLength(20);
     await drawer.getByRole('button', { name: 'Load older' }).click();
     await drawer.getByText('change number 1', { exact: true }).waitFor();
-    expect(await texts()).toEqual(Array.from({ length: 24 }, (_, index) => `change number ${24 - index}`));
-    expect(await drawer.getByRole('button', { name: 'Load older' }).count()).toBe(0);
+    await expect
+      .poll(() => texts())
+      .toEqual(Array.from({ length: 24 }, (_, index) => `change number ${24 - index}`));
+    await expect.poll(() => drawer.getByRole('button', { name: 'Load older' }).count()).toBe(0);
     const first = drawer.getByRole('listitem').first();
-    expect(await first.locator('.change-move').textContent()).toBe('on →to off');
-    expect(await first.textContent()).toContain('ada@svc.local, in the console');
-    expect(await first.locator('time').getAttribute('datetime')).toMatch(/^\d{4}-\d\d-\d\dT/);
+    await expect.poll(() => first.locator('.change-move').textContent()).toBe('on →to off');
+    await expect.poll(() => first.textContent()).toContain('ada@svc.local, in the console');
+    await expect.poll(() => first.locator('time').getAttribute('datetime')).toMatch(/^\d{4}-\d\d-\d\dT/);
 
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await drawer.getByRole('button', { name: 'Copy link' }).click();
     await drawer.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(page.url());
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(page.url());
 
     // A change by somebody else comes to the top of the open drawer.
     await console_.move('host.compliance.residency_chain', 'enabled', 'change number 25');
     await drawer.getByText('change number 25', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
-    expect(new URL(page.url()).search).toBe('');
+    await expect.poll(() => new URL(page.url()).search).toBe('');
     await page.getByRole('link', { name: 'History of host.compliance.residency_chain' }).click();
     await drawer.waitFor();
     await page.goBack();
@@ -308,18 +316,18 @@ describe.skipIf(!here)('the table of features', () => {
     await switchOf(page, 'host.ci').waitFor();
     await page.getByRole('searchbox').fill('customer runners');
     await page.getByRole('status').filter({ hasText: '1 of 8 shown' }).waitFor();
-    expect(await page.getByRole('switch').count()).toBe(1);
-    expect(new URL(page.url()).searchParams.get('q')).toBe('customer runners');
+    await expect.poll(() => page.getByRole('switch').count()).toBe(1);
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('customer runners');
     await page.reload();
     await switchOf(page, 'host.runners').waitFor();
-    expect(await page.getByRole('switch').count()).toBe(1);
+    await expect.poll(() => page.getByRole('switch').count()).toBe(1);
     await page.getByRole('searchbox').fill('nothing has this word');
     await page.getByText('None of the 8 features matches.').waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.getByRole('button', { name: 'Changed in 7 days' }).click();
     await switchOf(page, 'host.job_runner').waitFor({ state: 'detached' });
-    expect(await page.getByRole('switch').count()).toBeGreaterThan(0);
-    expect(new URL(page.url()).search).toBe('?recent=1');
+    await expect.poll(() => page.getByRole('switch').count()).toBeGreaterThan(0);
+    await expect.poll(() => new URL(page.url()).search).toBe('?recent=1');
     await close();
   });
 
@@ -329,7 +337,7 @@ describe.skipIf(!here)('the table of features', () => {
     await page.reload();
     await switchOf(page, 'host.spaces').waitFor();
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
     await page.waitForFunction('document.activeElement.id === "main"');
     const tabTo = async (wanted: string): Promise<void> => {

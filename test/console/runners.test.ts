@@ -49,8 +49,8 @@ describe.skipIf(!here)('the page of runners', () => {
     expect(token, command).toBeDefined();
     expect(command).toContain(console_.server.baseUrl);
     const timer = dialog.getByRole('timer');
-    expect(await timer.textContent()).toMatch(/^1[45]:\d\d$/);
-    expect(await timer.getAttribute('aria-live')).toBe('off');
+    await expect.poll(() => timer.textContent()).toMatch(/^1[45]:\d\d$/);
+    await expect.poll(() => timer.getAttribute('aria-live')).toBe('off');
     await dialog.getByRole('button', { name: 'Copy the command to start' }).waitFor();
     await passes(page, 'enrol dialog');
 
@@ -65,10 +65,10 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.getByRole('table').waitFor();
     // The token is nowhere any more.
     await page.getByRole('button', { name: 'Enrol a runner' }).click();
-    expect(await page.content()).not.toContain(token);
+    await expect.poll(() => page.content()).not.toContain(token);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Enrol a runner');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Enrol a runner');
     expect(complaints).toEqual([]);
     await close();
   });
@@ -93,7 +93,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.getByText('reconnecting, read every 5 s meanwhile').waitFor();
     await fleet.ok(`POST /teams/${fleet.teamId}/runners/${id}/resume`);
     await row(page, 'elsewhere').filter({ hasText: /Ready/ }).waitFor();
-    expect(await page.getByText(/Unknown since/).count()).toBe(0);
+    await expect.poll(() => page.getByText(/Unknown since/).count()).toBe(0);
     await page.unroute('**/runners/watch');
     await page.evaluate(LOOK);
     await page.getByText('live', { exact: true }).waitFor();
@@ -122,7 +122,9 @@ describe.skipIf(!here)('the page of runners', () => {
     ] as const) {
       await row(page, name).filter({ hasText: words }).waitFor();
     }
-    expect(await row(page, 'b-silent').locator('time').first().getAttribute('datetime')).toMatch(/^\d{4}-/);
+    await expect
+      .poll(() => row(page, 'b-silent').locator('time').first().getAttribute('datetime'))
+      .toMatch(/^\d{4}-/);
     await passes(page, 'roster');
 
     await row(page, 'd-flagged').getByRole('button', { name: 'Clear the flag of d-flagged' }).click();
@@ -145,10 +147,14 @@ describe.skipIf(!here)('the page of runners', () => {
     await row(page, 'a-fine')
       .filter({ hasText: /Paused.*kernel update.*Resumes by itself at \d\d:\d\d/s })
       .waitFor();
-    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Resume a-fine');
+    await expect
+      .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
+      .toBe('Resume a-fine');
     await page.keyboard.press('Enter');
     await row(page, 'a-fine').filter({ hasText: /Ready/ }).waitFor();
-    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Pause a-fine');
+    await expect
+      .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
+      .toBe('Pause a-fine');
     await close();
   });
 
@@ -170,12 +176,12 @@ describe.skipIf(!here)('the page of runners', () => {
     const ask = page.getByRole('dialog', { name: 'Revoke f-builder?' });
     await ask.getByText('It holds 1 item of work.').waitFor();
     // Going on takes more than Enter.
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Go back');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Go back');
     await ask.getByRole('button', { name: 'Revoke' }).click();
     await ask.waitFor({ state: 'detached' });
     await drawer.waitFor({ state: 'detached' });
     await row(page, 'f-builder').waitFor({ state: 'detached' });
-    expect(new URL(page.url()).searchParams.get('runner')).toBeNull();
+    await expect.poll(() => new URL(page.url()).searchParams.get('runner')).toBeNull();
     await close();
   });
 
@@ -187,7 +193,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.getByRole('heading', { name: /Work is stuck since/ }).waitFor({ timeout: 20_000 });
     await page.getByText('What waits, and why').click();
     await page.locator('.stuck li').first().waitFor();
-    expect(await page.locator('.degraded').textContent()).toMatch(/1 run.*waiting/s);
+    await expect.poll(() => page.locator('.degraded').textContent()).toMatch(/1 run.*waiting/s);
     await passes(page, 'degraded, on a phone');
     await close();
   });
@@ -201,7 +207,7 @@ describe.skipIf(!here)('the page of runners', () => {
       .getByRole('status')
       .filter({ hasText: /Unknown since \d\d:\d\d\..*Below is what was known then/s })
       .waitFor();
-    expect(await row(page, 'a-fine').count()).toBe(1);
+    await expect.poll(() => row(page, 'a-fine').count()).toBe(1);
     await passes(page, 'unknown since');
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
@@ -218,7 +224,7 @@ describe.skipIf(!here)('the page of runners', () => {
     const viewer = await join(console_.server, fleet.owner.token, fleet.teamId, 'viewer');
     const { page, close } = await fleet.open(at, viewer);
     await row(page, 'a-fine').waitFor();
-    expect(await page.getByRole('button', { name: /Pause|Enrol|Clear/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /Pause|Enrol|Clear/ }).count()).toBe(0);
     await page.context().clearCookies();
     await lookAway(page);
     await page.getByRole('alert').filter({ hasText: 'Your session has ended' }).waitFor();
@@ -242,7 +248,7 @@ describe.skipIf(!here)('the page of runners', () => {
     const { page, close } = await fleet.open(at);
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await pages.allTextContents()).toEqual(['Builds', 'Timeline']);
+    await expect.poll(() => pages.allTextContents()).toEqual(['Builds', 'Timeline']);
     await close();
   });
 });

@@ -22,16 +22,16 @@ describe.skipIf(!here)('signing in', () => {
 
   it('says that a password is wrong, and lets in with the right one', async () => {
     const { page, complaints, close } = await console_.open('/console/features');
-    expect(await page.title()).toBe('Sign in · svc console');
+    await expect.poll(() => page.title()).toBe('Sign in · svc console');
     const { staffEmail, staffPassword } = console_.server.first;
     await signInAs(page, staffEmail, 'not the password');
     const field = page.getByLabel('Password');
     await page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor();
-    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
     await signInAs(page, staffEmail, staffPassword);
     await switchOf(page, 'host.ci').waitFor();
-    expect(await page.title()).toBe('Platform features · svc console');
-    expect(new URL(page.url()).pathname).toBe('/console/features');
+    await expect.poll(() => page.title()).toBe('Platform features · svc console');
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/features');
     expect(complaints).toEqual([]);
     await close();
   });
@@ -54,7 +54,7 @@ describe.skipIf(!here)('signing in', () => {
     });
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
-    expect(await page.context().cookies()).toEqual([]);
+    await expect.poll(() => page.context().cookies()).toEqual([]);
     const answer = await console_.server.call('GET /account', { as: cookie?.value });
     expect(answer.code).toBe('credentials_invalid');
     await page.reload();
@@ -99,7 +99,7 @@ describe.skipIf(!here)('signing in', () => {
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     await pages.filter({ hasText: 'Runners' }).waitFor();
-    expect(await pages.allTextContents()).toEqual(['Runners', 'Builds', 'Timeline']);
+    await expect.poll(() => pages.allTextContents()).toEqual(['Runners', 'Builds', 'Timeline']);
     await page.getByRole('link', { name: 'See what this installation offers' }).click();
     await page.getByRole('heading', { name: 'What this installation offers' }).waitFor();
     const keys = await page.locator('.offer code').allTextContents();
@@ -132,10 +132,12 @@ describe.skipIf(!here)('signing in', () => {
     console_.passTime(STAFF_IDLE_MS + 60_000);
     await page.getByRole('button', { name: 'Turn off' }).click();
     await page.getByText('Your session has ended. Sign in again to go on where you were.').waitFor();
-    expect(new URL(page.url()).search).toBe('?q=host.ci');
-    expect(await page.getByLabel('E-mail address').inputValue()).toBe(console_.server.first.staffEmail);
+    await expect.poll(() => new URL(page.url()).search).toBe('?q=host.ci');
+    await expect
+      .poll(() => page.getByLabel('E-mail address').inputValue())
+      .toBe(console_.server.first.staffEmail);
     await signInAs(page, console_.server.first.staffEmail, console_.server.first.staffPassword);
-    expect(await reason.inputValue()).toBe('half a sentence, and then lunch');
+    await expect.poll(() => reason.inputValue()).toBe('half a sentence, and then lunch');
     await page.getByRole('button', { name: 'Turn off' }).click();
     await page.getByText('host.ci is turned off.').waitFor();
     await close();
@@ -150,7 +152,7 @@ describe.skipIf(!here)('signing in', () => {
     await page.getByText('Your session has ended.').waitFor();
     await signInAs(page, console_.ada.email, console_.ada.password);
     await switchOf(page, 'host.graph').waitFor();
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await close();
   });
 

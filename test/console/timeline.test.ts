@@ -50,11 +50,13 @@ describe.skipIf(!here)('the page of the timeline', () => {
     const { page, complaints, close } = await fleet.open(`/console/builds?env=${environmentId}`);
     await page.getByRole('link', { name: 'Timeline' }).last().click();
     await page.getByRole('heading', { name: 'Nothing was built or run for production yet' }).waitFor();
-    expect(await page.title()).toBe('Timeline · svc console');
-    expect(await page.locator('pre').allTextContents()).toEqual([
-      `svc ci connect --team ${fleet.teamId} --provider github --repo github.com/acme/shop`,
-      `svc ci report --connection CONNECTION_ID --env ${environmentId} -- npm test`,
-    ]);
+    await expect.poll(() => page.title()).toBe('Timeline · svc console');
+    await expect
+      .poll(() => page.locator('pre').allTextContents())
+      .toEqual([
+        `svc ci connect --team ${fleet.teamId} --provider github --repo github.com/acme/shop`,
+        `svc ci report --connection CONNECTION_ID --env ${environmentId} -- npm test`,
+      ]);
     await live(page);
     await passes(page, 'nothing yet');
 
@@ -99,12 +101,12 @@ describe.skipIf(!here)('the page of the timeline', () => {
       .filter({ hasText: /Waiting.*waits for a person.*needs an approval/s })
       .waitFor();
     expect(asked).toEqual([]);
-    expect(await names(page)).toEqual(['bbbbbbb', 'Build 1', 'tests', 'aaaaaaa', 'old']);
-    expect(await page.getByRole('link', { name: 'bbbbbbb' }).getAttribute('href')).toBe(
-      `https://github.com/acme/shop/commit/${sha('b')}`,
-    );
+    await expect.poll(() => names(page)).toEqual(['bbbbbbb', 'Build 1', 'tests', 'aaaaaaa', 'old']);
+    await expect
+      .poll(() => page.getByRole('link', { name: 'bbbbbbb' }).getAttribute('href'))
+      .toBe(`https://github.com/acme/shop/commit/${sha('b')}`);
     const time = row(page, 'tests').locator('time');
-    expect(await time.getAttribute('title')).toMatch(/\d{4}/);
+    await expect.poll(() => time.getAttribute('title')).toMatch(/\d{4}/);
     await passes(page, 'a build and two runs');
 
     await page.getByRole('link', { name: 'Build 1' }).click();
@@ -142,7 +144,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
     };
     await page.getByLabel('Status').selectOption('Failed');
     await shown('tests');
-    expect(new URL(page.url()).searchParams.get('status')).toBe('failed');
+    await expect.poll(() => new URL(page.url()).searchParams.get('status')).toBe('failed');
     await page.getByRole('status').filter({ hasText: '1 of 4 loaded' }).waitFor();
     await page.getByLabel('Status').selectOption('Succeeded');
     await shown('lint', 'docs');
@@ -155,12 +157,12 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await shown('tests');
     await page.goto(at(environmentId, '&source=build&q=dddd'));
     await shown('Build 1');
-    expect(await page.getByLabel('Source').inputValue()).toBe('build');
+    await expect.poll(() => page.getByLabel('Source').inputValue()).toBe('build');
     await page.getByRole('searchbox').fill('nobody');
     await page.getByText('None of the 4 entries that are loaded matches.').waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await shown('Build 1', 'docs', 'lint', 'tests');
-    expect(new URL(page.url()).search).toBe(`?env=${environmentId}`);
+    await expect.poll(() => new URL(page.url()).search).toBe(`?env=${environmentId}`);
     await close();
   });
 
@@ -178,20 +180,20 @@ describe.skipIf(!here)('the page of the timeline', () => {
     const { page, close } = await fleet.open(at(environmentId));
     await row(page, 'run 57').waitFor();
     await live(page);
-    expect(await row(page, 'run 8').count()).toBe(1);
-    expect(await page.getByRole('rowheader', { name: 'run 7', exact: true }).count()).toBe(0);
+    await expect.poll(() => row(page, 'run 8').count()).toBe(1);
+    await expect.poll(() => page.getByRole('rowheader', { name: 'run 7', exact: true }).count()).toBe(0);
     await report({ environmentId, pipelineName: 'newest', commitSha: sha('e') });
     await row(page, 'newest').waitFor();
-    expect(await page.getByRole('rowheader', { name: /^run 8\b/ }).count()).toBe(1);
+    await expect.poll(() => page.getByRole('rowheader', { name: /^run 8\b/ }).count()).toBe(1);
     await page.getByRole('button', { name: 'Load older' }).click();
     await page.getByRole('rowheader', { name: /^run 0\b/ }).waitFor();
     await page.getByRole('button', { name: 'Load older' }).waitFor({ state: 'detached' });
-    expect(await page.locator('.entry-name').count()).toBe(WATCHED + 9);
+    await expect.poll(() => page.locator('.entry-name').count()).toBe(WATCHED + 9);
     // Away for a moment: what is loaded stays.
     await lookAway(page);
     await report({ environmentId, pipelineName: 'meanwhile', commitSha: sha('e') });
     await row(page, 'meanwhile').waitFor();
-    expect(await page.locator('.entry-name').count()).toBe(WATCHED + 10);
+    await expect.poll(() => page.locator('.entry-name').count()).toBe(WATCHED + 10);
     await close();
   });
 
@@ -212,7 +214,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
       .getByRole('status')
       .filter({ hasText: /Unknown since \d\d:\d\d\..*Below is what was known then/s })
       .waitFor();
-    expect(await page.locator('.entry-name').count()).toBe(2);
+    await expect.poll(() => page.locator('.entry-name').count()).toBe(2);
     await passes(page, 'unknown since');
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
@@ -249,7 +251,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
     const { page, complaints, close } = await fleet.open(at(environmentId), fleet.owner, options);
     await row(page, 'lint').filter({ hasText: 'a failure that is allowed' }).waitFor();
     expect(await page.locator('main img').count()).toBe(0);
-    expect(await page.getByText('Commit not known').count()).toBe(2);
+    await expect.poll(() => page.getByText('Commit not known').count()).toBe(2);
     await live(page);
     await passes(page, 'on a phone');
     expect(complaints).toEqual([]);
@@ -276,11 +278,11 @@ describe.skipIf(!here)('the page of the timeline', () => {
       .getByRole('status')
       .filter({ hasText: /Unknown since/ })
       .waitFor();
-    expect(await row(seen.page, 'secret').count()).toBe(1);
+    await expect.poll(() => row(seen.page, 'secret').count()).toBe(1);
     await seen.page.reload();
     await seen.page.getByRole('heading', { name: 'Timeline is switched off here' }).waitFor();
     const pages = seen.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await pages.allTextContents()).not.toContain('Timeline');
+    await expect.poll(() => pages.allTextContents()).not.toContain('Timeline');
     await seen.close();
   });
 });
