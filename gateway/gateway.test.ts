@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { open, send, signed, type Answer } from './testing/machine.ts';
 import { createWorld, type OpenGateway, type World } from './testing/setup.ts';
 import { waitFor } from './testing/wait-for.ts';
+import { TIMED } from '../test/setup/timed.ts';
 
 const key = generateSigningKey();
 let world: World;
@@ -67,7 +68,7 @@ describe('gateway', () => {
   });
   afterEach(() => world.stop());
 
-  it('answers a held poll with the offer as soon as a hint comes', async () => {
+  it('answers a held poll with the offer as soon as a hint comes', TIMED, async () => {
     const answer = send(gateway.port, poll({ waitMs: 20_000, slots: 2 }));
     await consumed();
     world.dispatch.addItem('run_1');
@@ -109,7 +110,7 @@ describe('gateway', () => {
     expect((await answer).text).toBe('{}');
   });
 
-  it('answers a second before the caller gives up', async () => {
+  it('answers a second before the caller gives up', TIMED, async () => {
     const startedMs = performance.now();
     const request = signed(key, '/runners/rnr_1/poll', {
       body: { waitMs: 50_000 },
@@ -126,7 +127,7 @@ describe('gateway', () => {
     expect((await send(gateway.port, poll({ waitMs: 50_001 }))).status).toBe(400);
   });
 
-  it('ends a held poll within 100 ms when its runner is revoked', async () => {
+  it('ends a held poll within 100 ms when its runner is revoked', TIMED, async () => {
     const answer = send(gateway.port, poll({ waitMs: 50_000 }));
     await consumed();
     const startedMs = performance.now();
@@ -170,7 +171,7 @@ describe('gateway', () => {
     expect(gateway.gateway.parked() + second.gateway.parked()).toBe(1);
   });
 
-  it('answers every held poll when it stops, and serves nothing after', async () => {
+  it('answers every held poll when it stops, and serves nothing after', TIMED, async () => {
     const answers = Array.from({ length: 10 }, () => send(gateway.port, poll({ waitMs: 50_000 })));
     await parked(10);
     const startedMs = performance.now();
@@ -228,40 +229,44 @@ describe('gateway', () => {
     expect(world.dispatch.calls).toEqual([]);
   });
 
-  it('ends held polls in the moment its feature is switched off, with the answer that new calls get', async () => {
-    let state: 'open' | 'hidden' = 'open';
-    let changed = (): void => undefined;
-    const own = await world.gateway({
-      gate: () => state,
-      onGateChange: (listener) => {
-        changed = listener;
-        return () => (changed = () => undefined);
-      },
-    });
-    const held = ['poll', 'build-poll'].map((action) => send(own.port, poll({ waitMs: 50_000 }, action)));
-    await parked(2, own);
-    changed();
-    expect(own.gateway.parked()).toBe(2);
-    const begunMs = performance.now();
-    state = 'hidden';
-    changed();
-    const answers = await Promise.all(held);
-    expect(performance.now() - begunMs).toBeLessThan(1_000);
-    const unknown = await send(own.port, signed(key, '/runners/rnr_1/nothing'));
-    const plain = ({ status, text }: { status: number; text: string }) => [
-      status,
-      text.replace(/req_\w+/, ''),
-    ];
-    for (const answer of [...answers, await send(own.port, poll())])
-      expect(plain(answer)).toEqual(plain(unknown));
-    state = 'open';
-    changed();
-    const again = send(own.port, poll({ waitMs: 20_000 }));
-    await parked(1, own);
-    world.dispatch.addItem('run_1');
-    await own.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run' });
-    expect(json(await again)).toMatchObject({ run: { id: 'run_1' } });
-  });
+  it(
+    'ends held polls in the moment its feature is switched off, with the answer that new calls get',
+    TIMED,
+    async () => {
+      let state: 'open' | 'hidden' = 'open';
+      let changed = (): void => undefined;
+      const own = await world.gateway({
+        gate: () => state,
+        onGateChange: (listener) => {
+          changed = listener;
+          return () => (changed = () => undefined);
+        },
+      });
+      const held = ['poll', 'build-poll'].map((action) => send(own.port, poll({ waitMs: 50_000 }, action)));
+      await parked(2, own);
+      changed();
+      expect(own.gateway.parked()).toBe(2);
+      const begunMs = performance.now();
+      state = 'hidden';
+      changed();
+      const answers = await Promise.all(held);
+      expect(performance.now() - begunMs).toBeLessThan(1_000);
+      const unknown = await send(own.port, signed(key, '/runners/rnr_1/nothing'));
+      const plain = ({ status, text }: { status: number; text: string }) => [
+        status,
+        text.replace(/req_\w+/, ''),
+      ];
+      for (const answer of [...answers, await send(own.port, poll())])
+        expect(plain(answer)).toEqual(plain(unknown));
+      state = 'open';
+      changed();
+      const again = send(own.port, poll({ waitMs: 20_000 }));
+      await parked(1, own);
+      world.dispatch.addItem('run_1');
+      await own.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run' });
+      expect(json(await again)).toMatchObject({ run: { id: 'run_1' } });
+    },
+  );
 
   it('holds no poll whose signature was still being verified when the feature went off', async () => {
     let state: 'open' | 'hidden' = 'open';

@@ -14,6 +14,7 @@ import { waitFor } from './testing/wait-for.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { revokedError } from './verification.ts';
 import type { PollAsk } from './waiter.ts';
+import { TIMED } from '../test/setup/timed.ts';
 
 let clock: ShiftedClock;
 let broker: FakeBroker;
@@ -309,7 +310,7 @@ describe('Polls', () => {
     expect(side.polls.size).toBe(1);
   });
 
-  it('ends the held polls of a revoked runner within 100 ms and leaves the others', async () => {
+  it('ends the held polls of a revoked runner within 100 ms and leaves the others', TIMED, async () => {
     const side = gateway();
     const [bad, good] = [runner('rnr_1'), runner('rnr_2')];
     const ended = [poll(side, bad), poll(side, bad, { kind: 'build' })];
@@ -524,7 +525,7 @@ describe('Polls', () => {
     expect(side.polls.size).toBe(0);
   });
 
-  it('answers when its time is up, up to 50 ms early', async () => {
+  it('answers when its time is up, up to 50 ms early', TIMED, async () => {
     const side = gateway();
     const startedMs = performance.now();
     expect(await poll(side, runner('rnr_1'), { holdMs: 300 })).toBe('empty');

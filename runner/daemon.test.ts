@@ -14,6 +14,7 @@ import { script } from './testing/fake-executor.ts';
 import { controlPlane, useBundle } from './testing/stories.ts';
 import { waitFor } from './testing/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from './wire.ts';
+import { TIMED } from '../test/setup/timed.ts';
 
 const bundle = useBundle();
 
@@ -65,7 +66,7 @@ describe('daemon', () => {
     expect(new Set(pollIds).size).toBe(pollIds.length);
   });
 
-  it('sends the first output of a running task within a second', async () => {
+  it('sends the first output of a running task within a second', TIMED, async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     startFakeDaemon(bundle(), home);
@@ -243,7 +244,7 @@ describe('daemon, 2.6 SIGTERM', () => {
     expect(existsSync(join(home.dataDir, 'lock'))).toBe(false);
   });
 
-  it('ends quickly while a poll is held and nothing runs', async () => {
+  it('ends quickly while a poll is held and nothing runs', TIMED, async () => {
     const cp = await controlPlane();
     cp.intervals.pollWaitMs = 30_000;
     const daemon = startFakeDaemon(bundle(), makeHome(cp));

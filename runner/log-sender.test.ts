@@ -8,6 +8,7 @@ import { collectedLog, type CollectedLog } from './testing/collected-log.ts';
 import { tempDir } from './testing/temp-dir.ts';
 import { waitFor } from './testing/wait-for.ts';
 import type { LogsReply, LogsRequest } from './wire.ts';
+import { TIMED } from '../test/setup/timed.ts';
 
 interface Bench {
   spool: Spool;
@@ -49,7 +50,7 @@ const failure = (verdict: Failure['verdict'], code: string, details?: Record<str
 });
 
 describe('log sender', () => {
-  it('sends a full batch at once and collects small output for a moment', async () => {
+  it('sends a full batch at once and collects small output for a moment', TIMED, async () => {
     const { spool, calls, options } = await bench(stored);
     const sender = startLogSender(options);
     for (let at = 0; at < 20; at += 1) await spool.append('stdout', Buffer.from(`line ${at}\n`));

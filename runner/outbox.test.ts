@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openOutbox, readMachineBoot, waitedMs } from './outbox.ts';
 import { collectedLog } from './testing/collected-log.ts';
 import { tempDir } from './testing/temp-dir.ts';
+import { TIMED } from '../test/setup/timed.ts';
 
 const report = { id: 'run_1', epoch: 2, reportId: 'report-0001', reason: 'exit', exitCode: 0 } as const;
 
@@ -31,7 +32,7 @@ describe('outbox', () => {
     expect(readdirSync(folder).sort()).toEqual(['run_1-2.json', 'run_9-1.json.unreadable']);
   });
 
-  it('tells how long a report waited, never a negative time', async () => {
+  it('tells how long a report waited, never a negative time', TIMED, async () => {
     const outbox = await openOutbox({
       folder: join(tempDir(), 'outbox'),
       machineBoot: 'before',

@@ -14,6 +14,7 @@ import { clientFor, type Connection } from './connection.ts';
 import { CliError } from './errors.ts';
 import { featureCachePath, FRESH_MS } from './feature-cache.ts';
 import { checkFeature, RESOLVER_LIMIT_MS } from './feature-gate.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 let api: FakeApi;
 let cacheHome: string;
@@ -184,7 +185,7 @@ describe('a gated command proceeds', () => {
     expect((await attempt({ baseUrl: 'http://nowhere.invalid' })).refusal).toBeUndefined();
   });
 
-  it('after 400 ms at the latest, however slowly the answer drips', async () => {
+  it('after 400 ms at the latest, however slowly the answer drips', TIMED, async () => {
     const drip: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const timer = setInterval(() => response.write(' '), 20);

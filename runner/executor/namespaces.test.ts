@@ -18,6 +18,7 @@ import {
   waitFor,
 } from './fixtures.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const there = await has('namespaces');
 const USER = 12_345;
@@ -59,7 +60,7 @@ describe.runIf(there)('namespaces executor', () => {
     );
   });
 
-  it('starts, runs and cleans up an empty task in a fraction of a second', async () => {
+  it('starts, runs and cleans up an empty task in a fraction of a second', TIMED, async () => {
     const times: number[] = [];
     for (let attempt = 0; attempt < 7; attempt += 1)
       times.push((await runToEnd(executor, makeSpec(['true']))).durationMs);

@@ -13,6 +13,7 @@ import type { TestServer } from '../../test/setup/server.ts';
 import { newId } from '../platform/ids.ts';
 import { until } from '../work/testing/until.ts';
 import { publish } from './index.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const there = await has('postgres');
 
@@ -111,7 +112,7 @@ describe.skipIf(!there)('events on their way out', () => {
       });
     });
 
-    it('are tried again with the same id until the answer is good', async () => {
+    it('are tried again with the same id until the answer is good', TIMED, async () => {
       const { url, seen } = await receiver(500, 302, 204);
       const { id } = await endpoint(url);
       await event('runner.degraded');

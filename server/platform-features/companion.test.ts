@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../platform/clock.ts';
 import { createCompanion } from './companion.ts';
 import type { ReadCompanion } from './companion.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 describe('createCompanion()', () => {
   let server: Server;
@@ -161,7 +162,7 @@ describe('createCompanion()', () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ['says nothing', () => undefined],
     ['stops in the middle', (response) => void response.writeHead(200).write('{"features":')],
-  ])('gives up on a service that %s', async (_what, begin) => {
+  ])('gives up on a service that %s', TIMED, async (_what, begin) => {
     answer = (_, response) => begin(response);
     read = createCompanion({ url, clock, answerWithinMs: 60 });
     const began = performance.now();

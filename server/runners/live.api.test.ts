@@ -12,6 +12,7 @@ import type { Told } from '../../test/setup/told.ts';
 import { createFakeClock } from '../platform/clock.ts';
 import { defaultWorkSettings } from '../work/index.ts';
 import { createRosterWatches } from './live.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const postgresHere = await has('postgres');
 const CHANGE_WITHIN_MS = 2_000;
@@ -50,28 +51,32 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
   const health = ({ runners }: RunnersEvent): Record<string, string> =>
     Object.fromEntries(runners.map((runner) => [runner.name, runner.health]));
 
-  it('begins with roster and health, and tells of enrolling, pausing and revoking within two seconds', async () => {
-    const [told, other] = [watch(), watch()];
-    const [first, same] = await Promise.all(
-      [told, other].map(async (each) => await each.event('the present', () => true)),
-    );
-    expect([first?.runners, first?.health.degraded]).toEqual([[], false]);
-    expect(same?.position).toBe(first?.position);
+  it(
+    'begins with roster and health, and tells of enrolling, pausing and revoking within two seconds',
+    TIMED,
+    async () => {
+      const [told, other] = [watch(), watch()];
+      const [first, same] = await Promise.all(
+        [told, other].map(async (each) => await each.event('the present', () => true)),
+      );
+      expect([first?.runners, first?.health.degraded]).toEqual([[], false]);
+      expect(same?.position).toBe(first?.position);
 
-    const { id } = await enroll('box');
-    await told.event('the new runner', (event) => health(event)['box'] === 'never_seen');
-    await call(`POST /teams/${teamId}/runners/${id}/pause`, { note: 'lunch' });
-    const began = Date.now();
-    const paused = await told.event('the pause', (event) => health(event)['box'] === 'paused');
-    expect(paused.runners[0]?.pauseNote).toBe('lunch');
-    expect((told.times[told.events.indexOf(paused)] ?? 0) - began).toBeLessThan(CHANGE_WITHIN_MS);
-    await call(`DELETE /teams/${teamId}/runners/${id}`);
-    await told.event(
-      'the revocation',
-      (event) => paused !== event && event.runners.length === 0 && event !== first,
-    );
-    await other.event('the pause', (event) => health(event)['box'] === 'paused');
-  });
+      const { id } = await enroll('box');
+      await told.event('the new runner', (event) => health(event)['box'] === 'never_seen');
+      await call(`POST /teams/${teamId}/runners/${id}/pause`, { note: 'lunch' });
+      const began = Date.now();
+      const paused = await told.event('the pause', (event) => health(event)['box'] === 'paused');
+      expect(paused.runners[0]?.pauseNote).toBe('lunch');
+      expect((told.times[told.events.indexOf(paused)] ?? 0) - began).toBeLessThan(CHANGE_WITHIN_MS);
+      await call(`DELETE /teams/${teamId}/runners/${id}`);
+      await told.event(
+        'the revocation',
+        (event) => paused !== event && event.runners.length === 0 && event !== first,
+      );
+      await other.event('the pause', (event) => health(event)['box'] === 'paused');
+    },
+  );
 
   it('tells of work that waits', async () => {
     const told = watch();

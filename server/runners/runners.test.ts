@@ -18,6 +18,7 @@ import { createWorld } from '../work/testing/world.ts';
 import type { World } from '../work/testing/world.ts';
 import { createEnroll, createRunners } from './index.ts';
 import type { Enroll } from './index.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const there = await has('postgres');
 const { method } = RunnersService;
@@ -282,7 +283,7 @@ describe.skipIf(!there)('runners of a team', () => {
       expect((await beat())?.diagnostics_wanted).toBe(false);
     });
 
-    it('goes on without an answer when its time is up, and at once without runners', async () => {
+    it('goes on without an answer when its time is up, and at once without runners', TIMED, async () => {
       const startedMs = performance.now();
       expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({
         liveAnswered: false,

@@ -28,6 +28,7 @@ import { createSandboxRuns } from './index.ts';
 import { unfinished } from '../work/index.ts';
 import { followLogs } from './logs.ts';
 import type { LogEvent } from './logs.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const there = await has('postgres');
 const { method } = SandboxRunsService;
@@ -329,7 +330,7 @@ describe.skipIf(!there)('sandbox runs', () => {
       ]);
     });
 
-    it('reaches a follower at another server within half a second or so', async () => {
+    it('reaches a follower at another server within half a second or so', TIMED, async () => {
       const id = await claimed();
       const other = createWake();
       const stop = new AbortController();

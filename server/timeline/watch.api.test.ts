@@ -9,6 +9,7 @@ import type { TestServer } from '../../test/setup/server.ts';
 import { listen } from '../../test/setup/told.ts';
 import type { Told } from '../../test/setup/told.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const postgresHere = await has('postgres');
 const CHANGE_WITHIN_MS = 2_000;
@@ -65,26 +66,30 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
     );
   const ids = ({ entries }: TimelineEvent): string[] => entries.map(({ id }) => id);
 
-  it('begins with what there is, and tells what is new and what changed within two seconds', async () => {
-    const old = await report('1');
-    const told = watch();
-    const first = await told.event('the present', () => true);
-    expect([ids(first), first.gone]).toEqual([[old], []]);
-    expect(first.entries[0]).toMatchObject({ kind: 'ci_run', ciStatus: 'running', provider: 'github' });
+  it(
+    'begins with what there is, and tells what is new and what changed within two seconds',
+    TIMED,
+    async () => {
+      const old = await report('1');
+      const told = watch();
+      const first = await told.event('the present', () => true);
+      expect([ids(first), first.gone]).toEqual([[old], []]);
+      expect(first.entries[0]).toMatchObject({ kind: 'ci_run', ciStatus: 'running', provider: 'github' });
 
-    const fresh = await report('2');
-    const began = Date.now();
-    const second = await told.event('the new run', (event) => ids(event).includes(fresh));
-    expect(ids(second)).toEqual([fresh]);
-    expect((told.times[told.events.indexOf(second)] ?? 0) - began).toBeLessThan(CHANGE_WITHIN_MS);
+      const fresh = await report('2');
+      const began = Date.now();
+      const second = await told.event('the new run', (event) => ids(event).includes(fresh));
+      expect(ids(second)).toEqual([fresh]);
+      expect((told.times[told.events.indexOf(second)] ?? 0) - began).toBeLessThan(CHANGE_WITHIN_MS);
 
-    await post(`/ci/runs/${old}/complete`, { status: 'failed', durationMs: 500 });
-    const third = await told.event('the end', ({ entries }) =>
-      entries.some(({ status }) => status === 'failed'),
-    );
-    expect([ids(third), third.entries[0]?.durationMs]).toEqual([[old], 500]);
-    expect(new Set(told.events.map(({ position }) => position)).size).toBe(told.events.length);
-  });
+      await post(`/ci/runs/${old}/complete`, { status: 'failed', durationMs: 500 });
+      const third = await told.event('the end', ({ entries }) =>
+        entries.some(({ status }) => status === 'failed'),
+      );
+      expect([ids(third), third.entries[0]?.durationMs]).toEqual([[old], 500]);
+      expect(new Set(told.events.map(({ position }) => position)).size).toBe(told.events.length);
+    },
+  );
 
   it('names what was pushed out of the watched ones', async () => {
     const told = watch(as, { limit: 1 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { gatesNow, WATCH_MS, watchGates } from './features.ts';
 import { fakeGates } from './testing/gates.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const never = new AbortController().signal;
 const timed = async <T>(work: Promise<T>): Promise<{ value: T; ms: number }> => {
@@ -10,7 +11,7 @@ const timed = async <T>(work: Promise<T>): Promise<{ value: T; ms: number }> => 
 };
 
 describe('watching features', () => {
-  it('answers at once who knows nothing yet, or another revision', async () => {
+  it('answers at once who knows nothing yet, or another revision', TIMED, async () => {
     const gates = fakeGates();
     gates.runners('hidden');
     for (const known of ['', '0  ', 'garbage']) {
@@ -20,7 +21,7 @@ describe('watching features', () => {
     }
   });
 
-  it('answers in the moment of a change, also one that comes back to what it was', async () => {
+  it('answers in the moment of a change, also one that comes back to what it was', TIMED, async () => {
     const gates = fakeGates();
     const { revision } = gatesNow(gates);
     const waiting = timed(watchGates(gates, revision, never));
@@ -42,7 +43,7 @@ describe('watching features', () => {
     expect(gates.listeners).toBe(0);
   });
 
-  it('gives up when the caller is gone', async () => {
+  it('gives up when the caller is gone', TIMED, async () => {
     const gates = fakeGates();
     const gone = new AbortController();
     const waiting = timed(watchGates(gates, gatesNow(gates).revision, gone.signal));

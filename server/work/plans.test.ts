@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { createWorld } from './testing/world.ts';
 import type { World } from './testing/world.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const there = await has('postgres');
 
@@ -69,7 +70,7 @@ describe.skipIf(!there).each([
     expect(nodes.map((node) => node['Index Name'])).toContain(index);
   });
 
-  it('a claim takes no longer than with an empty queue, to the order of magnitude', async () => {
+  it('a claim takes no longer than with an empty queue, to the order of magnitude', TIMED, async () => {
     const runner = await world.runner(team);
     for (let i = 0; i < 20; i += 1) await world.poll(runner);
     const startedMs = performance.now();

@@ -11,6 +11,7 @@ import { CLAIM_MS, finish, putBack, takeDue, want } from './store.ts';
 import type { Task, Wanted } from './store.ts';
 import { ATTEMPTS_MAX, beginDue, startTasks } from './worker.ts';
 import type { TaskHandler, TasksDeps } from './worker.ts';
+import { TIMED } from '../../../test/setup/timed.ts';
 
 const postgresHere = await has('postgres');
 const EPOCH = new Date('2030-01-01T00:00:00Z').getTime();
@@ -159,7 +160,7 @@ describe.skipIf(!postgresHere)('tasks', () => {
       expect(await stored()).toEqual([]);
     });
 
-    it('costs no more with a long backlog that is not due', async () => {
+    it('costs no more with a long backlog that is not due', TIMED, async () => {
       await db.sql`
         insert into ci_tasks (id, team_id, connection_id, kind, key, lane, payload, due_at, created_at)
         select 'cit_' || n, ${connections[0]!.teamId}, ${connections[0]!.id}, 'poll_run', 'key ' || n, 'lane ' || n, '{}', ${at(9_999)}, now()

@@ -9,6 +9,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
 import { bytes, instant } from './columns.ts';
 import { isUniqueViolation, mapDatabaseError, migrate, openDatabase } from './index.ts';
+import { TIMED } from '../../../test/setup/timed.ts';
 
 const postgresHere = await has('postgres');
 
@@ -144,7 +145,7 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
   });
 
   describe('when the database goes away', () => {
-    it('refuses at once, and works again when it is back', async () => {
+    it('refuses at once, and works again when it is back', TIMED, async () => {
       const proxy = await startTcpProxy(test.url);
       const db = openDatabase({ url: proxy.urlOf(test.url), max: 3 });
       expect(await db.sql`select 1 as one`).toMatchObject([{ one: 1 }]);
