@@ -6,11 +6,14 @@ const LONG = [
   'test/faults/faults.test.ts',
   'runner/build/daemon-build.test.ts',
   'runner/build/daemon-build-crash.test.ts',
-  'test/e2e/runners-switched-off.test.ts',
-  'test/e2e/builds-server.test.ts',
-  'server/system.api.test.ts',
   'runner/executor/executor.test.ts',
-  'proto/generators/lint.test.ts',
+  'runner/executor/abuse.test.ts',
+  'test/e2e/runners-switched-off.test.ts',
+  'test/console/runners.test.ts',
+  'test/contract/gates.test.ts',
+  'test/e2e/builds-server.test.ts',
+  'test/console/timeline.test.ts',
+  'test/e2e/features.test.ts',
   'test/console/features.test.ts',
 ];
 
