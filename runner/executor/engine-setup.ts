@@ -94,8 +94,20 @@ export async function chooseImage(
   }
 }
 
-/** Runs a task with all walls up; returns why it does not work, or nothing. */
+/**
+ * Runs a task with all walls up; returns why it does not work, or nothing. Twice when the task ended well and its output did not come:
+ * podman 4.3 on an overloaded machine was seen to do that once in thousands of starts, and a runner that takes it for broken ends.
+ */
 export async function probe(executor: Executor, runnerId: string): Promise<string | undefined> {
+  const first = await runProbe(executor, runnerId);
+  const { failure } = first.silent ? await runProbe(executor, runnerId) : first;
+  return failure;
+}
+
+async function runProbe(
+  executor: Executor,
+  runnerId: string,
+): Promise<{ failure: string | undefined; silent: boolean }> {
   let output = '';
   const spec = {
     runnerId,
@@ -112,10 +124,13 @@ export async function probe(executor: Executor, runnerId: string): Promise<strin
       (_stream, chunk) => void (output += Buffer.from(chunk).toString()),
     );
     const outcome = await running.done;
-    if (outcome.reason === 'exit' && outcome.exitCode === 0 && output.includes(PROBE_TEXT)) return undefined;
-    const said = output.trim().split('\n').slice(-3).join('; ');
-    return outcome.message ?? `probe ended with ${outcome.reason} ${outcome.exitCode ?? ''}: ${said}`;
+    const well = outcome.reason === 'exit' && outcome.exitCode === 0;
+    if (well && output.includes(PROBE_TEXT)) return { failure: undefined, silent: false };
+    const said = output.trim().split('\n').slice(-3).join('; ') || 'no output';
+    const failure =
+      outcome.message ?? `probe ended with ${outcome.reason} ${outcome.exitCode ?? ''}: ${said}`;
+    return { failure, silent: well };
   } catch (error) {
-    return messageOf(error);
+    return { failure: messageOf(error), silent: false };
   }
 }

@@ -1,8 +1,9 @@
 /** Engines that misbehave: small programs in the place of podman and docker. */
-import { chmod, readFile, readdir, writeFile } from 'node:fs/promises';
+import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDockerExecutor } from './docker.ts';
+import { probe } from './engine-setup.ts';
 import { EngineExecutor, parseLeftover } from './engine.ts';
 import { detectExecutor, ExecutorUnavailableError, surveyExecutors } from './executor.ts';
 import { hostCommandLines, makeDataDir, makeSpec, runToEnd } from './fixtures.ts';
@@ -126,6 +127,16 @@ describe('an engine that misbehaves', () => {
     );
     expect(run).toMatchObject({ reason: 'exit', exitCode: 0 });
     expect(logged).toEqual([expect.stringContaining('not cleaned up')]);
+  });
+
+  it('is asked twice by the probe when the task ended well and its output did not come', async () => {
+    const told = (times: string) =>
+      `start) echo x >>'${folder.path}/starts'; [ $(wc -l <'${folder.path}/starts') ${times} ] && echo sandbox-probe; exit 0;;
+inspect) echo '{"Status":"exited","ExitCode":0,"StartedAt":"2026-11-22T10:00:00Z"}';;`;
+    expect(await probe(await engine(told('-ge 2')), 'rnr_test')).toBeUndefined();
+    await rm(join(folder.path, 'starts'));
+    expect(await probe(await engine(told('-ge 9')), 'rnr_test')).toBe('probe ended with exit 0: no output');
+    expect(await readFile(join(folder.path, 'starts'), 'utf8')).toBe('x\nx\n');
   });
 
   it('reaps by label and deadline, and says what it could not list', async () => {

@@ -7,6 +7,7 @@ import { startRegistry, type Registry, type RegistryOptions } from '../../test/s
 import { runCommand } from '../executor/command.ts';
 import { findStaticBusybox } from '../executor/base-image.ts';
 import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
+import { OWN_IDS } from './fake-control-plane.ts';
 
 export async function gitServer(options?: Parameters<typeof startGitServer>[0]): Promise<GitServer> {
   const server = await startGitServer(options);
@@ -67,14 +68,11 @@ export async function orphans(home: RunnerHome, runnerId: string): Promise<strin
   const building = listed
     .split('\n')
     .flatMap((line) => /^(\S+) Storage$/.exec(line)?.[1] ?? [])
-    .filter((id) => noteOf(id).includes(home.dataDir) || noteOf(id).includes(`-${OWN_IDS}`));
+    .filter((id) => noteOf(id).includes(home.dataDir) || noteOf(id).includes(`-${OWN_IDS.build}`));
   return [...labelled.join('\n').split('\n'), ...building].filter(
     (line) => line !== '' && !/^svc-app-[^. ]+ Up/.test(line),
   );
 }
-
-/** Ids of builds that the control plane of this test process makes up begin so. */
-const OWN_IDS = `bld_${process.pid}_`;
 
 /** What buildah wrote down about one of its containers. */
 function noteOf(id: string): string {
@@ -89,7 +87,7 @@ export function folders(home: RunnerHome): string[] {
     .flatMap((base) => namesIn(base).map((name) => join(base, name)))
     .filter((path) => path.includes('/svc-runner-'))
     .flatMap(namesIn)
-    .filter((name) => name.includes(`-${OWN_IDS}`));
+    .filter((name) => name.includes(`-${OWN_IDS.build}`));
   return [...namesIn(builds), ...secrets];
 }
 

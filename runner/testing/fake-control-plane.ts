@@ -2,7 +2,7 @@
  * The far end of the wire for tests: a small control plane that keeps the protocol's promises (signatures, epochs, offers, leases, offsets,
  * digests, idempotent reports), and breaks them where a test asks for it: lost answers, foreign pages, skewed clocks, revocation.
  */
-import { createHash, randomUUID, type KeyObject } from 'node:crypto';
+import { createHash, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -137,6 +137,12 @@ export async function startFakeControlPlane(options: FakeOptions = {}): Promise<
   return plane;
 }
 
+/** Of this process alone: engines know containers by these ids, and hold what others left in them that were killed. */
+const mark = randomBytes(3).toString('hex');
+/** How the ids begin that control planes of this process make up. */
+export const OWN_IDS: Readonly<Record<WorkKind, string>> = { run: `run_${mark}_`, build: `bld_${mark}_` };
+let made = 0;
+
 class Plane implements FakeControlPlane {
   readonly url: string;
   readonly runnerId = `rnr_fake${randomUUID().slice(0, 8)}`;
@@ -177,10 +183,10 @@ class Plane implements FakeControlPlane {
   }
 
   #queue(kind: WorkKind, id: string | undefined, spec: object): FakeRun {
-    const prefix = kind === 'run' ? 'run' : `bld_${process.pid}`;
+    made += 1;
     const run: FakeRun = {
       kind,
-      id: id ?? `${prefix}_${String(this.runs.size + 1).padStart(4, '0')}`,
+      id: id ?? `${OWN_IDS[kind]}${String(made).padStart(4, '0')}`,
       spec,
       phases: [],
       state: 'queued',
