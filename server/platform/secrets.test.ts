@@ -1,7 +1,7 @@
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSecrets, loadKek } from './secrets.ts';
 
 const secrets = createSecrets(Buffer.alloc(32, 1));
@@ -53,8 +53,13 @@ describe('createSecrets()', () => {
 });
 
 describe('loadKek()', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'svc-kek-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
   it('makes a key once, for its owner alone', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-kek-'));
     const first = loadKek(undefined, folder);
     expect(first).toHaveLength(32);
     expect(loadKek(undefined, folder)).toEqual(first);
@@ -63,7 +68,6 @@ describe('loadKek()', () => {
   });
 
   it('refuses a damaged file instead of making a new key', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-kek-'));
     writeFileSync(join(folder, 'secrets.key'), 'abcd');
     expect(() => loadKek(undefined, folder)).toThrow('holds 3 bytes, expected 32');
   });

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddedPostgres } from './embedded.ts';
 import { takeOwner } from './embedded-owner.ts';
 
@@ -92,7 +92,9 @@ describe('startEmbeddedPostgres()', () => {
 
 describe('takeOwner()', () => {
   it('refuses a folder that a living server uses and takes one that a dead one left', () => {
-    const path = join(mkdtempSync(join(tmpdir(), 'svc-owner-')), 'owner');
+    const folder = mkdtempSync(join(tmpdir(), 'svc-owner-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'owner');
     const parent = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
     const started = parent.slice(parent.lastIndexOf(')') + 2).split(' ')[19];
     writeFileSync(path, `${process.ppid} ${started}`);
