@@ -17,7 +17,7 @@ export default defineConfig({
     reporters: ['default', new ClosingSummary()],
     projects: [
       {
-        // They share a process, one file after the other: to load the modules for each anew took a third of all the time.
+        // They share a process, one file after the other: to load the modules for each anew took a third of their time.
         extends: true,
         test: { name: 'units', include: ['{proto,server,gateway,sdk,cli}/**/*.test.ts'], isolate: false },
       },

@@ -96,7 +96,7 @@ export async function chooseImage(
 
 /**
  * Runs a task with all walls up; returns why it does not work, or nothing. Twice when the task ended well and its output did not come:
- * podman 4.3 on an overloaded machine was seen to do that once in thousands of starts, and a runner that takes it for broken ends.
+ * podman 4.3.1 was seen to do that, once, on an overloaded machine (docs/sandbox.md), and a daemon that takes it for broken ends.
  */
 export async function probe(executor: Executor, runnerId: string): Promise<string | undefined> {
   const first = await runProbe(executor, runnerId);
