@@ -1,12 +1,14 @@
 /**
  * The dispatch service over gRPC, at one or several servers in turn.
  *
+ * Calls share a stream to each server, but for output, which would hold the others up and goes by calls of its own.
+ *
  * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. A
  * call that may be repeated is repeated once, at another server if there is one. What must hold: a call that uses a nonce is never repeated, because
  * the second one would find its own nonce used, and its runner signs the request anew instead; the error of a server reaches the caller as it was, an error of
  * the transport as `unavailable`.
  */
-import { create, fromBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
+import { fromBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
 import {
   Client as Channel,
   connectivityState,
@@ -19,6 +21,7 @@ import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Client, ClientCallOptions } from '@svc/proto/http/implement.ts';
 import type { Logger } from 'pino';
+import { CALLS_PATH, CallStream, type Outcome } from './call-stream.ts';
 import type { Clock } from './clock.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorFromTrailers, noServer } from './grpc-error.ts';
@@ -33,6 +36,8 @@ const DEADLINES_MS: Readonly<Record<string, number>> = {
   appendLogs: 20_000,
   report: 20_000,
 };
+/** Calls that go by themselves. */
+const ALONE: ReadonlySet<string> = new Set(['appendLogs']);
 /** The first try of a repeatable call may use up this share of the deadline. */
 const FIRST_TRY_SHARE = 0.6;
 
@@ -70,6 +75,7 @@ export interface DispatchClient {
 interface Endpoint {
   readonly address: string;
   readonly channel: Channel;
+  stream: CallStream | undefined;
   passOverUntilMs: number;
 }
 
@@ -104,6 +110,7 @@ function openEndpoint(url: string): Endpoint {
   return {
     address,
     channel: new Channel(address, security, CHANNEL_OPTIONS),
+    stream: undefined,
     passOverUntilMs: Number.NEGATIVE_INFINITY,
   };
 }
@@ -133,7 +140,10 @@ class Calls {
 
   close(): void {
     this.#closed = true;
-    for (const { channel } of this.#endpoints) channel.close();
+    for (const { channel, stream } of this.#endpoints) {
+      stream?.leave();
+      channel.close();
+    }
   }
 
   async call(method: DescMethodUnary, request: Message, options: ClientCallOptions = {}): Promise<Message> {
@@ -147,18 +157,17 @@ class Calls {
       const endpoint = this.#pick(last);
       const leftMs = untilMs - this.#clock.monotonicMs();
       const isLast = !repeatable || tries === 2;
-      const error = await this.#try(
+      const outcome = await this.#try(
         endpoint,
         method,
         bytes,
         isLast ? leftMs : leftMs * FIRST_TRY_SHARE,
         options.signal,
       );
-      if (!(error instanceof Error)) return error;
-      const own = errorFromTrailers(error.metadata);
-      if (own !== undefined) throw this.#judge(own, endpoint);
-      if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up', { cause: error });
-      this.#passOver(endpoint, error);
+      if ('response' in outcome) return fromBinary(method.output, outcome.response);
+      if ('refused' in outcome) throw this.#judge(outcome.refused, endpoint);
+      if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up');
+      this.#passOver(endpoint, outcome.failed);
       if (isLast) throw noServer();
       last = endpoint;
     }
@@ -179,30 +188,61 @@ class Calls {
   }
 
   #try(
-    { channel }: Endpoint,
+    endpoint: Endpoint,
     method: DescMethodUnary,
     bytes: Buffer,
     timeoutMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<Message | ServiceError> {
+  ): Promise<Outcome> {
     return new Promise((resolve) => {
-      const call = channel.makeUnaryRequest(
-        `/${method.parent.typeName}/${method.name}`,
-        (value: Buffer) => value,
-        (value: Buffer) => fromBinary(method.output, value),
-        bytes,
-        this.#metadata,
-        // grpc-js counts down to a moment of the wall clock, by Date.now().
-        { deadline: Date.now() + timeoutMs },
-        (error: ServiceError | null, answer?: Message) => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve(error ?? answer ?? create(method.output));
-        },
+      const end = (outcome: Outcome): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        resolve(outcome);
+      };
+      const giveUp = (code: status, details: string): void => {
+        cancel();
+        end({ failed: { code, details } });
+      };
+      const onAbort = (): void => giveUp(status.CANCELLED, 'the caller gave the call up');
+      const timer = setTimeout(
+        () => giveUp(status.DEADLINE_EXCEEDED, `no answer within ${Math.round(timeoutMs)} ms`),
+        timeoutMs,
       );
-      const onAbort = (): void => call.cancel();
       signal?.addEventListener('abort', onAbort, { once: true });
+      const cancel = ALONE.has(method.localName)
+        ? this.#alone(endpoint, method, bytes, end)
+        : this.#streamTo(endpoint).begin(method.name, bytes, end);
       if (signal?.aborted) onAbort();
     });
+  }
+
+  #alone(
+    { channel }: Endpoint,
+    method: DescMethodUnary,
+    bytes: Buffer,
+    end: (outcome: Outcome) => void,
+  ): () => void {
+    const call = channel.makeUnaryRequest(
+      `/${method.parent.typeName}/${method.name}`,
+      asIs,
+      asIs,
+      bytes,
+      this.#metadata,
+      (error: ServiceError | null, response: Buffer = EMPTY) => {
+        const refused = error === null ? undefined : errorFromTrailers(error.metadata);
+        end(refused !== undefined ? { refused } : error !== null ? { failed: error } : { response });
+      },
+    );
+    return () => call.cancel();
+  }
+
+  #streamTo(endpoint: Endpoint): CallStream {
+    if (endpoint.stream?.usable === true) return endpoint.stream;
+    endpoint.stream = new CallStream(
+      endpoint.channel.makeBidiStreamRequest(CALLS_PATH, asIs, asIs, this.#metadata),
+    );
+    return endpoint.stream;
   }
 
   /** A refusal of this gateway itself is the operator's business; it says nothing about the runner. */
@@ -215,7 +255,7 @@ class Calls {
     return noServer();
   }
 
-  #passOver(endpoint: Endpoint, error: ServiceError): void {
+  #passOver(endpoint: Endpoint, error: Pick<ServiceError, 'code' | 'details'>): void {
     // A server of an older version lacks a method and is well otherwise.
     if (error.code === status.UNIMPLEMENTED) return;
     const nowMs = this.#clock.monotonicMs();
@@ -230,3 +270,6 @@ class Calls {
     endpoint.passOverUntilMs = nowMs + PASS_OVER_MS;
   }
 }
+
+const EMPTY = Buffer.alloc(0);
+const asIs = (bytes: Buffer): Buffer => bytes;

@@ -5,13 +5,22 @@ import {
   ServerCredentials,
   status,
   type sendUnaryData,
+  type ServerDuplexStream,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import {
+  CallsRequestSchema,
+  CallsResponseSchema,
+  type CallsRequest,
+  type CallsResponse,
+} from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
+import { answerCalls } from '@svc/proto/calls/answer.ts';
+import { ERROR_TRAILER, writeRefusal } from '@svc/proto/calls/refusal.ts';
 import { toApiError } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
-import { ERROR_TRAILER } from '../grpc-error.ts';
+import { CALLS_PATH } from '../call-stream.ts';
 
 export interface GrpcServer {
   readonly url: string;
@@ -50,6 +59,25 @@ export async function startGrpcServer(
       'unary',
     );
   }
+  const openStream = (stream: ServerDuplexStream<CallsRequest, CallsResponse>): void => {
+    if (stream.metadata.get('authorization')[0] !== `Bearer ${token}`)
+      return void stream.emit('error', { code: status.UNAUTHENTICATED, details: 'wrong token' });
+    answerCalls(stream, (name, request) => {
+      const method = DispatchService.methods.find((each) => each.name === name);
+      if (method === undefined) return undefined;
+      return (async () => methods[method.localName]!(fromBinary(method.input, request)))().then(
+        (answer) => toBinary(method.output, answer),
+        (error: unknown) => Promise.reject(toApiError(error)),
+      );
+    });
+  };
+  server.register(
+    CALLS_PATH,
+    openStream,
+    (value: CallsResponse) => Buffer.from(toBinary(CallsResponseSchema, value)),
+    (bytes: Buffer) => fromBinary(CallsRequestSchema, bytes),
+    'bidi',
+  );
   const bound = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, at) =>
       error === null ? resolve(at) : reject(error),
@@ -65,11 +93,8 @@ export async function startGrpcServer(
 function failure(thrown: Error) {
   if ('code' in thrown && typeof thrown.code === 'number')
     return { code: thrown.code, details: thrown.message };
-  const { code, message, retryable, details, retryAfterMs, connect } = toApiError(thrown);
+  const error = toApiError(thrown);
   const metadata = new Metadata();
-  metadata.set(
-    ERROR_TRAILER,
-    Buffer.from(JSON.stringify({ code, message, retryable, details, retryAfterMs })),
-  );
-  return { code: connect as number, details: message, metadata };
+  metadata.set(ERROR_TRAILER, Buffer.from(writeRefusal(error)));
+  return { code: error.connect as number, details: error.message, metadata };
 }

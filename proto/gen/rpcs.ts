@@ -9,6 +9,7 @@ import { AuditService } from './svc/audit/v1/audit_pb.ts';
 import { AuthService } from './svc/auth/v1/auth_pb.ts';
 import { BuildStepsService } from './svc/buildsteps/v1/buildsteps_pb.ts';
 import { BuildsService } from './svc/builds/v1/builds_pb.ts';
+import { CallStreamService } from './svc/dispatch/v1/calls_pb.ts';
 import { CiService } from './svc/ci/v1/ci_pb.ts';
 import { DispatchService } from './svc/dispatch/v1/dispatch_pb.ts';
 import { EnvironmentsService } from './svc/environments/v1/environments_pb.ts';
@@ -830,6 +831,19 @@ export const rpcs: readonly RpcInfo[] = [
     bodyBytesMax: 1048576,
     rateLimit: 'default',
     routes: [{ verb: 'PATCH', template: '/ci/runs/{run_id}', segments: [{ literal: 'ci' }, { literal: 'runs' }, { field: 'runId' }], body: '*' }],
+    teamInPath: false,
+  },
+  {
+    id: 'svc.dispatch.v1.CallStreamService/Calls',
+    desc: CallStreamService.method.calls,
+    audience: 'internal',
+    auth: 'internal',
+    idempotency: 'natural',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 1048576,
+    rateLimit: 'default',
+    routes: [],
     teamInPath: false,
   },
   {

@@ -140,7 +140,9 @@ function checkStatus(rpc: RpcModel, problems: Problems): void {
 
 function checkStreaming(rpc: RpcModel, problems: Problems): void {
   const kind = rpc.desc.methodKind;
-  if (kind === 'client_streaming' || kind === 'bidi_streaming') {
+  // Gateways and servers speak gRPC with each other; every other caller may speak HTTP/1.1.
+  const isOurs = kind === 'bidi_streaming' && rpc.service.audience === 'internal';
+  if (!isOurs && (kind === 'client_streaming' || kind === 'bidi_streaming')) {
     problems.add(rpc.id, `is ${kind.replace('_', ' ')}; allowed are unary and server streaming`);
   }
   if (rpc.stream && !rpc.serverStreaming)

@@ -13,7 +13,8 @@ import {
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Handler } from '@svc/proto/http/implement.ts';
 import type { DispatchCtx } from './dispatch.ts';
-import { ERROR_TRAILER, startDispatchGrpc } from './grpc.ts';
+import { ERROR_TRAILER } from '@svc/proto/calls/refusal.ts';
+import { startDispatchGrpc } from './grpc.ts';
 import type { DispatchGrpc } from './grpc.ts';
 
 const TOKEN = 'a-token-of-sixteen-bytes';
@@ -162,7 +163,11 @@ describe('the internal port', () => {
       fields(list.find(([field]) => field === 6)![1]).map(([, bytes]) =>
         Buffer.from(fields(bytes)[0]![1]).toString(),
       ),
-    ).toEqual(['svc.dispatch.v1.DispatchService', 'grpc.health.v1.Health']);
+    ).toEqual([
+      'svc.dispatch.v1.DispatchService',
+      'svc.dispatch.v1.CallStreamService',
+      'grpc.health.v1.Health',
+    ]);
     await expect(reflect(version, Buffer.from([58, 0]), new Metadata())).rejects.toMatchObject({
       code: status.UNAUTHENTICATED,
     });

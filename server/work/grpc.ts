@@ -1,13 +1,22 @@
 /**
- * The internal port: the dispatch service over gRPC for gateways in other processes, built from the descriptors, with health and reflection. Every
- * call of the service carries the shared secret; health is open, so that probes need none. A refusal travels as an ApiError in the
- * trailer `svc-error-bin`, which the gateway's client reads.
+ * The internal port: the dispatch service over gRPC for gateways in other processes, built from the descriptors, with health and reflection. A call
+ * comes by itself or in a stream of calls (calls.proto), and both come to the same handler. Every call and every stream carries
+ * the shared secret; health is open, so that probes need none. A refusal travels as an ApiError, see proto/calls/refusal.ts.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
+import type { ServerDuplexStream, ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
+import { answerCalls } from '@svc/proto/calls/answer.ts';
+import { LazySignal } from '@svc/proto/calls/lazy-signal.ts';
+import { ERROR_TRAILER, writeRefusal } from '@svc/proto/calls/refusal.ts';
+import {
+  CallsRequestSchema,
+  CallsResponseSchema,
+  CallStreamService,
+} from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
+import type { CallsRequest, CallsResponse } from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
@@ -15,8 +24,6 @@ import { mapDatabaseError } from '../platform/db/index.ts';
 import type { DispatchCtx } from './dispatch.ts';
 import { serveHealth } from './grpc-health.ts';
 import { serveReflection } from './grpc-reflection.ts';
-
-export const ERROR_TRAILER = 'svc-error-bin';
 
 export interface DispatchGrpcOptions {
   /** 0: any free one. */
@@ -57,17 +64,28 @@ export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<D
   const server = new Server(OPTIONS);
   const isAllowed = tokenCheck(options.token);
   const { service, methods } = options.handlers;
+  const served = new Map<string, Served>();
   for (const method of service.methods) {
     const handler = methods.get(`${service.typeName}/${method.name}`);
-    if (handler !== undefined) serveUnary(server, method, handler, isAllowed, options.onError);
+    if (handler === undefined) continue;
+    served.set(method.name, { method, handler, onError: options.onError });
   }
-  const health = serveHealth(server, [service.typeName]);
-  serveReflection(server, [service.file], [service.typeName, 'grpc.health.v1.Health'], isAllowed);
+  for (const each of served.values()) serveUnary(server, each, isAllowed);
+  const closeStreams = serveStreams(server, served, isAllowed);
+  const services = [service.typeName, CallStreamService.typeName];
+  const health = serveHealth(server, services);
+  serveReflection(
+    server,
+    [service.file, CallStreamService.file],
+    [...services, 'grpc.health.v1.Health'],
+    isAllowed,
+  );
   const port = await bind(server, `${options.host ?? '0.0.0.0'}:${options.port}`);
   return {
     port,
     stop: async (graceMs) => {
       health.stop();
+      closeStreams();
       await shutDown(server, graceMs);
     },
   };
@@ -108,66 +126,87 @@ function tokenCheck(token: string): (metadata: Metadata) => boolean {
   };
 }
 
-function serveUnary(
-  server: Server,
-  method: DescMethod,
-  handler: Handler<DispatchCtx>,
-  isAllowed: (metadata: Metadata) => boolean,
-  onError: (error: unknown) => void,
-): void {
-  const answer = async (call: ServerUnaryCall<Message, Message>): Promise<Message> => {
-    if (!isAllowed(call.metadata))
-      throw apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
-    return (await handler(call.request, callContext(call))) as Message;
-  };
+/** An RPC of the service. */
+interface Served {
+  readonly method: DescMethod;
+  readonly handler: Handler<DispatchCtx>;
+  onError(error: unknown): void;
+}
+
+/** Rejects with ApiErrors alone. */
+async function run({ handler, onError }: Served, request: () => Message, ctx: DispatchCtx): Promise<Message> {
+  try {
+    return (await handler(request(), ctx)) as Message;
+  } catch (thrown) {
+    const error = toApiError(mapDatabaseError(thrown));
+    if (error.status >= 500) onError(error);
+    throw error;
+  }
+}
+
+const wrongToken = (): ApiError =>
+  apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
+
+function serveUnary(server: Server, served: Served, isAllowed: (metadata: Metadata) => boolean): void {
+  const { method } = served;
   const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
-    answer(call).then(
+    if (!isAllowed(call.metadata)) return reply(failure(wrongToken()));
+    const ctx = new LazySignal();
+    // Said at the end of every call as well.
+    call.on('cancelled', () => ctx.abort());
+    run(served, () => call.request, ctx).then(
       (message) => reply(null, message),
-      (thrown: unknown) => {
-        const error = toApiError(mapDatabaseError(thrown));
-        if (error.status >= 500) onError(error);
-        reply(failure(error));
-      },
+      (error: ApiError) => reply(failure(error)),
     );
   };
   server.register(
     `/${method.parent.typeName}/${method.name}`,
     handle,
-    (message: Message) => Buffer.from(toBinary(method.output, message)),
+    (message: Message) => bufferOf(toBinary(method.output, message)),
     (bytes: Buffer) => fromBinary(method.input, bytes),
     'unary',
   );
 }
 
-/** The signal is made on first use: few handlers wait for anything, and the library says `cancelled` at the end of every call. */
-function callContext(call: ServerUnaryCall<Message, Message>): DispatchCtx {
-  let aborted: AbortController | undefined;
-  const abort = (): void => aborted?.abort(apiError('client_closed', 'the gateway gave the call up'));
-  return {
-    get signal() {
-      if (aborted === undefined) {
-        aborted = new AbortController();
-        if (call.cancelled) abort();
-        else call.on('cancelled', abort);
-      }
-      return aborted.signal;
-    },
+/** Returns how to ask those who have streams open to go elsewhere. */
+function serveStreams(
+  server: Server,
+  served: ReadonlyMap<string, Served>,
+  isAllowed: (metadata: Metadata) => boolean,
+): () => void {
+  const closers = new Set<() => void>();
+  const handle = (stream: ServerDuplexStream<CallsRequest, CallsResponse>): void => {
+    if (!isAllowed(stream.metadata)) return void stream.emit('error', failure(wrongToken()));
+    const close = answerCalls(stream, (name, request, ctx) => {
+      const one = served.get(name);
+      if (one === undefined) return undefined;
+      const { input, output } = one.method;
+      return run(one, () => fromBinary(input, request), ctx).then((message) => toBinary(output, message));
+    });
+    closers.add(close);
+    stream.on('close', () => closers.delete(close));
+    stream.on('cancelled', () => closers.delete(close));
+  };
+  const { calls } = CallStreamService.method;
+  server.register(
+    `/${calls.parent.typeName}/${calls.name}`,
+    handle,
+    (message: CallsResponse) => bufferOf(toBinary(CallsResponseSchema, message)),
+    (bytes: Buffer) => fromBinary(CallsRequestSchema, bytes),
+    'bidi',
+  );
+  return () => {
+    for (const close of closers) close();
   };
 }
 
-function failure({
-  code,
-  message,
-  retryable,
-  details,
-  retryAfterMs,
-  connect,
-}: ApiError): Partial<ServiceError> {
+/** The same bytes. */
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+function failure(error: ApiError): Partial<ServiceError> {
   const metadata = new Metadata();
-  metadata.set(
-    ERROR_TRAILER,
-    Buffer.from(JSON.stringify({ code, message, retryable, details, retryAfterMs })),
-  );
+  metadata.set(ERROR_TRAILER, Buffer.from(writeRefusal(error)));
   // gRPC's codes are Connect's; what a peer without our client sees.
-  return { code: connect as number as status, details: message, metadata };
+  return { code: error.connect as number as status, details: error.message, metadata };
 }
