@@ -157,6 +157,41 @@ describe('connectDispatch()', () => {
     expect((await call).code).toBe('client_closed');
   });
 
+  it('shares a stream among its calls, and leaves it after a thousand for the next one', async () => {
+    const client = await start(1);
+    const answers: boolean[] = [];
+    for (let n = 0; n < 25; n += 1) {
+      const hundred = Array.from({ length: 100 }, async (_one, m) =>
+        client.useNonce({ keyId: 'k', nonce: `${n}.${m}` }),
+      );
+      answers.push(...(await Promise.all(hundred)).map(({ fresh }) => fresh));
+    }
+    expect(answers.filter(Boolean)).toHaveLength(2_500);
+    expect(servers[0]!.streams()).toBe(3);
+  });
+
+  it('goes elsewhere when a server stops, which answers what has begun', async () => {
+    const client = await start(2);
+    let goOn: () => void = () => undefined;
+    for (const fake of dispatch)
+      fake.before = (method) =>
+        method === 'heartbeat' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
+    const begun = client.heartbeat({ caller: { nonce: { nonce: 'a' } } });
+    await waitFor(
+      () => total('heartbeat').includes(1),
+      () => total('heartbeat'),
+    );
+    const [first, other] = total('heartbeat')[0] === 1 ? [0, 1] : [1, 0];
+    const closed = servers[first]!.close();
+    // None is lost, although none may be repeated.
+    for (let n = 0; n < 20; n += 1)
+      expect(await client.useNonce({ keyId: 'k', nonce: `${n}` })).toMatchObject({ fresh: true });
+    expect(total('useNonce')[other]).toBeGreaterThanOrEqual(18);
+    goOn();
+    await expect(begun).resolves.toBeDefined();
+    await closed;
+  });
+
   it('never turns a refusal of the gateway itself into a refusal of the runner', async () => {
     await start(1);
     expect((await failed(connect([servers[0]!.url], 'wrong').claim({}))).code).toBe('unavailable');

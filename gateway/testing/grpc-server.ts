@@ -25,6 +25,10 @@ import { CALLS_PATH } from '../call-stream.ts';
 export interface GrpcServer {
   readonly url: string;
   readonly port: number;
+  /** Streams of calls that were opened so far. */
+  streams(): number;
+  /** Asks callers to go elsewhere, as a server that stops does; what has begun is answered. */
+  close(): Promise<void>;
   /** Ends every connection at once, as a killed process does. */
   kill(): Promise<void>;
 }
@@ -59,10 +63,11 @@ export async function startGrpcServer(
       'unary',
     );
   }
+  const closers: Array<() => void> = [];
   const openStream = (stream: ServerDuplexStream<CallsRequest, CallsResponse>): void => {
     if (stream.metadata.get('authorization')[0] !== `Bearer ${token}`)
       return void stream.emit('error', { code: status.UNAUTHENTICATED, details: 'wrong token' });
-    answerCalls(stream, (name, request) => {
+    const close = answerCalls(stream, (name, request) => {
       const method = DispatchService.methods.find((each) => each.name === name);
       if (method === undefined) return undefined;
       return (async () => methods[method.localName]!(fromBinary(method.input, request)))().then(
@@ -70,6 +75,7 @@ export async function startGrpcServer(
         (error: unknown) => Promise.reject(toApiError(error)),
       );
     });
+    closers.push(close);
   };
   server.register(
     CALLS_PATH,
@@ -86,6 +92,11 @@ export async function startGrpcServer(
   return {
     url: `grpc://127.0.0.1:${bound}`,
     port: bound,
+    streams: () => closers.length,
+    close: async () => {
+      for (const close of closers) close();
+      await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+    },
     kill: async () => server.forceShutdown(),
   };
 }

@@ -1,5 +1,6 @@
 /** The internal port as another program sees it. */
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
@@ -10,6 +11,12 @@ import {
   ResolveKeyRequestSchema,
   ResolveKeyResponseSchema,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import {
+  CallsRequestSchema,
+  CallsResponseSchema,
+  CallStreamService,
+} from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
+import type { Answer, CallsRequest, CallsResponse } from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Handler } from '@svc/proto/http/implement.ts';
 import type { DispatchCtx } from './dispatch.ts';
@@ -29,20 +36,31 @@ describe('the internal port', () => {
   let port: DispatchGrpc;
   let client: Client;
   const errors: unknown[] = [];
-  const resolveKey: Handler<DispatchCtx> = async (request) => {
+  /** Calls that wait until they are given up. */
+  let waiting = 0;
+  /** Lets those go on that were asked for late. */
+  const late: Array<() => void> = [];
+  const methodsOf = (handler: Handler<DispatchCtx>) =>
+    new Map([[`${DispatchService.typeName}/ResolveKey`, handler]]);
+  const resolveKey: Handler<DispatchCtx> = async (request, { signal }) => {
     const { keyId } = request as unknown as { keyId: string };
+    if (keyId === 'waits') {
+      waiting += 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      waiting -= 1;
+    }
+    if (keyId === 'late') await new Promise<void>((resolve) => late.push(resolve));
     if (keyId === 'refused')
       throw apiError('boot_superseded', 'a newer process has taken over', { details: { bootId: 'b' } });
     if (keyId === 'broken') throw new Error('a secret of the inside');
     return create(ResolveKeyResponseSchema, { known: true, runnerId: `runner of ${keyId}` });
   };
   beforeAll(async () => {
-    const methods = new Map([[`${DispatchService.typeName}/ResolveKey`, resolveKey]]);
     port = await startDispatchGrpc({
       port: 0,
       host: '127.0.0.1',
       token: TOKEN,
-      handlers: { service: DispatchService, methods },
+      handlers: { service: DispatchService, methods: methodsOf(resolveKey) },
       onError: (error) => errors.push(error),
     });
     client = new Client(`127.0.0.1:${port.port}`, credentials.createInsecure());
@@ -104,6 +122,121 @@ describe('the internal port', () => {
       details: expect.not.stringContaining('secret'),
     });
     expect(errors).toHaveLength(1);
+  });
+
+  describe('a stream of calls', () => {
+    const { calls } = CallStreamService.method;
+    const open = (metadata = bearer(TOKEN)) => {
+      const stream = client.makeBidiStreamRequest(
+        `/${calls.parent.typeName}/${calls.name}`,
+        (message: CallsRequest) => Buffer.from(toBinary(CallsRequestSchema, message)),
+        (bytes: Buffer) => fromBinary(CallsResponseSchema, bytes),
+        metadata,
+      );
+      const answers = new Map<number, Answer['outcome']>();
+      let closing = false;
+      stream.on('data', (message: CallsResponse) => {
+        for (const { id, outcome } of message.answers) answers.set(id, outcome);
+        closing ||= message.closing;
+      });
+      stream.on('error', () => undefined);
+      const ended = new Promise<status>((settle) => stream.on('status', ({ code }) => settle(code)));
+      return {
+        answers,
+        ended,
+        closing: () => closing,
+        end: () => stream.end(),
+        cancel: () => stream.cancel(),
+        send: (message: MessageInitShape<typeof CallsRequestSchema>) =>
+          stream.write(create(CallsRequestSchema, message)),
+      };
+    };
+    const ask = (id: number, keyId: string, method = 'ResolveKey') => ({
+      id,
+      method,
+      request: toBinary(ResolveKeyRequestSchema, create(ResolveKeyRequestSchema, { keyId })),
+    });
+
+    it('answers each call by its number, and ends when its caller has nothing more to ask', async () => {
+      const stream = open();
+      stream.send({
+        calls: [
+          ask(1, 'k1'),
+          ask(2, 'refused'),
+          ask(3, 'k1', 'NoSuchCall'),
+          { ...ask(4, ''), request: Uint8Array.of(255) },
+        ],
+      });
+      stream.end();
+      expect(await stream.ended).toBe(status.OK);
+      const [known, refused, unknown, garbled] = [1, 2, 3, 4].map((id) => stream.answers.get(id));
+      expect(fromBinary(ResolveKeyResponseSchema, known!.value as Uint8Array)).toMatchObject({
+        runnerId: 'runner of k1',
+      });
+      expect(JSON.parse(String(refused!.value))).toMatchObject({
+        code: 'boot_superseded',
+        details: { bootId: 'b' },
+      });
+      expect(unknown).toEqual({ case: undefined });
+      expect(JSON.parse(String(garbled!.value))).toMatchObject({ code: 'internal' });
+    });
+
+    it.each([
+      ['no token', new Metadata()],
+      ['another token', bearer('another-token-of-it')],
+    ])('is refused with %s', async (_name, metadata) => {
+      const stream = open(metadata);
+      stream.send({ calls: [ask(1, 'k1')] });
+      expect(await stream.ended).toBe(status.UNAUTHENTICATED);
+      expect(stream.answers.size).toBe(0);
+    });
+
+    it('tells a call that it was given up, alone or with its stream', async () => {
+      const stream = open();
+      stream.send({ calls: [ask(1, 'waits'), ask(2, 'waits'), ask(3, 'k1')] });
+      await expect.poll(() => waiting).toBe(2);
+      stream.send({ givenUp: [1] });
+      await expect.poll(() => waiting).toBe(1);
+      expect([...stream.answers.keys()]).toContain(3);
+      stream.cancel();
+      await expect.poll(() => waiting).toBe(0);
+    });
+  });
+
+  it('asks those who have a stream open to go elsewhere when it stops, and answers what has begun', async () => {
+    const handlers = { service: DispatchService, methods: methodsOf(resolveKey) };
+    const other = await startDispatchGrpc({
+      port: 0,
+      host: '127.0.0.1',
+      token: TOKEN,
+      handlers,
+      onError: () => undefined,
+    });
+    const caller = new Client(`127.0.0.1:${other.port}`, credentials.createInsecure());
+    const stream = caller.makeBidiStreamRequest(
+      `/${CallStreamService.typeName}/Calls`,
+      (message: CallsRequest) => Buffer.from(toBinary(CallsRequestSchema, message)),
+      (bytes: Buffer) => fromBinary(CallsResponseSchema, bytes),
+      bearer(TOKEN),
+    );
+    const heard: CallsResponse[] = [];
+    stream.on('data', (message: CallsResponse) => heard.push(message));
+    const call = {
+      id: 1,
+      method: 'ResolveKey',
+      request: toBinary(ResolveKeyRequestSchema, create(ResolveKeyRequestSchema, { keyId: 'late' })),
+    };
+    stream.write(create(CallsRequestSchema, { calls: [call] }));
+    await expect.poll(() => late.length).toBe(1);
+    const stopped = other.stop(10_000);
+    await expect.poll(() => heard.some(({ closing }) => closing)).toBe(true);
+    stream.end();
+    late[0]!();
+    await stopped;
+    expect(heard.flatMap(({ answers }) => answers).map(({ id, outcome }) => [id, outcome.case])).toEqual([
+      [1, 'response'],
+    ]);
+    caller.close();
   });
 
   it('tells its health to anybody', async () => {
