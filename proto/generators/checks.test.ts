@@ -19,7 +19,7 @@ interface Case {
   /** Fields of the request, default none; those of the response, default `string id = 1;`. */
   readonly request?: string;
   readonly response?: string;
-  readonly stream?: 'server' | 'client';
+  readonly stream?: 'server' | 'client' | 'both';
   /** Whole text of the problem, after the name of the RPC. */
   readonly problem: string;
 }
@@ -224,6 +224,12 @@ const CASES: readonly Case[] = [
     op: OK,
     stream: 'client',
     problem: 'is client streaming; allowed are unary and server streaming',
+  },
+  {
+    name: 'StreamBothWays',
+    op: OK,
+    stream: 'both',
+    problem: 'is bidi streaming; allowed are unary and server streaming',
   },
   {
     name: 'StreamByPost',
@@ -543,7 +549,10 @@ const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.to
 
 function printRpc({ name, op, http, pure = true, stream }: Case): string {
   const rule = http ?? `get: "/${kebab(name)}"`;
-  const [client, server] = [stream === 'client' ? 'stream ' : '', stream === 'server' ? 'stream ' : ''];
+  const [client, server] = [
+    stream === 'client' || stream === 'both' ? 'stream ' : '',
+    stream === 'server' || stream === 'both' ? 'stream ' : '',
+  ];
   return `rpc ${name}(${client}${name}Request) returns (${server}${name}Response) {
     ${pure ? 'option idempotency_level = NO_SIDE_EFFECTS;' : ''}
     ${rule === '' ? '' : `option (google.api.http) = {${rule}};`}

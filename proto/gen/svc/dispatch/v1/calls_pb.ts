@@ -23,6 +23,8 @@ export const file_svc_dispatch_v1_calls: GenFile = /*@__PURE__*/
  */
 export type CallsRequest = Message<"svc.dispatch.v1.CallsRequest"> & {
   /**
+   * Calls that begin.
+   *
    * @generated from field: repeated svc.dispatch.v1.Call calls = 1;
    */
   calls: Call[];
@@ -78,10 +80,14 @@ export const CallSchema: GenMessage<Call> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_calls, 1);
 
 /**
+ * Answers to calls, and whether the server stops.
+ *
  * @generated from message svc.dispatch.v1.CallsResponse
  */
 export type CallsResponse = Message<"svc.dispatch.v1.CallsResponse"> & {
   /**
+   * In the order in which the calls ended.
+   *
    * @generated from field: repeated svc.dispatch.v1.Answer answers = 1;
    */
   answers: Answer[];
@@ -102,6 +108,8 @@ export const CallsResponseSchema: GenMessage<CallsResponse> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_calls, 2);
 
 /**
+ * What became of a call.
+ *
  * @generated from message svc.dispatch.v1.Answer
  */
 export type Answer = Message<"svc.dispatch.v1.Answer"> & {
