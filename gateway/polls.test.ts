@@ -241,8 +241,10 @@ describe('Polls', () => {
 
   it('stops consuming a while after the last poll and forgets the pool', async () => {
     const side = gateway();
-    expect(await poll(side, runner('rnr_1'), { holdMs: 1 })).toBe('empty');
+    const answer = poll(side, runner('rnr_1'));
     await consumed();
+    clock.advance(60_000);
+    expect(await answer).toBe('empty');
     expect(side.polls.poolCount).toBe(1);
     clock.advance(POOL_TIMES.lingerMs + 100);
     await consumed(0);

@@ -28,7 +28,7 @@ export interface PileUp {
 const DEPTHS = 5;
 const TIMEOUT_MS = 8_000;
 const PATIENCE_MS = 15_000;
-/** How long a server gets to read what was sent. */
+/** How long a server gets at least to read what was sent; a slow one gets until it answers something else. */
 const READ_MS = 120;
 /** Number of the first run that is sent after the transaction. */
 const BEHIND = 10_000;
@@ -50,11 +50,11 @@ export async function pileUp(stage: Stage, folder: string, options: PileUp): Pro
     await Promise.all(
       sides.map(async (side, i) => await side.send('run', 1_000, options.depth + ((2 * round + i) % DEPTHS))),
     );
-    await pause(READ_MS);
+    await Promise.all([pause(READ_MS), ...sides.map(async (side) => await side.answers())]);
     await Promise.all(sides.map(async (side) => await side.send('project', 0, 1)));
-    await pause(READ_MS);
+    await Promise.all([pause(READ_MS), ...sides.map(async (side) => await side.answers())]);
     await Promise.all(sides.map(async (side) => await side.send('run', BEHIND, options.behind)));
-    await pause(READ_MS);
+    await Promise.all([pause(READ_MS), ...sides.map(async (side) => await side.answers())]);
     await release();
     await Promise.all(sides.map(async (side) => await side.send('run', 2 * BEHIND, options.behind)));
     await Promise.race([
@@ -75,6 +75,8 @@ interface Side {
   warmUp(): Promise<void>;
   /** Journals and sends; the answers come when they come. */
   send(kind: 'run' | 'project', from: number, count: number): Promise<void>;
+  /** Resolves when the server has had the time for another request. */
+  answers(): Promise<void>;
   /** Resolves when so many runs that were sent after the transaction are acknowledged. */
   someAcknowledged(count: number): Promise<void>;
   /** Waits for all answers, then submits again what has none, one after the other. */
@@ -127,6 +129,10 @@ function openSide(
           }),
         );
       });
+    },
+    answers: async () => {
+      // A server that is wrong may never answer.
+      await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(WORK_OFF_MS) }).catch(() => undefined);
     },
     someAcknowledged: async (count) => {
       while (acknowledgedBehind < count) await pause(10);
