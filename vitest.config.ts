@@ -7,9 +7,9 @@ export default defineConfig({
   resolve: { conditions: ['source'] },
   test: {
     exclude: ['**/node_modules/**', '**/dist/**'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     // What a test waits for is there within milliseconds; a machine that is busy gets some seconds.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
     // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave a core idle meanwhile.
     maxWorkers: 3,

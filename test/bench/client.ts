@@ -1,5 +1,5 @@
 /** Signed and unsigned JSON calls over kept-alive connections, cheap enough not to drown what they measure. */
-import { Agent, request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { createNonce, generateSigningKey, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest } from '@svc/proto/signature/sign.ts';
 
@@ -14,42 +14,18 @@ export interface JsonClient {
 }
 
 export function createJsonClient(baseUrl: string, connections: number): JsonClient {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections, noDelay: true });
-  const { hostname, port } = new URL(baseUrl);
+  const wire = createWire(baseUrl, connections);
   return {
-    post(path, body, headers = {}) {
-      const payload = JSON.stringify(body);
-      return new Promise((resolve, reject) => {
-        const request = httpRequest(
-          {
-            agent,
-            hostname,
-            port,
-            path,
-            method: 'POST',
-            headers: {
-              'content-type': 'application/json',
-              'content-length': Buffer.byteLength(payload),
-              ...headers,
-            },
-          },
-          (response) => {
-            let text = '';
-            response.setEncoding('utf8');
-            response.on('data', (data: string) => (text += data));
-            response.on('end', () =>
-              resolve({
-                status: response.statusCode ?? 0,
-                body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-              }),
-            );
-          },
-        );
-        request.on('error', reject);
-        request.end(payload);
-      });
+    post: async (path, body, headers = {}) => {
+      const payload = Buffer.from(JSON.stringify(body));
+      const { status, text } = await wire.post(
+        path,
+        { 'content-type': 'application/json', ...headers },
+        payload,
+      );
+      return { status, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
     },
-    close: () => agent.destroy(),
+    close: wire.close,
   };
 }
 
@@ -60,29 +36,100 @@ export interface ByteClient {
 }
 
 export function createByteClient(baseUrl: string, connections: number): ByteClient {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections, noDelay: true });
-  const { hostname, port } = new URL(baseUrl);
+  const wire = createWire(baseUrl, connections);
   return {
-    post: (path, headers, body) =>
-      new Promise((resolve, reject) => {
-        const all = { ...headers, 'content-length': body.length };
-        const request = httpRequest(
-          { agent, hostname, port, path, method: 'POST', headers: all },
-          (response) => {
-            let text = '';
-            response.setEncoding('latin1');
-            response.on('data', (data: string) => (text += data));
-            response.on('end', () => {
-              if (response.statusCode === 200) resolve(200);
-              else reject(new Error(`${path} answered ${response.statusCode}: ${text.slice(0, 500)}`));
-            });
-          },
-        );
-        request.on('error', reject);
-        request.end(body);
-      }),
-    close: () => agent.destroy(),
+    post: async (path, headers, body) => {
+      const { status, text } = await wire.post(path, headers, body);
+      if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 500)}`);
+      return status;
+    },
+    close: wire.close,
   };
+}
+
+interface Wire {
+  post(path: string, headers: Record<string, string>, body: Buffer): Promise<WireAnswer>;
+  close(): void;
+}
+
+interface WireAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Line {
+  readonly socket: Socket;
+  settle: ((answer: WireAnswer) => void) | undefined;
+  fail(error: Error): void;
+}
+
+/** HTTP/1.1 over bare sockets, one request in flight on each: node's own client costs as much as what is measured. */
+function createWire(baseUrl: string, connections: number): Wire {
+  const { hostname, port, host } = new URL(baseUrl);
+  const idle: Line[] = [];
+  const waiting: Array<(line: Line) => void> = [];
+  const lines = new Set<Line>();
+
+  const release = (line: Line): void => {
+    const next = waiting.shift();
+    if (next === undefined) idle.push(line);
+    else next(line);
+  };
+  const open = (): Line => {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const line: Line = { socket, settle: undefined, fail: () => undefined };
+    let buffered = '';
+    socket.on('data', (data) => {
+      buffered += data.toString('latin1');
+      const answer = readAnswer(buffered);
+      if (answer === undefined) return;
+      buffered = '';
+      line.settle?.(answer);
+      release(line);
+    });
+    socket.on('error', (error) => line.fail(error));
+    socket.on('close', () => {
+      lines.delete(line);
+      const at = idle.indexOf(line);
+      if (at >= 0) idle.splice(at, 1);
+      line.fail(new Error(`${host} closed the connection`));
+      waiting.shift()?.(open());
+    });
+    lines.add(line);
+    return line;
+  };
+  const take = async (): Promise<Line> => {
+    const line = idle.pop();
+    if (line !== undefined) return line;
+    if (lines.size < connections) return open();
+    return await new Promise((resolve) => waiting.push(resolve));
+  };
+  return {
+    post: async (path, headers, body) => {
+      const line = await take();
+      let head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-length: ${body.length}\r\n`;
+      for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+      return await new Promise((resolve, reject) => {
+        line.settle = resolve;
+        line.fail = reject;
+        line.socket.write(Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), body]));
+      });
+    },
+    close: () => {
+      for (const { socket } of lines) socket.destroy();
+    },
+  };
+}
+
+/** Undefined: more is to come. Needs content-length. */
+function readAnswer(buffered: string): WireAnswer | undefined {
+  const headEnd = buffered.indexOf('\r\n\r\n');
+  if (headEnd < 0) return undefined;
+  const length = /content-length: *(\d+)/i.exec(buffered.slice(0, headEnd))?.[1];
+  if (length === undefined) throw new Error(`a response without content-length: ${buffered.slice(0, 300)}`);
+  const body = buffered.slice(headEnd + 4);
+  if (body.length < Number(length)) return undefined;
+  return { status: Number(buffered.slice(9, 12)), text: Buffer.from(body, 'latin1').toString() };
 }
 
 export interface BenchRunner {
