@@ -2,6 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
+import { TIMED } from '../../test/setup/timed.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DoorLimits } from './limits.ts';
 import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.ts';
@@ -218,7 +219,7 @@ describe('slow clients', () => {
     clearInterval(drip);
   });
 
-  it('that send a body byte by byte are answered 408', async () => {
+  it('that send a body byte by byte are answered 408', TIMED, async () => {
     const wire = dial(
       // A head that is late because the machine is busy is not what this is about.
       await open({ ...quick, headersTimeoutMs: 1_000, bodyTimeoutMs: 1_000 }),

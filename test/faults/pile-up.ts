@@ -45,7 +45,11 @@ export async function pileUp(stage: Stage, folder: string, options: PileUp): Pro
       openSide(stage, url, `pile${round}x${i}`, journal, client),
     );
     // Each connection has met each statement: one that must be described first is not pipelined.
-    await Promise.all(sides.map(async (side) => await side.warmUp()));
+    const fit = await Promise.all(sides.map(async (side) => await side.warmUp()));
+    // A server that is wrong may be stuck for good after a round that showed nothing.
+    for (const [index, isFit] of fit.entries())
+      if (!isFit) await stage.inject({ kind: 'kill', role: 'server', index, downMs: 100 });
+    if (fit.includes(false)) continue;
     const release = await stage.lockItems();
     await Promise.all(
       sides.map(async (side, i) => await side.send('run', 1_000, options.depth + ((2 * round + i) % DEPTHS))),
@@ -72,7 +76,8 @@ export async function pileUp(stage: Stage, folder: string, options: PileUp): Pro
 interface Side {
   /** Ids of runs that were acknowledged. */
   readonly acknowledged: readonly string[];
-  warmUp(): Promise<void>;
+  /** Whether all was answered in time. */
+  warmUp(): Promise<boolean>;
   /** Journals and sends; the answers come when they come. */
   send(kind: 'run' | 'project', from: number, count: number): Promise<void>;
   /** Resolves when the server has had the time for another request. */
@@ -109,9 +114,10 @@ function openSide(
       for (let i = 0; i < WARM_UPS; i += 1) {
         await side.send('project', 900 + 10 * i, 3);
         await side.send('run', 100 * i, WARM_UP_RUNS);
-        // A server that is wrong may never answer.
-        await Promise.race([pause(TIMEOUT_MS), Promise.all(pending)]);
+        const answered = Promise.all(pending).then(() => true);
+        if (!(await Promise.race([pause(TIMEOUT_MS, false), answered]))) return false;
       }
+      return true;
     },
     send: async (kind, from, count) => {
       const all = Array.from({ length: count }, (_, i) =>
