@@ -7,6 +7,7 @@
  */
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { status, type ClientDuplexStream, type ServiceError, type StatusObject } from '@grpc/grpc-js';
+import { bufferOf } from '@svc/proto/calls/buffer-of.ts';
 import { createGather } from '@svc/proto/calls/gather.ts';
 import { readRefusal } from '@svc/proto/calls/refusal.ts';
 import {
@@ -64,8 +65,7 @@ export class CallStream {
   }
 
   #send(message: { calls?: Call[]; givenUp?: number[] }): void {
-    const bytes = toBinary(CallsRequestSchema, create(CallsRequestSchema, message));
-    this.#stream.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    this.#stream.write(bufferOf(toBinary(CallsRequestSchema, create(CallsRequestSchema, message))));
   }
 
   /** No further calls; what has begun is answered. */

@@ -1,3 +1,4 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSigningKey } from '@svc/proto/signature/keys.ts';
@@ -190,6 +191,20 @@ describe('connectDispatch()', () => {
     goOn();
     await expect(begun).resolves.toBeDefined();
     await closed;
+  });
+
+  it('says once which server is too old for it', async () => {
+    const old = new Server();
+    const port = await new Promise<number>((resolve) =>
+      old.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_error, bound) => resolve(bound)),
+    );
+    const client = connect([`grpc://127.0.0.1:${port}`]);
+    for (let n = 0; n < 3; n += 1)
+      expect(await failed(client.claim({ workId: 'run_1' }))).toMatchObject({ code: 'unavailable' });
+    old.forceShutdown();
+    expect(lines.map(({ server, msg }) => [server, msg])).toEqual([
+      [`127.0.0.1:${port}`, expect.stringContaining('upgrade servers before gateways')],
+    ]);
   });
 
   it('never turns a refusal of the gateway itself into a refusal of the runner', async () => {

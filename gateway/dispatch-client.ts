@@ -28,6 +28,8 @@ import { errorFromTrailers, noServer } from './grpc-error.ts';
 
 /** How long a server that failed is passed over. */
 const PASS_OVER_MS = 1_000;
+/** Between two lines about a server that is too old. */
+const TOO_OLD_EVERY_MS = 60_000;
 const DEADLINE_MS = 5_000;
 /** Calls that carry data or wait for a lock take longer than look-ups. */
 const DEADLINES_MS: Readonly<Record<string, number>> = {
@@ -77,6 +79,7 @@ interface Endpoint {
   readonly channel: Channel;
   stream: CallStream | undefined;
   passOverUntilMs: number;
+  toldTooOldMs: number;
 }
 
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
@@ -112,6 +115,7 @@ function openEndpoint(url: string): Endpoint {
     channel: new Channel(address, security, CHANNEL_OPTIONS),
     stream: undefined,
     passOverUntilMs: Number.NEGATIVE_INFINITY,
+    toldTooOldMs: Number.NEGATIVE_INFINITY,
   };
 }
 
@@ -256,9 +260,17 @@ class Calls {
   }
 
   #passOver(endpoint: Endpoint, error: Pick<ServiceError, 'code' | 'details'>): void {
-    // A server of an older version lacks a method and is well otherwise.
-    if (error.code === status.UNIMPLEMENTED) return;
     const nowMs = this.#clock.monotonicMs();
+    if (error.code === status.UNIMPLEMENTED) {
+      // It lacks a method, and may be well otherwise.
+      if (nowMs - endpoint.toldTooOldMs < TOO_OLD_EVERY_MS) return;
+      endpoint.toldTooOldMs = nowMs;
+      this.#log.error(
+        { server: endpoint.address, details: error.details },
+        'the server is older than this gateway and lacks what it was asked; upgrade servers before gateways',
+      );
+      return;
+    }
     // One line for each second of an outage, not one for each call.
     if (endpoint.passOverUntilMs <= nowMs) {
       const { address } = endpoint;

@@ -8,6 +8,7 @@ import {
   AppendLogsRequestSchema,
   type AppendLogsRequest,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { bufferOf } from '@svc/proto/calls/buffer-of.ts';
 import { LogChunkSchema, LogsRequestSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 
 const LOGS = AppendLogsRequestSchema.field.logs.number;
@@ -18,8 +19,7 @@ export function encodeRequest(method: DescMethodUnary, request: Message): Buffer
   const message = create(method.input, request);
   if (method.input.typeName === AppendLogsRequestSchema.typeName)
     return encodeAppend(message as AppendLogsRequest);
-  const bytes = toBinary(method.input, message);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return bufferOf(toBinary(method.input, message));
 }
 
 function encodeAppend(request: AppendLogsRequest): Buffer {

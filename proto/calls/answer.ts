@@ -29,12 +29,14 @@ type Outcome = MessageInitShape<typeof AnswerSchema>['outcome'];
 export function answerCalls(stream: CallDuplex, run: Run): () => void {
   const running = new Map<number, LazySignal>();
   let ended = false;
+  let over = false;
   const gather = createGather<MessageInitShape<typeof AnswerSchema>>((answers) =>
     stream.write(create(CallsResponseSchema, { answers: [...answers] })),
   );
   const endWhenDone = (): void => {
     if (!ended || running.size > 0) return;
     gather.flush();
+    over = true;
     stream.end();
   };
   const answer = (id: number, ctx: LazySignal, outcome: Outcome, bytes: number): void => {
@@ -72,9 +74,11 @@ export function answerCalls(stream: CallDuplex, run: Run): () => void {
   stream.on('cancelled', () => {
     const lost = [...running.values()];
     running.clear();
+    over = true;
     for (const ctx of lost) ctx.abort();
   });
   return () => {
+    if (over) return;
     gather.flush();
     stream.write(create(CallsResponseSchema, { closing: true }));
   };

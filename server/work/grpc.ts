@@ -9,6 +9,7 @@ import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
 import { answerCalls } from '@svc/proto/calls/answer.ts';
+import { bufferOf } from '@svc/proto/calls/buffer-of.ts';
 import { LazySignal } from '@svc/proto/calls/lazy-signal.ts';
 import { ERROR_TRAILER, writeRefusal } from '@svc/proto/calls/refusal.ts';
 import {
@@ -199,10 +200,6 @@ function serveStreams(
     for (const close of closers) close();
   };
 }
-
-/** The same bytes. */
-const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
 
 function failure(error: ApiError): Partial<ServiceError> {
   const metadata = new Metadata();

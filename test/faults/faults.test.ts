@@ -20,7 +20,7 @@ const here = (await has('postgres')) && (await has('rabbitmq'));
 const SEED = Number(process.env['FAULTS_SEED'] ?? 20_261_120);
 const RUNS = 2_000;
 /** Far beyond what it takes: the machine may be busy with the other tests. */
-const LIMIT_MS = 600_000;
+const LIMIT_MS = 300_000;
 
 describe.skipIf(!here)('faults', () => {
   let shared: SharedSurroundings;

@@ -207,6 +207,8 @@ function serverOf(
     RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '1000',
     LIMIT_REQUESTS_PER_MINUTE: '1000000',
     LIMIT_SUBMITS_PER_MINUTE: '1000000',
+    // The pile-up executes nothing: at the default of 10,000 it would be refused from its eleventh round on.
+    LIMIT_QUEUED_RUNS_PER_TEAM: '1000000',
     POLL_WAIT_MS: String(times.pollWaitMs),
     HEARTBEAT_MS: String(times.heartbeatMs),
     OFFER_MS: String(times.offerMs),

@@ -156,8 +156,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         runs: 0,
         runsPerSecond: 1,
         databaseConnections: 2,
-        // One in four meets the depth on an idle machine, fewer on a busy one.
-        pileUp: { rounds: 60, depth: 198, behind: 60 },
+        pileUp: { rounds: 25, depth: 198, behind: 60 },
         faults: [],
         runners: 0,
         sims: SIMS,

@@ -46,8 +46,8 @@ const RETIRE_GRACE_S = 10;
 
 /**
  * Every statement here is written for an index. The planner sees a table that is nearly empty, finds reading all of it as cheap, and the prepared
- * statement keeps that plan while the table grows, until something analyses the table: a storm in the first minutes of a database cost a
- * reader of webhooks seven times the processor time that way. A plan without an index costs so much on paper then that it would be compiled each time.
+ * statement keeps that plan while the table grows, until something analyses the table: in a storm of webhooks in the first minutes of a database, the
+ * statement that ends them took twenty times as long. A plan without an index costs so much on paper now that it would be compiled each time.
  */
 const PLANNING = { enable_seqscan: 'off', jit: 'off' };
 
