@@ -7,6 +7,8 @@ import { isUniqueViolation } from '../platform/db/index.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { boundRunner, isTurn } from './build-sql.ts';
+import { freshNonce, notFresh } from './nonces.ts';
+import type { Nonce } from './nonces.ts';
 import { declineHint } from './relay.ts';
 import type { WorkSettings } from './settings.ts';
 import { callingRunner, ms } from './sql.ts';
@@ -29,6 +31,8 @@ export interface PollInput extends RunnerRef {
   readonly notReady: readonly string[];
   /** False: the poll only tells of the runner. */
   readonly wantsWork: boolean;
+  /** Of the request; undefined once it was used. */
+  readonly nonce?: Nonce | undefined;
   /** False: this process has noted this runner a moment ago, with the same reasons against work. Default: true. */
   readonly notes?: boolean;
 }
@@ -129,7 +133,7 @@ function noteSeen(sql: SqlTag, settings: WorkSettings, { runnerId, notReady }: P
 }
 
 /**
- * Notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
+ * Uses the nonce up, notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
  * already is used up.
  */
 export async function beginPoll(
@@ -137,11 +141,12 @@ export async function beginPoll(
   settings: WorkSettings,
   input: PollInput,
 ): Promise<PollOutcome | undefined> {
-  type Row = CallingRunner & GrantRow & { readonly team_id: string };
+  type Row = CallingRunner & GrantRow & { readonly fresh: boolean; readonly team_id: string | null };
   const { runnerId, pollId, kind, wantsWork } = input;
   const statement = async (): Promise<Row | undefined> => {
     const [row] = await sql<Row[]>`
-      with me as materialized (${callingRunner(sql, settings, input)}),
+      with ${freshNonce(sql, input.nonce)},
+      me as materialized (${callingRunner(sql, settings, input, sql`and exists (select from fresh)`)}),
       ${input.notes === false ? sql`` : noteSeen(sql, settings, input)}
       standing as (
         select ${grantColumns(sql)}, w.state, w.lease_expires_at
@@ -154,8 +159,8 @@ export async function beginPoll(
         for update of w skip locked
       ),
       ${grantPicked(sql, settings, input, pollId)}
-      select me.*, w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
-      from me left join (
+      select exists (select from fresh) as fresh, me.*, w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
+      from (select) one left join me on true left join (
         select ${grantColumns(sql)} from granted w
         union all
         select ${grantColumns(sql)} from standing w
@@ -164,7 +169,8 @@ export async function beginPoll(
     return row;
   };
   const row = await againOnSamePoll(statement);
-  return row === undefined ? undefined : { ...row, teamId: row.team_id, grant: toGrant(row) };
+  if (row?.fresh !== true) throw await notFresh(sql, input.nonce);
+  return row.team_id === null ? undefined : { ...row, teamId: row.team_id, grant: toGrant(row) };
 }
 
 export interface ClaimInput extends RunnerRef {

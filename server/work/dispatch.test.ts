@@ -283,13 +283,67 @@ describe.skipIf(!there)('dispatch', () => {
       dispatch.heartbeat({ caller: signed, heartbeat: { runnerId: runner, labels: { zone: 'b' } } }),
       dispatch.beginPoll({ caller: signed, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
       dispatch.appendLogs({ caller: signed, kind: WorkKind.RUN, logs: { id, epoch: 1, offset: 0 } }),
-      dispatch.report({ caller: signed, kind: WorkKind.RUN, report: { id, epoch: 1, reportId: 'r' } }),
+      dispatch.report({
+        caller: signed,
+        kind: WorkKind.RUN,
+        report: { id, epoch: 1, reportId: 'r', reason: EndReason.EXIT },
+      }),
     ];
     for (const call of await Promise.allSettled(again))
       expect(call).toMatchObject({ status: 'rejected', reason: { code: 'replayed' } });
     const [row] = await world.db.sql`
       select r.labels, w.state from runners r, work_items w where r.id = ${runner} and w.id = ${id}`;
     expect(row).toEqual({ labels: { zone: 'a' }, state: 'queued' });
+  });
+
+  const signed = (bootId = '') => ({
+    ...caller(bootId),
+    nonce: { keyId: 'k', nonce: randomKey('nonce'), created: timestampFromDate(new Date()) },
+  });
+
+  it('uses the nonce up with what a poll does, also for a process that takes its runner over', async () => {
+    const id = await submitted();
+    const asks = signed('process-1');
+    const poll = { kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 };
+    const { offer } = await dispatch.beginPoll({ caller: asks, ...poll });
+    expect(offer?.work).toMatchObject({ case: 'run', value: { id, epoch: 1 } });
+    await expect(dispatch.beginPoll({ caller: asks, ...poll })).rejects.toMatchObject({ code: 'replayed' });
+    // Signed anew, the repeated poll finds its offer.
+    const again = await dispatch.beginPoll({ caller: signed('process-1'), ...poll });
+    expect(again.offer?.work).toMatchObject({ case: 'run', value: { id, epoch: 1 } });
+  });
+
+  it('uses the nonce up with a report that it accepts, repeats or refuses', async () => {
+    const id = await submitted();
+    await beginPoll();
+    const report = { id, epoch: 1, reportId: 'r', reason: EndReason.EXIT, exitCode: 0 };
+    const tell = async (as: ReturnType<typeof signed>, more: object = {}) =>
+      await dispatch.report({ caller: as, kind: WorkKind.RUN, report: { ...report, ...more } });
+    const [first, second, third] = [signed(), signed(), signed()];
+    expect(await tell(first)).toMatchObject({ accepted: true, repeated: false });
+    expect(await tell(second)).toMatchObject({ accepted: true, repeated: true });
+    await expect(tell(third, { exitCode: 1 })).rejects.toMatchObject({ code: 'stale_epoch' });
+    for (const used of [first, second, third])
+      await expect(tell(used)).rejects.toMatchObject({ code: 'replayed' });
+    const stale = timestampFromDate(new Date(Date.now() - 200_000));
+    await expect(
+      tell({ ...first, nonce: { ...first.nonce, nonce: randomKey('nonce'), created: stale } }),
+    ).rejects.toMatchObject({ code: 'replayed' });
+  });
+
+  it('grants one of two polls that come with one nonce at once', async () => {
+    await submitted();
+    await submitted();
+    const as = signed();
+    const polls = await Promise.allSettled(
+      Array.from({ length: 8 }, async () =>
+        dispatch.beginPoll({ caller: as, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
+      ),
+    );
+    expect(polls.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const [row] = await world.db
+      .sql`select count(*)::int as queued from work_items where team_id = ${team} and state = 'queued'`;
+    expect(row).toEqual({ queued: 1 });
   });
 
   it('asks for self-diagnostics until they come', async () => {

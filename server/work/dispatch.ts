@@ -28,7 +28,8 @@ import { beginPoll, claim } from './claim.ts';
 import type { Grant } from './claim.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
-import type { NonceStore } from './nonces.ts';
+import { replayed } from './nonces.ts';
+import type { Nonce, NonceStore } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
 import { createNoted } from './noted.ts';
@@ -86,14 +87,15 @@ function runnerOf(caller: Caller | undefined): RunnerRef {
 /** Who a gateway speaks for. The nonce of the request is used up first, so that one that comes twice does nothing the second time. */
 async function admitted(nonces: NonceStore, caller: Caller | undefined): Promise<RunnerRef> {
   const runner = runnerOf(caller);
-  const nonce = caller?.nonce;
-  if (nonce !== undefined && !(await useNonce(nonces, nonce)))
-    throw apiError('replayed', `nonce ${nonce.nonce} was used before; sign every attempt with a fresh one`);
+  const nonce = nonceOf(caller?.nonce);
+  if (nonce !== undefined && !(await nonces.use(nonce))) throw replayed(nonce);
   return runner;
 }
 
-async function useNonce(nonces: NonceStore, { keyId, nonce, created }: UseNonceRequest): Promise<boolean> {
-  return await nonces.use({ keyId, nonce, created: timestampDate(required(created, 'created')) });
+function nonceOf(said: UseNonceRequest | undefined): Nonce | undefined {
+  if (said === undefined) return undefined;
+  const { keyId, nonce, created } = said;
+  return { keyId, nonce, created: timestampDate(required(created, 'created')) };
 }
 
 /** The message of a call that wraps another one. */
@@ -175,7 +177,7 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
         revoked: row.revoked,
       };
     },
-    useNonce: async (nonce) => ({ fresh: await useNonce(nonces, nonce) }),
+    useNonce: async (said) => ({ fresh: await nonces.use(required(nonceOf(said), 'nonce')) }),
     enroll: async (request) => await enroll(request),
   };
 }
@@ -193,7 +195,8 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
   const closed = (): boolean => deps.features.gate.state('host.runners') !== 'open';
   return {
     beginPoll: async (request) => {
-      const runner = await admitted(deps.nonces, request.caller);
+      const runner = runnerOf(request.caller);
+      let nonce = nonceOf(request.caller?.nonce);
       // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
       if (closed()) return { mayReceive: false, hold: false };
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
@@ -206,7 +209,11 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         wantsWork,
         notes,
       };
-      const row = await speaking(sql, runner, async () => await beginPoll(sql, settings, poll));
+      const row = await speaking(sql, runner, async () => {
+        const outcome = await beginPoll(sql, settings, { ...poll, nonce });
+        nonce = undefined; // used: a second statement goes on where the first one ended
+        return outcome;
+      });
       return {
         mayReceive: row.may_receive && wantsWork,
         // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
@@ -291,13 +298,14 @@ function reportCall(deps: DispatchDeps): Service['report'] {
   const { db, settings, queue, wake, onError } = deps;
   const sql = prepared(db.sql);
   return async ({ caller, kind, report: said }) => {
-    const { runnerId } = await admitted(deps.nonces, caller);
+    const { runnerId } = runnerOf(caller);
     const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(
       said,
       'report',
     );
     const done = await report(sql, settings, {
       runnerId,
+      nonce: nonceOf(caller?.nonce),
       kind: kindWord(kind),
       id,
       epoch,

@@ -9,7 +9,8 @@ import type { TestDatabase } from '../../test/setup/database.ts';
 import { has } from '../../test/setup/needs.ts';
 import { startEmbeddedPostgres } from '../platform/db/embedded.ts';
 import { migrate, openDatabase } from '../platform/db/index.ts';
-import { createNonceStore } from './nonces.ts';
+import type { SqlTag } from '../platform/db/index.ts';
+import { createNonceStore, freshNonce, notFresh } from './nonces.ts';
 import type { Nonce, NonceStore } from './nonces.ts';
 
 const there = await has('postgres');
@@ -88,6 +89,31 @@ describe.skipIf(!there)('a nonce', () => {
   });
 });
 
+/** As part of a statement that does something else; why it was refused, if it was. */
+async function usedInStatement(sql: SqlTag, nonce: Nonce): Promise<string> {
+  const [row] = await sql`with ${freshNonce(sql, nonce)} select from fresh`;
+  return row === undefined ? (await notFresh(sql, nonce)).code : 'fresh';
+}
+
+describe.skipIf(!there)('a nonce that is used in a statement', () => {
+  it('is the same one: fresh once, and the store that lost its memory begins anew', async () => {
+    const test = await createTestDatabase();
+    const { sql } = test.db;
+    const store = createNonceStore(sql);
+    const [one, other] = [fresh(), fresh()];
+    expect(await usedInStatement(sql, one)).toBe('fresh');
+    expect(await usedInStatement(sql, one)).toBe('replayed');
+    expect(await store.use(one)).toBe(false);
+    expect(await store.use(other)).toBe(true);
+    expect(await usedInStatement(sql, other)).toBe('replayed');
+    await sql`truncate nonces, nonce_store`; // as after a crash
+    expect(await usedInStatement(sql, fresh())).toBe('unavailable');
+    expect(await usedInStatement(sql, fresh({ created: agoS(10) }))).toBe('replayed');
+    expect(await usedInStatement(sql, fresh({ created: agoS(-5) }))).toBe('fresh');
+    await test.drop();
+  });
+});
+
 describe('after a crash of the database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-nonces-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -114,6 +140,7 @@ describe('after a crash of the database', () => {
       }
       expect(outcomes.at(-1)).toBe('true');
       expect(await store.use(used)).toBe(false);
+      expect(await usedInStatement(db.sql, used)).toBe('replayed');
       const [left] = await db.sql<
         Array<{ crashed: boolean }>
       >`select since > '-infinity' as crashed from nonce_store`;

@@ -1,14 +1,17 @@
 /**
  * Remembers the nonces of signed requests, so that each is good once, at every gateway. One row each, in unlogged partitions by minute that are emptied in
- * rotation (migration 0002). Concurrent calls share one statement: while one runs, the next ones gather. When the store cannot be asked, the
- * call fails; when it lost its memory in a crash, signatures from before are refused.
+ * rotation (migration 0002). Where one statement does all that a call does, it stores the nonce too (`freshNonce`), which saves the calls that run all the
+ * time a way to the database and back; for the others, concurrent calls share one statement: while one runs, the next ones gather. When the store
+ * cannot be asked, the call fails; when it lost its memory in a crash, signatures from before are refused.
  */
 import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
+import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import { prepared } from './prepared.ts';
+import type { Fragment } from './sql.ts';
 
 export interface Nonce {
   readonly keyId: string;
@@ -41,33 +44,57 @@ function rowId({ keyId, nonce }: Nonce): string {
   return createHash('sha256').update(keyId).update('\n').update(nonce).digest('hex').slice(0, 32);
 }
 
+const createdS = ({ created }: Nonce): number => Math.floor(created.getTime() / 1_000);
+
+/** The statement that stores what the CTE `asked` has and returns the `id` of each that was not there. */
+function insertion(sql: SqlTag): Fragment {
+  return sql`
+    insert into nonces (bucket, id)
+    select (floor(a.created / 60)::bigint % 8)::smallint, a.id
+    from asked a, nonce_store s
+    where to_timestamp(a.created) >= s.since
+      -- Outside of this window no signature is valid, and its bucket may be about to be emptied.
+      and to_timestamp(a.created) between clock_timestamp() - interval '150 s' and clock_timestamp() + interval '60 s'
+    on conflict do nothing
+    returning id`;
+}
+
 async function insertFresh(sql: SqlTag, waiters: readonly Waiter[]): Promise<ReadonlySet<string>> {
   const [row] = await sql<Array<{ known: boolean; fresh: string[] }>>`
     with asked as (
       select id, created from unnest(${waiters.map((w) => w.id)}::uuid[], ${waiters.map((w) => w.createdS)}::float8[]) a(id, created)
     ),
-    inserted as (
-      insert into nonces (bucket, id)
-      select (floor(a.created / 60)::bigint % 8)::smallint, a.id
-      from asked a, nonce_store s
-      where to_timestamp(a.created) >= s.since
-        -- Outside of this window no signature is valid, and its bucket may be about to be emptied.
-        and to_timestamp(a.created) between clock_timestamp() - interval '150 s' and clock_timestamp() + interval '60 s'
-      on conflict do nothing
-      returning id
-    )
+    inserted as (${insertion(sql)})
     select exists (select from nonce_store) as known,
       coalesce((select array_agg(replace(id::text, '-', '')) from inserted), '{}') as fresh`;
-  if (row?.known !== true) {
-    // Emptied by a crash: from now on it knows every nonce again, and nothing from before.
-    await sql`insert into nonce_store (since) values (clock_timestamp()) on conflict do nothing`;
-    throw apiError(
-      'unavailable',
-      'the store of used nonces was lost in a crash and begins anew; sign again',
-      { retryAfterMs: 1_000 },
-    );
-  }
+  if (row?.known !== true) throw await beginAnew(sql);
   return new Set(row.fresh);
+}
+
+/** Emptied by a crash: from now on it knows every nonce again, and nothing from before. */
+async function beginAnew(sql: SqlTag): Promise<ApiError> {
+  await sql`insert into nonce_store (since) values (clock_timestamp()) on conflict do nothing`;
+  return apiError('unavailable', 'the store of used nonces was lost in a crash and begins anew; sign again', {
+    retryAfterMs: 1_000,
+  });
+}
+
+/** CTE `fresh` (and `asked`): a row when the nonce was not used before and is used now. What the statement does must depend on `exists (select from fresh)`. */
+export function freshNonce(sql: SqlTag, nonce: Nonce | undefined): Fragment {
+  if (nonce === undefined) return sql`fresh as (select)`;
+  return sql`
+    asked as (select ${rowId(nonce)}::uuid as id, ${createdS(nonce)}::float8 as created),
+    fresh as (${insertion(sql)})`;
+}
+
+/** Why a statement found no row in `fresh`. */
+export async function notFresh(sql: SqlTag, nonce: Nonce | undefined): Promise<ApiError> {
+  const [row] = await sql<Array<{ known: boolean }>>`select exists (select from nonce_store) as known`;
+  return row?.known === true ? replayed(nonce) : await beginAnew(sql);
+}
+
+export function replayed(nonce: Nonce | undefined): ApiError {
+  return apiError('replayed', `nonce ${nonce?.nonce} was used before; sign every attempt with a fresh one`);
 }
 
 export function createNonceStore(root: SqlTag): NonceStore {
@@ -105,7 +132,7 @@ export function createNonceStore(root: SqlTag): NonceStore {
       return await new Promise<boolean>((settle, fail) => {
         waiting.push({
           id: rowId(nonce),
-          createdS: Math.floor(nonce.created.getTime() / 1_000),
+          createdS: createdS(nonce),
           settle,
           fail,
         });

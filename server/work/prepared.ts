@@ -17,7 +17,7 @@ interface Branch {
 type Unsafe = (
   text: string,
   values: readonly unknown[],
-  options: { prepare: boolean; simple: boolean },
+  options: { prepare: boolean; simple: boolean; brief: boolean },
 ) => Promise<unknown>;
 
 const root: Branch = { next: new Map(), text: undefined };
@@ -39,7 +39,10 @@ class Piece {
     const branch = follow(this, root, values);
     // The driver looks a statement up by its whole text: without comments and indentation that is a third shorter.
     branch.text ??= textOf(this, { count: 0 }).replaceAll(/(--[^\n]*)?\n\s*/g, ' ');
-    return this.#unsafe(branch.text, values, { prepare: true, simple: false }).then(onRows, onError);
+    return this.#unsafe(branch.text, values, { prepare: true, simple: false, brief: true }).then(
+      onRows,
+      onError,
+    );
   }
 }
 
@@ -78,7 +81,7 @@ function identifier(name: string): readonly string[] {
 const remembered = new WeakMap<SqlTag, SqlTag>();
 
 /**
- * The same tag with remembered texts, for statements that run all the time. It knows templates, fragments, `sql(name)` and `sql.json`, and none of the
+ * The same tag with remembered texts, for statements that run all the time and take a moment each (`brief`, see the pool in platform/db/client.ts). It knows templates, fragments, `sql(name)` and `sql.json`, and none of the
  * driver's other helpers; fragments must be made with it too, and literals must hold neither `--` nor a line break. Names given to `sql(name)` must be constants: each makes a text of its own.
  */
 export function prepared(sql: SqlTag): SqlTag {

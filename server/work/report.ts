@@ -7,6 +7,8 @@ import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { rowId } from './event.ts';
+import { freshNonce, notFresh } from './nonces.ts';
+import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { reportedPhases, settleBuilds } from './build-sql.ts';
 import type { BuildOutcome } from './build-sql.ts';
@@ -19,6 +21,8 @@ const INT_MAX = 2_147_483_647;
 
 export interface ReportInput {
   readonly runnerId: string;
+  /** Of the request. */
+  readonly nonce?: Nonce | undefined;
   readonly kind: WorkKind;
   readonly id: string;
   readonly epoch: number;
@@ -59,7 +63,7 @@ export async function report(sql: SqlTag, settings: WorkSettings, input: ReportI
   const digest = digestOf(input);
   if (input.kind === 'build') await refuseContradiction(sql, input);
   const accepted = await accept(sql, settings, input, digest);
-  if (accepted !== undefined) return { repeated: false, ...(accepted.strikes === null ? {} : accepted) };
+  if (accepted !== undefined) return { repeated: false, ...accepted };
   // Read in a statement of its own: the one above may have waited for the first report and cannot see it.
   const [known] = await sql<Array<{ epoch: number; report_id: string; same: boolean }>>`
     select p.epoch, p.report_id, p.digest = ${digest} as same
@@ -94,7 +98,7 @@ async function accept(
   settings: WorkSettings,
   input: ReportInput,
   digest: Uint8Array,
-): Promise<{ strikes: number } | { strikes: null } | undefined> {
+): Promise<{ strikes?: number } | undefined> {
   const {
     id,
     epoch,
@@ -109,8 +113,9 @@ async function accept(
     build = NOTHING_SAID,
   } = input;
   const outcome = outcomeOf(input);
-  const [row] = await sql<Array<{ strikes: number } | { strikes: null }>>`
-    with at as materialized (
+  const [row] = await sql<Array<{ fresh: boolean; accepted: boolean; strikes: number | null }>>`
+    with ${freshNonce(sql, input.nonce)},
+    at as materialized (
       -- To the millisecond, as the API shows it: the metered time is exactly the difference of the two times beside it.
       select date_trunc('milliseconds', clock_timestamp()) as now
     ),
@@ -127,7 +132,7 @@ async function accept(
         phase = greatest(w.phase, ${build.phase}::int)${kind === 'build' ? sql`, spec = w.spec - 'sealed'` : sql``}
       from at
       where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
-        and w.state in ('offered', 'running')
+        and w.state in ('offered', 'running') and exists (select from fresh)
       returning ${endedColumns(sql)}, w.self_reported_ms
     ),
     kept as (
@@ -142,8 +147,10 @@ async function accept(
     ${judgeDurations(sql, settings, waitedMs)},
     ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', false, build)}, ${reportedPhases(sql, 'ended', build)},` : sql``}
     ${announce(sql, 'ended')}
-    select (select strikes from struck) as strikes from ended`;
-  return row;
+    select exists (select from fresh) as fresh, exists (select from ended) as accepted, (select strikes from struck) as strikes`;
+  if (row?.fresh !== true) throw await notFresh(sql, input.nonce);
+  if (!row.accepted) return undefined;
+  return row.strikes === null ? {} : { strikes: row.strikes };
 }
 
 /** CTEs `diverged`, `struck` and `noted`: a runner whose measure of `ended` differs too far from ours gets a strike, unless an outage explains it. */

@@ -41,13 +41,14 @@ export interface CallingRunner {
 
 /**
  * The calling runner, read in the same statement as what it does. `speaks` is the one rule for being listened to: not revoked, and of the
- * current process. `may_receive` is the one rule for being given work. With a lock the row is as it stands after the wait for it.
+ * current process. `may_receive` is the one rule for being given work. `rest` ends its `where` clause: a further condition, or a lock, with which the
+ * row is as it stands after the wait for it.
  */
 export function callingRunner(
   sql: SqlTag,
   settings: WorkSettings,
   { runnerId, bootId }: RunnerRef,
-  lock = sql``,
+  rest = sql``,
 ): Fragment {
   return sql`
     select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
@@ -62,7 +63,7 @@ export function callingRunner(
         r.diagnostics_requested_at is not null as diagnostics_wanted,
         (${settings.feedServicePool}::boolean
           or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed
-      from runners r where r.id = ${runnerId} ${lock}
+      from runners r where r.id = ${runnerId} ${rest}
     ) c`;
 }
 

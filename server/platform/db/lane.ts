@@ -14,6 +14,7 @@
  */
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
+import { createBriefTimes } from './brief.ts';
 import { createDial } from './dial.ts';
 import { createPending } from './pending.ts';
 import type { Pending, Query } from './pending.ts';
@@ -33,6 +34,8 @@ export interface Lane {
   readonly inTransaction: boolean;
   /** Should be left alone until its load is zero: see RUN_MAX. */
   readonly tired: boolean;
+  /** How long a brief statement given to it now would wait for those before it, milliseconds; Infinity when that cannot be told. */
+  readonly briefWaitMs: number;
   run(query: Query): unknown;
   begin<T>(work: (handle: postgres.TransactionSql) => Promise<T>): Promise<T>;
   end(graceMs: number): Promise<void>;
@@ -89,6 +92,7 @@ export function createLane(options: LaneOptions): Lane {
   let ended = false;
   let transactions = 0;
   let sinceRest = 0;
+  const briefTimes = createBriefTimes();
   const retired = new Set<Promise<void>>();
 
   const retire = (generation: Generation): void => {
@@ -127,10 +131,16 @@ export function createLane(options: LaneOptions): Lane {
     get tired() {
       return sinceRest >= RUN_MAX;
     },
+    get briefWaitMs() {
+      const load = current?.pending.size ?? 0;
+      const isClosed = transactions > 0 || (load > 0 && sinceRest >= RUN_MAX);
+      return isClosed ? Number.POSITIVE_INFINITY : briefTimes.waitMs(load);
+    },
     run(query) {
       const { pending, handler } = use();
-      sinceRest = pending.size === 0 ? 1 : sinceRest + 1;
-      pending.add(query);
+      const isAlone = pending.size === 0;
+      sinceRest = isAlone ? 1 : sinceRest + 1;
+      pending.add(query, briefTimes.given(query.options?.brief === true, isAlone));
       return handler(query);
     },
     async begin(work) {

@@ -5,14 +5,16 @@ export interface Query {
   handler: ((query: Query) => unknown) & { debug?: unknown };
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
+  /** `brief`: see client.ts. */
+  readonly options?: { readonly brief?: boolean };
   readonly state: unknown;
   cancelled: unknown;
 }
 
 export interface Pending {
   readonly size: number;
-  /** Takes a statement that is about to be handed to the client. */
-  add(query: Query): void;
+  /** Takes a statement that is about to be handed to the client. `onSettled` runs before whoever waits for it. */
+  add(query: Query, onSettled?: () => void): void;
   /** Takes a statement from its execution on; anything else passes through. */
   track<T>(made: T): T;
   /** Refuses what was not sent yet, and what comes later: a statement made just before may be executed just after. */
@@ -36,15 +38,18 @@ export function createPending(): Pending {
       }),
     );
   };
-  const add = (query: Query): void => {
+  const add = (query: Query, onSettled?: () => void): void => {
     const { resolve, reject } = query;
     queries.add(query);
+    const settled = (): void => {
+      if (queries.delete(query)) onSettled?.();
+    };
     query.resolve = (value) => {
-      queries.delete(query);
+      settled();
       resolve(value);
     };
     query.reject = (error) => {
-      queries.delete(query);
+      settled();
       reject(error);
     };
   };

@@ -8,6 +8,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { openDatabase } from './index.ts';
+import type { Database } from './index.ts';
 
 const STATEMENTS = 3_000;
 const CONNECTIONS = 5;
@@ -82,5 +83,39 @@ describe.skipIf(!(await has('postgres')))('thousands of statements with a connec
       select count(*)::int as n from pg_stat_activity where application_name = 'spread'`;
     expect(open?.n).toBe(CONNECTIONS);
     await db.close();
+  });
+
+  describe('that are brief', () => {
+    const options = { prepare: true, simple: false, brief: true } as never;
+    const pid = async (db: Database, sleepS = 0): Promise<number> => {
+      const [row] = (await db.sql.unsafe(
+        'select pg_backend_pid() as pid, pg_sleep($1::float8)',
+        [sleepS],
+        options,
+      )) as unknown as Array<{ pid: number }>;
+      return row!.pid;
+    };
+
+    it('stay on few connections, which are warm', async () => {
+      const db = openDatabase({ url, max: CONNECTIONS });
+      for (let done = 0; done < 200; done += 1) await pid(db);
+      const pids = await Promise.all(Array.from({ length: 4 }, async () => await pid(db)));
+      expect(new Set(pids).size).toBeLessThan(4);
+      await db.close();
+    });
+
+    it('go elsewhere when those before them take long, whether they are called brief or not', async () => {
+      const db = openDatabase({ url, max: CONNECTIONS });
+      for (let done = 0; done < 200; done += 1) await pid(db);
+      const long = db.sql<Array<{ pid: number }>>`select pg_backend_pid() as pid, pg_sleep(0.5)`.execute();
+      const beside = await Promise.all(Array.from({ length: 3 }, async () => await pid(db)));
+      const [row] = await long;
+      expect(beside).not.toContain(row!.pid);
+      const stuck = pid(db, 0.5);
+      await db.sql`select pg_sleep(0.03)`;
+      const after = await Promise.all(Array.from({ length: 3 }, async () => await pid(db)));
+      expect(after).not.toContain(await stuck);
+      await db.close();
+    });
   });
 });
