@@ -2,8 +2,9 @@
  * Publishes with confirms, on a connection of its own: an alarm at the broker blocks connections that publish, and must not hold up the
  * acknowledgements of those that consume.
  *
- * Messages are not persistent, although their queues are durable: a broker that comes back without them meets servers that make everything that waits
- * due again (`makeAllDue`), and writing each to disk costs the broker a third of its processor time.
+ * Messages are not persistent, although the queues of hints are durable: a broker that comes back without them meets servers that make everything that
+ * waits due again (`makeAllDue` in server/work/relay.ts), and writing each to disk costs the broker a third of its processor time. Control events go to queues that
+ * end with their connection.
  *
  * A message to a queue that does not exist is confirmed all the same and comes back as `basic.return` just before its confirm; it is then published once
  * more after the queue was declared. At most 200 messages are unconfirmed at a time, the others wait their turn within their own 5 s.
