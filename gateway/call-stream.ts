@@ -31,9 +31,12 @@ export type Outcome =
   | { readonly refused: ApiError }
   | { readonly failed: Pick<ServiceError, 'code' | 'details'> };
 
+type Settle = (outcome: Outcome) => void;
+
 export class CallStream {
   readonly #stream: ClientDuplexStream<Buffer, Buffer>;
-  readonly #waiting = new Map<number, (outcome: Outcome) => void>();
+  /** By id; not a Map, see call-list.ts. */
+  readonly #waiting = Array.from<Settle | undefined>({ length: STREAM_CALLS + 1 });
   readonly #gather = createGather<Call>((gathered) => this.#send({ calls: [...gathered] }));
   #lastId = 0;
   #usable = true;
@@ -51,14 +54,15 @@ export class CallStream {
   }
 
   /** `settle` is called once, unless the call is given up before. Returns how to give it up. */
-  begin(method: string, request: Uint8Array, settle: (outcome: Outcome) => void): () => void {
+  begin(method: string, request: Uint8Array, settle: Settle): () => void {
     this.#lastId += 1;
     const id = this.#lastId;
-    this.#waiting.set(id, settle);
+    this.#waiting[id] = settle;
     this.#gather.add(create(CallSchema, { id, method, request }), request.length);
     if (id === STREAM_CALLS) this.leave();
     return () => {
-      if (!this.#waiting.delete(id)) return;
+      if (this.#waiting[id] === undefined) return;
+      this.#waiting[id] = undefined;
       this.#gather.flush();
       if (this.#usable) this.#send({ givenUp: [id] });
     };
@@ -79,8 +83,8 @@ export class CallStream {
   #hear(bytes: Buffer): void {
     const { answers, closing } = fromBinary(CallsResponseSchema, bytes);
     for (const answer of answers) {
-      const settle = this.#waiting.get(answer.id);
-      this.#waiting.delete(answer.id);
+      const settle = this.#waiting[answer.id];
+      this.#waiting[answer.id] = undefined;
       settle?.(outcomeOf(answer));
     }
     if (closing) this.leave();
@@ -92,9 +96,7 @@ export class CallStream {
     // A stream that ended well, with calls unanswered, did not.
     const failed =
       code === status.OK ? { code: status.UNAVAILABLE, details: 'the stream ended' } : { code, details };
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const settle of waiting) settle(refused === undefined ? { failed } : { refused });
+    for (const settle of this.#waiting.splice(0)) settle?.(refused === undefined ? { failed } : { refused });
   }
 }
 

@@ -48,6 +48,19 @@ function runner(id: string, teamId = 'team_a'): FakeRunner {
   return dispatch.addRunner(generateSigningKey(), id, teamId);
 }
 
+/** A caller who can leave. */
+function leaver() {
+  const call: PollAsk['call'] & { leave(): void } = {
+    aborted: false,
+    onAborted: undefined,
+    leave: () => {
+      Object.assign(call, { aborted: true });
+      call.onAborted?.handleAborted();
+    },
+  };
+  return call;
+}
+
 /** Starts a poll; the answer is the id of the offered run, 'empty', or the error code. */
 function poll(
   { polls }: Side,
@@ -62,7 +75,7 @@ function poll(
     notReady: [],
     leases: [],
     untilMs: clock.monotonicMs() + (ask.holdMs ?? 30_000),
-    signal: new AbortController().signal,
+    call: { aborted: false, onAborted: undefined },
     ...ask,
   });
   return answer.then(
@@ -190,10 +203,10 @@ describe('Polls', () => {
 
   it('returns a hint that finds no poll, and stops consuming so that it does not come back', async () => {
     const side = gateway();
-    const leaves = new AbortController();
-    const answer = poll(side, runner('rnr_1'), { signal: leaves.signal });
+    const call = leaver();
+    const answer = poll(side, runner('rnr_1'), { call });
     await consumed();
-    leaves.abort();
+    call.leave();
     expect(await answer).toBe('empty');
     expect(broker.consumers()).toBe(1);
     submit('run_1');
@@ -205,10 +218,10 @@ describe('Polls', () => {
   it('lets a hint wait for the poll that a busy runner sends next', async () => {
     const side = gateway({ hintPatienceMs: 5_000 });
     const one = runner('rnr_1');
-    const leaves = new AbortController();
-    void poll(side, one, { signal: leaves.signal });
+    const call = leaver();
+    void poll(side, one, { call });
     await consumed();
-    leaves.abort();
+    call.leave();
     broker.hint('run_1');
     const answer = poll(side, one);
     await parked(side, 1);
@@ -403,15 +416,15 @@ describe('Polls', () => {
   it('leaves the offer with its poll id when the client is gone mid-claim; the repetition gets it', async () => {
     const side = gateway();
     const one = runner('rnr_1');
-    const leaves = new AbortController();
+    const call = leaver();
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
       method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
-    const lost = poll(side, one, { pollId: 'same', signal: leaves.signal });
+    const lost = poll(side, one, { pollId: 'same', call });
     await consumed();
     submit('run_1');
     await called('claim', 1);
-    leaves.abort();
+    call.leave();
     expect(await lost).toBe('empty');
     goOn();
     await waitFor(

@@ -34,8 +34,9 @@ export type PollsDeps = Omit<PoolDeps, 'dispatch' | 'granted'> & {
 export class Polls implements WaiterOwner, PoolOwner {
   readonly #deps: PollsDeps;
   readonly #granted = createGranted();
-  readonly #byPoll = new Map<string, Waiter>();
-  readonly #byRunner = new Map<string, Set<Waiter>>();
+  /** Arrays, which are empty when they leave the Map, and no second Map by poll: see call-list.ts on what a Map keeps from being collected. */
+  readonly #byRunner = new Map<string, Waiter[]>();
+  #size = 0;
   readonly #pools = new Map<string, Pool>();
   /** Polls of the current round of `reconsiderAll` that have not asked yet. */
   #reconsidering = 0;
@@ -47,7 +48,7 @@ export class Polls implements WaiterOwner, PoolOwner {
   }
 
   get size(): number {
-    return this.#byPoll.size;
+    return this.#size;
   }
 
   /** Pools with polls or a consumer. */
@@ -57,16 +58,16 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   /** Resolves with the offer, or undefined for an empty answer; rejects with an ApiError. */
   poll(ask: PollAsk, nonce?: Nonce): Promise<Offer | undefined> {
-    if (this.#stopping || ask.signal.aborted) return Promise.resolve(undefined);
+    if (this.#stopping || ask.call.aborted) return Promise.resolve(undefined);
     const waiter = new Waiter(this, ask, nonce);
-    const older = this.#byPoll.get(waiter.key);
+    const older = this.#heldUnder(ask);
     // The client repeats a poll when it lost the connection of the first one: nobody reads that answer.
     if (older !== undefined) this.#finish(older, 'empty');
     this.#makeRoom(ask.caller.runnerId);
     this.#register(waiter);
     if (ask.untilMs > this.#deps.clock.monotonicMs()) this.#deps.wheel.arm(waiter, ask.untilMs);
     else waiter.late = true;
-    ask.signal.addEventListener('abort', waiter, { once: true });
+    ask.call.onAborted = waiter;
     const begun = this.#begin(waiter);
     // A runner's pool bears the id of its team.
     if (ask.slots > 0 && ask.notReady.length === 0)
@@ -76,23 +77,23 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   /** Ends every poll of a runner with an error: it was revoked. */
   endRunner(runnerId: string, error: ApiError): void {
-    for (const waiter of this.#byRunner.get(runnerId) ?? []) this.#finish(waiter, error);
+    for (const waiter of this.#byRunner.get(runnerId)?.slice() ?? []) this.#finish(waiter, error);
   }
 
   /** Ends every poll of a kind with an error: its platform feature was switched off. An offer under way stands for its poll id, as ever. */
   endKind(kind: PollKind, error: ApiError): void {
-    for (const waiter of this.#byPoll.values()) if (waiter.ask.kind === kind) this.#finish(waiter, error);
+    for (const waiter of this.#all()) if (waiter.ask.kind === kind) this.#finish(waiter, error);
   }
 
   /** Whether the runner may receive work has changed: every poll of it asks again. */
   reconsider(runnerId: string): void {
-    for (const waiter of this.#byRunner.get(runnerId) ?? []) void this.#reconsider(waiter);
+    for (const waiter of this.#byRunner.get(runnerId)?.slice() ?? []) void this.#reconsider(waiter);
   }
 
   /** Notices may have been missed: every held poll asks again, a few at a time. A broker that comes and goes does not pile up rounds. */
   reconsiderAll(): void {
     if (this.#reconsidering > 0) return;
-    for (const waiter of this.#byPoll.values()) {
+    for (const waiter of this.#all()) {
       this.#reconsidering += 1;
       this.#deps.background.run(async () => {
         await this.#reconsider(waiter);
@@ -109,13 +110,12 @@ export class Polls implements WaiterOwner, PoolOwner {
   /** Answers what waits, lets what is under way end within `graceMs`, then stops consuming. No poll is held any more. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
-    for (const waiter of this.#byPoll.values()) {
+    for (const waiter of this.#all()) {
       waiter.late = true;
       if (waiter.state === 'ready' || waiter.state === 'refused') this.#finish(waiter, 'empty');
     }
-    if (this.#byPoll.size > 0)
-      await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
-    for (const waiter of this.#byPoll.values()) this.#finish(waiter, 'empty');
+    if (this.#size > 0) await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
+    for (const waiter of this.#all()) this.#finish(waiter, 'empty');
     await within(CLOSE_MS, Promise.allSettled([...this.#pools.values()].map((pool) => pool.close())));
     this.#pools.clear();
   }
@@ -133,7 +133,7 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   deliver(waiter: Waiter, offer: Offer): void {
     this.#granted.note(offer);
-    const heir = waiter.state === 'done' ? this.#byPoll.get(waiter.key) : waiter;
+    const heir = waiter.state === 'done' ? this.#heldUnder(waiter.ask) : waiter;
     if (heir !== undefined) return this.#finish(heir, offer);
     const { caller, pollId } = waiter.ask;
     this.#deps.log.info(
@@ -223,15 +223,24 @@ export class Polls implements WaiterOwner, PoolOwner {
     return pool;
   }
 
+  #all(): Waiter[] {
+    return [...this.#byRunner.values()].flat();
+  }
+
+  /** The poll that waits under the same id. */
+  #heldUnder({ caller, kind, pollId }: PollAsk): Waiter | undefined {
+    return this.#byRunner.get(caller.runnerId)?.find(({ ask }) => ask.pollId === pollId && ask.kind === kind);
+  }
+
   #makeRoom(runnerId: string): void {
     const held = this.#byRunner.get(runnerId);
-    if (held === undefined || held.size < POLLS_PER_RUNNER_MAX) return;
+    if (held === undefined || held.length < POLLS_PER_RUNNER_MAX) return;
     for (const waiter of held) {
       if (waiter.state === 'ready' || waiter.state === 'refused') return this.#finish(waiter, 'empty');
     }
     throw apiError(
       'rate_limited',
-      `runner has ${held.size} polls under way, limit ${POLLS_PER_RUNNER_MAX}; wait for their answers`,
+      `runner has ${held.length} polls under way, limit ${POLLS_PER_RUNNER_MAX}; wait for their answers`,
       {
         retryAfterMs: 1_000,
       },
@@ -240,11 +249,11 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   #register(waiter: Waiter): void {
     const { runnerId } = waiter.ask.caller;
-    this.#byPoll.set(waiter.key, waiter);
     const held = this.#byRunner.get(runnerId);
-    if (held === undefined) this.#byRunner.set(runnerId, new Set([waiter]));
-    else held.add(waiter);
-    this.#deps.metrics.parked.set(this.#byPoll.size);
+    if (held === undefined) this.#byRunner.set(runnerId, [waiter]);
+    else held.push(waiter);
+    this.#size += 1;
+    this.#deps.metrics.parked.set(this.#size);
   }
 
   #finish(waiter: Waiter, outcome: Offer | ApiError | 'empty' | 'gone'): void {
@@ -263,18 +272,18 @@ export class Polls implements WaiterOwner, PoolOwner {
       polls.inc({ kind, outcome: 'offer' });
       waiter.resolve(outcome);
     }
-    if (this.#byPoll.size === 0) this.#onEmpty?.();
+    if (this.#size === 0) this.#onEmpty?.();
   }
 
   #deregister(waiter: Waiter): void {
     const { runnerId } = waiter.ask.caller;
     waiter.pool?.remove(waiter);
     this.#deps.wheel.disarm(waiter);
-    waiter.ask.signal.removeEventListener('abort', waiter);
-    this.#byPoll.delete(waiter.key);
-    const held = this.#byRunner.get(runnerId);
-    held?.delete(waiter);
-    if (held?.size === 0) this.#byRunner.delete(runnerId);
-    this.#deps.metrics.parked.set(this.#byPoll.size);
+    waiter.ask.call.onAborted = undefined;
+    const held = this.#byRunner.get(runnerId) ?? [];
+    held.splice(held.indexOf(waiter), 1);
+    if (held.length === 0) this.#byRunner.delete(runnerId);
+    this.#size -= 1;
+    this.#deps.metrics.parked.set(this.#size);
   }
 }

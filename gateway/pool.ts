@@ -19,6 +19,7 @@ import type { Granted } from './granted.ts';
 import type { Metrics } from './metrics.ts';
 import { TimerEntry, type TimerWheel } from './timer-wheel.ts';
 import type { PollKind, Waiter } from './waiter.ts';
+import { WaitingLine } from './waiting-line.ts';
 import { within } from './within.ts';
 
 export interface PoolTimes {
@@ -79,7 +80,7 @@ export class Pool extends TimerEntry {
   readonly #owner: PoolOwner;
   readonly #deps: PoolDeps;
   /** Ready and claiming ones, in the order in which they came. */
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new WaitingLine();
   /** Hints that wait for a ready poll. */
   readonly #hinted: ((waiter: Waiter | undefined) => void)[] = [];
   /** The last poll that the server is being asked for. A hint waits for it: it, or one before it, has often found the hint's item already. */
@@ -114,8 +115,9 @@ export class Pool extends TimerEntry {
   }
 
   remove(waiter: Waiter): void {
-    if (!this.#waiting.delete(waiter)) return;
+    if (waiter.pool !== this) return;
     waiter.pool = undefined;
+    this.#waiting.remove(waiter);
     if (this.#waiting.size > 0) return;
     this.#lingerUntilMs = this.#deps.clock.monotonicMs() + this.#deps.times.lingerMs;
     this.rearm();
@@ -230,12 +232,11 @@ export class Pool extends TimerEntry {
 
   /** Marks the longest waiting ready poll as claiming. */
   #take(except?: ReadonlySet<Waiter>): Waiter | undefined {
-    for (const waiter of this.#waiting) {
-      if (waiter.state !== 'ready' || except?.has(waiter)) continue;
-      waiter.state = 'claiming';
-      return waiter;
-    }
-    return undefined;
+    let waiter = this.#waiting.first;
+    while (waiter !== undefined && (waiter.state !== 'ready' || except?.has(waiter)))
+      waiter = waiter.nextInLine;
+    if (waiter !== undefined) waiter.state = 'claiming';
+    return waiter;
   }
 
   /** The next poll that becomes ready, marked as claiming; undefined when none does in time. */
@@ -327,7 +328,7 @@ export class Pool extends TimerEntry {
     if (waiter.state !== 'claiming') return;
     waiter.state = 'ready';
     if (waiter.late) return this.#owner.expire(waiter);
-    this.#waiting.delete(waiter);
+    this.#waiting.remove(waiter);
     this.#waiting.add(waiter);
     this.#offerToHints(waiter);
   }

@@ -7,7 +7,7 @@ import {
   type ReportRequest,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { deadlineMs } from '@svc/proto/http/active-call.ts';
-import type { CallContext } from '@svc/proto/http/call.ts';
+import type { UnaryCall } from '@svc/proto/http/call.ts';
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { implement, type Client, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from './clock.ts';
@@ -22,7 +22,7 @@ const POLL_WAIT_MS_MAX = 50_000;
 const ANSWER_EARLY_MS = 1_000;
 
 export interface RunnerCtx {
-  readonly call: CallContext;
+  readonly call: UnaryCall;
   readonly caller: GatewayCaller;
 }
 
@@ -61,7 +61,8 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
   });
 }
 
-async function waitForWork(
+/** May throw, too. */
+function waitForWork(
   deps: RunnerServiceDeps,
   kind: PollKind,
   request: PollRequest,
@@ -79,9 +80,10 @@ async function waitForWork(
     notReady: request.notReady,
     leases: request.leases,
     untilMs: answerDueMs(deps.clock, request.waitMs, ctx),
-    signal: ctx.call.signal,
+    call: ctx.call,
   };
-  return await deps.polls.poll(ask, nonce);
+  ctx.call.forgetHead();
+  return deps.polls.poll(ask, nonce);
 }
 
 /** Counted from when the head of the request was there, because the caller's own limit runs since before that. */

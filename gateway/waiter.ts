@@ -1,6 +1,7 @@
 /** One poll that waits. Plain state; `polls.ts` owns it and alone changes it, `pool.ts` marks who is claiming. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { BeginPollRequestSchema, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { UnaryCall } from '@svc/proto/http/call.ts';
 import type { WorkHint } from '@svc/proto/queue/queue.ts';
 import type { Pool } from './pool.ts';
 import { TimerEntry } from './timer-wheel.ts';
@@ -24,7 +25,8 @@ export interface PollAsk {
   readonly leases: NonNullable<MessageInitShape<typeof BeginPollRequestSchema>['leases']>;
   /** When an empty answer is due, on the monotonic clock; not later than now: answer as soon as the server has. */
   readonly untilMs: number;
-  readonly signal: AbortSignal;
+  /** Whether the caller is gone, and who is told. */
+  readonly call: Pick<UnaryCall, 'aborted' | 'onAborted'>;
 }
 
 /**
@@ -35,7 +37,6 @@ export type WaiterState = 'beginning' | 'refused' | 'ready' | 'claiming' | 'done
 
 export class Waiter extends TimerEntry {
   readonly ask: PollAsk;
-  readonly key: string;
   readonly promise: Promise<Offer | undefined>;
   state: WaiterState = 'beginning';
   /** Its time is up: answer as soon as what is under way has ended. */
@@ -43,6 +44,9 @@ export class Waiter extends TimerEntry {
   /** The runner changed while the server was being asked: ask again. */
   again = false;
   pool: Pool | undefined = undefined;
+  /** Neighbours in the pool's line. */
+  nextInLine: Waiter | undefined = undefined;
+  previousInLine: Waiter | undefined = undefined;
   /** Where the server last said that the runner may receive work. */
   poolId: string | undefined = undefined;
   resolve!: (offer: Offer | undefined) => void;
@@ -57,7 +61,6 @@ export class Waiter extends TimerEntry {
     this.nonce = nonce;
     this.#owner = owner;
     this.ask = ask;
-    this.key = `${ask.caller.runnerId} ${ask.kind} ${ask.pollId}`;
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -68,8 +71,8 @@ export class Waiter extends TimerEntry {
     this.#owner.onDue(this);
   }
 
-  /** The listener of the call's abort signal is the waiter itself: no closure for each parked poll. */
-  handleEvent(): void {
+  /** The waiter itself listens: no closure for each parked poll. */
+  handleAborted(): void {
     this.#owner.onGone(this);
   }
 }

@@ -5,7 +5,8 @@
  * States: open → settled. Whoever settles first wins: the answer, an error, the deadline or the client's leaving. `abort` settles
  * nothing by itself; it wakes whoever waits on the signal.
  */
-import type { CallContext, Protocol } from './call.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AbortListener, CallContext, Protocol, UnaryCall } from './call.ts';
 import { apiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
@@ -29,11 +30,15 @@ export interface CallRecord {
 /** Told once per call, when its answer is decided. */
 export type OnSettled = (call: ActiveCall, status: number, error: ApiError | undefined) => void;
 
-export class ActiveCall implements CallContext {
+const NO_HEADERS: IncomingHttpHeaders = {};
+const NO_LINES: string[] = [];
+
+export class ActiveCall implements UnaryCall {
   readonly exchange: Exchange;
   readonly rpc: RpcInfo;
   readonly protocol: Protocol;
   status?: number;
+  onAborted: AbortListener | undefined = undefined;
   /** Where the list of calls at work keeps it. */
   slot = -1;
   #settled = false;
@@ -75,6 +80,14 @@ export class ActiveCall implements CallContext {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  forgetHead(): void {
+    const { request } = this;
+    // HTTP/2 offers no way to it.
+    if ('stream' in request) return;
+    request.headers = NO_HEADERS;
+    request.rawHeaders = NO_LINES;
+  }
+
   /** Made on first use, as everything here that most calls do without. */
   get responseHeaders(): Map<string, string> {
     return (this.#responseHeaders ??= new Map());
@@ -95,6 +108,10 @@ export class ActiveCall implements CallContext {
       if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy);
     }
     return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#abortedBy !== undefined;
   }
 
   get settled(): boolean {
@@ -118,6 +135,7 @@ export class ActiveCall implements CallContext {
     if (this.#abortedBy !== undefined) return;
     this.#abortedBy = error;
     this.#controller?.abort(error);
+    this.onAborted?.handleAborted();
   }
 
   /** True for the first caller, who then owns the response. */

@@ -50,18 +50,23 @@ export async function readBody(
     const finish = (error?: ApiError): void => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('aborted', onGone);
-      if (error === undefined)
+      if (error === undefined) {
+        // Nothing of the body is kept by what stays attached to the request.
+        request.on('error', ignore).off('error', onGone);
         return resolve(
           chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size),
         );
+      }
       dropRest(request, timeoutMs);
       reject(error);
     };
     request.on('data', onData).once('end', onEnd).once('close', onGone).once('aborted', onGone);
-    // Stays attached: a socket error after the body was given up must not be an uncaught exception.
+    // One stays attached: a socket error after the body was given up, or was read, must not be an uncaught exception.
     request.on('error', onGone);
   });
 }
+
+const ignore = (): void => undefined;
 
 /**
  * The rest is read and dropped, because a client that still writes may not look at the answer before it is done. HTTP/1.1 has

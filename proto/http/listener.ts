@@ -131,16 +131,15 @@ function decide(socket: Socket, timeoutMs: number, done: (isHttp2: boolean) => v
     const start = head.toString('latin1', 0, 3);
     if (start.length === 0 || (start.length < 3 && 'PRI'.startsWith(start))) return;
     clearTimeout(timer);
-    socket.off('readable', onReadable);
+    // Nothing of this stays with the socket, least of all the head.
+    socket.off('readable', onReadable).off('close', onClose).off('end', onEnd);
     socket.unshift(head);
     done(start === 'PRI');
   };
-  socket.on('readable', onReadable);
-  socket.once('close', () => clearTimeout(timer));
-  socket.once('end', () => {
-    // Closed before it said what it wants.
-    if (head.length < 3) socket.destroy();
-  });
+  const onClose = (): void => clearTimeout(timer);
+  /** Closed before it said what it wants. */
+  const onEnd = (): void => void socket.destroy();
+  socket.on('readable', onReadable).once('close', onClose).once('end', onEnd);
 }
 
 /** False when the address has too many connections already; the socket is then gone. */
