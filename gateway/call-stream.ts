@@ -35,7 +35,7 @@ type Settle = (outcome: Outcome) => void;
 
 export class CallStream {
   readonly #stream: ClientDuplexStream<Buffer, Buffer>;
-  /** By id; not a Map, see call-list.ts. */
+  /** By id; not a Map, see slots.ts. */
   readonly #waiting = Array.from<Settle | undefined>({ length: STREAM_CALLS + 1 });
   readonly #gather = createGather<Call>((gathered) => this.#send({ calls: [...gathered] }));
   #lastId = 0;

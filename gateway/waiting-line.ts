@@ -1,5 +1,5 @@
 /**
- * The polls of a pool in the order in which they came. Linked, and not a Set, for the reason that call-list.ts gives: the dead tables of a Set would
+ * The polls of a pool in the order in which they came. Linked, and not a Set, for the reason that slots.ts gives: the dead tables of a Set would
  * carry each poll, with its request and response, into the old generation.
  *
  * What must hold: a waiter is in at most one line (its `pool` says which), and its links are gone when it has left.

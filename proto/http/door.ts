@@ -3,9 +3,9 @@
  * gRPC and gRPC-Web. The path alone decides which app and which RPC; then, on every protocol, in this order: gate, admission from
  * the head, body and its signature, decoding, validation, the app. Closing waits until the ledger has no call at work.
  */
-import type { CallRecord } from './active-call.ts';
+import type { Slots } from '../calls/slots.ts';
+import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
-import type { CallList } from './call-list.ts';
 import { createDispatch } from './dispatch.ts';
 import { apiError, toApiError } from './errors.ts';
 import { Exchange } from './exchange.ts';
@@ -87,15 +87,18 @@ export function createDoor(options: DoorOptions): Door {
   };
 }
 
-async function closeDoor(listener: Listener, calls: CallList, graceMs: number, log: DoorLog): Promise<void> {
+async function closeDoor(
+  listener: Listener,
+  calls: Slots<ActiveCall>,
+  graceMs: number,
+  log: DoorLog,
+): Promise<void> {
   listener.drain();
   const stopping = apiError('unavailable', 'this process is stopping; call again', { retryAfterMs: 1000 });
   // A stream would use up the whole grace; its client knows how to go on elsewhere.
-  calls.forEach((call) => {
-    if (call.rpc.desc.methodKind !== 'unary') call.abort(stopping);
-  });
+  for (const call of calls.values()) if (call.rpc.desc.methodKind !== 'unary') call.abort(stopping);
   await drained(calls, graceMs);
-  calls.forEach((call) => call.abort(stopping));
+  for (const call of calls.values()) call.abort(stopping);
   // Whoever listens to the signal gets a moment to say goodbye.
   await drained(calls, Math.min(1000, graceMs));
   if (calls.size > 0) log.warn({ calls: calls.size }, 'calls were cut off at the end of the grace period');
@@ -103,7 +106,7 @@ async function closeDoor(listener: Listener, calls: CallList, graceMs: number, l
 }
 
 /** Resolves when no call is left, or after the time. */
-async function drained(calls: CallList, ms: number): Promise<void> {
+async function drained(calls: Slots<ActiveCall>, ms: number): Promise<void> {
   const endMs = performance.now() + ms;
   while (calls.size > 0 && performance.now() < endMs) {
     await new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /** Which calls are at work, and what became of every request: the one place that counts, logs and reports them. */
+import { Slots } from '../calls/slots.ts';
 import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
 import type { Protocol } from './call.ts';
-import { CallList } from './call-list.ts';
 import type { ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { replyError } from './reply.ts';
@@ -22,7 +22,7 @@ interface Outcome {
 }
 
 export interface Ledger {
-  readonly calls: CallList;
+  readonly calls: Slots<ActiveCall>;
   startCall(exchange: Exchange, rpc: RpcInfo, protocol: Protocol): ActiveCall;
   /** Answers a request that is no call with an error: unknown path, wrong verb, unreadable head. */
   refuse(exchange: Exchange, error: ApiError): void;
@@ -30,7 +30,7 @@ export interface Ledger {
 }
 
 export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void) | undefined): Ledger {
-  const calls = new CallList();
+  const calls = new Slots<ActiveCall>();
   const record = (exchange: Exchange, { protocol, status, error, rpc }: Outcome): void => {
     if (error !== undefined && error.status >= 500 && error.cause !== undefined) {
       log.error(
@@ -50,7 +50,7 @@ export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void
     });
   };
   const onSettled: OnSettled = (call, status, error) => {
-    calls.remove(call);
+    calls.remove(call.slot);
     record(call.exchange, { protocol: call.protocol, status, error, rpc: call.rpc });
   };
   return {
@@ -58,7 +58,7 @@ export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void
     record,
     startCall(exchange, rpc, protocol) {
       const call = new ActiveCall(exchange, rpc, protocol, onSettled);
-      calls.add(call);
+      call.slot = calls.add(call);
       return call;
     },
     refuse(exchange, error) {

@@ -1,5 +1,7 @@
 /** The statements that one client of the driver has been given and not settled yet. */
 
+import { Slots } from '@svc/proto/calls/slots.ts';
+
 /** What of a driver's query decides where it runs and how it ends. `state` is null until it was sent. */
 export interface Query {
   handler: ((query: Query) => unknown) & { debug?: unknown };
@@ -28,7 +30,7 @@ export function isQuery(made: unknown): made is Query {
 }
 
 export function createPending(): Pending {
-  const queries = new Set<Query>();
+  const queries = new Slots<Query>();
   let closed = false;
   const refuse = (query: Query): void => {
     query.cancelled = true; // should the driver still come to it, it leaves it out
@@ -40,9 +42,12 @@ export function createPending(): Pending {
   };
   const add = (query: Query, onSettled?: () => void): void => {
     const { resolve, reject } = query;
-    queries.add(query);
+    let slot: number | undefined = queries.add(query);
     const settled = (): void => {
-      if (queries.delete(query)) onSettled?.();
+      if (slot === undefined) return;
+      queries.remove(slot);
+      slot = undefined;
+      onSettled?.();
     };
     query.resolve = (value) => {
       settled();
@@ -72,10 +77,10 @@ export function createPending(): Pending {
     },
     close: () => {
       closed = true;
-      for (const query of queries) if (query.state === null) refuse(query);
+      for (const query of queries.values()) if (query.state === null) refuse(query);
     },
     refuseAll: () => {
-      for (const query of queries) refuse(query);
+      for (const query of queries.values()) refuse(query);
     },
   };
 }
