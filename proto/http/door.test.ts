@@ -647,6 +647,47 @@ describe('deadline and presence', () => {
     );
     expect([reasons, door.records[0]?.status]).toEqual([['client_closed'], 499]);
   });
+
+  it('tells the one who waits without a signal that the client has left', async () => {
+    const told: boolean[] = [];
+    let called = 0;
+    const door = await open({
+      invoke: (call) => {
+        called += 1;
+        call.onAborted = { handleAborted: () => void told.push(call.aborted) };
+        told.push(call.aborted);
+        return new Promise(() => {});
+      },
+    });
+    const controller = new AbortController();
+    const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch(() => undefined);
+    await until(
+      () => called === 1,
+      () => called,
+    );
+    controller.abort();
+    await asked;
+    await until(
+      () => told.length === 2,
+      () => told,
+    );
+    expect(told).toEqual([false, true]);
+  });
+
+  it('lets the head of a call go that waits long, and answers it and the next one on its connection', async () => {
+    const seen: unknown[] = [];
+    const door = await open({
+      invoke: (call, request) => {
+        seen.push(call.header('x-mark'));
+        call.forgetHead();
+        seen.push(call.header('x-mark'), call.header('host'), call.request.rawHeaders.length);
+        return echo()(call, request);
+      },
+    });
+    for (const mark of ['one', 'two'])
+      expect((await ask(`${door.url}/sandbox-runs/r`, { headers: { 'x-mark': mark } })).status).toBe(200);
+    expect(seen).toEqual(['one', undefined, undefined, 0, 'two', undefined, undefined, 0]);
+  });
 });
 
 describe('pages', () => {

@@ -1,14 +1,14 @@
 /** An app for tests of the door: any RPC of the contracts, answered by functions of the test. */
 import type { Message } from '@bufbuild/protobuf';
 import { rpcs } from '../../gen/rpcs.ts';
-import type { App, CallContext, Gate } from '../call.ts';
+import type { App, CallContext, Gate, UnaryCall } from '../call.ts';
 import { createDoor, type DoorOptions, type OpenDoor } from '../door.ts';
 import { apiError } from '../errors.ts';
 import type { CallRecord } from '../active-call.ts';
 import type { RpcInfo } from '../rpc.ts';
 
 export interface TestAnswers {
-  invoke?: (call: CallContext, request: Message) => Promise<Message> | Message;
+  invoke?: (call: UnaryCall, request: Message) => Promise<Message> | Message;
   stream?: (call: CallContext, request: Message) => AsyncIterable<Message>;
   admit?: (call: CallContext) => string;
   admitBody?: (call: CallContext, body: Uint8Array) => void;
