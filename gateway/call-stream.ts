@@ -84,8 +84,9 @@ export class CallStream {
     const { answers, closing } = fromBinary(CallsResponseSchema, bytes);
     for (const answer of answers) {
       const settle = this.#waiting[answer.id];
+      if (settle === undefined) continue;
       this.#waiting[answer.id] = undefined;
-      settle?.(outcomeOf(answer));
+      settle(outcomeOf(answer));
     }
     if (closing) this.leave();
   }

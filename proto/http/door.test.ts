@@ -583,6 +583,17 @@ describe('deadline and presence', () => {
         });
       });
 
+  /** Leaves as soon as the handler was called. */
+  const askAndLeave = async (door: TestDoor, called: () => number): Promise<void> => {
+    const controller = new AbortController();
+    const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch(
+      (error: unknown) => error,
+    );
+    await until(() => called() === 1, called);
+    controller.abort();
+    await asked;
+  };
+
   it('answers 504 when the client-given deadline passes, and wakes the handler', async () => {
     const reasons: unknown[] = [];
     const door = await open({ invoke: waitForAbort(reasons) });
@@ -631,16 +642,7 @@ describe('deadline and presence', () => {
     const wait = waitForAbort(reasons);
     let called = 0;
     const door = await open({ invoke: (call, request) => (called++, wait(call, request)) });
-    const controller = new AbortController();
-    const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch(
-      (error: unknown) => error,
-    );
-    await until(
-      () => called === 1,
-      () => called,
-    );
-    controller.abort();
-    await asked;
+    await askAndLeave(door, () => called);
     await until(
       () => door.records.length === 1,
       () => door.records,
@@ -659,14 +661,7 @@ describe('deadline and presence', () => {
         return new Promise(() => {});
       },
     });
-    const controller = new AbortController();
-    const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch(() => undefined);
-    await until(
-      () => called === 1,
-      () => called,
-    );
-    controller.abort();
-    await asked;
+    await askAndLeave(door, () => called);
     await until(
       () => told.length === 2,
       () => told,
