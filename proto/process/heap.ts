@@ -18,6 +18,9 @@ const GROWING_PERCENT = 150;
  * a helper thread does it and the main thread's share is 4 ms. One helper, so that on two cores the other core stays free for what cannot wait.
  */
 const V8_FLAGS = [
+  // What survived at one place of the code V8 makes in the old generation from then on, where only a mark frees it. Here things survive while polls come, or while
+  // a start is slow, and die young ever after: without this a gateway's old generation grows by 0.85 MB/s in place of 2.35 at 200 items a second.
+  '--no-allocation-site-pretenuring',
   `--heap-growing-percent=${GROWING_PERCENT}`,
   '--no-incremental-marking-task',
   '--concurrent-marking-max-worker-num=1',
