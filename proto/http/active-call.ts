@@ -55,8 +55,10 @@ export class ActiveCall implements UnaryCall {
     this.protocol = protocol;
     this.#onSettled = onSettled;
     // `close` of the response, not of the request: a request closes as soon as its body is read.
-    this.#onClose = () => this.#clientLeft();
-    exchange.response.once('close', this.#onClose);
+    // Not assigned where it is written down: V8 makes such a function in the old generation, where it keeps the call until the next mark.
+    const onClose = (): void => this.#clientLeft();
+    this.#onClose = onClose;
+    exchange.response.once('close', onClose);
   }
 
   get requestId(): string {

@@ -11,11 +11,10 @@
 import type postgres from 'postgres';
 import { connect, createLane } from './lane.ts';
 import type { Lane, LaneOptions } from './lane.ts';
-import { isQuery } from './pending.ts';
-import type { Query } from './pending.ts';
+import { createMaker } from './statement.ts';
+import type { SqlTag } from './statement.ts';
 
-/** The tagged template. Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
-export type SqlTag = postgres.ISql;
+export type { SqlTag } from './statement.ts';
 
 export interface Client {
   readonly sql: SqlTag;
@@ -30,9 +29,11 @@ export interface ClientOptions extends LaneOptions {
 
 export function createClient({ max, ...options }: ClientOptions): Client {
   const lanes = Array.from({ length: max }, () => createLane(options));
+  // Helps with values only: it never connects.
+  const driver = connect(options, () => undefined);
   return {
-    sql: createMaker(options, ({ options: said }) =>
-      said?.brief === true ? firstReady(lanes) : leastLoaded(lanes),
+    sql: createMaker(driver, (statement) =>
+      (statement.options.brief === true ? firstReady(lanes) : leastLoaded(lanes)).run(statement),
     ),
     begin: async (work) => await leastLoaded(lanes).begin(work),
     end: async (graceMs) => {
@@ -67,24 +68,4 @@ function leastLoaded(lanes: readonly Lane[]): Lane {
   const chosen = best ?? resting ?? lanes[0];
   if (chosen === undefined) throw new Error('a pool has at least one connection');
   return chosen;
-}
-
-/** Makes statements with a client that never connects, and sends each to the lane of the moment. */
-function createMaker(options: LaneOptions, lane: (query: Query) => Lane): SqlTag {
-  const driver = connect(options, () => undefined);
-  const direct = <T>(made: T): T => {
-    if (isQuery(made)) made.handler = (query) => lane(query).run(query);
-    return made;
-  };
-  type Call = (...args: unknown[]) => unknown;
-  const tag: Call = (...args) => direct((driver as unknown as Call)(...args));
-  // `file` and `notify` would send by the driver itself; nothing here uses them.
-  const { array, json, typed, types, unsafe } = driver;
-  return Object.assign(tag, {
-    array,
-    json,
-    typed,
-    types,
-    unsafe: ((...args) => direct(unsafe(...args))) as typeof unsafe,
-  }) as unknown as SqlTag;
 }

@@ -94,7 +94,7 @@ async function runTransaction<T>(
   const actions: Array<() => void> = [];
   let result: T;
   try {
-    result = await beginGuarded(client, async (sql) => await work(boundTo(sql, actions)));
+    result = await beginGuarded(client, async (sql) => await work(new Bound(sql, actions)));
   } finally {
     giveBack();
   }
@@ -119,7 +119,7 @@ function beginGuarded<T>(client: Client, work: (sql: SqlTag) => Promise<T>): Pro
         guard = own;
         const [outcome] = await Promise.allSettled([work(own.sql)]);
         own.end(new Error('the callback of the transaction has returned'));
-        if (own.lost) {
+        if (own.lost()) {
           // Settling would make the driver send `commit` or `rollback` into whatever replaced the connection.
           reject(
             outcome.status === 'rejected' ? outcome.reason : new Error('the transaction lost its connection'),
@@ -137,20 +137,35 @@ function beginGuarded<T>(client: Client, work: (sql: SqlTag) => Promise<T>): Pro
   });
 }
 
-function boundTo(sql: SqlTag, actions: Array<() => void>): Database {
-  let orm: Orm | undefined;
-  const bound: Database = {
-    sql,
-    get orm() {
-      orm ??= ormOver(sql);
-      return orm;
-    },
-    inTransaction: true,
-    transact: async (work) => await work(bound),
-    afterCommit: (action) => void actions.push(action),
-    listen: async () =>
-      await Promise.reject(new Error('listen needs the database itself, not a transaction')),
-    close: async () => await Promise.reject(new Error('close needs the database itself, not a transaction')),
-  };
-  return bound;
+/** The handle of one transaction. A class for its getter's sake, see statement.ts. */
+class Bound implements Database {
+  readonly inTransaction = true;
+  readonly sql: SqlTag;
+  readonly #actions: Array<() => void>;
+  #orm: Orm | undefined;
+
+  constructor(sql: SqlTag, actions: Array<() => void>) {
+    this.sql = sql;
+    this.#actions = actions;
+  }
+
+  get orm(): Orm {
+    return (this.#orm ??= ormOver(this.sql));
+  }
+
+  async transact<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    return await work(this);
+  }
+
+  afterCommit(action: () => void): void {
+    this.#actions.push(action);
+  }
+
+  async listen(): Promise<never> {
+    return await Promise.reject(new Error('listen needs the database itself, not a transaction'));
+  }
+
+  async close(): Promise<never> {
+    return await Promise.reject(new Error('close needs the database itself, not a transaction'));
+  }
 }

@@ -12,29 +12,20 @@
  * away: the driver must then never hear that the callback has settled. loss.test.ts proves the loss without all this and
  * its absence with it.
  */
-import type postgres from 'postgres';
 import { isConnectionError } from './errors.ts';
-
-/** The parts of a postgres.js query that decide where it runs and how it fails. */
-interface QueryInternals {
-  handler: ((query: QueryInternals) => unknown) & { debug?: unknown };
-  reject: (error: unknown) => void;
-}
-
-function isQuery(value: unknown): value is QueryInternals {
-  return value instanceof Promise && typeof (value as Partial<QueryInternals>).handler === 'function';
-}
+import { createMaker } from './statement.ts';
+import type { Handler, SqlTag, Statement } from './statement.ts';
 
 export interface Guard {
-  readonly sql: postgres.ISql;
+  readonly sql: SqlTag;
   /** Rejects all that comes after; the first reason stands. */
   end(reason: unknown): void;
   /** The connection is gone or `begin()` has given up: nothing may be sent for this transaction any more. */
-  readonly lost: boolean;
+  lost(): boolean;
   lose(reason: unknown): void;
 }
 
-export function guardTransaction(handle: postgres.ISql): Guard {
+export function guardTransaction(handle: SqlTag): Guard {
   let ended: { readonly reason: unknown } | undefined;
   const end = (reason: unknown): void => {
     ended ??= { reason };
@@ -45,41 +36,17 @@ export function guardTransaction(handle: postgres.ISql): Guard {
     end(reason);
   };
 
-  const guardQuery = (query: QueryInternals): void => {
-    const run = query.handler;
-    const reject = query.reject;
-    query.handler = Object.assign(
-      (self: QueryInternals): unknown =>
-        ended === undefined
-          ? run(self)
-          : reject(new Error('statement refused: its transaction has ended', { cause: ended.reason })),
-      { debug: run.debug },
-    );
-    query.reject = (error) => {
-      if (isConnectionError(error)) lose(error);
-      reject(error);
-    };
+  const { handler } = handle`` as unknown as Statement;
+  const onSettled = (error: unknown): void => {
+    if (isConnectionError(error)) lose(error);
   };
-
-  const wrap = <T extends object>(target: T): T =>
-    new Proxy(target, {
-      apply(fn, self, args: unknown[]): unknown {
-        const result: unknown = Reflect.apply(fn as unknown as (...a: unknown[]) => unknown, self, args);
-        if (isQuery(result)) guardQuery(result);
-        return result;
-      },
-      get(of, name, receiver): unknown {
-        const value: unknown = Reflect.get(of, name, receiver);
-        return typeof value === 'function' ? wrap(value) : value;
-      },
-    });
-
-  return {
-    sql: wrap(handle),
-    end,
-    lose,
-    get lost() {
-      return lost;
-    },
+  const run: Handler = (statement) => {
+    if (ended !== undefined)
+      return statement.reject(
+        new Error('statement refused: its transaction has ended', { cause: ended.reason }),
+      );
+    statement.onSettled = onSettled;
+    return handler(statement);
   };
+  return { sql: createMaker(handle, run), end, lose, lost: () => lost };
 }

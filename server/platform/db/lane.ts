@@ -17,7 +17,9 @@ import { ARRAY_TYPES } from './arrays.ts';
 import { createBriefTimes } from './brief.ts';
 import { createDial } from './dial.ts';
 import { createPending } from './pending.ts';
-import type { Pending, Query } from './pending.ts';
+import type { Pending } from './pending.ts';
+import { createMaker } from './statement.ts';
+import type { Handler, Statement } from './statement.ts';
 
 export interface LaneOptions {
   readonly url: string;
@@ -36,7 +38,7 @@ export interface Lane {
   readonly tired: boolean;
   /** How long a brief statement given to it now would wait for those before it, milliseconds; Infinity when that cannot be told. */
   readonly briefWaitMs: number;
-  run(query: Query): unknown;
+  run(statement: Statement): unknown;
   begin<T>(work: (handle: postgres.TransactionSql) => Promise<T>): Promise<T>;
   end(graceMs: number): Promise<void>;
 }
@@ -84,7 +86,7 @@ interface Generation {
   readonly sql: postgres.Sql;
   readonly pending: Pending;
   /** Gives a statement, made by whichever client, to this one. */
-  readonly handler: Query['handler'];
+  readonly handler: Handler;
 }
 
 export function createLane(options: LaneOptions): Lane {
@@ -110,10 +112,10 @@ export function createLane(options: LaneOptions): Lane {
   const open = (): Generation => {
     const sql = connect(options, () => retire(generation));
     const pending = createPending();
-    const { handler } = sql`` as unknown as Query;
+    const { handler } = sql`` as unknown as Statement;
     // `begin` sends its BEGIN through this property.
-    const { unsafe } = sql;
-    sql.unsafe = ((...args: Parameters<typeof unsafe>) => pending.track(unsafe(...args))) as typeof unsafe;
+    const { unsafe } = createMaker(sql, (statement) => pending.add(statement) && handler(statement));
+    sql.unsafe = unsafe;
     const generation: Generation = { sql, pending, handler };
     return generation;
   };
@@ -123,7 +125,7 @@ export function createLane(options: LaneOptions): Lane {
 
   return {
     get load() {
-      return current?.pending.size ?? 0;
+      return current?.pending.size() ?? 0;
     },
     get inTransaction() {
       return transactions > 0;
@@ -132,16 +134,16 @@ export function createLane(options: LaneOptions): Lane {
       return sinceRest >= RUN_MAX;
     },
     get briefWaitMs() {
-      const load = current?.pending.size ?? 0;
+      const load = current?.pending.size() ?? 0;
       const isClosed = transactions > 0 || (load > 0 && sinceRest >= RUN_MAX);
       return isClosed ? Number.POSITIVE_INFINITY : briefTimes.waitMs(load);
     },
-    run(query) {
+    run(statement) {
       const { pending, handler } = use();
-      const isAlone = pending.size === 0;
+      const isAlone = pending.size() === 0;
       sinceRest = isAlone ? 1 : sinceRest + 1;
-      pending.add(query, briefTimes.given(query.options?.brief === true, isAlone));
-      return handler(query);
+      const onSettled = briefTimes.given(statement.options.brief === true, isAlone);
+      return pending.add(statement, onSettled) && handler(statement);
     },
     async begin(work) {
       transactions += 1;
