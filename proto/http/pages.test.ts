@@ -135,7 +135,7 @@ describe('an endpoint', () => {
         serve: async (request) => {
           asked = request;
           await new Promise((resolve) => {
-            request.signal.addEventListener('abort', resolve, { once: true });
+            request.signal().addEventListener('abort', resolve, { once: true });
           });
           return {};
         },
@@ -150,10 +150,10 @@ describe('an endpoint', () => {
     );
     request.destroy();
     await until(
-      () => asked?.signal.aborted === true,
-      () => asked?.signal.reason as unknown,
+      () => asked?.signal().aborted === true,
+      () => asked?.signal().reason as unknown,
     );
-    expect(asked?.signal.reason).toMatchObject({ code: 'client_closed' });
+    expect(asked?.signal().reason).toMatchObject({ code: 'client_closed' });
   });
 });
 

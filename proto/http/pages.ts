@@ -35,8 +35,8 @@ export interface EndpointRequest extends PageRequest {
   readonly remoteAddress: string;
   /** The raw head. */
   readonly request: NodeRequest;
-  /** Aborts when the client is gone. */
-  readonly signal: AbortSignal;
+  /** Aborts when the client is gone. Made when it is asked for: few endpoints wait for anything that could be given up. */
+  signal(): AbortSignal;
   /** Sent with the answer, also with a refusal. Lower-case names. */
   readonly responseHeaders: Map<string, string>;
   /** The whole body, its content-encoding undone; empty when there is none. Throws ApiErrors as for RPCs. To be asked for once. */
@@ -134,24 +134,24 @@ function endpointRequest(
   target: RequestTarget,
   more: { readonly variable: string; readonly added: Map<string, string>; readonly limits: DoorLimits },
 ): EndpointRequest {
-  const { request, response, remoteAddress } = exchange;
+  const { request, response, requestId, remoteAddress } = exchange;
   let gone: AbortSignal | undefined;
-  const plain = plainRequest(exchange, target);
+  const header = (name: string): string | undefined => request.headers[name]?.toString();
   return {
-    ...plain,
+    path: target.path,
+    query: target.query,
+    requestId,
+    header,
     method: request.method ?? '',
     variable: decodePathText(more.variable, false, 'path'),
     remoteAddress,
     request,
-    // Made when it is asked for: few endpoints wait for anything that could be given up.
-    get signal() {
-      return (gone ??= signalOfGone(response));
-    },
+    signal: () => (gone ??= signalOfGone(response)),
     responseHeaders: more.added,
     body: async (bytesMax) => {
       if (!announcesBody(request)) return NO_BODY;
       const raw = await readBody(request, bytesMax, more.limits.bodyTimeoutMs);
-      return await decodeContent(raw, plain.header('content-encoding'), bytesMax);
+      return await decodeContent(raw, header('content-encoding'), bytesMax);
     },
   };
 }

@@ -65,7 +65,7 @@ export function createOfrep(deps: OfrepDeps): Readonly<Record<string, Endpoint>>
     verbs: ['POST'],
     serve: async (request) => {
       try {
-        const caller = await deps.admit({ ...request, rpc, protocol: 'rest' });
+        const caller = await deps.admit({ ...request, signal: request.signal(), rpc, protocol: 'rest' });
         const failure = checkRequest(await request.body(BODY_BYTES_MAX), request.header('content-type'));
         if (failure !== undefined) return answer(400, { ...keyOf(request), ...failure });
         const staff = caller.staff && caller.scopes.has(STAFF_SCOPE);
