@@ -1,4 +1,11 @@
-/** How V8 collects what a process no longer needs. By default it does so for the best throughput of one process that has all cores to itself. */
+/**
+ * How V8 collects what a process no longer needs. By default it does so for the best throughput of one process that has all cores to itself.
+ *
+ * What lives for one call must not get into the old generation, where it stays until a mark, with all that it can reach. Two ways of writing put it there from its
+ * birth, and code that runs for each call has neither: a function that is assigned to a property where it is written down (`this.x = () => …`), as are
+ * the getters and methods of an object literal inside of a function, and a literal that begins with a spread and goes on with other fields
+ * (`{ ...a, b }`; `{ b, ...a }` does not), which gets a hidden class of its own each time.
+ */
 import { readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';

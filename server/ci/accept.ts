@@ -97,10 +97,11 @@ export function accept(state: CiState, event: CiEvent): Outcome {
   const key = keyOf(event);
   const word = wordOf(event);
   const slot = isProviders(key) ? 'ordered' : 'plain';
+  const { facts, ...words } = state;
   const joined: CiState = {
-    ...state,
+    facts: joinFacts(facts, event, key),
+    ...words,
     ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
-    facts: joinFacts(state.facts, event, key),
   };
   if (!sameState(state, joined)) return { kind: 'accepted', state: joined };
   const known = state[slot];
@@ -114,7 +115,7 @@ export function join(a: CiState, b: CiState): CiState {
   for (const [name, fact] of entries(b.facts)) facts[name] = greater(facts[name], fact);
   const ordered = b.ordered === undefined ? a.ordered : greater(a.ordered, b.ordered);
   const plain = b.plain === undefined ? a.plain : greater(a.plain, b.plain);
-  return { ...(ordered && { ordered }), ...(plain && { plain }), facts };
+  return { facts, ...(ordered && { ordered }), ...(plain && { plain }) };
 }
 
 export interface Settled extends Word {
@@ -128,7 +129,7 @@ export function settle(state: CiState): Settled {
   if (facts.commitSha === undefined && facts.builtSha !== undefined) facts.commitSha = facts.builtSha;
   const word = decide(state.ordered?.[1], state.plain?.[1]);
   if (!isTerminal(word.status)) delete facts.finishedAt; // Of a run that was opened again, or a word that came too early.
-  return { ...word, facts };
+  return { facts, ...word };
 }
 
 const SILENT: Word = {

@@ -34,8 +34,8 @@ export function viewOf(state: CiState, now: Date, before?: Before): RunView {
   const startedAt = saidStart ?? before?.startedAt ?? (word.status === 'running' ? now : null);
   const finishedAt = ended ? (dateOf(facts.finishedAt) ?? before?.finishedAt ?? now) : null;
   return {
-    ...word,
     trigger: textOf(facts.event),
+    ...word,
     commitSha: textOf(facts.commitSha),
     branch: textOf(facts.branch),
     tag: textOf(facts.tag),

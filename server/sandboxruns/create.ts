@@ -63,7 +63,7 @@ export async function createRun(
   const keyed =
     claim === undefined
       ? undefined
-      : { ...claim, status: ctx.call.rpc.successStatus, response: toBinary(SandboxRunSchema, answer) };
+      : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
   const submitted = await submit(prepared(ctx.db.sql), deps, work, keyed);
   if ('earlier' in submitted) {
     if (claim === undefined) throw new Error('an answer was found for a call without a key');

@@ -170,7 +170,7 @@ export async function beginPoll(
   };
   const row = await againOnSamePoll(statement);
   if (row?.fresh !== true) throw await notFresh(sql, input.nonce);
-  return row.team_id === null ? undefined : { ...row, teamId: row.team_id, grant: toGrant(row) };
+  return row.team_id === null ? undefined : { teamId: row.team_id, ...row, grant: toGrant(row) };
 }
 
 export interface ClaimInput extends RunnerRef {

@@ -111,6 +111,7 @@ function heartbeatInput(
 ): HeartbeatInput {
   const { leases, draining, diagnostics, facts, labels } = required(said, 'heartbeat');
   return {
+    draining: draining ?? false,
     ...runner,
     leases: leases.map(({ id, epoch, phase, phaseOffset }) => ({
       id,
@@ -118,7 +119,6 @@ function heartbeatInput(
       phase: phaseNumber(phase),
       ...(phaseOffset === undefined ? {} : { phaseOffset }),
     })),
-    draining: draining ?? false,
     ...(diagnostics === undefined
       ? {}
       : {
@@ -202,15 +202,15 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
       const notes = mustNote(runner.runnerId, request.notReady);
       const poll = {
+        pollId: request.pollId,
         ...runner,
         kind: kindWord(request.kind),
-        pollId: request.pollId,
         notReady: request.notReady,
         wantsWork,
         notes,
       };
       const row = await speaking(sql, runner, async () => {
-        const outcome = await beginPoll(sql, settings, { ...poll, nonce });
+        const outcome = await beginPoll(sql, settings, { nonce, ...poll });
         nonce = undefined; // used: a second statement goes on where the first one ended
         return outcome;
       });
@@ -226,10 +226,10 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
       if (closed()) return {};
       const workId = request.workId === '' ? undefined : request.workId;
       const grant = await claim(sql, settings, {
+        workId,
         ...runnerOf(request.caller),
         kind: kindWord(request.kind),
         pollId: request.pollId,
-        workId,
       });
       return grant === undefined ? {} : { offer: await offerOf(grant) };
     },

@@ -116,5 +116,5 @@ export async function heartbeat(
     if (cancelled.has(`${id} ${epoch}`)) return 'cancelled';
     return renewed.has(`${id} ${epoch}`) ? 'ok' : 'superseded';
   };
-  return { ...row, leases: leases.map((lease) => ({ ...lease, word: word(lease) })) };
+  return { ...row, leases: leases.map((lease) => ({ word: word(lease), ...lease })) };
 }

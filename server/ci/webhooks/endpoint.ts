@@ -50,7 +50,7 @@ export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Recor
     const body = await request.body(BODY_BYTES_MAX);
     const { headers } = request.request;
     const verify = (hook: Hook): Verdict =>
-      PROVIDERS[hook.provider].verify({ ...hook, headers, rawBody: body, now: deps.clock.now(), urlToken });
+      PROVIDERS[hook.provider].verify({ headers, ...hook, rawBody: body, now: deps.clock.now(), urlToken });
     let hook: Hook | undefined = known;
     let verdict = verify(hook);
     if (!verdict.ok) {

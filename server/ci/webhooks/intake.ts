@@ -128,8 +128,8 @@ async function storeBatch(sql: SqlTag, groups: readonly Same[]): Promise<void> {
 /** The bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte. */
 async function insertAll(sql: SqlTag, groups: readonly Same[]): Promise<ReadonlyMap<string, Stored>> {
   const all = groups.map(([first, ...again]) => ({
-    ...first.incoming,
     id: newId('ciw'),
+    ...first.incoming,
     again: again.length,
   }));
   let end = 0;

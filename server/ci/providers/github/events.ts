@@ -92,8 +92,8 @@ function ofRun(payload: unknown): News | Ignored {
     run: { externalRunId: id, externalAttempt: attempt },
     aliases: [],
     event: {
-      ...wordsOf(means, status, conclusion),
       order: orderOfTime(run('updated_at')),
+      ...wordsOf(means, status, conclusion),
       facts: {
         name: text(run('name')) ?? text(at(payload, 'workflow', 'name')),
         file: text(run('path') ?? at(payload, 'workflow', 'path'))?.replace(/@.*$/, ''),
@@ -167,8 +167,8 @@ function ofCommitStatus(payload: unknown): News | Ignored {
     run: { externalRunId: `${sha}:${context.toLowerCase().slice(0, 400)}`, externalAttempt: 1 },
     aliases: [],
     event: {
-      ...wordsOf(means, state),
       order: orderOfTime(updatedAt),
+      ...wordsOf(means, state),
       facts: {
         name: context,
         commitSha: sha,

@@ -70,8 +70,8 @@ function ofPipeline(payload: unknown): News | Ignored {
     run: { externalRunId: id, externalAttempt: 1 },
     aliases: [],
     event: {
-      ...wordsOf(means, status),
       order: orderOf(builds, pipeline('finished_at')),
+      ...wordsOf(means, status),
       facts: {
         name: text(pipeline('name')) ?? text(at(payload, 'project', 'path_with_namespace')),
         file: text(at(payload, 'project', 'ci_config_path')),
