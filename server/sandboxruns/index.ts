@@ -29,9 +29,9 @@ async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
 
 export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
   const { queue, cursors, wake, onError } = deps;
-  const room = createQueueRoom(() => performance.now());
+  const createDeps = { room: createQueueRoom(() => performance.now()), ...deps };
   return implement(SandboxRunsService, {
-    create: async (request, ctx) => await createRun({ ...deps, room }, request, ctx),
+    create: async (request, ctx) => await createRun(createDeps, request, ctx),
 
     list: async (request, { call, db }) => {
       const states = request.state.map(stateWord).toSorted();
