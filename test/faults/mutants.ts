@@ -151,7 +151,7 @@ const defaultDriver: Mutant = {
       file: 'server/platform/db/database.ts',
       find: 'const own = guardTransaction(handle);',
       replace:
-        'const own: Guard = { sql: handle, end: () => undefined, lose: () => undefined, lost: false };',
+        'const own: Guard = { sql: handle, end: () => undefined, lose: () => undefined, lost: () => false };',
     },
   ],
 };
