@@ -9,7 +9,7 @@ import postgres from 'postgres';
 /** The tagged template. Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
 export type SqlTag = postgres.ISql;
 
-export interface StatementOptions {
+interface StatementOptions {
   /** Absent for a template, which is always prepared. */
   readonly prepare?: boolean;
   readonly simple?: boolean;
