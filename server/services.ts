@@ -35,7 +35,7 @@ import { createAdminTeams, createTeams } from './teams/index.ts';
 import { createUsage } from './usage/index.ts';
 import { createVariables } from './variables/index.ts';
 import { createWebhookEndpoints } from './webhook-endpoints/index.ts';
-import type { Wake, WorkSettings } from './work/index.ts';
+import type { Hints, Wake, WorkSettings } from './work/index.ts';
 
 export interface ServicesDeps {
   readonly config: Config;
@@ -44,6 +44,7 @@ export interface ServicesDeps {
   readonly passwords: Passwords;
   readonly changes: CredentialChanges;
   readonly queue: WorkQueue;
+  readonly hints: Hints;
   readonly settings: WorkSettings;
   readonly wake: Wake;
   readonly features: PlatformFeatures;

@@ -61,6 +61,7 @@ import { purgeDeliveries, startDeliveries } from './webhook-endpoints/index.ts';
 import {
   checkWorkSettings,
   createDispatch,
+  createHints,
   createNonceStore,
   createWake,
   defaultWorkSettings,
@@ -156,6 +157,7 @@ async function assemble(
       ? createLocalQueue(log)
       : connectRabbit({ url: config.amqpUrl, role: roleAtBroker(config), log });
   stops.push(async () => await queue.close());
+  const hints = createHints({ queue, onError });
   const settings = workSettings(config);
   const wake = createWake();
   const checkpoints = createCheckpointFile(config.dataDir);
@@ -163,7 +165,7 @@ async function assemble(
     { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, onError, wake },
     stops,
   );
-  const work = { queue, settings, clock, secrets, wake, wakeRelay: wakes.relay, onError };
+  const work = { queue, hints, settings, clock, secrets, wake, wakeRelay: wakes.relay, onError };
   const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
   const targets = createImageTargets({ ...config, sql: db.sql, secrets });

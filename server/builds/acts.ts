@@ -1,6 +1,7 @@
 /** What people do with builds: submit, roll back, approve, cancel, unlock. */
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Environment } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
@@ -17,8 +18,11 @@ import { addBuild, addItem } from './submit-item.ts';
 import type { SubmitItemDeps } from './submit-item.ts';
 
 export interface ActsDeps extends SubmitItemDeps {
+  readonly queue: WorkQueue;
   readonly wake: Wake;
   wakeRelay(): void;
+  /** A notice that could not be sent; gateways find out what it would have said a moment later. */
+  onError(error: unknown): void;
 }
 
 type Fresh = Pick<

@@ -1,6 +1,5 @@
 /** Makes a build, and the items that runners execute for it, durable: each in one transaction with the row that it belongs to. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { lockEnvironment } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
@@ -8,20 +7,18 @@ import type { Database } from '../platform/db/index.ts';
 import { notFound } from '../platform/not-found.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { findProject } from '../projects/index.ts';
-import { hintAtOnce, submit } from '../work/index.ts';
-import type { QueueRoom, WorkSettings } from '../work/index.ts';
+import { submit } from '../work/index.ts';
+import type { Hints, QueueRoom, WorkSettings } from '../work/index.ts';
 import { BUILD_LIMITS, imageRepository, readInput, sealBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 import { insertBuild, nextNumber } from './store.ts';
 import type { NewBuild } from './store.ts';
 
 export interface SubmitItemDeps {
-  readonly queue: WorkQueue;
+  readonly hints: Pick<Hints, 'submitted'>;
   readonly settings: WorkSettings;
   readonly room: QueueRoom;
   readonly secrets: Pick<Secrets, 'seal' | 'open'>;
-  /** A hint that was not published; the relay publishes it again. */
-  onError(error: unknown): void;
 }
 
 /** Open builds of one environment, the one that holds it included. */
@@ -85,5 +82,5 @@ export async function addItem(
   });
   if ('earlier' in submitted) throw new Error('an answer was found for an item without a key');
   const { poolId } = submitted;
-  db.afterCommit(() => hintAtOnce(deps.queue, { workId, poolId, kind: 'build', epoch: 0 }, deps.onError));
+  db.afterCommit(() => deps.hints.submitted({ workId, poolId, kind: 'build', epoch: 0 }));
 }

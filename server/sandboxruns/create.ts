@@ -4,22 +4,19 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Ctx } from '../platform/context.ts';
 import { replay } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import { hintAtOnce, isolationWord, prepared, sealInput, submit } from '../work/index.ts';
-import type { QueueRoom, RunSpec, WorkSettings } from '../work/index.ts';
+import { isolationWord, prepared, sealInput, submit } from '../work/index.ts';
+import type { Hints, QueueRoom, RunSpec, WorkSettings } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
 export interface CreateDeps {
-  readonly queue: WorkQueue;
+  readonly hints: Pick<Hints, 'submitted'>;
   readonly settings: WorkSettings;
   readonly room: QueueRoom;
   readonly secrets: Pick<Secrets, 'seal'>;
-  /** A hint that was not published; the relay publishes it again. */
-  onError(error: unknown): void;
 }
 
 const COMMAND_BYTES_MAX = 131_072;
@@ -69,7 +66,7 @@ export async function createRun(
     if (claim === undefined) throw new Error('an answer was found for a call without a key');
     return replay(ctx.call, claim, submitted.earlier) as SandboxRun;
   }
-  hintAtOnce(deps.queue, { workId: id, poolId: submitted.poolId, kind: 'run', epoch: 0 }, deps.onError);
+  deps.hints.submitted({ workId: id, poolId: submitted.poolId, kind: 'run', epoch: 0 });
   return answer;
 }
 

@@ -2,6 +2,7 @@
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
 import { notFound } from '../platform/not-found.ts';
@@ -16,8 +17,11 @@ import { findRun, listRuns, toMessage } from './row.ts';
 import type { RunRow } from './row.ts';
 
 export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
+  readonly queue: WorkQueue;
   readonly cursors: Cursors;
   readonly wake: Wake;
+  /** A notice that could not be sent; gateways find out what it would have said a moment later. */
+  onError(error: unknown): void;
 }
 
 async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {

@@ -17,7 +17,7 @@ import { has } from '../../test/setup/needs.ts';
 import { createCursors } from '../platform/cursor.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { appendLogs } from '../work/append-logs.ts';
-import { createWake } from '../work/index.ts';
+import { createHints, createWake } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';
 import { sweep } from '../work/sweeper.ts';
 import { callUnary } from '../work/testing/ctx.ts';
@@ -50,6 +50,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     };
     service = createSandboxRuns({
       queue,
+      hints: createHints({ queue, onError }),
       settings: world.settings,
       secrets,
       cursors: createCursors(secrets),

@@ -32,6 +32,7 @@ describe.skipIf(!there)('dispatch', () => {
   let runner: string;
   const features = fakeGates();
   const events: ControlEvent[] = [];
+  const granted: string[] = [];
   beforeAll(async () => {
     world = await createWorld();
     const queue = createLocalQueue();
@@ -39,6 +40,7 @@ describe.skipIf(!there)('dispatch', () => {
     const handlers = createDispatch({
       db: world.db,
       queue,
+      hints: { granted: (workId) => void granted.push(workId) },
       clock: systemClock,
       settings: world.settings,
       secrets: createSecrets(randomBytes(32)),
@@ -59,6 +61,7 @@ describe.skipIf(!there)('dispatch', () => {
     team = await world.team();
     runner = await world.runner(team);
     events.length = 0;
+    granted.length = 0;
   });
 
   const caller = (bootId = '') => ({ runnerId: runner, teamId: team, bootId });
@@ -156,6 +159,17 @@ describe.skipIf(!there)('dispatch', () => {
       repeated: true,
     });
     expect((await world.item(id))['state']).toBe('succeeded');
+  });
+
+  it('tells that hints of an item are needless once a poll or a hint found it, and not when neither did', async () => {
+    const [first, second] = [await submitted(), await submitted()];
+    await beginPoll();
+    expect(granted).toEqual([first]);
+    const hinted = { caller: caller(), kind: WorkKind.RUN, workId: second, poolId: team };
+    await dispatch.claim({ ...hinted, pollId: randomKey('poll') });
+    await dispatch.claim({ ...hinted, pollId: randomKey('poll') });
+    await beginPoll();
+    expect(granted).toEqual([first, second]);
   });
 
   it('claims a hinted item for a waiting poll, once', async () => {

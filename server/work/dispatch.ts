@@ -32,6 +32,7 @@ import { replayed } from './nonces.ts';
 import type { Nonce, NonceStore } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
+import type { Hints } from './hints.ts';
 import { createNoted } from './noted.ts';
 import { phaseNumber } from './phases.ts';
 import { prepared } from './prepared.ts';
@@ -46,6 +47,7 @@ import { buildTypeWord, kindWord, reasonWord, streamWord } from './words.ts';
 export interface DispatchDeps {
   readonly db: Database;
   readonly queue: WorkQueue;
+  readonly hints: Pick<Hints, 'granted'>;
   readonly clock: Clock;
   readonly settings: WorkSettings;
   readonly nonces: NonceStore;
@@ -214,6 +216,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         nonce = undefined; // used: a second statement goes on where the first one ended
         return outcome;
       });
+      if (row.grant !== undefined) deps.hints.granted(row.grant.workId);
       return {
         mayReceive: row.may_receive && wantsWork,
         // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
@@ -231,7 +234,9 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         kind: kindWord(request.kind),
         pollId: request.pollId,
       });
-      return grant === undefined ? {} : { offer: await offerOf(grant) };
+      if (grant === undefined) return {};
+      deps.hints.granted(grant.workId);
+      return { offer: await offerOf(grant) };
     },
     returnHint: async ({ workId }) => {
       if (await returnHint(sql, workId)) deps.wakeRelay();

@@ -3,7 +3,7 @@
  * outbox: the hint that follows may get lost, the relay finds the row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../platform/context.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { KEY_LIFE_MS } from '../platform/idempotency.ts';
@@ -147,9 +147,4 @@ async function storedAnswer(
     select fingerprint, status, response from idempotency_keys
     where principal = ${principal} and rpc = ${rpc} and key = ${key} and created_at > now() - ${ms(sql, KEY_LIFE_MS)}`;
   return row;
-}
-
-/** Best effort and without waiting: when it fails, the relay hints a moment later. */
-export function hintAtOnce(queue: WorkQueue, hint: WorkHint, onError: (error: unknown) => void): void {
-  if (queue.up) queue.hint(hint).catch(onError);
 }

@@ -14,6 +14,7 @@ import { prepared } from '../../work/prepared.ts';
 import { report } from '../../work/report.ts';
 import type { ReportInput } from '../../work/report.ts';
 import { callUnary, testCtx } from '../../work/testing/ctx.ts';
+import { createHints } from '../../work/hints.ts';
 import { createWorld, randomKey } from '../../work/testing/world.ts';
 import type { World } from '../../work/testing/world.ts';
 import { createWake } from '../../work/wake.ts';
@@ -66,8 +67,13 @@ export async function createBuildWorld(
     values (${userId}, 'builder@example.com', 'builder', '', now())`;
   const secrets = createSecrets(randomBytes(32));
   const wake = createWake();
+  const queue = createLocalQueue();
+  const onError = (error: unknown): void => {
+    throw error;
+  };
   const handlers = createBuilds({
-    queue: createLocalQueue(),
+    queue,
+    hints: createHints({ queue, onError }),
     settings,
     secrets,
     wake,
@@ -75,9 +81,7 @@ export async function createBuildWorld(
     traceViewerUrl: 'https://traces.example.com/t/{traceId}',
     publicUrl: () => 'http://127.0.0.1:8080',
     wakeRelay: () => undefined,
-    onError: (error) => {
-      throw error;
-    },
+    onError,
   });
   const options = { db, userId, teamIds: [teamId] };
   return {
