@@ -37,13 +37,22 @@ describe('createHints()', () => {
   afterEach(() => void vi.useRealTimers());
   const create = () => createHints({ queue, onError: (error) => errors.push(error) });
 
-  it('sends the first one of a pool at once, and those that follow closely together', async () => {
+  it('sends the first one of a pool at once, and those that follow while it has no runner together', async () => {
     const hints = create();
     for (const id of ['run_1', 'run_2', 'run_3']) hints.submitted(hint(id));
     expect(sent).toEqual(['run_1']);
-    await vi.advanceTimersByTimeAsync(9);
+    await vi.advanceTimersByTimeAsync(19);
     expect(sent).toEqual(['run_1']);
     await vi.advanceTimersByTimeAsync(1);
+    expect(sent).toEqual(['run_1', 'run_2', 'run_3']);
+  });
+
+  it('sends each at once where one item comes after the other has its runner, however quickly', () => {
+    const hints = create();
+    for (const id of ['run_1', 'run_2', 'run_3']) {
+      hints.submitted(hint(id));
+      hints.granted(id);
+    }
     expect(sent).toEqual(['run_1', 'run_2', 'run_3']);
   });
 
@@ -53,23 +62,23 @@ describe('createHints()', () => {
     hints.granted('run_2');
     hints.granted('run_1'); // sent already
     hints.granted('run_9'); // another server's
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(20);
     expect(sent).toEqual(['run_1', 'run_3']);
   });
 
-  it('gathers again after gathered ones, and sends at once after a pause', async () => {
+  it('gathers again after gathered ones, sends at once after a pause, and keeps nothing', async () => {
     const hints = create();
     hints.submitted(hint('run_1'));
     hints.submitted(hint('run_2'));
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(20);
     hints.submitted(hint('run_3'));
     expect(sent).toEqual(['run_1', 'run_2']);
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(20);
     expect(sent).toEqual(['run_1', 'run_2', 'run_3']);
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(20);
     hints.submitted(hint('run_4'));
     expect(sent.at(-1)).toBe('run_4');
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(20);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -88,7 +97,7 @@ describe('createHints()', () => {
     hints.submitted(hint('run_2'));
     isUp = true;
     broken = new Error('no broker');
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(20);
     expect(sent).toEqual(['run_2']);
     expect(errors).toEqual([broken]);
   });

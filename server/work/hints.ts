@@ -1,14 +1,14 @@
 /**
- * Hints of fresh items. The first one of a pool is sent at once; those that follow within a moment are gathered, and of them only the ones whose items nobody has
- * got by then are sent. In a busy pool most items are found by a poll that begins a few milliseconds after they came: their hints would cost the
- * broker, this process and a gateway a tenth of what the whole item costs, for nothing.
+ * Hints of fresh items. Of each pool one is under way at a time: while its item has no runner yet, those that follow are gathered for a moment, and of them only the
+ * ones whose items nobody has got by then are sent. In a busy pool most items are found by a poll that begins a few milliseconds after they
+ * came: their hints would cost the broker, this process and a gateway a tenth of what the whole item costs, for nothing.
  *
  * A hint that is never sent, because the broker is down or this process ends, is sent by the relay: the row is its own outbox.
  */
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 
 /** What a hint waits at most after the one before it in its pool. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 
 export interface Hints {
   /** Best effort and without waiting. */
@@ -23,30 +23,47 @@ export interface HintsDeps {
   onError(error: unknown): void;
 }
 
+/** A pool that was hinted less than `GATHER_MS` ago. Items leave both when they are granted. */
+interface Recent {
+  readonly hinted: Set<string>;
+  readonly gathered: Map<string, WorkHint>;
+}
+
 export function createHints({ queue, onError }: HintsDeps): Hints {
-  /** Gathered ones by pool and kind; there is an entry for `GATHER_MS` after a hint was sent. */
-  const pools = new Map<string, WorkHint[]>();
-  /** Items of gathered hints that nobody has got yet. */
-  const waiting = new Set<string>();
+  const pools = new Map<string, Recent>();
+  /** Where each item of `pools` is. */
+  const places = new Map<string, Recent>();
 
   const send = (pool: string, hints: readonly WorkHint[]): void => {
-    pools.set(pool, []);
-    setTimeout(() => sendGathered(pool), GATHER_MS);
-    if (queue.up) for (const hint of hints) queue.hint(hint).catch(onError);
+    const recent: Recent = { hinted: new Set(), gathered: new Map() };
+    pools.set(pool, recent);
+    for (const hint of hints) {
+      recent.hinted.add(hint.workId);
+      places.set(hint.workId, recent);
+      if (queue.up) queue.hint(hint).catch(onError);
+    }
+    setTimeout(() => end(pool, recent), GATHER_MS);
   };
-  const sendGathered = (pool: string): void => {
-    const hints = (pools.get(pool) ?? []).filter(({ workId }) => waiting.delete(workId));
-    if (hints.length === 0) pools.delete(pool);
-    else send(pool, hints);
+  const end = (pool: string, recent: Recent): void => {
+    for (const workId of recent.hinted) places.delete(workId);
+    if (pools.get(pool) !== recent) return;
+    if (recent.gathered.size === 0) pools.delete(pool);
+    else send(pool, [...recent.gathered.values()]);
   };
   return {
     submitted: (hint) => {
       const pool = `${hint.kind} ${hint.poolId}`;
-      const gathered = pools.get(pool);
-      if (gathered === undefined) return send(pool, [hint]);
-      gathered.push(hint);
-      waiting.add(hint.workId);
+      const recent = pools.get(pool);
+      if (recent === undefined || recent.hinted.size + recent.gathered.size === 0) return send(pool, [hint]);
+      recent.gathered.set(hint.workId, hint);
+      places.set(hint.workId, recent);
     },
-    granted: (workId) => void waiting.delete(workId),
+    granted: (workId) => {
+      const recent = places.get(workId);
+      if (recent === undefined) return;
+      places.delete(workId);
+      recent.hinted.delete(workId);
+      recent.gathered.delete(workId);
+    },
   };
 }
