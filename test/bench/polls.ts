@@ -134,7 +134,12 @@ async function start(layout: Layout, databaseUrl: string): Promise<Running> {
   if (layout === 'one process') {
     const platform = await startPlatform({ ...NO_LIMITS, DATABASE_URL: databaseUrl });
     const { port } = new URL(platform.url);
-    return { platform, gateway: platform.server, port: Number(port), stop: async () => await platform.stop() };
+    return {
+      platform,
+      gateway: platform.server,
+      port: Number(port),
+      stop: async () => await platform.stop(),
+    };
   }
   const [port, internalPort] = [await freePort(), await freePort()];
   const shared = {
