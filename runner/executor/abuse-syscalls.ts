@@ -1,4 +1,8 @@
 /** A program for tests that makes system calls which no shell can make, and prints how the kernel answered. x86-64 alone. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { X64_NUMBERS } from './seccomp-loader.ts';
 import { bytes, CODE_ADDRESS, imm32, imm64, octalEscapes, staticElf } from './tiny-elf.ts';
 
@@ -78,7 +82,7 @@ export const CAPABILITY_CALLS: readonly Call[] = [
   { what: 'a raw socket', number: 41, args: [2, 3, 1] },
 ];
 
-/** Comes last: where 32-bit calls are not filtered by name, the filter kills who makes one. */
+/** Comes last: where 32-bit calls are not filtered by name, the filter kills who makes one; where the kernel has none, it ends with SIGSEGV. */
 export const COMPAT_CALL: Call = {
   what: 'unshare as a 32-bit call',
   number: UNSHARE_386,
@@ -110,6 +114,24 @@ export function connectCalls(
 /** Shell text that puts the program at /workspace/probe and runs it: one byte a call, 0 or the error number. */
 export function probeScript(calls: readonly Call[]): string {
   return `printf ${octalEscapes(probe(calls))} >/workspace/probe && chmod 755 /workspace/probe && /workspace/probe`;
+}
+
+/** Whether this machine's kernel answers 32-bit calls at all; one without IA-32 emulation ends who makes one with SIGSEGV. */
+export function hasCompatCalls(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-compat-'));
+  const program = join(folder, 'probe');
+  const getpid386 = 20;
+  try {
+    writeFileSync(program, probe([{ what: 'getpid', number: getpid386, args: [], compat: true }]), {
+      mode: 0o755,
+    });
+    const { status, signal, error } = spawnSync(program);
+    if (status !== 0 && signal !== 'SIGSEGV')
+      throw new Error(`the probe of 32-bit calls: exit code ${status}, signal ${signal}`, { cause: error });
+    return status === 0;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** What the program printed, by call. */

@@ -60,14 +60,27 @@ describe.runIf(there)('namespaces executor', () => {
     );
   });
 
-  it('starts, runs and cleans up an empty task in a fraction of a second', TIMED, async () => {
-    const times: number[] = [];
-    for (let attempt = 0; attempt < 7; attempt += 1)
-      times.push((await runToEnd(executor, makeSpec(['true']))).durationMs);
-    times.sort((left, right) => left - right);
-    // About 45 ms on an idle machine; the bound allows for the rest of the suite beside it.
-    expect(times[3]).toBeLessThan(300);
-  });
+  it(
+    'starts, runs and cleans up an empty task at a small multiple of what the bare namespaces cost',
+    TIMED,
+    async () => {
+      const bare: number[] = [];
+      const tasks: number[] = [];
+      // In turns, so that a machine that is slow or busy is so for both.
+      for (let turn = 0; turn < 7; turn += 1) {
+        const began = performance.now();
+        execFileSync('unshare', ['--mount', '--uts', '--ipc', '--net', '--pid', '--fork', 'true']);
+        bare.push(performance.now() - began);
+        tasks.push((await runToEnd(executor, makeSpec(['true']))).durationMs);
+      }
+      const median = (times: number[]): number => times.toSorted((left, right) => left - right)[3] ?? NaN;
+      // 5 to 8 times were seen, idle and with five busy loops on two cores; 45 to 115 ms on idle machines.
+      expect(
+        median(tasks) / median(bare),
+        `${tasks.map(Math.round)} ms, bare ${bare.map(Math.round)} ms`,
+      ).toBeLessThan(20);
+    },
+  );
 
   it('refuses an image and says what to do', async () => {
     const run = await runToEnd(executor, makeSpec(['true'], { image: 'alpine:3' }));

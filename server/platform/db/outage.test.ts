@@ -63,19 +63,27 @@ it.skipIf(!(await has('postgres')))(
       }
     };
     const workers = Array.from({ length: WORKERS }, async (_, which) => await worker(which));
+    /** A database may need 20 ms of a processor for each connection, and then has all that were cut to get through first. */
+    const workGoesOn = async (): Promise<number> => {
+      const before = seen.ok;
+      const began = performance.now();
+      while (seen.ok < before + WORKERS && performance.now() - began < 5_000) await pause(2);
+      return performance.now() - began;
+    };
+    let slowestReturnMs = 0;
     for (let cut = 0; cut < CUTS; cut += 1) {
-      await pause(40);
+      // Every second one comes while connections are being made.
+      if (cut % 2 === 0) slowestReturnMs = Math.max(slowestReturnMs, await workGoesOn());
+      else await pause(40);
       proxy.cut();
       await pause(cut % 4 === 0 ? 60 : 0);
       proxy.restore();
     }
-    const before = seen.ok;
-    const back = performance.now();
-    while (seen.ok < before + WORKERS && performance.now() - back < 5_000) await pause(10);
-    expect(performance.now() - back, 'time until work goes on').toBeLessThan(SETTLES_WITHIN_MS);
+    slowestReturnMs = Math.max(slowestReturnMs, await workGoesOn());
     stopping = true;
     await Promise.all(workers);
 
+    expect(slowestReturnMs, 'time until work goes on').toBeLessThan(SETTLES_WITHIN_MS);
     expect(seen.wrong).toEqual([]);
     expect([...seen.codes]).toEqual(['unavailable']);
     expect(seen.slowestMs).toBeLessThan(SETTLES_WITHIN_MS);
