@@ -83,6 +83,8 @@ export async function startConsole(
       ...options,
     });
     context.setDefaultTimeout(WITHIN_MS);
+    // screenshots.ts has no test runner around it.
+    if (process.env['VITEST'] !== undefined) (await import('./last-seen.ts')).tellWhenFailed(context);
     const complaints: string[] = [];
     context.on('page', (page) => {
       page.on('pageerror', (error) => complaints.push(String(error)));
