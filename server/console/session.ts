@@ -1,7 +1,7 @@
 /**
  * Who is signed in. The session itself is a cookie that scripts cannot read, so the only way to know is to ask.
  *
- *     checking → in | out | unreachable;  in → out (signed out, or the session ended);  out → in
+ *     checking → in | out | unreachable;  in → out (signed out, or the session ended);  out → in;  unreachable → in | out
  *
  * A session that ends in mid-use takes nothing away: the address and what pages hold in memory stay as they are, so that the same
  * person goes on where they were. Signing out, and signing in as somebody else, clears it all.
@@ -19,7 +19,8 @@ export interface SignedIn {
 
 export type Session =
   | { readonly state: 'checking' }
-  | { readonly state: 'unreachable'; readonly problem: string }
+  /** `stillIn`: signing out failed. Anybody else is waiting to get in. */
+  | { readonly state: 'unreachable'; readonly problem: string; readonly stillIn: boolean }
   | { readonly state: 'out'; readonly ended: boolean }
   | SignedIn;
 
@@ -53,7 +54,8 @@ export async function checkSession(): Promise<void> {
     lastWho = who;
     session.value = { state: 'in', who, resolved };
   } catch (error) {
-    if (!isUnauthenticated(error)) session.value = { state: 'unreachable', problem: explain(error) };
+    if (!isUnauthenticated(error))
+      session.value = { state: 'unreachable', problem: explain(error), stillIn: false };
   }
 }
 
@@ -106,7 +108,11 @@ export async function signOut(): Promise<void> {
   } catch (error) {
     // A session that has ended already needs no ending.
     if (!isUnauthenticated(error)) {
-      session.value = { state: 'unreachable', problem: `You are still signed in. ${explain(error)}` };
+      session.value = {
+        state: 'unreachable',
+        problem: `You are still signed in. ${explain(error)}`,
+        stillIn: true,
+      };
       return;
     }
   }

@@ -38,7 +38,7 @@ function Content() {
     case 'checking':
       return <main id="main" class="waiting" aria-busy="true" />;
     case 'unreachable':
-      return <Unreachable problem={now.problem} />;
+      return <Unreachable problem={now.problem} stillIn={now.stillIn} />;
     case 'out':
       return (
         <>
@@ -62,7 +62,25 @@ function useTitle(title: string | undefined): void {
   }, [title, part.value]);
 }
 
-function Unreachable({ problem }: { readonly problem: string }) {
+/** Between two tries by itself. */
+const TRY_AGAIN_MS = 5_000;
+
+function Unreachable({ problem, stillIn }: { readonly problem: string; readonly stillIn: boolean }) {
+  useEffect(() => {
+    // Who wanted to leave must see that they have not; everybody else goes on as soon as the server is back.
+    if (stillIn) return;
+    let timer: number | undefined;
+    let gone = false;
+    const tryAgain = async (): Promise<void> => {
+      await checkSession();
+      if (!gone) timer = window.setTimeout(tryAgain, TRY_AGAIN_MS);
+    };
+    timer = window.setTimeout(tryAgain, TRY_AGAIN_MS);
+    return () => {
+      gone = true;
+      window.clearTimeout(timer);
+    };
+  }, [stillIn]);
   return (
     <main id="main" class="sign-in" tabIndex={-1}>
       <div class="sign-in-card">

@@ -124,6 +124,27 @@ describe.skipIf(!here)('signing in', () => {
     await close();
   });
 
+  it('goes on by itself when the server can be reached again', async () => {
+    const { page, close } = await console_.open('/console/');
+    await page.route('**/account', async (route) => await route.abort());
+    await page.reload();
+    await page.getByRole('heading', { name: 'The console cannot go on' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
+    await page.unroute('**/account');
+    await page.getByLabel('E-mail address').waitFor();
+    await close();
+  });
+
+  it('stays where it is when signing out failed, and says so', async () => {
+    const { page, close } = await console_.openAsStaff('/console/features');
+    await page.route('**/auth/logout', async (route) => await route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('alert').filter({ hasText: 'You are still signed in.' }).waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.whoami').waitFor();
+    await close();
+  });
+
   it('takes nothing away when the session ends in the middle of a sentence', async () => {
     const { page, close } = await console_.openAsStaff('/console/features?q=host.ci');
     await switchOf(page, 'host.ci').click();
