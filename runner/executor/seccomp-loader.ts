@@ -107,7 +107,8 @@ const when = (operation: number, value: number, then: readonly Instruction[]): I
   ...then,
 ];
 
-function filter(): Instruction[] {
+/** What the kernel is given, in its order. */
+export function filter(): Instruction[] {
   const absent = new Set<string>(ABSENT);
   return [
     load(ARCH_AT),
