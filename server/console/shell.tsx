@@ -71,11 +71,10 @@ function Unreachable({ problem, stillIn }: { readonly problem: string; readonly 
     if (stillIn) return;
     let timer: number | undefined;
     let gone = false;
-    const tryAgain = async (): Promise<void> => {
-      await checkSession();
-      if (!gone) timer = window.setTimeout(tryAgain, TRY_AGAIN_MS);
+    const later = (): void => {
+      if (!gone) timer = window.setTimeout(() => void checkSession().then(later), TRY_AGAIN_MS);
     };
-    timer = window.setTimeout(tryAgain, TRY_AGAIN_MS);
+    later();
     return () => {
       gone = true;
       window.clearTimeout(timer);
