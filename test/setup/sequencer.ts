@@ -13,7 +13,6 @@ const LONG = [
   'test/contract/gates.test.ts',
   'test/e2e/builds-server.test.ts',
   'test/console/timeline.test.ts',
-  'test/e2e/features.test.ts',
   'test/console/features.test.ts',
 ];
 
