@@ -31,12 +31,17 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
 
   it('takes over from a process that was killed and that its parent has not noticed yet', async () => {
     const dir = tempDir();
-    // The shell becomes a sleep that never waits for its child.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+    // The shell becomes a sleep that never waits for its child; the child dies only then, or the shell itself would notice.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+    await waitFor(
+      'the shell to be gone',
+      () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8').trim() === 'sleep',
+    );
+    process.kill(Number(pid.toString()), 'SIGKILL');
     const stat = `/proc/${pid.toString().trim()}/stat`;
     const startTime = await waitFor('the zombie', () => {
       const fields = readFileSync(stat, 'utf8').split(') ')[1]?.split(' ') ?? [];

@@ -378,7 +378,7 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   const leases = body.leases.map(({ id, epoch, phase }) => {
     const run = current(plane, id, epoch);
     if (run !== undefined && phase !== undefined && run.phases.at(-1) !== phase) run.phases.push(phase);
-    if (run === undefined || run.state === 'ended') return { id, epoch, state: 'superseded' };
+    if (run === undefined || !stands(run)) return { id, epoch, state: 'superseded' };
     if (run.cancelRequested) return { id, epoch, state: 'cancelled' };
     renew(plane, run);
     return { id, epoch, state: 'ok', leaseMs: plane.intervals.leaseMs };
@@ -399,7 +399,12 @@ function renew(plane: Plane, run: FakeRun): void {
   run.expiresAtMs = performance.now() + plane.intervals.leaseMs;
 }
 
-/** The run, if this epoch is the current one and its lease stands. */
+/** As the real one, which does not revive a lease that ran out, swept or not. */
+function stands(run: FakeRun): boolean {
+  return (run.state === 'offered' || run.state === 'running') && run.expiresAtMs >= performance.now();
+}
+
+/** The run, if this epoch is the current one; its lease may have run out. */
 function current(plane: Plane, id: string, epoch: number): FakeRun | undefined {
   const run = plane.runs.get(id);
   if (run === undefined || run.epoch !== epoch) return undefined;
@@ -485,7 +490,8 @@ function logs(plane: Plane, body: LogsRequest): object {
     run.output = Buffer.concat([run.output, fresh]);
     if (fresh.length > 0) run.chunks.push({ stream: chunk.stream, text: fresh.toString('utf8') });
   }
-  if (run.state === 'running' && !run.cancelRequested) renew(plane, run);
+  const live = stands(run);
+  if (live && !run.cancelRequested) renew(plane, run);
   if (body.end !== undefined) {
     if (body.end.bytes > run.output.length)
       throw new Refusal(409, 'log_gap', { nextOffset: run.output.length });
@@ -500,7 +506,7 @@ function logs(plane: Plane, body: LogsRequest): object {
   return {
     nextOffset: run.output.length,
     complete: run.complete,
-    state: run.cancelRequested ? 'cancelled' : 'ok',
+    state: live ? (run.cancelRequested ? 'cancelled' : 'ok') : 'superseded',
   };
 }
 
