@@ -480,7 +480,8 @@ function offerFor(plane: Plane, pollId: string, kind: WorkKind): RunOffer | Buil
 
 function logs(plane: Plane, body: LogsRequest): object {
   const run = current(plane, body.id, body.epoch);
-  if (run === undefined || run.state === 'ended') throw new Refusal(409, 'stale_epoch');
+  // Output that comes late is stored too.
+  if (run === undefined) throw new Refusal(409, 'stale_epoch');
   if (body.offset > run.output.length) throw new Refusal(409, 'log_gap', { nextOffset: run.output.length });
   let skip = run.output.length - body.offset;
   for (const chunk of body.chunks) {
