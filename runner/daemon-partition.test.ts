@@ -36,6 +36,7 @@ describe('daemon, cut off for a while', () => {
     expect(run.reports).toEqual([]);
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
+    expect(run.epoch).toBe(frozen + 1);
     expect(ends()).toEqual(['0 lease_lost', '1 exit']);
     expect(run.reports).toHaveLength(1);
   });
