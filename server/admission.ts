@@ -1,6 +1,6 @@
 /**
- * Authentication and rate limits: what happens to a call before its body is looked at. `countIdToken` counts, as a wrong credential, an
- * id_token that only the request showed to be wrong.
+ * Authentication and rate limits: what happens to a call before its body is looked at, and how many bytes of bodies a caller may have read.
+ * `countIdToken` counts, as a wrong credential, an id_token that only the request showed to be wrong.
  */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { ApiError, apiError } from '@svc/proto/http/errors.ts';
@@ -15,6 +15,10 @@ import { applyRate, createRateLimiter, tooMany } from './platform/rate-limit.ts'
 import type { RateLimiter, RateRule } from './platform/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
+const MIB = 1_048_576;
+/** Addresses have many callers behind them, and nobody needs a large body before signing in. */
+const BODIES_OF_ADDRESS = 4;
+const BODIES_OF_NOBODY = 1 / 20;
 
 /** One bucket kind; who it counts is decided by `admit`. */
 interface Bucket {
@@ -42,6 +46,11 @@ export function createAdmission(deps: {
   const anonymous = bucket('anonymous', limits.anonymousPerMinute);
   /** Credentials that turned out wrong, by address: guessing is slowed before the database is asked. */
   const failures = bucket('failures', limits.loginsPerMinute * 3);
+
+  const bodies = (name: string, share: number): Bucket => bucket(name, limits.bodyMibPerMinute * MIB * share);
+  const callerBodies = bodies('body bytes', 1);
+  const addressBodies = bodies('body bytes of an address', BODIES_OF_ADDRESS);
+  const anonymousBodies = bodies('anonymous body bytes', BODIES_OF_NOBODY);
 
   const spend = (call: CallContext, { name, rule, limiter }: Bucket, who: string): void =>
     applyRate(name, rule, limiter.take(who), call.responseHeaders);
@@ -89,7 +98,17 @@ export function createAdmission(deps: {
       return failed(call, error);
     }
   };
-  return { admit, countIdToken };
+  const admitBytes = (call: CallContext, caller: Caller, bytes: number): void => {
+    const nobody = caller.kind === 'anonymous';
+    for (const [{ rule, limiter }, who] of [
+      [nobody ? anonymousBodies : addressBodies, call.remoteAddress],
+      ...(nobody ? [] : [[callerBodies, caller.credentialId] as const]),
+    ] as const) {
+      const { allowed, resetMs } = limiter.take(who, bytes);
+      if (!allowed) throw tooMany(`more than ${rule.count} bytes of bodies within a minute`, resetMs);
+    }
+  };
+  return { admit, admitBytes, countIdToken };
 }
 
 const ID_TOKEN_CODES: ReadonlySet<ErrorCode> = new Set([

@@ -13,7 +13,7 @@ import type { Authenticator } from './auth/index.ts';
 import { bindCiJob, isCiJob } from './ci/index.ts';
 import type { CiJobCaller } from './ci/index.ts';
 import type { Limits } from './config.ts';
-import { authorise } from './platform/authorise.ts';
+import { authorise, authoriseCredential, authorisePath } from './platform/authorise.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Caller, Ctx } from './platform/context.ts';
 import type { CredentialChanges } from './platform/credential-changes.ts';
@@ -39,7 +39,7 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): App<Caller> {
   const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
   const methods = collectMethods(rpcs, deps.handlers);
-  const { admit, countIdToken } = createAdmission(deps);
+  const { admit, admitBytes, countIdToken } = createAdmission(deps);
   const guard = createStreamGuard(deps);
 
   const contextOf = (call: CallContext, caller: Caller, request: Message, db = deps.db): Ctx => ({
@@ -73,11 +73,17 @@ export function createApp(deps: AppDeps): App<Caller> {
     admit: (call) => {
       try {
         const caller = admit(call);
-        return caller instanceof Promise ? caller.catch(rethrowMapped) : caller;
+        return caller instanceof Promise
+          ? caller.then((proven) => withScope(call, proven), rethrowMapped)
+          : withScope(call, caller);
       } catch (error) {
         return rethrowMapped(error);
       }
     },
+    admitTeam: (call, caller, teamId) => {
+      if (!isCiJob(caller)) authorisePath(call.rpc, caller, teamId);
+    },
+    admitBytes,
     invoke: async (call, caller, request) => {
       try {
         if (isCiJob(caller)) return await invokeForJob(call, caller, request);
@@ -103,6 +109,12 @@ export function createApp(deps: AppDeps): App<Caller> {
       }
     },
   };
+}
+
+/** A job of a CI system has no scope before its request says which run it is about. */
+function withScope(call: CallContext, caller: Caller): Caller {
+  if (!isCiJob(caller)) authoriseCredential(call.rpc, caller);
+  return caller;
 }
 
 function rethrowMapped(error: unknown): never {

@@ -24,6 +24,11 @@ export interface Limits {
   /** Calls of sign-in and the like a minute from one address, and requests a minute of callers without a credential. */
   readonly loginsPerMinute: number;
   readonly anonymousPerMinute: number;
+  /**
+   * Bodies read in a minute for one API key or session, in MiB with compression undone. All callers at one address: four times as much, callers without a
+   * credential a twentieth.
+   */
+  readonly bodyMibPerMinute: number;
   readonly apiKeysMax: number;
   readonly teamsMax: number;
   readonly environmentsPerProjectMax: number;
@@ -263,6 +268,7 @@ function readLimits(read: SettingsReader): Limits {
     submitsPerMinute: limit('LIMIT_SUBMITS_PER_MINUTE', 60_000),
     loginsPerMinute: limit('LIMIT_LOGINS_PER_MINUTE', 20),
     anonymousPerMinute: limit('LIMIT_ANONYMOUS_PER_MINUTE', 600),
+    bodyMibPerMinute: limit('LIMIT_BODY_MIB_PER_MINUTE', 300),
     apiKeysMax: limit('LIMIT_API_KEYS', 100),
     teamsMax: limit('LIMIT_TEAMS', 50),
     environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200),

@@ -80,7 +80,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
     ],
     flags: [
-      { name: 'variables', flag: 'variable', type: 'map', repeated: true, required: true, hidden: false, sensitive: true, placeholder: 'variables', description: 'Values by name.', format: 'key=value' },
+      { name: 'variables', flag: 'variable', type: 'map', repeated: true, required: true, hidden: false, sensitive: true, placeholder: 'variables', description: 'Values by name, at most 500, each of at most 65,536 bytes; the whole request of at most 1,048,576.', format: 'key=value' },
       { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'Whether they are secret. Default: as each was, and not secret for new ones.' },
     ],
     destructive: false,

@@ -18,7 +18,9 @@ import { MANIFEST } from '../features/manifest.ts';
 import { checkModel } from './checks.ts';
 import { buildCliCommand } from './cli-model.ts';
 import { commentOf } from './comments.ts';
+import { jsonBytesMax } from '../http/bounds.ts';
 import { ContractError, type Problems } from './contract-error.ts';
+import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import { enumValueJson } from './enum-json.ts';
 import type {
   ExampleModel,
@@ -55,7 +57,9 @@ const STABILITIES = ['stable', 'preview', 'experimental'] as const satisfies rea
 const RATE_LIMITS = ['default', 'login', 'submit', 'machine'] as const satisfies readonly RateLimit[];
 
 const TIMEOUT_MS_DEFAULT = 30_000;
-const BODY_BYTES_MAX_DEFAULT = 1_048_576;
+/** A body has room for all that its contract allows, within these. */
+const BODY_BYTES_MIN = 65_536;
+const BODY_BYTES_MAX = 1_048_576;
 
 /** What building one service needs. */
 interface Context {
@@ -185,7 +189,7 @@ function buildRpc(
     ...(idempotency && { idempotency }),
     successStatus: op.successStatus ?? 200,
     timeoutMs: op.timeoutMs ?? TIMEOUT_MS_DEFAULT,
-    bodyBytesMax: op.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT,
+    bodyBytesMax: op.bodyBytesMax ?? bodyBytesOf(desc, auth),
     rateLimit: rateLimitOf(context, id, op.rateLimit),
     stability: oneOf(context, id, 'stability', 'STABILITY_', op.stability, STABILITIES) ?? 'stable',
     destructive: op.destructive ?? false,
@@ -210,6 +214,11 @@ function buildRpc(
 }
 
 /** NO_SIDE_EFFECTS and GET say the same thing, to Connect and to REST; they must agree. */
+function bodyBytesOf({ input }: DescMethod, auth: Auth | undefined): number {
+  const most = ANONYMOUS_AUTHS.includes(auth ?? 'required') ? ANONYMOUS_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  return Math.min(most, Math.max(BODY_BYTES_MIN, jsonBytesMax(input)));
+}
+
 function checkIdempotencyLevel(context: Context, rpc: RpcModel): void {
   const verb = rpc.routes[0]?.route.verb;
   if (!verb) return;

@@ -3,6 +3,7 @@
  * nothing here stops at the first one. Descriptors alone say much of this too late: in a request, or in a customer's build.
  */
 import type { Problems } from './contract-error.ts';
+import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 
 /** `then` would make a resource awaitable; the others exist on every object or class. */
@@ -110,6 +111,12 @@ function checkAuth(rpc: RpcModel, problems: Problems): void {
     problems.add(
       rpc.id,
       `takes id_tokens, but auth is ${rpc.auth} and scope ${rpc.scope ?? 'none'}; expected required and a scope`,
+    );
+  }
+  if (ANONYMOUS_AUTHS.includes(rpc.auth) && rpc.bodyBytesMax > ANONYMOUS_BODY_BYTES_MAX) {
+    problems.add(
+      rpc.id,
+      `takes bodies of ${rpc.bodyBytesMax} bytes, but auth ${rpc.auth} lets anybody send them; at most ${ANONYMOUS_BODY_BYTES_MAX}`,
     );
   }
   if (rpc.auth === 'staff' && rpc.scope !== undefined && rpc.scope !== 'staff') {
@@ -307,10 +314,12 @@ function checkUnique(model: Model, problems: Problems): void {
 
 function checkMessages(model: Model, problems: Problems): void {
   const published = publishedMessages(model);
+  const received = publishedMessages(model, ({ request }) => [request]);
   const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
   for (const message of model.messages) {
     for (const field of message.fields) {
       checkField(message, field, published.has(message), problems);
+      if (received.has(message)) checkCount(message, field, problems);
       if (field.inQuery && !requests.has(message))
         problems.add(
           `${message.typeName}.${field.name}`,
@@ -320,6 +329,20 @@ function checkMessages(model: Model, problems: Problems): void {
     if (message.bare !== undefined && requests.has(message))
       problems.add(message.typeName, 'has shape.bare, but is a request; only answers are written so');
   }
+}
+
+/** What a caller sends is counted against the contract before it is decoded (proto/http/bounds.ts). */
+function checkCount(message: MessageModel, field: FieldModel, problems: Problems): void {
+  const { maxItems, maxProperties } = field.rules;
+  if (field.outputOnly || (maxItems ?? maxProperties) !== undefined) return;
+  const at = `${message.typeName}.${field.name}`;
+  if (field.map)
+    problems.add(at, 'is a map of a request without a bound; give it (buf.validate.field).map.max_pairs');
+  else if (field.repeated)
+    problems.add(
+      at,
+      'is a list of a request without a bound; give it (buf.validate.field).repeated.max_items',
+    );
 }
 
 function checkField(
@@ -351,7 +374,10 @@ function isStringKey(key: number): boolean {
 }
 
 /** Messages that travel as JSON, through requests and responses of published services. */
-export function publishedMessages(model: Model): ReadonlySet<MessageModel> {
+export function publishedMessages(
+  model: Model,
+  messagesOf = ({ request, response }: RpcModel): readonly MessageModel[] => [request, response],
+): ReadonlySet<MessageModel> {
   const reached = new Set<MessageModel>();
   const visit = (message: MessageModel) => {
     if (reached.has(message)) return;
@@ -360,10 +386,7 @@ export function publishedMessages(model: Model): ReadonlySet<MessageModel> {
   };
   for (const service of model.services) {
     if (service.audience === 'internal') continue;
-    for (const rpc of service.rpcs) {
-      visit(rpc.request);
-      visit(rpc.response);
-    }
+    for (const rpc of service.rpcs) for (const message of messagesOf(rpc)) visit(message);
   }
   return reached;
 }

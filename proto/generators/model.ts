@@ -5,6 +5,10 @@
 import type { DescEnum, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Audience, Auth, Idempotency, RateLimit, RestRoute, Role } from '../http/rpc.ts';
 
+/** Where a caller may be nobody, whose requests are cheap to make and have no account that answers for them. */
+export const ANONYMOUS_BODY_BYTES_MAX = 32_768;
+export const ANONYMOUS_AUTHS: readonly Auth[] = ['none', 'optional', 'enrollment_token'];
+
 export interface Model {
   /** Sorted by type name. */
   readonly services: readonly ServiceModel[];

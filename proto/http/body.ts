@@ -93,6 +93,10 @@ function timedOut(timeoutMs: number, size: number): ApiError {
   );
 }
 
+/** What zlib asks for at least. */
+const CHUNK_BYTES_MIN = 64;
+const CHUNK_BYTES_MAX = 1_048_576;
+
 type Inflate = (data: Uint8Array, options: ZlibOptions & BrotliOptions) => Promise<Uint8Array>;
 
 const DECODERS: Readonly<Record<string, Inflate>> = {
@@ -118,7 +122,9 @@ export async function decodeContent(
     );
   }
   try {
-    return await decode(raw, { maxOutputLength: bytesMax });
+    // In one piece: to put pieces of 16 KiB together takes five times as long.
+    const chunkSize = Math.min(Math.max(bytesMax, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX);
+    return await decode(raw, { maxOutputLength: bytesMax, chunkSize });
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
       throw tooLarge(`more than ${bytesMax} bytes after decompression`, bytesMax);

@@ -54,10 +54,14 @@ export interface App<C> {
   readonly rpcs: readonly RpcInfo[];
   /** Asked before anything else. `disabled` answers 403 `feature_disabled`, `hidden` the router's own 404. */
   gate(rpc: RpcInfo): Gate;
-  /** Authentication and rate limit, from the head alone; throws ApiError. */
+  /** Authentication, rate limit and the credential's own scope, from the head alone; throws ApiError. */
   admit(call: CallContext): Promise<C> | C;
+  /** Scope and role on the team that a request names in its path (`rpc.teamInPath`), before anything of its body is decoded. */
+  admitTeam?(call: CallContext, caller: C, teamId: string): void;
   /** The raw body as sent (empty when there was none), before content-decoding and parsing: the place for a signature check. */
   admitBody?(call: CallContext, caller: C, body: Uint8Array): Promise<void>;
+  /** How many bytes the body has with its content-encoding undone, for who pays for reading them. */
+  admitBytes?(call: CallContext, caller: C, bytes: number): void;
   /** Scope and role, idempotency, implementation. The request was validated before. */
   invoke(call: UnaryCall, caller: C, request: Message): Promise<Message>;
   /** The same for a server stream. The returned iterable is closed when the client is gone. */

@@ -1,8 +1,9 @@
 /**
  * The Connect, gRPC and gRPC-Web doors. Their wire formats are @connectrpc/connect's business: its handlers take a request and give
  * an answer as plain values, and this file, the only one that knows them, moves those to and from Node. Our own pipeline runs
- * inside: admission and the raw body's check happen when the handler first asks for the body, so that a refusal is told in the
- * protocol of the caller; validation and the app run where the handler calls the implementation.
+ * inside: admission, reading, counting, decoding and validation happen when the handler first asks for the body, so that a refusal is
+ * told in the protocol of the caller. The handler is then given an empty message in the caller's framing, because it would decode
+ * whatever it is given without a bound; the app is given what was read here (sent-message.ts).
  */
 import {
   Code,
@@ -18,12 +19,11 @@ import {
   type UniversalServerResponse,
 } from '@connectrpc/connect/protocol';
 import type { DescMethodServerStreaming, DescMethodUnary, Message } from '@bufbuild/protobuf';
-import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { drained, unlessAborted } from './abort.ts';
 import { deadlineMs, type ActiveCall } from './active-call.ts';
-import { decodeContent, readBody } from './body.ts';
+import { readBody } from './body.ts';
 import type { App, Protocol } from './call.ts';
 import { toConnectError } from './connect-errors.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
@@ -31,6 +31,7 @@ import type { DoorLimits } from './limits.ts';
 import type { NodeRequest } from './reply.ts';
 import { failRest } from './rest.ts';
 import type { RpcInfo } from './rpc.ts';
+import { ENCODING_HEADERS, isEnveloped, readMessage, sentMessage, type SentMessage } from './sent-message.ts';
 import { validate } from './validate.ts';
 
 export interface RpcEntry {
@@ -60,6 +61,8 @@ interface Passage {
   readonly call: ActiveCall;
   readonly app: App<unknown>;
   caller?: unknown;
+  /** What was sent, decoded and valid. */
+  request?: Message;
   /** The first error of our own making, for the record of the call. */
   failure?: ApiError;
 }
@@ -96,9 +99,7 @@ function protocolOf(request: NodeRequest): Protocol {
 function createHandler(rpc: RpcInfo): UniversalHandler {
   const router = createConnectRouter({
     acceptCompression: [compression('gzip', promisify(gzip)), compression('br', promisify(brotliCompress))],
-    readMaxBytes: rpc.bodyBytesMax,
-    // Unknown fields are mistakes of the caller here as on REST.
-    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    jsonOptions: { alwaysEmitImplicit: true },
   });
   if (rpc.desc.methodKind === 'unary') router.rpc(rpc.desc as DescMethodUnary, unary);
   else router.rpc(rpc.desc as DescMethodServerStreaming, stream);
@@ -111,22 +112,17 @@ function compression(name: string, compress: (bytes: Uint8Array) => Promise<Buff
   return {
     name,
     compress: async (bytes) => new Uint8Array(await compress(bytes)),
-    async decompress(bytes, readMaxBytes) {
-      try {
-        return new Uint8Array(await decodeContent(bytes, name, readMaxBytes));
-      } catch (error) {
-        throw toConnectError(toApiError(error), '');
-      }
-    },
+    // For answers alone: what comes in was unpacked before.
+    decompress: () => Promise.reject(new Error(`the door left ${name} to the library`)),
   };
 }
 
 /** The library's implementation of every unary RPC. */
-async function unary(request: Message, context: HandlerContext): Promise<Message> {
+async function unary(_empty: Message, context: HandlerContext): Promise<Message> {
   const passage = passageOf(context);
   const { call, app, caller } = passage;
   return await passing(passage, async () => {
-    validate(call.rpc.desc.input, request);
+    const request = requestOf(passage);
     const output = await unlessAborted(app.invoke(call, caller, request), call.signal);
     for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
     return output;
@@ -134,13 +130,12 @@ async function unary(request: Message, context: HandlerContext): Promise<Message
 }
 
 /** The library's implementation of every server stream. */
-async function* stream(request: Message, context: HandlerContext): AsyncIterable<Message> {
+async function* stream(_empty: Message, context: HandlerContext): AsyncIterable<Message> {
   const passage = passageOf(context);
   const { call, app, caller } = passage;
-  const iterator = await passing(passage, async () => {
-    validate(call.rpc.desc.input, request);
-    return app.stream(call, caller, request)[Symbol.asyncIterator]();
-  });
+  const iterator = await passing(passage, async () =>
+    app.stream(call, caller, requestOf(passage))[Symbol.asyncIterator](),
+  );
   try {
     for (;;) {
       const next = await passing(passage, () => unlessAborted(iterator.next(), call.signal));
@@ -161,6 +156,14 @@ function passageOf(context: HandlerContext): Passage {
   return passage;
 }
 
+/** Let go of at once: a call that waits long keeps no request. */
+function requestOf(passage: Passage): Message {
+  const { request } = passage;
+  if (request === undefined) throw new Error('a handler was called before the door had read the request');
+  delete passage.request;
+  return request;
+}
+
 /** Errors on the way become the caller's protocol errors, and are remembered for the record. */
 async function passing<T>(passage: Passage, act: () => Promise<T>): Promise<T> {
   try {
@@ -174,7 +177,7 @@ async function passing<T>(passage: Passage, act: () => Promise<T>): Promise<T> {
 async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimits): Promise<void> {
   const { app, handler, rpc } = entry;
   const { request } = call;
-  const sent = sentMessage(rpc, request, query);
+  const sent = sentMessage(call, query);
   if (!handler.supportedContentType(sent.contentType)) {
     // Of what is switched off nothing else is said, in whatever protocol the caller meant to speak.
     throw (
@@ -216,49 +219,30 @@ async function admit(
   });
   const act = async (): Promise<Uint8Array> => {
     passage.caller = await app.admit(call);
-    const bare = call.protocol === 'connect' && call.rpc.desc.methodKind === 'unary';
-    const bytesMax = call.rpc.bodyBytesMax + (bare ? 0 : FRAMING_BYTES);
+    const bytesMax = call.rpc.bodyBytesMax + (isEnveloped(call) ? FRAMING_BYTES : 0);
     const raw = await readBody(call.request, bytesMax, limits.bodyTimeoutMs);
     await app.admitBody?.(call, passage.caller, raw);
-    return sent.message ?? raw;
+    const message = await readMessage(call, sent, raw);
+    app.admitBytes?.(call, passage.caller, message.bytes);
+    const { teamId } = message;
+    if (call.rpc.teamInPath) app.admitTeam?.(call, passage.caller, teamId ?? '');
+    passage.request = message.decode();
+    validate(call.rpc.desc.input, passage.request);
+    return message.empty;
   };
   return await unlessAborted(act(), call.signal);
 }
 
-interface SentMessage {
-  readonly contentType: string;
-  readonly contentEncoding?: string;
-  /** Absent: in the body. */
-  readonly message?: Uint8Array;
-}
-
-/** A Connect GET carries in its query what a POST carries in its body; from here on it is one. */
-function sentMessage(rpc: RpcInfo, request: NodeRequest, query: string): SentMessage {
-  const mayGet =
-    rpc.desc.methodKind === 'unary' &&
-    rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  if (request.method === 'POST') return { contentType: request.headers['content-type'] ?? '' };
-  if (request.method !== 'GET' || !mayGet) {
-    const allow = mayGet ? 'GET, POST' : 'POST';
-    throw apiError('method_not_allowed', `${request.method} is not possible at /${rpc.id}, ${allow} is`, {
-      headers: { allow },
-    });
-  }
-  const parameters = new URLSearchParams(query);
-  const message = parameters.get('message') ?? '';
-  const contentEncoding = parameters.get('compression');
-  return {
-    contentType: `application/${parameters.get('encoding') ?? ''}`,
-    message: Buffer.from(message, parameters.get('base64') === '1' ? 'base64url' : 'utf8'),
-    ...(contentEncoding !== null && { contentEncoding }),
-  };
-}
-
 /**
  * What the library would act on by itself. Deadlines are ours: it refuses one that is longer than it likes, where we shorten it.
- * So is the size of a body, which has been read by then.
+ * So are the size of a body, which has been read by then, and its compression, which has been undone.
  */
-const WITHHELD: ReadonlySet<string> = new Set(['connect-timeout-ms', 'grpc-timeout', 'content-length']);
+const WITHHELD: ReadonlySet<string> = new Set([
+  'connect-timeout-ms',
+  'grpc-timeout',
+  'content-length',
+  ...ENCODING_HEADERS,
+]);
 
 function forwardedHeaders(request: NodeRequest, sent: SentMessage): Headers {
   const headers = new Headers();
@@ -266,10 +250,9 @@ function forwardedHeaders(request: NodeRequest, sent: SentMessage): Headers {
     if (value === undefined || name.startsWith(':') || WITHHELD.has(name)) continue;
     headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
-  if (sent.message !== undefined) {
-    headers.set('content-type', sent.contentType);
-    if (sent.contentEncoding !== undefined) headers.set('content-encoding', sent.contentEncoding);
-  }
+  headers.set('content-type', sent.contentType);
+  // One that is not known is the library's to refuse, in the words of its protocol.
+  if (sent.unknownEncoding !== undefined) headers.set(sent.unknownEncoding.header, sent.unknownEncoding.name);
   return headers;
 }
 

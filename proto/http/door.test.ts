@@ -563,7 +563,7 @@ describe('gate, admission and body', () => {
 
   it('refuses huge arrays by the rules of the contract', async () => {
     const door = await open({ invoke: echo() });
-    const body = JSON.stringify({ command: Array.from({ length: 100_000 }, () => 'x') });
+    const body = JSON.stringify({ command: Array.from({ length: 1_000 }, () => 'x') });
     const answer = await ask(`${door.url}/teams/t/sandbox-runs`, post(body));
     expect([answer.status, (answer.error['details'] as { fields: unknown[] }).fields]).toMatchObject([
       400,

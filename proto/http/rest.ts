@@ -31,6 +31,7 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
       // Awaited only where there is something to wait for: a small GET passes here tens of thousands of times a second.
       const isWhole =
         !(admitted instanceof Promise) && app.admitBody === undefined && !announcesBody(call.request);
+      if (isWhole) admitTeam(call, admitted, match);
       const ready = isWhole
         ? readyWith(NO_BODY, admitted, call, match, query)
         : await whenWhole(admitted, limits, call, match, query);
@@ -67,13 +68,22 @@ async function whenWhole(
 ): Promise<Ready | undefined> {
   const { app } = match.target;
   const caller = await admitted;
+  admitTeam(call, caller, match);
   const raw = announcesBody(call.request)
     ? await readBody(call.request, call.rpc.bodyBytesMax, limits.bodyTimeoutMs)
     : NO_BODY;
   if (app.admitBody !== undefined) await app.admitBody(call, caller, raw);
-  const body =
-    raw.length === 0 ? raw : await decodeContent(raw, call.header('content-encoding'), call.rpc.bodyBytesMax);
+  if (raw.length === 0) return call.settled ? undefined : readyWith(raw, caller, call, match, query);
+  const body = await decodeContent(raw, call.header('content-encoding'), call.rpc.bodyBytesMax);
+  app.admitBytes?.(call, caller, body.length);
   return call.settled ? undefined : readyWith(body, caller, call, match, query);
+}
+
+/** Of a team that the path names: before its body is read, and before anything of the request is decoded. */
+function admitTeam(call: ActiveCall, caller: unknown, { target, captures }: Match<RestTarget>): void {
+  if (!call.rpc.teamInPath) return;
+  const teamId = target.codec.teamOf(captures);
+  if (teamId !== undefined) target.app.admitTeam?.(call, caller, teamId);
 }
 
 function readyWith(

@@ -12,6 +12,7 @@ import {
   type Message,
 } from '@bufbuild/protobuf';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
+import { assertFieldBounded, assertJsonBounded, boundsOf, fieldBound } from './bounds.ts';
 import { decoder, fieldSetter } from './json-decode.ts';
 import { encoder, fieldEncoder } from './json-encode.ts';
 import { parseJson, problem } from './json-text.ts';
@@ -48,6 +49,8 @@ export interface RestResponse {
 export interface RestCodec {
   /** False: no body is taken, or one of any content type whose bytes become a google.api.HttpBody. */
   readonly takesJson: boolean;
+  /** The team that the path names, read without anything else of the request. Throws as `decode` does. */
+  teamOf(captures: readonly string[]): string | undefined;
   decode(request: RestRequest): Message;
   /** Writes the id of the last event that a client of a stream has seen; a later word than the query's. */
   resume(request: Message, lastEventId: string | undefined): void;
@@ -69,6 +72,12 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
   const body = compileBody(input, route);
   return {
     takesJson: route.body !== '' && !body.raw,
+    teamOf(captures) {
+      const index = path.findIndex(
+        ({ target }) => target.field.parent === input && target.field.name === 'team_id',
+      );
+      return index === -1 ? undefined : (path[index]?.read(captures[index] ?? '') as string | undefined);
+    },
     resume: compileResume(rpc),
     decode({ captures, query, body: bytes, contentType }) {
       const pairs = parseQuery(query);
@@ -183,11 +192,13 @@ function wholeBody(input: DescMessage): BodyDecoder {
     };
   }
   const decode = decoder(input);
+  const { elementsMax } = boundsOf(input);
   return {
     raw: false,
     decode(bytes, _contentType, query) {
       assertBeside(query);
-      const value = parseJson(bytes);
+      const value = parseJson(bytes, elementsMax);
+      assertJsonBounded(input, value);
       const message = decode(value);
       // Of two answers to one question neither may win unseen, not even when they agree or one is the default.
       const twice = query.find(([key]) => isGiven(value, beside.get(key)));
@@ -219,12 +230,17 @@ function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
     };
   }
   const set = fieldSetter(field);
+  const bound = fieldBound(field);
+  const { elementsMax } = boundsOf(input);
   return {
     raw: false,
     decode(bytes) {
       const message = create(input);
       // No body at all leaves the field unset; an empty object is a value.
-      if (bytes.length > 0) set(message as unknown as Record<string, unknown>, parseJson(bytes), []);
+      if (bytes.length === 0) return message;
+      const value = parseJson(bytes, elementsMax);
+      assertFieldBounded(bound, value, []);
+      set(message as unknown as Record<string, unknown>, value, []);
       return message;
     },
   };

@@ -1,6 +1,7 @@
 /**
- * Scope and role: who may do what on which team. Makes the TeamScope that stores demand. The order of answers is fixed:
- * a team that is not the caller's is 404 whatever else is missing; 403 comes only to those who may see it.
+ * Scope and role: who may do what on which team. Makes the TeamScope that stores demand. The order of answers is fixed: what the
+ * credential may not do on any team is refused first, from the head of the request; then a team that is not the caller's is 404; a
+ * role that is too low is told only to those who may see the team.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -14,7 +15,8 @@ const ROLE_DECIDED_INSIDE: ReadonlySet<string> = new Set([
   'svc.teams.v1.TeamsService/RemoveMember', // every member may leave, whatever the role
 ]);
 
-export function authorise(rpc: RpcInfo, caller: Caller, request: Message): TeamScope {
+/** What the credential may not do whichever team it is about. */
+export function authoriseCredential(rpc: RpcInfo, caller: Caller): void {
   if (rpc.auth === 'session' && caller.kind !== 'session') {
     throw apiError(
       'session_required',
@@ -26,10 +28,19 @@ export function authorise(rpc: RpcInfo, caller: Caller, request: Message): TeamS
       details: { scope: STAFF_SCOPE },
     });
   }
-  const scope = teamScope(rpc, caller, rpc.teamInPath ? pathTeam(request) : undefined);
-  if (rpc.teamInPath) scope.require(scope.teamIds[0] ?? '');
-  else if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
+  if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
+}
+
+/** The same and the role on the team that the path names, which is all that is known of the request so far. */
+export function authorisePath(rpc: RpcInfo, caller: Caller, teamId: string | undefined): TeamScope {
+  authoriseCredential(rpc, caller);
+  const scope = teamScope(rpc, caller, teamId);
+  if (teamId !== undefined) scope.require(teamId);
   return scope;
+}
+
+export function authorise(rpc: RpcInfo, caller: Caller, request: Message): TeamScope {
+  return authorisePath(rpc, caller, rpc.teamInPath ? pathTeam(request) : undefined);
 }
 
 function pathTeam(request: Message): string {
@@ -47,7 +58,6 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
       if (staffCall) return; // Checked above; staff act on any team through these RPCs and no others.
       const role = caller.memberships.get(teamId);
       if (role === undefined) throw notFound('team');
-      if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
       if (ROLE_DECIDED_INSIDE.has(rpc.id)) return;
       if (rpc.scope !== undefined && !roleGrants(role, rpc.scope)) {
         throw apiError(

@@ -20,7 +20,8 @@ export interface RateState {
 }
 
 export interface RateLimiter {
-  take(who: string): RateState;
+  /** Allowed while anything is left; what costs more than that is paid off before the next is allowed. `cost`: calls or bytes, default 1. */
+  take(who: string, cost?: number): RateState;
   /** Without taking. */
   peek(who: string): RateState;
   /** Gives a full bucket back, for example after a success. */
@@ -56,10 +57,10 @@ export function createRateLimiter(
   });
 
   return {
-    take: (who) => {
+    take: (who, cost = 1) => {
       const bucket = refill(who);
       const allowed = bucket.tokens >= 1;
-      if (allowed) bucket.tokens -= 1;
+      if (allowed) bucket.tokens -= cost;
       buckets.delete(who); // to the end: the map's order is the order of use
       buckets.set(who, bucket);
       if (buckets.size > bucketsMax) {

@@ -179,7 +179,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   timeoutMs: number;
 
   /**
-   * Largest request body in bytes, after decompression. 0: 1,048,576.
+   * Largest request body in bytes, after decompression. 0: what the bounds of the request's fields add up to in JSON, at least 65,536 and at most
+   * 1,048,576; where a caller may be nobody 32,768, which is then the most.
    *
    * @generated from field: uint32 body_bytes_max = 16;
    */
