@@ -179,6 +179,23 @@ describe.skipIf(!postgresHere)('access', () => {
       );
     });
 
+    it('without the scope is refused before its body is read, by every door', async () => {
+      const { secret: poor } = await newKey(server, owner, { scopes: ['ci:read'] });
+      const rest = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+        as: poor,
+        body: { command: 7, nonsense: [] },
+      });
+      expect([rest.status, rest.code]).toEqual([403, 'scope_missing']);
+      for (const type of ['application/json', 'application/proto', 'application/grpc-web+proto']) {
+        const answer = await fetch(`${server.baseUrl}/svc.sandboxruns.v1.SandboxRunsService/Create`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${poor}`, 'content-type': type },
+          body: '{{{',
+        });
+        expect(answer.headers.get('x-error-code') ?? (await answer.text()), type).toContain('scope_missing');
+      }
+    });
+
     it('makes no key that may do more than itself', async () => {
       const weak = await newKey(server, owner, { scopes: ['project:read'], teamId });
       const more = await server.call('POST /api-keys', {

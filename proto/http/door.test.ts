@@ -539,6 +539,45 @@ describe('gate, admission and body', () => {
     expect(order.slice(3)).toEqual(['admit', 'body:7b']);
   });
 
+  it('asks for the team that a request names before it decodes the rest, on every protocol', async () => {
+    const asked: string[] = [];
+    const door = await open({
+      admitTeam: (call, teamId) => {
+        asked.push(`${call.protocol} ${teamId}`);
+        throw apiError('role_insufficient', 'no');
+      },
+    });
+    const path = `${door.url}/svc.sandboxruns.v1.SandboxRunsService/Create`;
+    // The team is there to be read, and `command` is no list: nothing but the refusal may be told.
+    const json = '{"teamId":"team_a","command":7}';
+    const wire = Buffer.from([0x0a, 6, ...Buffer.from('team_b'), 0x22, 2, 0xff, 0xfe]);
+    const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, wire.length]), wire]);
+    expect((await ask(`${door.url}/teams/team_r/sandbox-runs`, post('{{{'))).error['code']).toBe(
+      'role_insufficient',
+    );
+    for (const [body, type] of [
+      [json, 'application/json'],
+      [wire, 'application/proto'],
+      [framed, 'application/grpc-web+proto'],
+    ] as const) {
+      const { headers, text } = await ask(path, post(body, { 'content-type': type }));
+      // gRPC-Web has its trailers in the body.
+      expect(headers.get('x-error-code') ?? text, type).toContain('role_insufficient');
+    }
+    expect(asked).toEqual(['rest team_r', 'connect team_a', 'connect team_b', 'grpcweb team_b']);
+  });
+
+  it('says how large a body is when it is unpacked', async () => {
+    const sizes: number[] = [];
+    const { gzipSync } = await import('node:zlib');
+    const door = await open({ invoke: echo(), admitBytes: (_call, bytes) => void sizes.push(bytes) });
+    const json = JSON.stringify({ teamId: 't', command: ['x'.repeat(5_000)] });
+    const zipped = post(gzipSync(json), { 'content-encoding': 'gzip' });
+    await ask(`${door.url}/svc.sandboxruns.v1.SandboxRunsService/Create`, zipped);
+    await ask(`${door.url}/teams/t/sandbox-runs`, zipped);
+    expect(sizes).toEqual([json.length, json.length]);
+  });
+
   it.each(['gzip', 'deflate', 'br'] as const)(
     'reads %s, refuses it truncated, and stops a bomb at the limit',
     async (encoding) => {

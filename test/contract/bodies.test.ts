@@ -22,6 +22,7 @@ const machineRpcs = rpcs.filter(({ audience }) => audience === 'runner');
 const COST_MAX = 3;
 /** A first call compiles what later ones use, and a busy machine disturbs single ones. */
 const TRIES = 4;
+const AT_ONCE = 60;
 
 /** Those of the further shapes that look the same whichever RPC is asked: to one of each auth. */
 const FURTHER: readonly string[] = [
@@ -237,6 +238,27 @@ describe.runIf(await has('postgres'))('the cost of a body', () => {
     agent.destroy();
     await platform?.stop();
     await database?.[Symbol.asyncDispose]();
+  });
+
+  it('does not add up, and lets others be answered in between', async () => {
+    const among = publicRpcs.filter(({ id }) => FURTHER.includes(id));
+    const cases = (await Promise.all(among.map(casesOf))).flat().filter((sent) => !sent.http2);
+    const atOnce = Array.from({ length: AT_ONCE }, (_, index) => cases[(index * 7) % cases.length] as Case);
+    let cost = Infinity;
+    let answered = 0;
+    for (let tries = 0; tries < TRIES && (cost > COST_MAX || answered < 3); tries += 1) {
+      const before = serverMs();
+      let under = true;
+      const all = Promise.all(atOnce.map(send)).finally(() => (under = false));
+      for (answered = 0; under; answered += 1)
+        expect((await fetch(`${platform.url}/healthz`)).status).toBe(200);
+      await all;
+      cost = (serverMs() - before) / referenceMs / AT_ONCE;
+    }
+    expect({ cost, answered }).toMatchObject({
+      cost: expect.toSatisfy((value: number) => value <= COST_MAX),
+      answered: expect.toSatisfy((value: number) => value >= 3),
+    });
   });
 
   describe(`is at most ${COST_MAX} times JSON.parse of 1 MiB`, () => {

@@ -11,7 +11,9 @@ export interface TestAnswers {
   invoke?: (call: UnaryCall, request: Message) => Promise<Message> | Message;
   stream?: (call: CallContext, request: Message) => AsyncIterable<Message>;
   admit?: (call: CallContext) => string;
+  admitTeam?: (call: CallContext, teamId: string) => void;
   admitBody?: (call: CallContext, body: Uint8Array) => void;
+  admitBytes?: (call: CallContext, bytes: number) => void;
   gate?: (rpc: RpcInfo) => Gate;
 }
 
@@ -27,11 +29,13 @@ export interface TestDoor {
 export const publicRpcs = rpcs.filter((rpc) => rpc.audience !== 'internal');
 
 export function testApp(answers: TestAnswers, served: readonly RpcInfo[] = publicRpcs): App<string> {
-  const { admitBody } = answers;
+  const { admitTeam, admitBody, admitBytes } = answers;
   return {
     rpcs: served,
     gate: answers.gate ?? (() => 'open'),
     admit: answers.admit ?? (() => 'ada'),
+    admitTeam: (call, _caller, teamId) => admitTeam?.(call, teamId),
+    admitBytes: (call, _caller, bytes) => admitBytes?.(call, bytes),
     ...(admitBody !== undefined && {
       admitBody: async (call: CallContext, _caller: string, body: Uint8Array) => admitBody(call, body),
     }),
