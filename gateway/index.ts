@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
+import { addressList } from '@svc/proto/http/address.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
 import { apiError, ApiError } from '@svc/proto/http/errors.ts';
 import { featureDisabled } from '@svc/proto/http/feature-disabled.ts';
@@ -24,7 +25,6 @@ import { POOL_TIMES, type PoolTimes } from './pool.ts';
 import { Polls } from './polls.ts';
 import { createRunnerService } from './service.ts';
 import { TimerWheel } from './timer-wheel.ts';
-import { proxyCheck } from './trusted-proxies.ts';
 import {
   revokedError,
   Verification,
@@ -92,7 +92,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     authorities: once(() =>
       authoritySet(typeof options.publicUrls === 'function' ? options.publicUrls() : options.publicUrls),
     ),
-    isTrustedProxy: proxyCheck(options.trustedProxies ?? []),
+    isTrustedProxy: addressList(options.trustedProxies ?? []),
     limits: { ...VERIFICATION_LIMITS, ...options.limits },
   });
   const gate = options.gate ?? (() => 'open');

@@ -1,5 +1,7 @@
 /** Every setting of the server: its variable, unit, default, bounds, and what must hold between them. */
+import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
+import { addressList } from '@svc/proto/http/address.ts';
 import { isDefaultAudience, parseIssuers } from './ci/oidc/issuers.ts';
 import type { Issuer } from './ci/oidc/issuers.ts';
 import { parseHost } from './registries/host.ts';
@@ -53,6 +55,7 @@ export interface DispatchTimes {
 }
 
 export interface Config {
+  /** Address that is listened on, default 127.0.0.1: this machine alone. `0.0.0.0` or `::` is every address of the machine. */
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -69,6 +72,7 @@ export interface Config {
   readonly amqpUrl: string | undefined;
   /** Authorities that requests may be signed for; undefined: the loopback names at the port. */
   readonly publicUrls: readonly string[] | undefined;
+  /** Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
   /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
@@ -113,7 +117,7 @@ const DAY = 24 * HOUR;
 export function readConfig(env: Environment): Config {
   const read = new SettingsReader(env);
   const config: Config = {
-    host: read.text('HOST', '0.0.0.0'),
+    host: readHost(read),
     port: read.number('PORT', { fallback: 8080, min: 0, max: 65_535 }),
     internalHost: read.text('INTERNAL_HOST', '127.0.0.1'),
     internalPort: read.number('INTERNAL_PORT', { fallback: 8081, min: 0, max: 65_535 }),
@@ -125,7 +129,7 @@ export function readConfig(env: Environment): Config {
     databaseConnections: read.number('DATABASE_CONNECTIONS', { fallback: 10, min: 2, max: 200 }),
     amqpUrl: read.url('AMQP_URL', ['amqp:', 'amqps:']),
     publicUrls: readPublicUrls(read),
-    trustedProxies: read.list('TRUSTED_PROXIES') ?? [],
+    trustedProxies: readTrustedProxies(read),
     logLevel: read.choice(
       'LOG_LEVEL',
       ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -166,6 +170,13 @@ export function readConfig(env: Environment): Config {
   return config;
 }
 
+function readHost(read: SettingsReader): string {
+  const host = read.text('HOST', '127.0.0.1');
+  if (/[\s/:]/.test(host) && !isIPv6(host))
+    read.problem(`HOST is "${host}", expected an address or a name without a port, such as 127.0.0.1 or 0.0.0.0`);
+  return host;
+}
+
 function readRoles(read: SettingsReader): Config['roles'] {
   const names = read.list('SVC_ROLES') ?? ['api', 'worker'];
   const unknown = names.filter((name) => name !== 'api' && name !== 'worker');
@@ -189,6 +200,17 @@ function readPublicUrls(read: SettingsReader): readonly string[] | undefined {
       read.problem(`PUBLIC_URLS holds "${url}", expected http:// or https:// addresses, separated by commas`);
   }
   return urls;
+}
+
+function readTrustedProxies(read: SettingsReader): readonly string[] {
+  const ranges = read.list('TRUSTED_PROXIES') ?? [];
+  try {
+    addressList(ranges);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    read.problem(`TRUSTED_PROXIES holds ${error.message}`);
+  }
+  return ranges;
 }
 
 function readSecretsKey(read: SettingsReader): Uint8Array | undefined {

@@ -50,6 +50,8 @@ export function createMetrics(queue: WorkQueue): Metrics {
   };
 }
 
+const UNTRUSTED =
+  'warning: X-Forwarded-For came from an address that is not in TRUSTED_PROXIES, and was not believed; the log names the address\n';
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 
 export interface PagesDeps {
@@ -59,19 +61,21 @@ export interface PagesDeps {
   readonly metricsToken: string | undefined;
   readonly gate: FeatureGate;
   isStopping(): boolean;
+  /** Somebody speaks for others by X-Forwarded-For, and is not believed. */
+  isUntrustedProxySeen(): boolean;
 }
 
 /** Live while the event loop turns; ready while the database answers. Without the broker work is slower, not lost: that is a metric. */
-export function createPages({ db, metrics, metricsToken, gate, isStopping }: PagesDeps): Pages {
+export function createPages({ db, metrics, metricsToken, gate, ...state }: PagesDeps): Pages {
   const contract = findContract();
   return {
     ...createConsolePages(),
     '/healthz': () => ({ headers: TEXT, body: 'ok\n' }),
     '/readyz': async () => {
-      if (isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };
+      if (state.isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };
       try {
         await db.sql`select 1`;
-        return { headers: TEXT, body: 'ready\n' };
+        return { headers: TEXT, body: state.isUntrustedProxySeen() ? `ready\n${UNTRUSTED}` : 'ready\n' };
       } catch {
         return { status: 503, headers: TEXT, body: 'the database does not answer\n' }; // the reason is in the database's own log
       }

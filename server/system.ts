@@ -10,6 +10,7 @@ import type { App, Gate } from '@svc/proto/http/call.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { boundUrl, boundUrls } from '@svc/proto/process/bound.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
@@ -139,9 +140,9 @@ async function assemble(
   const db = await openStore(config, log, onError, stops);
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
-  const urlAt = (port: number): string => `http://127.0.0.1:${port}`;
+  const urlAt = (port: number): string => boundUrl(config.host, port);
   let port = config.port;
-  const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
+  const publicUrls = (): readonly string[] => config.publicUrls ?? boundUrls(config.host, port);
   const publicUrl = (): string => publicUrls()[0] ?? urlAt(port);
   const firstStart = await bootstrap({
     db,
@@ -407,6 +408,7 @@ async function openDoor(
 ): Promise<number> {
   const { config, log, db, apps, metrics, gate } = deps;
   let stopping = false;
+  let untrustedProxySeen = false;
   const pages = {
     ...createPages({
       db,
@@ -414,6 +416,7 @@ async function openDoor(
       gate,
       metricsToken: config.metricsToken,
       isStopping: () => stopping,
+      isUntrustedProxySeen: () => untrustedProxySeen,
     }),
     ...deps.endpoints,
   };
@@ -425,7 +428,11 @@ async function openDoor(
     metrics.onCall(record);
     if (log.isLevelEnabled('debug')) logCall(log, record);
   };
-  const door = createDoor({ apps, log, pages, trustedProxies: config.trustedProxies, hsts, onCall });
+  const onUntrustedProxy = (): void => {
+    untrustedProxySeen = true;
+  };
+  const { trustedProxies } = config;
+  const door = createDoor({ apps, log, pages, trustedProxies, onUntrustedProxy, hsts, onCall });
   const opened = await door.listen({ port: config.port, host: config.host });
   // Before the gateway in the list's order: the held polls are answered first, then the door closes.
   const beforeGateway = stops.length - (config.roles.api && config.mode === 'all-in-one' ? 1 : 0);
@@ -461,10 +468,6 @@ function workSettings(config: Config): WorkSettings {
 
 function roleAtBroker(config: Config): 'server' | 'all' {
   return config.mode === 'split' ? 'server' : 'all';
-}
-
-function loopbackUrls(port: number): readonly string[] {
-  return ['127.0.0.1', 'localhost', '[::1]'].map((host) => `http://${host}:${port}`);
 }
 
 /** Shown in diagnoses as set or not set, never with a value. */

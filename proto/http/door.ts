@@ -29,6 +29,8 @@ export interface DoorOptions {
   readonly pages?: Pages;
   /** Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[];
+  /** Told once, of the first X-Forwarded-For that is not believed. */
+  readonly onUntrustedProxy?: () => void;
   /** Tell browsers to come by HTTPS alone; only right when a proxy terminates TLS. Default: false. */
   readonly hsts?: boolean;
   /** Called once per request, pages included, when its answer is decided. Must not throw. */
@@ -52,7 +54,7 @@ export function createDoor(options: DoorOptions): Door {
   const ledger = createLedger(options.log, options.onCall);
   const pages = createPageTable(options.pages ?? {});
   const dispatch = createDispatch({ apps: options.apps, pages, limits, ledger });
-  const addressOf = addressReader(options.trustedProxies ?? []);
+  const addressOf = addressReader(options.trustedProxies ?? [], warnOnce(options));
   let closing = false;
 
   const handler = (request: NodeRequest, response: NodeResponse): void => {
@@ -84,6 +86,21 @@ export function createDoor(options: DoorOptions): Door {
       };
       return { port: listener.port, close: (graceMs) => (closed ??= close(graceMs)) };
     },
+  };
+}
+
+/** Behind a proxy that is not believed everybody has the proxy's address, and is counted together. Once: a client may make the header up. */
+function warnOnce({ log, onUntrustedProxy }: DoorOptions): (peer: string) => void {
+  let told = false;
+  return (peer) => {
+    if (told) return;
+    told = true;
+    log.warn(
+      { peer },
+      `${peer} sends X-Forwarded-For and is not in TRUSTED_PROXIES: all who come through it are counted as one client. ` +
+        `If it is your proxy, set TRUSTED_PROXIES=${peer} (or its range); if it is not, a client made the header up, and it was ignored`,
+    );
+    onUntrustedProxy?.();
   };
 }
 

@@ -13,7 +13,7 @@ export interface DoorLimits {
   /** How often expired connections are looked for. */
   readonly sweepMs: number;
   readonly requestsPerSocketMax: number;
-  /** Connections of one client address. Everybody behind one proxy counts as one. */
+  /** Connections of one network: an IPv4 address, or the /64 of an IPv6 one. Everybody behind one proxy counts as one. */
   readonly connectionsPerAddressMax: number;
   /** Requests at once on one HTTP/2 connection. */
   readonly streamsPerSessionMax: number;
