@@ -3,6 +3,7 @@
  * the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the log.
  */
 import { randomUUID } from 'node:crypto';
+import type { Message } from '@bufbuild/protobuf';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
@@ -175,15 +176,15 @@ function createApp(
     admitBody: async (call, caller, body) => verification.admitBody(call, caller, body),
     invoke: async (call, caller, request) => {
       const method = methods.get(call.rpc.id);
-      const answer = method?.(request, { call, caller });
-      if (!(answer instanceof Promise)) throw new Error(`${call.rpc.id} is not a unary RPC of the gateway`);
+      const answer = method?.(request, { call, caller }) as Promise<Message> | undefined;
+      if (answer === undefined) throw new Error(`${call.rpc.id} is not a unary RPC of the gateway`);
       try {
         return await answer;
       } catch (error) {
         throw verification.judge(call, error);
       }
     },
-    stream: (call) => {
+    stream: async (call) => {
       throw new ApiError('internal', `${call.rpc.id} is not a stream`);
     },
   };

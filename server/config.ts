@@ -31,6 +31,17 @@ export interface Limits {
   readonly environmentsPerProjectMax: number;
   readonly runnersPerTeamMax: number;
   readonly queuedRunsPerTeamMax: number;
+  readonly streams: StreamLimits;
+}
+
+/** Server streams that are open at once: followed logs, watched lists, exports. */
+export interface StreamLimits {
+  /** Of one API key or session; of one network, for callers without a credential. */
+  readonly perCredentialMax: number;
+  /** Of all keys and sessions of one account. */
+  readonly perAccountMax: number;
+  /** Of one connection that no trusted proxy made. Below the 128 requests at once of an HTTP/2 connection, so that calls still find a place. */
+  readonly perConnectionMax: number;
 }
 
 export interface SessionTimes {
@@ -173,7 +184,9 @@ export function readConfig(env: Environment): Config {
 function readHost(read: SettingsReader): string {
   const host = read.text('HOST', '127.0.0.1');
   if (/[\s/:]/.test(host) && !isIPv6(host))
-    read.problem(`HOST is "${host}", expected an address or a name without a port, such as 127.0.0.1 or 0.0.0.0`);
+    read.problem(
+      `HOST is "${host}", expected an address or a name without a port, such as 127.0.0.1 or 0.0.0.0`,
+    );
   return host;
 }
 
@@ -290,6 +303,11 @@ function readLimits(read: SettingsReader): Limits {
     environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200),
     runnersPerTeamMax: limit('LIMIT_RUNNERS_PER_TEAM', 1_000),
     queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000),
+    streams: {
+      perCredentialMax: limit('LIMIT_STREAMS_PER_CREDENTIAL', 200),
+      perAccountMax: limit('LIMIT_STREAMS_PER_ACCOUNT', 500),
+      perConnectionMax: limit('LIMIT_STREAMS_PER_CONNECTION', 100),
+    },
   };
 }
 

@@ -33,7 +33,9 @@ function banner(config: Config, { baseUrl, port, internalPort }: RunningServer):
     ],
     ['database', config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'DATABASE_URL'],
     ['queue', config.amqpUrl === undefined ? 'in this process' : 'RabbitMQ'],
-    ...(internalPort === undefined ? [] : [['internal', `gRPC, ${boundWords(config.internalHost, internalPort)}`] as const]),
+    ...(internalPort === undefined
+      ? []
+      : [['internal', `gRPC, ${boundWords(config.internalHost, internalPort)}`] as const]),
     ['console', `${baseUrl}/console/`],
     ['contract', `${baseUrl}/openapi.json`],
   ];

@@ -60,6 +60,9 @@ export interface App<C> {
   admitBody?(call: CallContext, caller: C, body: Uint8Array): Promise<void>;
   /** Scope and role, idempotency, implementation. The request was validated before. */
   invoke(call: UnaryCall, caller: C, request: Message): Promise<Message>;
-  /** The same for a server stream. The returned iterable is closed when the client is gone. */
-  stream(call: StreamCall, caller: C, request: Message): AsyncIterable<Message>;
+  /**
+   * The same for a server stream. Resolves when it is decided that the stream runs, and its head goes out at once then, whether there is a message
+   * or not; what it rejects with is answered like the error of a unary call. The iterable is closed when the client is gone.
+   */
+  stream(call: StreamCall, caller: C, request: Message): Promise<AsyncIterable<Message>>;
 }

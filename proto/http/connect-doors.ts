@@ -17,7 +17,12 @@ import {
   type UniversalHandler,
   type UniversalServerResponse,
 } from '@connectrpc/connect/protocol';
-import type { DescMethodServerStreaming, DescMethodUnary, Message } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type Message,
+} from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
@@ -31,6 +36,7 @@ import type { DoorLimits } from './limits.ts';
 import type { NodeRequest } from './reply.ts';
 import { failRest } from './rest.ts';
 import type { RpcInfo } from './rpc.ts';
+import { closeStream, openStream } from './streams.ts';
 import { validate } from './validate.ts';
 
 export interface RpcEntry {
@@ -60,6 +66,8 @@ interface Passage {
   readonly call: ActiveCall;
   readonly app: App<unknown>;
   caller?: unknown;
+  /** Of a stream: it was let run, and its first message stands for its head alone. */
+  isRunning?: true;
   /** The first error of our own making, for the record of the call. */
   failure?: ApiError;
 }
@@ -139,19 +147,20 @@ async function* stream(request: Message, context: HandlerContext): AsyncIterable
   const { call, app, caller } = passage;
   const iterator = await passing(passage, async () => {
     validate(call.rpc.desc.input, request);
-    return app.stream(call, caller, request)[Symbol.asyncIterator]();
+    return await openStream(app.stream(call, caller, request), call.signal);
   });
   try {
+    for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
+    // The library gives no head before there is a message, which may take minutes. This one is never sent.
+    passage.isRunning = true;
+    yield create(call.rpc.desc.output);
     for (;;) {
       const next = await passing(passage, () => unlessAborted(iterator.next(), call.signal));
       if (next.done === true) return;
-      for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
       yield next.value;
     }
   } finally {
-    iterator.return?.().catch(() => {
-      // What a producer throws while it is being closed concerns nobody any more.
-    });
+    closeStream(iterator);
   }
 }
 
@@ -284,6 +293,10 @@ async function sendAnswer(answer: UniversalServerResponse, passage: Passage): Pr
     const { headers } = call.exchange;
     answer.header?.forEach((value, name) => (headers[name] = value));
     response.writeHead(answer.status, headers);
+    if (passage.isRunning === true) {
+      response.flushHeaders?.();
+      chunk = await body.next();
+    }
     for (; chunk.done !== true; chunk = await body.next()) {
       if (call.settled) return;
       if (!response.write(chunk.value)) await unlessSettled(drained(response, signal), call);

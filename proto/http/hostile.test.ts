@@ -153,7 +153,10 @@ describe('request targets', () => {
 
   it('says once, and names the setting, when a proxy that is not trusted speaks for others', async () => {
     const said: string[] = [];
-    const log = { error: () => undefined, warn: (_fields: object, message: string) => void said.push(message) };
+    const log = {
+      error: () => undefined,
+      warn: (_fields: object, message: string) => void said.push(message),
+    };
     const untold = await open({}, undefined, { log });
     await send(untold, get('/sandbox-runs/a'));
     expect(said).toEqual([]);

@@ -19,8 +19,6 @@ export interface DoorLimits {
   readonly streamsPerSessionMax: number;
   /** A comment on a stream after this much silence. */
   readonly commentMs: number;
-  /** How long a stream's status line waits for the first message. */
-  readonly peekMs: number;
 }
 
 export const LIMITS: DoorLimits = {
@@ -34,6 +32,4 @@ export const LIMITS: DoorLimits = {
   connectionsPerAddressMax: 20_000,
   streamsPerSessionMax: 128,
   commentMs: 15_000,
-  // Clients give up on a silent connection after 8 s.
-  peekMs: 2000,
 };

@@ -14,6 +14,7 @@ import { NO_HASH } from './entry.ts';
 import { gatherEvidence, withOwn } from './evidence.ts';
 import { presentCheckpoint, presentEntry, presentReport } from './present.ts';
 import { findHead, listEntries, streamChains, streamEntries } from './store.ts';
+import type { Head } from './store.ts';
 import { verifyChain } from './verify.ts';
 import type { Evidence, Report } from './verify.ts';
 
@@ -36,16 +37,12 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
         const own = ownPlace(seq, hash);
         return { report: presentReport(await verifyOne(ctx, teamId, withOwn(evidence.get(teamId), own))) };
       },
-      export: async function* ({ teamId, after }, ctx: Ctx) {
-        yield* exportChain(deps, ctx, teamId, after);
-      },
+      export: async ({ teamId, after }, ctx: Ctx) => await exportChain(deps, ctx, teamId, after),
     }),
     implement(AdminAuditService, {
       list: async (request, ctx: Ctx) => await list(deps, ctx, PLATFORM_CHAIN, request),
       verify: async (_request, ctx: Ctx) => await verifyAll(deps, ctx),
-      export: async function* ({ after }, ctx: Ctx) {
-        yield* exportChain(deps, ctx, PLATFORM_CHAIN, after);
-      },
+      export: async ({ after }, ctx: Ctx) => await exportChain(deps, ctx, PLATFORM_CHAIN, after),
     }),
   ];
 }
@@ -100,13 +97,24 @@ async function verifyAll(deps: AuditDeps, ctx: Ctx) {
   return { ...total, broken: broken.map(presentReport) };
 }
 
-/** What there is when it begins, oldest first, and a fresh checkpoint of the last line. */
-async function* exportChain({ signer }: AuditDeps, ctx: Ctx, chain: string, after: string) {
+async function exportChain(deps: AuditDeps, ctx: Ctx, chain: string, after: string) {
   const { sql } = ctx.db;
   const from = after === '' ? 0 : Number(after);
   if (!/^\d{0,10}$/.test(after) || from > SEQ_MAX)
     throw invalid('after', `after is "${after}", expected the position of a line of this export`);
   const end = (await findHead(sql, chain)) ?? { seq: 0, hash: NO_HASH };
+  return exportLines(deps, ctx, { chain, from, end });
+}
+
+interface ExportedPart {
+  readonly chain: string;
+  readonly from: number;
+  readonly end: Head;
+}
+
+/** What there was when it began, oldest first, and a fresh checkpoint of the last line. */
+async function* exportLines({ signer }: AuditDeps, ctx: Ctx, { chain, from, end }: ExportedPart) {
+  const { sql } = ctx.db;
   let last = end;
   for await (const row of streamEntries(sql, chain, { after: from, signal: ctx.call.signal })) {
     if (row.seq > end.seq) break;

@@ -133,7 +133,8 @@ describe.skipIf(!there)('runners of a team', () => {
       const taken = generateSigningKey().publicKey;
       const used = await token();
       await join({ token: used, publicKey: taken });
-      await world.db.sql`update enrollment_tokens set used_at = now() - interval '16 minutes' where used_at is not null`;
+      await world.db
+        .sql`update enrollment_tokens set used_at = now() - interval '16 minutes' where used_at is not null`;
       for (const bad of ['enr_nothing', used])
         for (const publicKey of [identity, taken, generateSigningKey().publicKey])
           await expect(join({ token: bad, publicKey })).rejects.toMatchObject({ code: 'token_invalid' });
