@@ -26,6 +26,8 @@ export interface Limits {
   /** Calls of sign-in and the like a minute from one address, and requests a minute of callers without a credential. */
   readonly loginsPerMinute: number;
   readonly anonymousPerMinute: number;
+  /** Console pages and files, and `/openapi.json`, a minute for one network. */
+  readonly pagesPerMinute: number;
   readonly apiKeysMax: number;
   readonly teamsMax: number;
   readonly environmentsPerProjectMax: number;
@@ -298,6 +300,7 @@ function readLimits(read: SettingsReader): Limits {
     submitsPerMinute: limit('LIMIT_SUBMITS_PER_MINUTE', 60_000),
     loginsPerMinute: limit('LIMIT_LOGINS_PER_MINUTE', 20),
     anonymousPerMinute: limit('LIMIT_ANONYMOUS_PER_MINUTE', 600),
+    pagesPerMinute: limit('LIMIT_PAGES_PER_MINUTE', 1_200),
     apiKeysMax: limit('LIMIT_API_KEYS', 100),
     teamsMax: limit('LIMIT_TEAMS', 50),
     environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200),

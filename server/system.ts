@@ -219,7 +219,7 @@ async function assemble(
     ...createWebhookEndpoint({ db, clock, secrets, gate: features.gate, onStored: wakes.reading }),
   };
   const endpoints = config.roles.api ? ofOthers : {};
-  port = await openDoor({ config, log, db, apps, metrics, gate: features.gate, endpoints }, stops);
+  port = await openDoor({ config, log, db, clock, apps, metrics, gate: features.gate, endpoints }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -402,18 +402,18 @@ async function openDoor(
     readonly apps: ReadonlyArray<App<unknown>>;
     readonly metrics: Metrics;
     readonly gate: FeatureGate;
+    readonly clock: Clock;
     readonly endpoints: Readonly<Record<string, Endpoint>>;
   },
   stops: Stops,
 ): Promise<number> {
-  const { config, log, db, apps, metrics, gate } = deps;
+  const { config, log, apps, metrics } = deps;
   let stopping = false;
   let untrustedProxySeen = false;
   const pages = {
     ...createPages({
-      db,
-      metrics,
-      gate,
+      ...deps,
+      pagesPerMinute: config.limits.pagesPerMinute,
       metricsToken: config.metricsToken,
       isStopping: () => stopping,
       isUntrustedProxySeen: () => untrustedProxySeen,

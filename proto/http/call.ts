@@ -36,7 +36,7 @@ export interface UnaryCall extends CallContext {
   readonly aborted: boolean;
   /** One that is told when the signal would abort. */
   onAborted: AbortListener | undefined;
-  /** Lets the head go when all that is needed of it was read: `header` knows no name from then on. */
+  /** For a call that will wait long: lets the head go when all that is needed of it was read (`header` knows no name from then on), and its connection serve others. */
   forgetHead(): void;
 }
 

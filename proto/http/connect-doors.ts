@@ -32,6 +32,7 @@ import { decodeContent, readBody } from './body.ts';
 import type { App, Protocol } from './call.ts';
 import { toConnectError } from './connect-errors.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
+import { leaveTurn } from './in-turn.ts';
 import type { DoorLimits } from './limits.ts';
 import type { NodeRequest } from './reply.ts';
 import { failRest } from './rest.ts';
@@ -295,6 +296,7 @@ async function sendAnswer(answer: UniversalServerResponse, passage: Passage): Pr
     response.writeHead(answer.status, headers);
     if (passage.isRunning === true) {
       response.flushHeaders?.();
+      leaveTurn(response);
       chunk = await body.next();
     }
     for (; chunk.done !== true; chunk = await body.next()) {

@@ -6,9 +6,11 @@
 import type { Slots } from '../calls/slots.ts';
 import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
+import { addressList } from './address.ts';
 import { createDispatch } from './dispatch.ts';
 import { apiError, toApiError } from './errors.ts';
 import { Exchange } from './exchange.ts';
+import { inTurn } from './in-turn.ts';
 import { createLedger, type DoorLog } from './ledger.ts';
 import { LIMITS, type DoorLimits } from './limits.ts';
 import { listen, type Listener } from './listener.ts';
@@ -78,7 +80,8 @@ export function createDoor(options: DoorOptions): Door {
   return {
     handler,
     async listen({ port, host }) {
-      const listener = await listen({ port, host, limits, onRequest: handler });
+      const onRequest = inTurn(handler, { limits, isProxy: addressList(options.trustedProxies ?? []) });
+      const listener = await listen({ port, host, limits, onRequest });
       let closed: Promise<void> | undefined;
       const close = (graceMs: number): Promise<void> => {
         closing = true;

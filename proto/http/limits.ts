@@ -17,6 +17,10 @@ export interface DoorLimits {
   readonly connectionsPerAddressMax: number;
   /** Requests at once on one HTTP/2 connection. */
   readonly streamsPerSessionMax: number;
+  /** Requests of one HTTP/1.1 connection that wait for the answer before them to be read; with one more the connection is cut. */
+  readonly pipelinedMax: number;
+  /** Requests of one HTTP/2 connection at work or answered and not read yet; others wait. Streams and held polls are not counted. */
+  readonly answersPerSessionMax: number;
   /** A comment on a stream after this much silence. */
   readonly commentMs: number;
 }
@@ -31,5 +35,7 @@ export const LIMITS: DoorLimits = {
   requestsPerSocketMax: 10_000,
   connectionsPerAddressMax: 20_000,
   streamsPerSessionMax: 128,
+  pipelinedMax: 64,
+  answersPerSessionMax: 16,
   commentMs: 15_000,
 };

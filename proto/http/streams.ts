@@ -8,6 +8,7 @@ import type { Message } from '@bufbuild/protobuf';
 import { drained, unlessAborted } from './abort.ts';
 import type { ActiveCall } from './active-call.ts';
 import { errorBody, toApiError, type ApiError } from './errors.ts';
+import { leaveTurn } from './in-turn.ts';
 import { encoder } from './json-encode.ts';
 import type { DoorLimits } from './limits.ts';
 
@@ -100,6 +101,7 @@ export async function sendStream(
     });
     call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
     call.response.flushHeaders?.();
+    leaveTurn(call.response);
     await pump(iterator, call, framing, limits.commentMs);
   } catch (error) {
     if (!call.settled) fail(toApiError(error));
