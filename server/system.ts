@@ -19,7 +19,7 @@ import { createPasswords, purgeSessions } from './accounts/index.ts';
 import type { PasswordCost } from './accounts/index.ts';
 import { createApp } from './app.ts';
 import { createCheckpointFile, createSigner, startCheckpoints } from './audit/index.ts';
-import type { CheckpointFile } from './audit/index.ts';
+import type { CheckpointFile, Signer } from './audit/index.ts';
 import { createAuthenticator } from './auth/index.ts';
 import type { Authenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
@@ -162,8 +162,9 @@ async function assemble(
   const settings = workSettings(config);
   const wake = createWake();
   const checkpoints = createCheckpointFile(config.dataDir);
+  const checkpointSigner = createSigner(secrets);
   const wakes = startWorkers(
-    { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, onError, wake },
+    { config, db, queue, settings, clock, secrets, checkpoints, checkpointSigner, publicUrl, onError, wake },
     stops,
   );
   const work = { queue, hints, settings, clock, secrets, wake, wakeRelay: wakes.relay, onError };
@@ -204,6 +205,7 @@ async function assemble(
     changes,
     features,
     checkpoints,
+    checkpointSigner,
     configured: configuredNames(config),
     publicUrl,
     verifyIdToken,
@@ -340,6 +342,7 @@ interface WorkerDeps {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly checkpoints: CheckpointFile;
+  readonly checkpointSigner: Signer;
   readonly publicUrl: () => string;
   readonly wake: Wake;
   onError(error: unknown): void;
@@ -354,7 +357,7 @@ interface Wakes {
 
 /** Relay, sweeper and housekeeping; any number of servers may run them. */
 function startWorkers(
-  { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, wake, onError }: WorkerDeps,
+  { config, db, queue, settings, clock, secrets, publicUrl, wake, onError, ...audit }: WorkerDeps,
   stops: Stops,
 ): Wakes {
   // Those of another process look every second.
@@ -388,7 +391,10 @@ function startWorkers(
     startLogRetention(db.sql, config.logRetentionDays, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
     every(PURGE_EVERY_MS, purge, onError),
-    startCheckpoints({ sql: db.sql, clock, signer: createSigner(secrets), file: checkpoints }, onError),
+    startCheckpoints(
+      { sql: db.sql, clock, signer: audit.checkpointSigner, file: audit.checkpoints },
+      onError,
+    ),
   ];
   stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
   return { relay: relay.wake, reading: reading.wake };
