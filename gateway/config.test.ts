@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { loopbackUrls, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
 
 const least = { DISPATCH_URLS: 'grpc://a:1, grpc://b:2', INTERNAL_TOKEN: 't', AMQP_URL: 'amqp://x' };
 
 describe('readConfig()', () => {
   it('needs three settings and has a default for every other', () => {
     expect(readConfig(least)).toMatchObject({
+      host: '127.0.0.1',
       port: 8081,
       dispatchUrls: ['grpc://a:1', 'grpc://b:2'],
       publicUrls: undefined,
@@ -38,11 +39,8 @@ describe('readConfig()', () => {
     );
     expect(() => readConfig(env)).not.toThrow(/hunter2/);
     expect(() => readConfig({ ...least, METRICS_TOKEN: 'short' })).toThrow(/METRICS_TOKEN has 5 characters/);
-  });
-});
-
-describe('loopbackUrls()', () => {
-  it('names the port by every loopback name', () => {
-    expect(loopbackUrls(81)).toEqual(['http://localhost:81', 'http://127.0.0.1:81', 'http://[::1]:81']);
+    expect(() => readConfig({ ...least, TRUSTED_PROXIES: '10.0.0.0/8,proxy' })).toThrow(
+      'TRUSTED_PROXIES holds "proxy" is not an address or a range like 10.0.0.0/8',
+    );
   });
 });

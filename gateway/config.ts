@@ -1,6 +1,8 @@
 /** Every setting of the gateway as its own process: variable, unit, default, bounds. */
+import { addressList } from '@svc/proto/http/address.ts';
 
 export interface Config {
+  /** Address that is listened on, default 127.0.0.1: this machine alone. `0.0.0.0` or `::` is every address of the machine. */
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -65,15 +67,22 @@ export function readConfig(env: Environment): Config {
   const metricsToken = optional('METRICS_TOKEN');
   if (metricsToken !== undefined && metricsToken.length < 16)
     problems.push(`METRICS_TOKEN has ${metricsToken.length} characters, expected at least 16`);
+  const trustedProxies = list('TRUSTED_PROXIES');
+  try {
+    addressList(trustedProxies);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problems.push(`TRUSTED_PROXIES holds ${error.message}`);
+  }
   required('DISPATCH_URLS', 'addresses of servers, grpc://host:port, separated by commas');
   const config: Config = {
-    host: optional('HOST') ?? '0.0.0.0',
+    host: optional('HOST') ?? '127.0.0.1',
     port: whole('PORT', 8081, 0, 65_535),
     dispatchUrls: list('DISPATCH_URLS'),
     internalToken: required('INTERNAL_TOKEN', 'the secret that the servers were given'),
     amqpUrl,
     publicUrls: optional('PUBLIC_URLS') === undefined ? undefined : list('PUBLIC_URLS'),
-    trustedProxies: list('TRUSTED_PROXIES'),
+    trustedProxies,
     logLevel,
     metricsToken,
     runnersEnabled: flag('RUNNERS_ENABLED', true),
@@ -84,9 +93,4 @@ export function readConfig(env: Environment): Config {
   if (problems.length > 0)
     throw new Error(`configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   return config;
-}
-
-/** Names that a local runner may have called this port by. */
-export function loopbackUrls(port: number): readonly string[] {
-  return ['localhost', '127.0.0.1', '[::1]'].map((host) => `http://${host}:${port}`);
 }

@@ -458,7 +458,9 @@ describe('bytes that are no request', () => {
 
 describe('limits by address', () => {
   it('stops looking at signatures after too many bad ones, except of keys that verified from there', async () => {
-    const strict = await world.gateway({ limits: { failures: { perSecond: 0.01, burst: 5 } } });
+    const strict = await world.gateway({
+      limits: { failures: { perSecond: 0.01, burst: 5 }, secondLooks: { perSecond: 0.01, burst: 2 } },
+    });
     expect((await send(strict.port, good())).status).toBe(200);
     const bad = () =>
       changed(
@@ -467,6 +469,12 @@ describe('limits by address', () => {
         signatureBytes((bytes) => ((bytes[5]! ^= 1), bytes)),
       );
     for (let n = 0; n < 5; n += 1) expect((await send(strict.port, bad())).code).toBe('signature_invalid');
+    // One that was never seen from here is looked at for as long as few such come.
+    const newKey = generateSigningKey();
+    world.dispatch.addRunner(newKey, 'rnr_4');
+    const newcomer = signed(newKey, '/runners/rnr_4/heartbeat');
+    expect((await send(strict.port, newcomer)).status).toBe(200);
+    expect((await send(strict.port, bad())).code).toBe('signature_invalid');
     world.dispatch.calls.length = 0;
     const limited = await send(strict.port, bad());
     expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);

@@ -3,9 +3,11 @@
  * the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the log.
  */
 import { randomUUID } from 'node:crypto';
+import type { Message } from '@bufbuild/protobuf';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
+import { addressList } from '@svc/proto/http/address.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
 import { apiError, ApiError } from '@svc/proto/http/errors.ts';
 import { featureDisabled } from '@svc/proto/http/feature-disabled.ts';
@@ -24,7 +26,6 @@ import { POOL_TIMES, type PoolTimes } from './pool.ts';
 import { Polls } from './polls.ts';
 import { createRunnerService } from './service.ts';
 import { TimerWheel } from './timer-wheel.ts';
-import { proxyCheck } from './trusted-proxies.ts';
 import {
   revokedError,
   Verification,
@@ -92,7 +93,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     authorities: once(() =>
       authoritySet(typeof options.publicUrls === 'function' ? options.publicUrls() : options.publicUrls),
     ),
-    isTrustedProxy: proxyCheck(options.trustedProxies ?? []),
+    isTrustedProxy: addressList(options.trustedProxies ?? []),
     limits: { ...VERIFICATION_LIMITS, ...options.limits },
   });
   const gate = options.gate ?? (() => 'open');
@@ -175,15 +176,15 @@ function createApp(
     admitBody: async (call, caller, body) => verification.admitBody(call, caller, body),
     invoke: async (call, caller, request) => {
       const method = methods.get(call.rpc.id);
-      const answer = method?.(request, { call, caller });
-      if (!(answer instanceof Promise)) throw new Error(`${call.rpc.id} is not a unary RPC of the gateway`);
+      const answer = method?.(request, { call, caller }) as Promise<Message> | undefined;
+      if (answer === undefined) throw new Error(`${call.rpc.id} is not a unary RPC of the gateway`);
       try {
         return await answer;
       } catch (error) {
         throw verification.judge(call, error);
       }
     },
-    stream: (call) => {
+    stream: async (call) => {
       throw new ApiError('internal', `${call.rpc.id} is not a stream`);
     },
   };

@@ -23,7 +23,7 @@ export interface RunnerKey {
   readonly teamId: string;
   readonly publicKey: KeyObject;
   revoked: boolean;
-  /** Address that last sent a request which this key verified; empty before the first. */
+  /** Network that last sent a request which this key verified; empty before the first. */
   verifiedFrom: string;
 }
 

@@ -1,4 +1,5 @@
 /** `node gateway/dist/main.js`: one gateway, until SIGTERM or SIGINT. The settings are in config.ts. */
+import { boundUrl, boundWords } from '@svc/proto/process/bound.ts';
 import { tuneHeap } from '@svc/proto/process/heap.ts';
 import { readConfig, type Config } from './config.ts';
 import { createLog } from './log.ts';
@@ -16,8 +17,9 @@ async function main(): Promise<void> {
   }
   const log = createLog(config.logLevel);
   const running = await startProcess(config, log);
-  const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host;
-  process.stdout.write(`listening on http://${host}:${running.port}\n`);
+  process.stdout.write(
+    `listening on ${boundUrl(config.host, running.port)}\n  bound to  ${boundWords(config.host, running.port)}\n`,
+  );
 
   let signals = 0;
   const onSignal = (signal: NodeJS.Signals): void => {

@@ -5,11 +5,12 @@
 import { createDoor } from '@svc/proto/http/door.ts';
 import { forOperators } from '@svc/proto/http/operators.ts';
 import type { Pages } from '@svc/proto/http/pages.ts';
+import { boundUrls } from '@svc/proto/process/bound.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from './clock.ts';
-import { loopbackUrls, type Config } from './config.ts';
+import type { Config } from './config.ts';
 import { connectDispatch, type DispatchClient } from './dispatch-client.ts';
 import { followFeatures } from './features.ts';
 import { startGateway, type Gateway } from './index.ts';
@@ -43,7 +44,7 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
   try {
     // With port 0 the names are known only once the door is open.
     let { port } = config;
-    const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
+    const publicUrls = (): readonly string[] => config.publicUrls ?? boundUrls(config.host, port);
     gateway = startGateway({
       dispatch: dispatch.client,
       queue,

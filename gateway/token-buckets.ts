@@ -70,18 +70,3 @@ export class TokenBuckets {
     return bucket;
   }
 }
-
-/** What counts as one address: an IPv4 address, or the /64 network of an IPv6 one, which a single customer has to itself. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [before = [], after] = address
-    .replace(/%.*$/, '')
-    .split('::')
-    .map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = after === undefined ? 0 : 8 - before.length - after.length;
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...(after ?? [])];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
-    .join(':');
-}

@@ -10,6 +10,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { UseNonceRequestSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError, ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
 import { factsFromNodeRequest, type AuthoritySet } from '@svc/proto/signature/facts.ts';
@@ -20,7 +21,7 @@ import type { Clock } from './clock.ts';
 import type { KeyCache, RunnerKey } from './key-cache.ts';
 import type { Metrics } from './metrics.ts';
 import { NonceWindow } from './nonce-window.ts';
-import { networkOf, TokenBuckets, type BucketLimits } from './token-buckets.ts';
+import { TokenBuckets, type BucketLimits } from './token-buckets.ts';
 
 /** A runner whose key is known; its signature is verified once `signature` is gone. */
 export interface VerifiedRunner {
@@ -42,9 +43,11 @@ export interface Enrolling {
 export type GatewayCaller = VerifiedRunner | Enrolling;
 
 export interface VerificationLimits {
-  /** Refused signatures by address. */
+  /** Refused signatures by network. */
   readonly failures: BucketLimits;
-  /** Enrollments by address. */
+  /** Looks at keys that have not verified from a network before, once it is past its failures. */
+  readonly secondLooks: BucketLimits;
+  /** Enrollments by network. */
   readonly enrollments: BucketLimits;
   /** Verified calls by runner. */
   readonly calls: BucketLimits;
@@ -52,6 +55,7 @@ export interface VerificationLimits {
 
 export const VERIFICATION_LIMITS: VerificationLimits = {
   failures: { perSecond: 1, burst: 60 },
+  secondLooks: { perSecond: 2, burst: 100 },
   enrollments: { perSecond: 10, burst: 1_000 },
   calls: { perSecond: 2_000, burst: 10_000 },
 };
@@ -87,6 +91,7 @@ export class Verification {
   readonly #deps: VerificationDeps;
   readonly #nonces: NonceWindow;
   readonly #failures: TokenBuckets;
+  readonly #secondLooks: TokenBuckets;
   readonly #enrollments: TokenBuckets;
   readonly #calls: TokenBuckets;
 
@@ -94,6 +99,7 @@ export class Verification {
     this.#deps = deps;
     this.#nonces = new NonceWindow(deps.clock);
     this.#failures = new TokenBuckets(deps.clock, deps.limits.failures);
+    this.#secondLooks = new TokenBuckets(deps.clock, deps.limits.secondLooks);
     this.#enrollments = new TokenBuckets(deps.clock, deps.limits.enrollments);
     this.#calls = new TokenBuckets(deps.clock, deps.limits.calls);
   }
@@ -128,7 +134,7 @@ export class Verification {
     const end = this.#deps.metrics.verifySeconds.startTimer();
     const verified = verifySignature(signature, key.publicKey, body);
     const genuine = verified.ok || verified.reason === 'clock_skew';
-    if (genuine) key.verifiedFrom = call.remoteAddress;
+    if (genuine) key.verifiedFrom = networkOf(call.remoteAddress);
     // Cached keys are marked when a revocation is heard of, also between head and body.
     if (genuine && key.revoked) throw this.#told('runner_revoked');
     if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
@@ -149,13 +155,15 @@ export class Verification {
   }
 
   /**
-   * Past the limit of its address, a request is looked at only if its key verified from there before: one broken or hostile machine
-   * must not lock out the others behind the same address.
+   * Past the limit of its network, a request is looked at if its key verified from there before; of others a few, so that one broken or hostile
+   * machine neither locks out the rest behind the same address nor has this gateway work without end.
    */
   #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
-    const waitMs = this.#failures.waitMs(networkOf(call.remoteAddress));
+    const network = networkOf(call.remoteAddress);
+    const waitMs = this.#failures.waitMs(network);
     if (waitMs === 0) return;
-    if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === call.remoteAddress) return;
+    if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === network) return;
+    if (signature.ok && this.#secondLooks.take(network) === 0) return;
     throw this.#limited('refused signatures from this address', waitMs);
   }
 

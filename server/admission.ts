@@ -1,7 +1,12 @@
 /**
  * Authentication and rate limits: what happens to a call before its body is looked at, and how many bytes of bodies a caller may have read.
  * `countIdToken` counts, as a wrong credential, an id_token that only the request showed to be wrong.
+ *
+ * What counts by address counts by network (networkOf). Wrong credentials from a network bound what else of unknown credentials from there is
+ * looked at, and nothing more: one that was good at its last look is taken from there as from anywhere, because others, good and bad, may
+ * share the address.
  */
+import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { ApiError, apiError } from '@svc/proto/http/errors.ts';
 import type { ErrorCode } from '@svc/proto/http/errors.ts';
@@ -19,6 +24,8 @@ const MIB = 1_048_576;
 /** Addresses have many callers behind them, and nobody needs a large body before signing in. */
 const BODIES_OF_ADDRESS = 4;
 const BODIES_OF_NOBODY = 1 / 20;
+/** A minute and network. Each costs a look into the database or the check of a signature. */
+const SECOND_LOOKS = 300;
 
 /** One bucket kind; who it counts is decided by `admit`. */
 interface Bucket {
@@ -44,8 +51,10 @@ export function createAdmission(deps: {
     machine: bucket('machine', limits.requestsPerMinute),
   };
   const anonymous = bucket('anonymous', limits.anonymousPerMinute);
-  /** Credentials that turned out wrong, by address: guessing is slowed before the database is asked. */
+  /** Credentials that turned out wrong, by network: guessing is slowed before the database is asked. */
   const failures = bucket('failures', limits.loginsPerMinute * 3);
+  /** Looks at unknown credentials from a network that has used those up: a good one may be among them. */
+  const secondLooks = bucket('second looks', SECOND_LOOKS);
 
   const bodies = (name: string, share: number): Bucket => bucket(name, limits.bodyMibPerMinute * MIB * share);
   const callerBodies = bodies('body bytes', 1);
@@ -59,36 +68,41 @@ export function createAdmission(deps: {
     const { auth, rateLimit, idTokens } = call.rpc;
     if (caller?.kind === 'ci_job' && idTokens !== true) throw onlyRuns();
     if (caller === undefined && auth !== 'optional') throw missing();
-    if (rateLimit === 'login') spend(call, buckets.login, call.remoteAddress);
-    else if (caller === undefined) spend(call, anonymous, call.remoteAddress);
+    if (rateLimit === 'login') spend(call, buckets.login, networkOf(call.remoteAddress));
+    else if (caller === undefined) spend(call, anonymous, networkOf(call.remoteAddress));
     else spend(call, buckets[rateLimit], caller.credentialId);
     return caller ?? ANONYMOUS;
   };
 
+  const guessesUsedUp = (resetMs: number): Error =>
+    tooMany(`${failures.rule.count} wrong credentials from your address within a minute`, resetMs);
   const failed = (call: CallContext, error: unknown): never => {
-    if (error instanceof ApiError && error.code === 'credentials_invalid')
-      failures.limiter.take(call.remoteAddress);
     countIdToken(call, error);
+    if (error instanceof ApiError && error.code === 'credentials_invalid') {
+      const guesses = failures.limiter.take(networkOf(call.remoteAddress));
+      if (!guesses.allowed) throw guessesUsedUp(guesses.resetMs);
+    }
     throw error;
   };
   const countIdToken = (call: CallContext, error: unknown): void => {
     if (error instanceof ApiError && ID_TOKEN_CODES.has(error.code))
-      failures.limiter.take(call.remoteAddress);
+      failures.limiter.take(networkOf(call.remoteAddress));
+  };
+  const beforeLook = (call: CallContext): void => {
+    const network = networkOf(call.remoteAddress);
+    const guesses = failures.limiter.peek(network);
+    if (!guesses.allowed && !secondLooks.limiter.take(network).allowed) throw guessesUsedUp(guesses.resetMs);
   };
 
   const admit = (call: CallContext): Promise<Caller> | Caller => {
-    const guesses = failures.limiter.peek(call.remoteAddress);
-    if (!guesses.allowed)
-      throw tooMany(
-        `${failures.rule.count} wrong credentials from your address within a minute`,
-        guesses.resetMs,
-      );
     if (call.rpc.auth === 'none') {
-      spend(call, call.rpc.rateLimit === 'login' ? buckets.login : anonymous, call.remoteAddress);
+      const isLogin = call.rpc.rateLimit === 'login';
+      if (!isLogin) beforeLook(call); // What such a call presents is in its body.
+      spend(call, isLogin ? buckets.login : anonymous, networkOf(call.remoteAddress));
       return ANONYMOUS;
     }
     try {
-      const caller = authenticator.authenticate(call);
+      const caller = authenticator.authenticate(call, () => beforeLook(call));
       if (!(caller instanceof Promise)) return afterwards(call, caller);
       return caller.then(
         (proven) => afterwards(call, proven),
@@ -101,7 +115,7 @@ export function createAdmission(deps: {
   const admitBytes = (call: CallContext, caller: Caller, bytes: number): void => {
     const nobody = caller.kind === 'anonymous';
     for (const [{ rule, limiter }, who] of [
-      [nobody ? anonymousBodies : addressBodies, call.remoteAddress],
+      [nobody ? anonymousBodies : addressBodies, networkOf(call.remoteAddress)],
       ...(nobody ? [] : [[callerBodies, caller.credentialId] as const]),
     ] as const) {
       const { allowed, resetMs } = limiter.take(who, bytes);

@@ -21,7 +21,9 @@ import { mapDatabaseError } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import type { FeatureGate } from './platform/feature-gate.ts';
 import { claimFor, idempotencyKey, runKeyed } from './platform/idempotency.ts';
+import { endingWith } from './open-stream.ts';
 import { createStreamGuard } from './stream-guard.ts';
+import { createStreamSlots } from './stream-slots.ts';
 
 export interface AppDeps {
   readonly db: Database;
@@ -41,6 +43,7 @@ export function createApp(deps: AppDeps): App<Caller> {
   const methods = collectMethods(rpcs, deps.handlers);
   const { admit, admitBytes, countIdToken } = createAdmission(deps);
   const guard = createStreamGuard(deps);
+  const slots = createStreamSlots(deps.limits.streams);
 
   const contextOf = (call: CallContext, caller: Caller, request: Message, db = deps.db): Ctx => ({
     call,
@@ -98,14 +101,22 @@ export function createApp(deps: AppDeps): App<Caller> {
         return rethrowMapped(error);
       }
     },
-    stream: async function* (call, caller, request) {
-      const leave = guard.watch({ call, caller, request });
-      try {
-        yield* method(methods, call.rpc)(request, contextOf(call, caller, request)) as AsyncIterable<Message>;
-      } catch (error) {
-        rethrowMapped(error);
-      } finally {
+    stream: async (call, caller, request) => {
+      const leave = slots.take(call, caller);
+      const unwatch = guard.watch({ call, caller, request });
+      const onEnd = (): void => {
+        unwatch();
         leave();
+      };
+      try {
+        const run = method(methods, call.rpc);
+        const messages = await (run(request, contextOf(call, caller, request)) as Promise<
+          AsyncIterable<Message>
+        >);
+        return endingWith(messages, { onEnd, mapError: mapDatabaseError });
+      } catch (error) {
+        onEnd();
+        return rethrowMapped(error);
       }
     },
   };

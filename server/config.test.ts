@@ -15,6 +15,9 @@ describe('readConfig()', () => {
   it('runs with nothing set', () => {
     const config = readConfig({});
     expect(config).toMatchObject({
+      // Whoever wants to be reached from elsewhere says so.
+      host: '127.0.0.1',
+      internalHost: '127.0.0.1',
       port: 8080,
       mode: 'all-in-one',
       roles: { api: true, worker: true },
@@ -57,12 +60,16 @@ describe('readConfig()', () => {
       LOG_LEVEL: 'loud',
       SVC_ROLES: 'api,cook',
       METRICS_TOKEN: 'short',
+      HOST: '127.0.0.1:8080',
+      TRUSTED_PROXIES: '10.0.0.0/8, 10.0.0.0/64',
     });
     expect(text).toContain('PORT is "99999", expected a whole number from 0 to 65535');
     expect(text).toContain('RUNNERS_ENABLED is "maybe", expected true or false');
     expect(text).toContain('LOG_LEVEL is "loud", expected one of');
     expect(text).toContain('SVC_ROLES is "api,cook"');
     expect(text).toContain('METRICS_TOKEN has 5 characters, expected at least 16');
+    expect(text).toContain('HOST is "127.0.0.1:8080", expected an address or a name without a port');
+    expect(text).toContain('TRUSTED_PROXIES holds "10.0.0.0/64" is not an address or a range');
   });
 
   it('reads hosts of plain registries in the one form in which they are compared', () => {

@@ -1,5 +1,7 @@
 /** Every setting of the server: its variable, unit, default, bounds, and what must hold between them. */
+import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
+import { addressList } from '@svc/proto/http/address.ts';
 import { isDefaultAudience, parseIssuers } from './ci/oidc/issuers.ts';
 import type { Issuer } from './ci/oidc/issuers.ts';
 import { parseHost } from './registries/host.ts';
@@ -29,11 +31,24 @@ export interface Limits {
    * credential a twentieth.
    */
   readonly bodyMibPerMinute: number;
+  /** Console pages and files, and `/openapi.json`, a minute for one network. */
+  readonly pagesPerMinute: number;
   readonly apiKeysMax: number;
   readonly teamsMax: number;
   readonly environmentsPerProjectMax: number;
   readonly runnersPerTeamMax: number;
   readonly queuedRunsPerTeamMax: number;
+  readonly streams: StreamLimits;
+}
+
+/** Server streams that are open at once: followed logs, watched lists, exports. */
+export interface StreamLimits {
+  /** Of one API key or session; of one network, for callers without a credential. */
+  readonly perCredentialMax: number;
+  /** Of all keys and sessions of one account. */
+  readonly perAccountMax: number;
+  /** Of one connection that no trusted proxy made. Below the 128 requests at once of an HTTP/2 connection, so that calls still find a place. */
+  readonly perConnectionMax: number;
 }
 
 export interface SessionTimes {
@@ -58,6 +73,7 @@ export interface DispatchTimes {
 }
 
 export interface Config {
+  /** Address that is listened on, default 127.0.0.1: this machine alone. `0.0.0.0` or `::` is every address of the machine. */
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -74,6 +90,7 @@ export interface Config {
   readonly amqpUrl: string | undefined;
   /** Authorities that requests may be signed for; undefined: the loopback names at the port. */
   readonly publicUrls: readonly string[] | undefined;
+  /** Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
   /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
@@ -118,7 +135,7 @@ const DAY = 24 * HOUR;
 export function readConfig(env: Environment): Config {
   const read = new SettingsReader(env);
   const config: Config = {
-    host: read.text('HOST', '0.0.0.0'),
+    host: readHost(read),
     port: read.number('PORT', { fallback: 8080, min: 0, max: 65_535 }),
     internalHost: read.text('INTERNAL_HOST', '127.0.0.1'),
     internalPort: read.number('INTERNAL_PORT', { fallback: 8081, min: 0, max: 65_535 }),
@@ -130,7 +147,7 @@ export function readConfig(env: Environment): Config {
     databaseConnections: read.number('DATABASE_CONNECTIONS', { fallback: 10, min: 2, max: 200 }),
     amqpUrl: read.url('AMQP_URL', ['amqp:', 'amqps:']),
     publicUrls: readPublicUrls(read),
-    trustedProxies: read.list('TRUSTED_PROXIES') ?? [],
+    trustedProxies: readTrustedProxies(read),
     logLevel: read.choice(
       'LOG_LEVEL',
       ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -171,6 +188,15 @@ export function readConfig(env: Environment): Config {
   return config;
 }
 
+function readHost(read: SettingsReader): string {
+  const host = read.text('HOST', '127.0.0.1');
+  if (/[\s/:]/.test(host) && !isIPv6(host))
+    read.problem(
+      `HOST is "${host}", expected an address or a name without a port, such as 127.0.0.1 or 0.0.0.0`,
+    );
+  return host;
+}
+
 function readRoles(read: SettingsReader): Config['roles'] {
   const names = read.list('SVC_ROLES') ?? ['api', 'worker'];
   const unknown = names.filter((name) => name !== 'api' && name !== 'worker');
@@ -194,6 +220,17 @@ function readPublicUrls(read: SettingsReader): readonly string[] | undefined {
       read.problem(`PUBLIC_URLS holds "${url}", expected http:// or https:// addresses, separated by commas`);
   }
   return urls;
+}
+
+function readTrustedProxies(read: SettingsReader): readonly string[] {
+  const ranges = read.list('TRUSTED_PROXIES') ?? [];
+  try {
+    addressList(ranges);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    read.problem(`TRUSTED_PROXIES holds ${error.message}`);
+  }
+  return ranges;
 }
 
 function readSecretsKey(read: SettingsReader): Uint8Array | undefined {
@@ -269,11 +306,17 @@ function readLimits(read: SettingsReader): Limits {
     loginsPerMinute: limit('LIMIT_LOGINS_PER_MINUTE', 20),
     anonymousPerMinute: limit('LIMIT_ANONYMOUS_PER_MINUTE', 600),
     bodyMibPerMinute: limit('LIMIT_BODY_MIB_PER_MINUTE', 300),
+    pagesPerMinute: limit('LIMIT_PAGES_PER_MINUTE', 1_200),
     apiKeysMax: limit('LIMIT_API_KEYS', 100),
     teamsMax: limit('LIMIT_TEAMS', 50),
     environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200),
     runnersPerTeamMax: limit('LIMIT_RUNNERS_PER_TEAM', 1_000),
     queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000),
+    streams: {
+      perCredentialMax: limit('LIMIT_STREAMS_PER_CREDENTIAL', 200),
+      perAccountMax: limit('LIMIT_STREAMS_PER_ACCOUNT', 500),
+      perConnectionMax: limit('LIMIT_STREAMS_PER_CONNECTION', 100),
+    },
   };
 }
 

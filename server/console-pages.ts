@@ -2,13 +2,12 @@
  * Serves the console: its pages at real addresses, all of them the same document, and its files under names that change with their
  * content. Everything is read at the start and answered from memory.
  */
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Page, PageRequest, PageResponse } from '@svc/proto/http/door.ts';
+import { preparePage } from './prepared-page.ts';
 
 /** Nothing inline, nothing from elsewhere; forms are sent by scripts alone. */
 const CONTENT_SECURITY_POLICY = [
@@ -65,37 +64,11 @@ export function createConsolePages(): Readonly<Record<string, Page>> {
 }
 
 function servedFile(path: string, cacheControl: string, more: Readonly<Record<string, string>>): Page {
-  const plain = readFileSync(path);
-  const packed = gzipSync(plain, { level: 9 });
-  const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-  const headers = {
+  return preparePage(readFileSync(path), {
     'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
     'cache-control': cacheControl,
-    vary: 'accept-encoding',
     ...more,
-  };
-  return (request) => {
-    const zipped = acceptsGzip(request);
-    // A strong ETag names the very bytes, and these are two sets of bytes.
-    const etag = zipped ? `"${hash}-gz"` : `"${hash}"`;
-    if (isNamed(request.header('if-none-match'), etag)) return { status: 304, headers: { ...headers, etag } };
-    return zipped
-      ? { headers: { ...headers, etag, 'content-encoding': 'gzip' }, body: packed }
-      : { headers: { ...headers, etag }, body: plain };
-  };
-}
-
-function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch
-    .split(',')
-    .some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag);
-}
-
-function acceptsGzip(request: PageRequest): boolean {
-  return /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))[\d.]+\s*)?(,|$)/i.test(
-    request.header('accept-encoding') ?? '',
-  );
+  });
 }
 
 function wantsHtml(request: PageRequest): boolean {

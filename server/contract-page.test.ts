@@ -26,6 +26,7 @@ function get(headers: Record<string, string> = {}): PageResponse {
     path: '/openapi.json',
     query: '',
     requestId: 'req_1',
+    remoteAddress: '127.0.0.1',
     header: (name) => headers[name],
   }) as PageResponse;
 }

@@ -5,12 +5,12 @@
  * Hiding takes out the operations, and with them whatever nothing else uses: paths, tags, schemas, ways to authenticate, scopes. Which feature is
  * behind a visible operation is told of public features alone.
  */
-import { createHash } from 'node:crypto';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
-import type { Page, PageResponse } from '@svc/proto/http/door.ts';
+import type { Page, PageRequest, PageResponse } from '@svc/proto/http/door.ts';
 import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { FeatureGate } from './platform/feature-gate.ts';
+import { preparePage } from './prepared-page.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 interface JsonObject {
@@ -20,39 +20,36 @@ interface JsonObject {
 const FEATURE = 'x-svc-feature';
 const SCOPE = 'x-svc-scope';
 const SCHEMA = '#/components/schemas/';
-const ETAG_CHARS = 22;
 const VERBS: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete']);
 
 const INTERNAL: ReadonlySet<string> = new Set<string>(
   MANIFEST.filter(({ visibility }) => visibility === 'internal').map(({ key }) => key),
 );
 
-/** The gate is asked for each request; a document is made once for each way in which the gates stand. */
+/** The gate is asked for each request; a document is made once for each way in which the gates stand, the first at the start. */
 export function createContractPage(text: string, gate: FeatureGate): Page {
   const full = JSON.parse(text) as JsonObject;
-  let made: { readonly hidden: string; readonly page: PageResponse; readonly etag: string } | undefined;
+  const hiddenNow = (): readonly string[] =>
+    MANIFEST.map(({ key }) => key).filter((key) => gate.state(key) === 'hidden');
+  const make = (hidden: readonly string[]) => ({
+    hidden: hidden.join(' '),
+    page: pageOf(visibleContract(full, new Set(hidden))),
+  });
+  let made = make(hiddenNow());
   return (request) => {
-    const keys = MANIFEST.map(({ key }) => key).filter((key) => gate.state(key) === 'hidden');
-    const hidden = keys.join(' ');
-    if (made?.hidden !== hidden) made = { hidden, ...pageOf(visibleContract(full, new Set(keys))) };
-    const { page, etag } = made;
-    const known = request.header('if-none-match')?.split(',') ?? [];
-    const same = known.some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag);
-    return same ? { status: 304, ...(page.headers && { headers: page.headers }) } : page;
+    const hidden = hiddenNow();
+    if (made.hidden !== hidden.join(' ')) made = make(hidden);
+    return made.page(request);
   };
 }
 
-function pageOf(document: JsonObject): { page: PageResponse; etag: string } {
-  const body = `${JSON.stringify(document, undefined, 2)}\n`;
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, ETAG_CHARS)}"`;
-  const headers = {
+function pageOf(document: JsonObject): (request: PageRequest) => PageResponse {
+  return preparePage(Buffer.from(`${JSON.stringify(document, undefined, 2)}\n`), {
     'content-type': 'application/json',
     // Kept by whoever likes, but asked for each time: a switch must show at once.
     'cache-control': 'public, no-cache',
     'access-control-allow-origin': '*',
-    etag,
-  };
-  return { page: { headers, body }, etag };
+  });
 }
 
 /** The contract without what the features of `hidden` hide. */

@@ -1,5 +1,6 @@
 /** `npm start`: the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
 import { startGateway } from '@svc/gateway/index.ts';
+import { boundWords } from '@svc/proto/process/bound.ts';
 import { tuneHeap } from '@svc/proto/process/heap.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
@@ -21,8 +22,9 @@ function readOrExplain(): Config | undefined {
 }
 
 /** For people; scripts read the line that begins with `listening on`. */
-function banner(config: Config, { baseUrl, internalPort }: RunningServer): string {
+function banner(config: Config, { baseUrl, port, internalPort }: RunningServer): string {
   const rows: ReadonlyArray<readonly [string, string]> = [
+    ['bound to', boundWords(config.host, port)],
     [
       'serving',
       config.mode === 'all-in-one'
@@ -31,25 +33,33 @@ function banner(config: Config, { baseUrl, internalPort }: RunningServer): strin
     ],
     ['database', config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'DATABASE_URL'],
     ['queue', config.amqpUrl === undefined ? 'in this process' : 'RabbitMQ'],
-    ...(internalPort === undefined ? [] : [['internal', `gRPC at port ${internalPort}`] as const]),
+    ...(internalPort === undefined
+      ? []
+      : [['internal', `gRPC, ${boundWords(config.internalHost, internalPort)}`] as const]),
     ['console', `${baseUrl}/console/`],
     ['contract', `${baseUrl}/openapi.json`],
   ];
   return rows.map(([name, value]) => `  ${name.padEnd(10)}${value}\n`).join('');
 }
 
+/** Secrets go to a person at a terminal alone: whatever else reads this output may keep it. */
 function welcome(config: Config, first: Bootstrap): string {
-  return [
-    '',
-    'first start: an account, a team and keys were made. This is shown once; it is also in',
-    `${config.dataDir}/bootstrap.json, which only you can read.`,
-    `  sign in   ${first.staffEmail}  ${first.staffPassword}`,
-    `  team      ${first.teamId}`,
-    `  API key   ${first.apiKey}`,
-    `  staff key ${first.staffApiKey}`,
-    '',
-    '',
-  ].join('\n');
+  const file = `${config.dataDir}/bootstrap.json`;
+  const lines = process.stdout.isTTY
+    ? [
+        'first start: an account, a team and keys were made. This is shown once; it is also in',
+        `${file}, which only you can read.`,
+        `  sign in   ${first.staffEmail}  ${first.staffPassword}`,
+        `  team      ${first.teamId}`,
+        `  API key   ${first.apiKey}`,
+        `  staff key ${first.staffApiKey}`,
+      ]
+    : [
+        'first start: an account, a team and keys were made. They are in',
+        `${file}, which only its owner can read.`,
+        `  team      ${first.teamId}`,
+      ];
+  return ['', ...lines, '', ''].join('\n');
 }
 
 /** The first signal stops in order, the second one at once. */

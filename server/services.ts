@@ -4,8 +4,8 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { createAccountService, createAuthService, createTries } from './accounts/index.ts';
 import type { Passwords } from './accounts/index.ts';
 import { createApiKeysService } from './apikeys/index.ts';
-import { createAudit, createSigner } from './audit/index.ts';
-import type { CheckpointFile } from './audit/index.ts';
+import { createAudit } from './audit/index.ts';
+import type { CheckpointFile, Signer } from './audit/index.ts';
 import { createBuilds } from './builds/index.ts';
 import { createBuildSteps } from './buildsteps/index.ts';
 import { createAdminCiDeliveries, createCi, createWebhooks } from './ci/index.ts';
@@ -50,6 +50,7 @@ export interface ServicesDeps {
   readonly features: PlatformFeatures;
   /** Signed ends of the ledger's chains. */
   readonly checkpoints: CheckpointFile;
+  readonly checkpointSigner: Signer;
   /** Names of variables that matter to runners, for diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
   /** Where people reach the console. */
@@ -95,6 +96,6 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createResidency({ clock, cursors }),
     createMaintenance({ clock, cursors }),
     deps.features.handlers,
-    ...createAudit({ cursors, signer: createSigner(secrets), file: deps.checkpoints }),
+    ...createAudit({ cursors, signer: deps.checkpointSigner, file: deps.checkpoints }),
   ];
 }

@@ -138,7 +138,7 @@ describe('npm start', () => {
     ended: Promise<number | null>;
   } {
     const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=source', MAIN], {
-      env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, ...env },
+      env: { PATH: process.env['PATH'] ?? '', PORT: '0', DATA_DIR: folder, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.push(child);
@@ -161,20 +161,27 @@ describe('npm start', () => {
     return { child, until, ended };
   }
 
-  it('runs on nothing but an empty folder, shows its keys once, and stops cleanly', async () => {
+  it('runs on nothing but an empty folder, on this machine alone, tells its secrets to no pipe, and stops cleanly', async () => {
     const first = start({});
-    const text = await first.until(/listening on (\S+)/);
+    const text = await first.until(/contract/);
     const bootstrap = JSON.parse(readFileSync(joinPath(folder, 'bootstrap.json'), 'utf8')) as Bootstrap;
-    expect(text).toContain(bootstrap.apiKey);
+    for (const secret of [bootstrap.apiKey, bootstrap.staffApiKey, bootstrap.staffPassword])
+      expect(text).not.toContain(secret);
+    expect(text).toContain(`${folder}/bootstrap.json, which only its owner can read`);
+    const { port } = new URL(bootstrap.baseUrl);
+    expect(text).toContain(`bound to  127.0.0.1:${port}, this machine alone`);
+    await expect(fetch(`http://127.0.0.2:${port}/healthz`)).rejects.toThrow();
     expect((await request(bootstrap.baseUrl, 'GET /account', { as: bootstrap.apiKey })).status).toBe(200);
     first.child.kill('SIGTERM');
     expect(await first.ended).toBe(0);
 
-    const second = start({});
-    const again = await second.until(/listening on (\S+)/);
+    const second = start({ HOST: '0.0.0.0' });
+    const again = await second.until(/contract/);
+    expect(again).toMatch(/bound to  0\.0\.0\.0:\d+, every address of this machine/);
     expect(again).not.toContain('cpk_live_');
     const moved = JSON.parse(readFileSync(joinPath(folder, 'bootstrap.json'), 'utf8')) as Bootstrap;
     expect((await request(moved.baseUrl, 'GET /account', { as: bootstrap.apiKey })).status).toBe(200);
+    expect((await fetch(`http://127.0.0.2:${new URL(moved.baseUrl).port}/healthz`)).status).toBe(200);
     const rival = start({});
     expect(await rival.ended).toBe(1);
     second.child.kill('SIGTERM');

@@ -10,6 +10,7 @@ import type { App, Gate } from '@svc/proto/http/call.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { boundUrl, boundUrls } from '@svc/proto/process/bound.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
@@ -18,7 +19,7 @@ import { createPasswords, purgeSessions } from './accounts/index.ts';
 import type { PasswordCost } from './accounts/index.ts';
 import { createApp } from './app.ts';
 import { createCheckpointFile, createSigner, startCheckpoints } from './audit/index.ts';
-import type { CheckpointFile } from './audit/index.ts';
+import type { CheckpointFile, Signer } from './audit/index.ts';
 import { createAuthenticator } from './auth/index.ts';
 import type { Authenticator } from './auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
@@ -139,9 +140,9 @@ async function assemble(
   const db = await openStore(config, log, onError, stops);
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
-  const urlAt = (port: number): string => `http://127.0.0.1:${port}`;
+  const urlAt = (port: number): string => boundUrl(config.host, port);
   let port = config.port;
-  const publicUrls = (): readonly string[] => config.publicUrls ?? loopbackUrls(port);
+  const publicUrls = (): readonly string[] => config.publicUrls ?? boundUrls(config.host, port);
   const publicUrl = (): string => publicUrls()[0] ?? urlAt(port);
   const firstStart = await bootstrap({
     db,
@@ -161,8 +162,9 @@ async function assemble(
   const settings = workSettings(config);
   const wake = createWake();
   const checkpoints = createCheckpointFile(config.dataDir);
+  const checkpointSigner = createSigner(secrets);
   const wakes = startWorkers(
-    { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, onError, wake },
+    { config, db, queue, settings, clock, secrets, checkpoints, checkpointSigner, publicUrl, onError, wake },
     stops,
   );
   const work = { queue, hints, settings, clock, secrets, wake, wakeRelay: wakes.relay, onError };
@@ -203,6 +205,7 @@ async function assemble(
     changes,
     features,
     checkpoints,
+    checkpointSigner,
     configured: configuredNames(config),
     publicUrl,
     verifyIdToken,
@@ -218,7 +221,7 @@ async function assemble(
     ...createWebhookEndpoint({ db, clock, secrets, gate: features.gate, onStored: wakes.reading }),
   };
   const endpoints = config.roles.api ? ofOthers : {};
-  port = await openDoor({ config, log, db, apps, metrics, gate: features.gate, endpoints }, stops);
+  port = await openDoor({ config, log, db, clock, apps, metrics, gate: features.gate, endpoints }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -339,6 +342,7 @@ interface WorkerDeps {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly checkpoints: CheckpointFile;
+  readonly checkpointSigner: Signer;
   readonly publicUrl: () => string;
   readonly wake: Wake;
   onError(error: unknown): void;
@@ -353,7 +357,7 @@ interface Wakes {
 
 /** Relay, sweeper and housekeeping; any number of servers may run them. */
 function startWorkers(
-  { config, db, queue, settings, clock, secrets, checkpoints, publicUrl, wake, onError }: WorkerDeps,
+  { config, db, queue, settings, clock, secrets, publicUrl, wake, onError, ...audit }: WorkerDeps,
   stops: Stops,
 ): Wakes {
   // Those of another process look every second.
@@ -387,7 +391,10 @@ function startWorkers(
     startLogRetention(db.sql, config.logRetentionDays, onError),
     every(STRAYS_EVERY_MS, async () => await rerouteStrays(db.sql), onError),
     every(PURGE_EVERY_MS, purge, onError),
-    startCheckpoints({ sql: db.sql, clock, signer: createSigner(secrets), file: checkpoints }, onError),
+    startCheckpoints(
+      { sql: db.sql, clock, signer: audit.checkpointSigner, file: audit.checkpoints },
+      onError,
+    ),
   ];
   stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
   return { relay: relay.wake, reading: reading.wake };
@@ -401,19 +408,21 @@ async function openDoor(
     readonly apps: ReadonlyArray<App<unknown>>;
     readonly metrics: Metrics;
     readonly gate: FeatureGate;
+    readonly clock: Clock;
     readonly endpoints: Readonly<Record<string, Endpoint>>;
   },
   stops: Stops,
 ): Promise<number> {
-  const { config, log, db, apps, metrics, gate } = deps;
+  const { config, log, apps, metrics } = deps;
   let stopping = false;
+  let untrustedProxySeen = false;
   const pages = {
     ...createPages({
-      db,
-      metrics,
-      gate,
+      ...deps,
+      pagesPerMinute: config.limits.pagesPerMinute,
       metricsToken: config.metricsToken,
       isStopping: () => stopping,
+      isUntrustedProxySeen: () => untrustedProxySeen,
     }),
     ...deps.endpoints,
   };
@@ -425,7 +434,11 @@ async function openDoor(
     metrics.onCall(record);
     if (log.isLevelEnabled('debug')) logCall(log, record);
   };
-  const door = createDoor({ apps, log, pages, trustedProxies: config.trustedProxies, hsts, onCall });
+  const onUntrustedProxy = (): void => {
+    untrustedProxySeen = true;
+  };
+  const { trustedProxies } = config;
+  const door = createDoor({ apps, log, pages, trustedProxies, onUntrustedProxy, hsts, onCall });
   const opened = await door.listen({ port: config.port, host: config.host });
   // Before the gateway in the list's order: the held polls are answered first, then the door closes.
   const beforeGateway = stops.length - (config.roles.api && config.mode === 'all-in-one' ? 1 : 0);
@@ -461,10 +474,6 @@ function workSettings(config: Config): WorkSettings {
 
 function roleAtBroker(config: Config): 'server' | 'all' {
   return config.mode === 'split' ? 'server' : 'all';
-}
-
-function loopbackUrls(port: number): readonly string[] {
-  return ['127.0.0.1', 'localhost', '[::1]'].map((host) => `http://${host}:${port}`);
 }
 
 /** Shown in diagnoses as set or not set, never with a value. */

@@ -59,6 +59,7 @@ function errorsOf(rpc: RpcModel): Map<number, Set<string>> {
   if (rpc.scope !== undefined) add(403, 'scope_missing');
   if (rpc.feature !== undefined) add(403, 'feature_disabled');
   add(429, 'rate_limited');
+  if (rpc.serverStreaming) add(429, 'too_many_streams');
   return errors;
 }
 

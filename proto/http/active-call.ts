@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AbortListener, CallContext, Protocol, UnaryCall } from './call.ts';
 import { apiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
+import { leaveTurn } from './in-turn.ts';
 import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
@@ -83,7 +84,8 @@ export class ActiveCall implements UnaryCall {
   }
 
   forgetHead(): void {
-    const { request } = this;
+    const { request, response } = this;
+    leaveTurn(response);
     // HTTP/2 offers no way to it.
     if ('stream' in request) return;
     request.headers = NO_HEADERS;

@@ -36,7 +36,7 @@ export interface UnaryCall extends CallContext {
   readonly aborted: boolean;
   /** One that is told when the signal would abort. */
   onAborted: AbortListener | undefined;
-  /** Lets the head go when all that is needed of it was read: `header` knows no name from then on. */
+  /** For a call that will wait long: lets the head go when all that is needed of it was read (`header` knows no name from then on), and its connection serve others. */
   forgetHead(): void;
 }
 
@@ -64,6 +64,9 @@ export interface App<C> {
   admitBytes?(call: CallContext, caller: C, bytes: number): void;
   /** Scope and role, idempotency, implementation. The request was validated before. */
   invoke(call: UnaryCall, caller: C, request: Message): Promise<Message>;
-  /** The same for a server stream. The returned iterable is closed when the client is gone. */
-  stream(call: StreamCall, caller: C, request: Message): AsyncIterable<Message>;
+  /**
+   * The same for a server stream. Resolves when it is decided that the stream runs, and its head goes out at once then, whether there is a message
+   * or not; what it rejects with is answered like the error of a unary call. The iterable is closed when the client is gone.
+   */
+  stream(call: StreamCall, caller: C, request: Message): Promise<AsyncIterable<Message>>;
 }

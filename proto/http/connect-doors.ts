@@ -18,7 +18,12 @@ import {
   type UniversalHandler,
   type UniversalServerResponse,
 } from '@connectrpc/connect/protocol';
-import type { DescMethodServerStreaming, DescMethodUnary, Message } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type Message,
+} from '@bufbuild/protobuf';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { drained, unlessAborted } from './abort.ts';
@@ -27,11 +32,13 @@ import { readBody } from './body.ts';
 import type { App, Protocol } from './call.ts';
 import { toConnectError } from './connect-errors.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
+import { leaveTurn } from './in-turn.ts';
 import type { DoorLimits } from './limits.ts';
 import type { NodeRequest } from './reply.ts';
 import { failRest } from './rest.ts';
 import type { RpcInfo } from './rpc.ts';
 import { ENCODING_HEADERS, isEnveloped, readMessage, sentMessage, type SentMessage } from './sent-message.ts';
+import { closeStream, openStream } from './streams.ts';
 import { validate } from './validate.ts';
 
 export interface RpcEntry {
@@ -63,6 +70,8 @@ interface Passage {
   caller?: unknown;
   /** What was sent, decoded and valid. */
   request?: Message;
+  /** Of a stream: it was let run, and its first message stands for its head alone. */
+  isRunning?: true;
   /** The first error of our own making, for the record of the call. */
   failure?: ApiError;
 }
@@ -133,20 +142,21 @@ async function unary(_empty: Message, context: HandlerContext): Promise<Message>
 async function* stream(_empty: Message, context: HandlerContext): AsyncIterable<Message> {
   const passage = passageOf(context);
   const { call, app, caller } = passage;
-  const iterator = await passing(passage, async () =>
-    app.stream(call, caller, requestOf(passage))[Symbol.asyncIterator](),
+  const iterator = await passing(passage, () =>
+    openStream(app.stream(call, caller, requestOf(passage)), call.signal),
   );
   try {
+    for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
+    // The library gives no head before there is a message, which may take minutes. This one is never sent.
+    passage.isRunning = true;
+    yield create(call.rpc.desc.output);
     for (;;) {
       const next = await passing(passage, () => unlessAborted(iterator.next(), call.signal));
       if (next.done === true) return;
-      for (const [name, value] of call.responseHeaders) context.responseHeader.set(name, value);
       yield next.value;
     }
   } finally {
-    iterator.return?.().catch(() => {
-      // What a producer throws while it is being closed concerns nobody any more.
-    });
+    closeStream(iterator);
   }
 }
 
@@ -267,6 +277,11 @@ async function sendAnswer(answer: UniversalServerResponse, passage: Passage): Pr
     const { headers } = call.exchange;
     answer.header?.forEach((value, name) => (headers[name] = value));
     response.writeHead(answer.status, headers);
+    if (passage.isRunning === true) {
+      response.flushHeaders?.();
+      leaveTurn(response);
+      chunk = await body.next();
+    }
     for (; chunk.done !== true; chunk = await body.next()) {
       if (call.settled) return;
       if (!response.write(chunk.value)) await unlessSettled(drained(response, signal), call);

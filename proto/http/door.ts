@@ -6,9 +6,11 @@
 import type { Slots } from '../calls/slots.ts';
 import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
+import { addressList } from './address.ts';
 import { createDispatch } from './dispatch.ts';
 import { apiError, toApiError } from './errors.ts';
 import { Exchange } from './exchange.ts';
+import { inTurn } from './in-turn.ts';
 import { createLedger, type DoorLog } from './ledger.ts';
 import { LIMITS, type DoorLimits } from './limits.ts';
 import { listen, type Listener } from './listener.ts';
@@ -29,6 +31,8 @@ export interface DoorOptions {
   readonly pages?: Pages;
   /** Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[];
+  /** Told once, of the first X-Forwarded-For that is not believed. */
+  readonly onUntrustedProxy?: () => void;
   /** Tell browsers to come by HTTPS alone; only right when a proxy terminates TLS. Default: false. */
   readonly hsts?: boolean;
   /** Called once per request, pages included, when its answer is decided. Must not throw. */
@@ -52,7 +56,7 @@ export function createDoor(options: DoorOptions): Door {
   const ledger = createLedger(options.log, options.onCall);
   const pages = createPageTable(options.pages ?? {});
   const dispatch = createDispatch({ apps: options.apps, pages, limits, ledger });
-  const addressOf = addressReader(options.trustedProxies ?? []);
+  const addressOf = addressReader(options.trustedProxies ?? [], warnOnce(options));
   let closing = false;
 
   const handler = (request: NodeRequest, response: NodeResponse): void => {
@@ -76,7 +80,8 @@ export function createDoor(options: DoorOptions): Door {
   return {
     handler,
     async listen({ port, host }) {
-      const listener = await listen({ port, host, limits, onRequest: handler });
+      const onRequest = inTurn(handler, { limits, isProxy: addressList(options.trustedProxies ?? []) });
+      const listener = await listen({ port, host, limits, onRequest });
       let closed: Promise<void> | undefined;
       const close = (graceMs: number): Promise<void> => {
         closing = true;
@@ -84,6 +89,21 @@ export function createDoor(options: DoorOptions): Door {
       };
       return { port: listener.port, close: (graceMs) => (closed ??= close(graceMs)) };
     },
+  };
+}
+
+/** Behind a proxy that is not believed everybody has the proxy's address, and is counted together. Once: a client may make the header up. */
+function warnOnce({ log, onUntrustedProxy }: DoorOptions): (peer: string) => void {
+  let told = false;
+  return (peer) => {
+    if (told) return;
+    told = true;
+    log.warn(
+      { peer },
+      `${peer} sends X-Forwarded-For and is not in TRUSTED_PROXIES: all who come through it are counted as one client. ` +
+        `If it is your proxy, set TRUSTED_PROXIES=${peer} (or its range); if it is not, a client made the header up, and it was ignored`,
+    );
+    onUntrustedProxy?.();
   };
 }
 

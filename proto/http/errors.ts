@@ -81,6 +81,7 @@ export const ERRORS = {
   state_conflict: entry(409, Code.FailedPrecondition),
   team_protected: entry(409, Code.FailedPrecondition),
   token_invalid: entry(401, Code.Unauthenticated),
+  too_many_streams: entry(429, Code.ResourceExhausted, true),
   totp_already_enrolled: entry(409, Code.FailedPrecondition),
   totp_invalid: entry(401, Code.Unauthenticated),
   totp_not_pending: entry(409, Code.FailedPrecondition),

@@ -133,9 +133,39 @@ describe('request targets', () => {
       '1.1.1.1, 6.6.6.6, 10.1.2.3',
       '10.9.9.9',
       '1.1.1.1, unknown',
+      '1.1.1.1, 6.6.6.6:5678, 10.1.2.3:99',
+      '[2001:DB8::1]:99',
+      '::ffff:6.6.6.6',
     ])
       await send(behind, forwarded(chain));
-    expect(addresses).toEqual(['127.0.0.1', '6.6.6.6', '6.6.6.6', '6.6.6.6', '10.9.9.9', 'unknown']);
+    expect(addresses).toEqual([
+      '127.0.0.1',
+      '6.6.6.6',
+      '6.6.6.6',
+      '6.6.6.6',
+      '10.9.9.9',
+      '127.0.0.1',
+      '6.6.6.6',
+      '2001:db8::1',
+      '6.6.6.6',
+    ]);
+  });
+
+  it('says once, and names the setting, when a proxy that is not trusted speaks for others', async () => {
+    const said: string[] = [];
+    const log = {
+      error: () => undefined,
+      warn: (_fields: object, message: string) => void said.push(message),
+    };
+    const untold = await open({}, undefined, { log });
+    await send(untold, get('/sandbox-runs/a'));
+    expect(said).toEqual([]);
+    for (let n = 0; n < 3; n += 1)
+      await send(untold, get('/sandbox-runs/a', 'host: a\r\nx-forwarded-for: 6.6.6.6\r\n'));
+    expect(said).toEqual([expect.stringContaining('TRUSTED_PROXIES')]);
+    const told = await open({}, undefined, { log, trustedProxies: ['127.0.0.1'] });
+    await send(told, get('/sandbox-runs/a', 'host: a\r\nx-forwarded-for: 6.6.6.6\r\n'));
+    expect(said).toHaveLength(1);
   });
 });
 

@@ -18,10 +18,11 @@ function implementation(): Implementation<typeof SandboxRunsService, { who: stri
     list: unused,
     cancel: unused,
     get: async (request, ctx) => ({ id: request.runId, message: ctx.who }),
-    streamLogs: async function* (request) {
-      yield { position: `${request.runId}-1`, stream: LogStream.STDOUT };
-      yield { position: `${request.runId}-2` };
-    },
+    streamLogs: async ({ runId }) =>
+      (async function* () {
+        yield { position: `${runId}-1`, stream: LogStream.STDOUT };
+        yield { position: `${runId}-2` };
+      })(),
   };
 }
 
@@ -43,10 +44,8 @@ describe('implement()', () => {
     const stream = methods.get('svc.sandboxruns.v1.SandboxRunsService/StreamLogs');
     const items = [];
     if (stream === undefined) throw new Error('no StreamLogs');
-    for await (const item of stream(create(StreamLogsRequestSchema, { runId: 'x' }), {
-      who: '',
-    }) as AsyncIterable<unknown>)
-      items.push(item);
+    const opened = await stream(create(StreamLogsRequestSchema, { runId: 'x' }), { who: '' });
+    for await (const item of opened as AsyncIterable<unknown>) items.push(item);
     expect(items).toMatchObject([
       { $typeName: 'svc.sandboxruns.v1.LogEvent', position: 'x-1', stream: LogStream.STDOUT },
       { $typeName: 'svc.sandboxruns.v1.LogEvent', position: 'x-2' },

@@ -1,6 +1,7 @@
 /** Typed implementations of a service, and the untyped table of them that a pipeline calls. */
 import { create } from '@bufbuild/protobuf';
 import type {
+  DescMessage,
   DescMethod,
   DescMethodServerStreaming,
   DescMethodUnary,
@@ -13,19 +14,19 @@ type MethodImplementation<M extends DescMethod, Ctx> =
   M extends DescMethodUnary<infer I, infer O>
     ? (request: MessageShape<I>, ctx: Ctx) => Promise<MessageInitShape<O>>
     : M extends DescMethodServerStreaming<infer I, infer O>
-      ? (request: MessageShape<I>, ctx: Ctx) => AsyncIterable<MessageInitShape<O>>
+      ? (request: MessageShape<I>, ctx: Ctx) => Promise<AsyncIterable<MessageInitShape<O>>>
       : never;
 
-/** One function per RPC, by its local name (`runners.clearDivergenceFlag`). */
+/** One function per RPC, by its local name (`runners.clearDivergenceFlag`). A stream's resolves when nothing refuses it any more. */
 export type Implementation<S extends DescService, Ctx> = {
   [K in keyof S['method']]: MethodImplementation<S['method'][K], Ctx>;
 };
 
-export type Handler<Ctx> = (request: Message, ctx: Ctx) => Promise<Message> | AsyncIterable<Message>;
+export type Handler<Ctx> = (request: Message, ctx: Ctx) => Promise<Message | AsyncIterable<Message>>;
 
 export interface Handlers<Ctx> {
   readonly service: DescService;
-  /** By RPC id, `svc.runners.v1.RunnersService/List`. Unary ones return a promise, streams an async iterable. */
+  /** By RPC id, `svc.runners.v1.RunnersService/List`. Unary ones promise a message, streams an async iterable. */
   readonly methods: ReadonlyMap<string, Handler<Ctx>>;
 }
 
@@ -53,14 +54,19 @@ function bind<Ctx>(method: DescMethod, own: AnyFunction): Handler<Ctx> {
       create(output, (await own(request, ctx)) as MessageInitShape<typeof output>);
   }
   if (method.methodKind === 'server_streaming') {
-    return async function* (request, ctx) {
-      for await (const item of own(request, ctx) as AsyncIterable<MessageInitShape<typeof output>>)
-        yield create(output, item);
-    };
+    return async (request, ctx) =>
+      messages(output, (await own(request, ctx)) as AsyncIterable<MessageInitShape<typeof output>>);
   }
   throw new Error(
     `${method.parent.typeName}/${method.name} is ${method.methodKind}: only unary calls and server streams are served`,
   );
+}
+
+async function* messages(
+  output: DescMessage,
+  items: AsyncIterable<MessageInitShape<DescMessage>>,
+): AsyncGenerator<Message> {
+  for await (const item of items) yield create(output, item);
 }
 
 export interface ClientCallOptions {

@@ -13,14 +13,16 @@ export interface DoorLimits {
   /** How often expired connections are looked for. */
   readonly sweepMs: number;
   readonly requestsPerSocketMax: number;
-  /** Connections of one client address. Everybody behind one proxy counts as one. */
+  /** Connections of one network: an IPv4 address, or the /64 of an IPv6 one. Everybody behind one proxy counts as one. */
   readonly connectionsPerAddressMax: number;
   /** Requests at once on one HTTP/2 connection. */
   readonly streamsPerSessionMax: number;
+  /** Requests of one HTTP/1.1 connection that wait for the answer before them to be read; with one more the connection is cut. */
+  readonly pipelinedMax: number;
+  /** Requests of one HTTP/2 connection at work or answered and not read yet; others wait. Streams and held polls are not counted. */
+  readonly answersPerSessionMax: number;
   /** A comment on a stream after this much silence. */
   readonly commentMs: number;
-  /** How long a stream's status line waits for the first message. */
-  readonly peekMs: number;
 }
 
 export const LIMITS: DoorLimits = {
@@ -33,7 +35,7 @@ export const LIMITS: DoorLimits = {
   requestsPerSocketMax: 10_000,
   connectionsPerAddressMax: 20_000,
   streamsPerSessionMax: 128,
+  pipelinedMax: 64,
+  answersPerSessionMax: 16,
   commentMs: 15_000,
-  // Clients give up on a silent connection after 8 s.
-  peekMs: 2000,
 };

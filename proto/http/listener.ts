@@ -8,6 +8,7 @@
 import { createServer as createHttp1, type Server as Http1Server } from 'node:http';
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from 'node:http2';
 import { createServer as createTcp, type AddressInfo, type Socket } from 'node:net';
+import { networkOf } from './address.ts';
 import { apiError, errorBody, type ApiError } from './errors.ts';
 import type { DoorLimits } from './limits.ts';
 import type { NodeRequest, NodeResponse } from './reply.ts';
@@ -144,7 +145,7 @@ function decide(socket: Socket, timeoutMs: number, done: (isHttp2: boolean) => v
 
 /** False when the address has too many connections already; the socket is then gone. */
 function countAddress(socket: Socket, perAddress: Map<string, number>, most: number): boolean {
-  const address = socket.remoteAddress ?? '';
+  const address = networkOf(socket.remoteAddress ?? '');
   const count = (perAddress.get(address) ?? 0) + 1;
   if (count > most) {
     socket.destroy();

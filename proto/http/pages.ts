@@ -13,6 +13,7 @@ export interface PageRequest {
   readonly path: string;
   readonly query: string;
   readonly requestId: string;
+  readonly remoteAddress: string;
   header(name: string): string | undefined;
 }
 
@@ -32,7 +33,6 @@ export interface EndpointRequest extends PageRequest {
   readonly method: string;
   /** Decoded text of the path's variable; empty for a path without one. */
   readonly variable: string;
-  readonly remoteAddress: string;
   /** The raw head. */
   readonly request: NodeRequest;
   /** Aborts when the client is gone. Made when it is asked for: few endpoints wait for anything that could be given up. */
@@ -125,8 +125,11 @@ function signalOfGone(response: NodeResponse): AbortSignal {
   return controller.signal;
 }
 
-function plainRequest({ request, requestId }: Exchange, { path, query }: RequestTarget): PageRequest {
-  return { path, query, requestId, header: (name) => request.headers[name]?.toString() };
+function plainRequest(
+  { request, requestId, remoteAddress }: Exchange,
+  { path, query }: RequestTarget,
+): PageRequest {
+  return { path, query, requestId, remoteAddress, header: (name) => request.headers[name]?.toString() };
 }
 
 function endpointRequest(

@@ -11,6 +11,8 @@ export interface NodeResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   writeHead(status: number, headers: ReplyHeaders): unknown;
+  /** HTTP/1.1 would keep the head for the first bytes of the body; HTTP/2 sends it with writeHead. */
+  flushHeaders?(): unknown;
   write(chunk: string | Uint8Array): boolean;
   end(chunk?: string | Uint8Array): unknown;
   end(chunk: string, encoding: 'latin1'): unknown;

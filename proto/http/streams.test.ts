@@ -16,7 +16,7 @@ afterEach(async () => {
 
 async function open(
   stream: NonNullable<TestAnswers['stream']>,
-  limits: { commentMs?: number; peekMs?: number } = {},
+  limits: { commentMs?: number } = {},
 ): Promise<TestDoor> {
   const door = await openDoor({ stream }, { limits });
   doors.push(door);
@@ -57,11 +57,10 @@ describe('a server stream over REST', () => {
     expect(lines.length).toBe(2);
   });
 
-  it('is an ordinary error response when it fails before its first message', async () => {
-    const door = await open(async function* () {
+  it('is an ordinary error response when it is refused', async () => {
+    const door = await open(async () => {
       await Promise.resolve();
-      if (door.records.length >= 0) throw apiError('not_found', 'no run run_1');
-      yield event(1);
+      throw apiError('not_found', 'no run run_1');
     });
     const response = await fetch(door.url + PATH);
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -106,7 +105,53 @@ describe('a server stream over REST', () => {
     expect(await ask(PATH, 'x'.repeat(30))).toBe(400);
   });
 
-  it('sends its head without waiting for a first message that takes long, and comments in silence', async () => {
+  it('closes what is let run after its client has left', async () => {
+    let letRun: ((stream: AsyncIterable<Message>) => void) | undefined;
+    const door = await open(async () => await new Promise((run) => (letRun = run)));
+    const socket = connectTcp(door.port, '127.0.0.1');
+    socket.write(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await until(
+      () => letRun !== undefined,
+      () => 'not started',
+    );
+    socket.destroy();
+    await until(
+      () => door.records.length === 1,
+      () => door.records,
+    );
+    let closed = 0;
+    letRun?.({
+      [Symbol.asyncIterator]: () => ({
+        next: async () => await new Promise<never>(() => {}),
+        return: async () => {
+          closed += 1;
+          return { done: true as const, value: undefined };
+        },
+      }),
+    });
+    await until(
+      () => closed === 1,
+      () => closed,
+    );
+  });
+
+  it.each(['text/event-stream', 'application/x-ndjson'])(
+    'of %s has its head before its first message',
+    async (accept) => {
+      let go = (): void => {};
+      const gate = new Promise<void>((resolve) => (go = resolve));
+      const door = await open(async function* () {
+        await gate;
+        yield event(1);
+      });
+      const response = await fetch(door.url + PATH, { headers: { accept } });
+      expect(response.status).toBe(200);
+      go();
+      expect(await response.text()).toContain(json(1));
+    },
+  );
+
+  it('comments in silence, soon at first', async () => {
     let go = (): void => {};
     const gate = new Promise<void>((resolve) => (go = resolve));
     const door = await open(
@@ -114,7 +159,7 @@ describe('a server stream over REST', () => {
         await gate;
         yield event(1);
       },
-      { peekMs: 30, commentMs: 20 },
+      { commentMs: 80 },
     );
     const response = await fetch(door.url + PATH);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();

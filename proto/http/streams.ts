@@ -1,19 +1,22 @@
 /**
  * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for. One loop per stream owns the response:
  * it takes a message, writes it, and waits for the socket to drain before it takes the next, so that a slow reader holds back the
- * producer instead of filling memory. The first message is awaited before the status line, so that an error before it is
- * an ordinary error response. The iterator is closed on every way out.
+ * producer instead of filling memory. What refuses a stream is an ordinary error response; once the app lets it run, its head goes
+ * out, because a client does not wait for the head of a stream that has nothing to say yet. The iterator is closed on every way out.
  */
 import type { Message } from '@bufbuild/protobuf';
 import { drained, unlessAborted } from './abort.ts';
 import type { ActiveCall } from './active-call.ts';
 import { errorBody, toApiError, type ApiError } from './errors.ts';
+import { leaveTurn } from './in-turn.ts';
 import { encoder } from './json-encode.ts';
 import type { DoorLimits } from './limits.ts';
 
 interface Framing {
   readonly contentType: string;
   readonly comment: string;
+  /** Whether a stream without a first message begins with a comment, so that proxies which wait for a body pass the head on. */
+  readonly opens: boolean;
   message(json: string, id: string | undefined): string;
   error(json: string): string;
   readonly done: string;
@@ -22,6 +25,7 @@ interface Framing {
 const SSE: Framing = {
   contentType: 'text/event-stream; charset=utf-8',
   comment: ': keep-alive\n\n',
+  opens: true,
   // JSON text holds no line break.
   message: (json, id) => (id === undefined ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`),
   error: (json) => `event: error\ndata: ${json}\n\n`,
@@ -31,10 +35,15 @@ const SSE: Framing = {
 const NDJSON: Framing = {
   contentType: 'application/x-ndjson; charset=utf-8',
   comment: '\n',
+  // Some readers stumble over an empty first line.
+  opens: false,
   message: (json) => `${json}\n`,
   error: (json) => `${json}\n`,
   done: '',
 };
+
+/** How long the first message may take before a comment goes ahead of it. */
+const OPENING_MS = 50;
 
 /** The earlier of the two in Accept; SSE when neither is named. */
 export function framingOf(accept: string | undefined): 'sse' | 'ndjson' {
@@ -46,19 +55,44 @@ export function framingOf(accept: string | undefined): 'sse' | 'ndjson' {
 export interface StreamOutput {
   readonly call: ActiveCall;
   readonly limits: DoorLimits;
-  /** Sends an ordinary error response; for errors before the first message. */
+  /** Sends an ordinary error response; for what refuses the stream. */
   readonly fail: (error: ApiError) => void;
+}
+
+/**
+ * The iterator of a stream that was let run. Rejects with what refused it, or with the signal's reason; a stream that is let run after that is
+ * closed at once.
+ */
+export async function openStream(
+  starting: Promise<AsyncIterable<Message>>,
+  signal: AbortSignal,
+): Promise<AsyncIterator<Message>> {
+  try {
+    return (await unlessAborted(starting, signal))[Symbol.asyncIterator]();
+  } catch (error) {
+    starting.then(
+      (late) => closeStream(late[Symbol.asyncIterator]()),
+      () => undefined, // It is what was thrown, or comes too late to be told to anybody.
+    );
+    throw error;
+  }
+}
+
+/** A generator that is stuck in an await ends when that await does; the signal told it. */
+export function closeStream(iterator: AsyncIterator<unknown>): void {
+  iterator.return?.().catch(() => {
+    // What a producer throws while it is being closed concerns nobody any more.
+  });
 }
 
 /** Runs a stream to its end, its error, the client's leaving or the deadline. Never rejects. */
 export async function sendStream(
-  messages: AsyncIterable<Message>,
+  starting: Promise<AsyncIterable<Message>>,
   { call, limits, fail }: StreamOutput,
 ): Promise<void> {
-  const iterator = messages[Symbol.asyncIterator]();
+  let iterator: AsyncIterator<Message> | undefined;
   try {
-    const first = iterator.next();
-    await unlessAborted(firstOrTime(first, limits.peekMs), call.signal);
+    iterator = await openStream(starting, call.signal);
     if (call.settled) return;
     const framing = framingOf(call.header('accept')) === 'ndjson' ? NDJSON : SSE;
     const headers = Object.assign(call.finalHeaders(), {
@@ -66,21 +100,17 @@ export async function sendStream(
       'x-accel-buffering': 'no',
     });
     call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
-    await pump(first, iterator, call, framing, limits.commentMs);
+    call.response.flushHeaders?.();
+    leaveTurn(call.response);
+    await pump(iterator, call, framing, limits.commentMs);
   } catch (error) {
     if (!call.settled) fail(toApiError(error));
   } finally {
-    // A generator that is stuck in an await ends when that await does; the signal told it.
-    iterator.return?.().catch(() => {
-      // What a producer throws while it is being closed concerns nobody any more.
-    });
+    if (iterator !== undefined) closeStream(iterator);
   }
 }
 
-type Item = Promise<IteratorResult<Message>>;
-
 async function pump(
-  first: Item,
   iterator: AsyncIterator<Message>,
   call: ActiveCall,
   framing: Framing,
@@ -90,13 +120,15 @@ async function pump(
   const encode = encoder(rpc.desc.output);
   const idField = rpc.stream?.idField;
   let blocked = false;
-  const silence = setInterval(() => {
+  const comment = (): void => {
     // Nothing is added behind a reader that does not read.
     if (!blocked) response.write(framing.comment);
-  }, commentMs);
+  };
+  const silence = setInterval(comment, commentMs);
+  const opening = framing.opens ? setTimeout(comment, OPENING_MS) : undefined;
   try {
     for (
-      let next = await unlessAborted(first, signal);
+      let next = await unlessAborted(iterator.next(), signal);
       next.done !== true;
       next = await unlessAborted(iterator.next(), signal)
     ) {
@@ -104,6 +136,7 @@ async function pump(
         idField === undefined
           ? undefined
           : eventId((next.value as unknown as Record<string, unknown>)[idField]);
+      clearTimeout(opening);
       blocked = !response.write(framing.message(encode(next.value), id));
       if (blocked) await drained(response, signal);
       blocked = false;
@@ -115,6 +148,7 @@ async function pump(
     end(call, framing.error(JSON.stringify(errorBody(known, call.requestId))), known);
   } finally {
     clearInterval(silence);
+    clearTimeout(opening);
   }
 }
 
@@ -128,12 +162,4 @@ function end(call: ActiveCall, last: string, error?: ApiError): void {
   if (!call.settle(error?.status ?? call.status ?? call.rpc.successStatus, error)) return;
   if (last !== '') call.response.write(last);
   call.response.end();
-}
-
-/** Settles with the first message, or after a time without one. */
-function firstOrTime(first: Item, peekMs: number): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, peekMs);
-    first.then(() => resolve(), reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -1,7 +1,7 @@
 /** The head of a request, made unambiguous: one path, one host, one credential, one client address. */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
-import { BlockList, isIPv6 } from 'node:net';
+import { addressList, readAddress } from './address.ts';
 import { apiError, type ApiError } from './errors.ts';
 
 type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -86,46 +86,35 @@ export function assertPlainHead(request: NodeRequest, bytesMax: number): void {
 /** Finds out who the client is behind trusted proxies. */
 export type AddressOf = (request: NodeRequest) => string;
 
-/** `trustedProxies`: addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. */
-export function addressReader(trustedProxies: readonly string[]): AddressOf {
-  if (trustedProxies.length === 0) return socketAddress;
-  const trusted = blockList(trustedProxies);
-  const isTrusted = (address: string): boolean => {
-    try {
-      return trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-    } catch {
-      // Not an address at all ("unknown", an obfuscated name): certainly no proxy of ours.
-      return false;
-    }
-  };
+/**
+ * `trustedProxies`: addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. `onIgnored` is told, each time, of a peer that is none of
+ * them and says that it speaks for somebody else. Throws a RangeError on a range that is none.
+ */
+export function addressReader(
+  trustedProxies: readonly string[],
+  onIgnored: (peer: string) => void = () => undefined,
+): AddressOf {
+  const isTrusted = addressList(trustedProxies);
   return (request) => {
     let address = socketAddress(request);
     const forwarded = request.headers['x-forwarded-for'];
-    if (forwarded === undefined || !isTrusted(address)) return address;
-    // From the right: each trusted hop tells who called it; the first that is not trusted is the client.
-    const hops = String(forwarded)
-      .split(',')
-      .map((hop) => plainAddress(hop.trim()));
-    for (let i = hops.length - 1; i >= 0 && isTrusted(address); i--) address = hops[i] ?? address;
+    if (forwarded === undefined) return address;
+    if (!isTrusted(address)) {
+      onIgnored(address);
+      return address;
+    }
+    // From the right: each trusted hop tells who called it; the first that is not trusted is the client. What is no address tells nothing.
+    for (const hop of String(forwarded).split(',').toReversed()) {
+      const before = readAddress(hop);
+      if (before === undefined) return address;
+      address = before;
+      if (!isTrusted(address)) return address;
+    }
     return address;
   };
 }
 
 function socketAddress(request: NodeRequest): string {
-  return plainAddress(request.socket.remoteAddress ?? '');
-}
-
-/** An IPv4 address as itself, also when the socket is a dual-stack one. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
-}
-
-function blockList(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
-  }
-  return list;
+  const address = request.socket.remoteAddress ?? '';
+  return address.includes(':') ? (readAddress(address) ?? address) : address;
 }

@@ -9,7 +9,6 @@ import { PLATFORM_CHAIN, recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Caller, Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
-import { tooMany } from '../platform/rate-limit.ts';
 import { roleNumber } from '../platform/scopes.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { checkPasswordStrength } from './password.ts';
@@ -71,11 +70,10 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
     },
     changePassword: async ({ currentPassword, newPassword }, ctx: Ctx) => {
       const user = await ownAccount(ctx.db, ctx.caller);
-      const tries = deps.tries.password.take(user.email);
-      if (!tries.allowed) throw tooMany('wrong passwords for this account', tries.resetMs);
+      deps.tries.password.spend(user.email, ctx.call.remoteAddress);
       const { ok } = await deps.passwords.verify(currentPassword, user.passwordHash);
       if (!ok) throw apiError('credentials_invalid', 'the current password is wrong');
-      deps.tries.password.reset(user.email);
+      deps.tries.password.wasRight(user.email, ctx.call.remoteAddress);
       checkPasswordStrength(newPassword, user);
       const hash = await deps.passwords.hash(newPassword); // before the transaction: it takes long
       await ctx.db.transact(async (db) => {
@@ -91,8 +89,7 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
 
 async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<readonly string[]> {
   const { clock, secrets } = deps;
-  const tries = deps.tries.code.take(ctx.caller.userId);
-  if (!tries.allowed) throw tooMany('one-time codes for this account', tries.resetMs);
+  deps.tries.code.spend(ctx.caller.userId, ctx.call.remoteAddress);
   return await ctx.db.transact(async (db) => {
     const totp = await findTotp(db, ctx.caller.userId);
     if (totp === undefined || totp.confirmed_at !== null) {
@@ -107,7 +104,7 @@ async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<reado
         'one-time code is wrong, or the clock of the device is off by more than 30 s',
       );
     }
-    deps.tries.code.reset(ctx.caller.userId);
+    deps.tries.code.wasRight(ctx.caller.userId, ctx.call.remoteAddress);
     const codes = await confirmTotp(db, ctx.caller.userId, clock.now());
     await recordAct(db, ctx, act(ctx, 'account.totp_enrolled'));
     return codes;

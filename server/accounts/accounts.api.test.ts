@@ -26,15 +26,18 @@ describe.skipIf(!postgresHere)('accounts', () => {
   let person: Person;
 
   beforeAll(async () => {
-    server = await startTestServer({ clock });
+    server = await startTestServer({ clock, env: { TRUSTED_PROXIES: '127.0.0.1' } });
   });
   afterAll(async () => await server.stop());
   beforeEach(async () => {
     person = await join(server, server.first.apiKey, server.first.teamId, 'developer');
   });
 
-  const login = async (body: Record<string, unknown>) =>
-    await server.call('POST /auth/login', { body: { email: person.email, password: PASSWORD, ...body } });
+  const login = async (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
+    await server.call('POST /auth/login', {
+      body: { email: person.email, password: PASSWORD, ...body },
+      headers,
+    });
   const statusOf = async (token: string): Promise<number> =>
     (await server.call('GET /account', { as: token })).status;
   /** Use is written down in batches: this is what the server does every few seconds. */
@@ -125,6 +128,14 @@ describe.skipIf(!postgresHere)('accounts', () => {
 
     it('does not care about the letter case of the address', async () => {
       expect((await login({ email: person.email.toUpperCase() })).status).toBe(200);
+    });
+
+    it('from elsewhere does not use up the tries of an account’s owner', async () => {
+      const from = (address: string) => ({ 'x-forwarded-for': address });
+      for (let n = 0; n < 30; n += 1)
+        await login({ password: `wrong ${n}` }, from(`198.51.100.${n % 3}:${40_000 + n}`));
+      expect((await login({}, from('198.51.100.1'))).code).toBe('rate_limited');
+      expect((await login({}, from('2001:db8::1'))).status).toBe(200);
     });
 
     it('of one account is slowed after ten wrong passwords, and recovers', async () => {

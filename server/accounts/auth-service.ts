@@ -8,9 +8,6 @@ import type { SessionTimes } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
 import type { CredentialChanges } from '../platform/credential-changes.ts';
-import type { Database } from '../platform/db/index.ts';
-import { tooMany } from '../platform/rate-limit.ts';
-import type { RateLimiter } from '../platform/rate-limit.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Passwords } from './password.ts';
 import { endSession, openSession, sessionTimesOf } from './sessions.ts';
@@ -34,8 +31,8 @@ const COOKIE = '__Host-sid';
 export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
   return implement(AuthService, {
     login: async ({ email, password, totpCode }, ctx: Ctx) => {
-      const user = await checkPassword(deps, ctx.db, email, password);
-      await checkSecondFactor(deps, ctx.db, user, totpCode);
+      const user = await checkPassword(deps, ctx, email, password);
+      await checkSecondFactor(deps, ctx, user, totpCode);
       const session = await openSession({ db: ctx.db, clock: deps.clock, times: deps.sessions }, user);
       setCookie(ctx, session.token, sessionTimesOf(deps.sessions, user.staff).absoluteMs);
       return { token: session.token, expiresAt: timestampFromDate(session.expiresAt), userId: user.id };
@@ -59,13 +56,18 @@ function setCookie(ctx: Ctx, token: string, maxAgeMs: number): void {
   );
 }
 
-async function checkPassword(deps: AuthDeps, db: Database, email: string, password: string): Promise<User> {
+async function checkPassword(
+  deps: AuthDeps,
+  { db, call }: Ctx,
+  email: string,
+  password: string,
+): Promise<User> {
   const account = normalizeEmail(email);
-  spend(deps.tries.password, account, 'wrong passwords for this account');
+  deps.tries.password.spend(account, call.remoteAddress);
   const user = await findUserByEmail(db, account);
   const { ok, stale } = await deps.passwords.verify(password, user?.passwordHash);
   if (!ok || user === undefined) throw apiError('credentials_invalid', 'e-mail address or password is wrong');
-  deps.tries.password.reset(account);
+  deps.tries.password.wasRight(account, call.remoteAddress);
   if (stale) await setPasswordHash(db, user.id, await deps.passwords.hash(password));
   return user;
 }
@@ -73,7 +75,7 @@ async function checkPassword(deps: AuthDeps, db: Database, email: string, passwo
 /** Asked only after the password was right, so that it tells a stranger nothing about an account. */
 async function checkSecondFactor(
   deps: AuthDeps,
-  db: Database,
+  { db, call }: Ctx,
   user: User,
   code: string | undefined,
 ): Promise<void> {
@@ -81,7 +83,7 @@ async function checkSecondFactor(
   if (totp === undefined || totp.confirmed_at === null) return;
   if (code === undefined)
     throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
-  spend(deps.tries.code, user.id, 'one-time codes for this account');
+  deps.tries.code.spend(user.id, call.remoteAddress);
   const ok = /^\d{6}$/.test(code)
     ? await acceptTotpCode({ db, clock: deps.clock, secrets: deps.secrets }, user.id, totp, code)
     : await acceptRecoveryCode(db, user.id, code);
@@ -90,10 +92,5 @@ async function checkSecondFactor(
       'totp_invalid',
       'one-time code is wrong, was used already, or the clock of the device is off by more than 30 s',
     );
-  deps.tries.code.reset(user.id);
-}
-
-function spend(limiter: RateLimiter, who: string, what: string): void {
-  const state = limiter.take(who);
-  if (!state.allowed) throw tooMany(what, state.resetMs);
+  deps.tries.code.wasRight(user.id, call.remoteAddress);
 }

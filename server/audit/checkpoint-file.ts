@@ -16,8 +16,8 @@ export interface CheckpointFile {
   readonly path: string;
   /** Resolves when they are on the disk. */
   append(checkpoints: readonly Checkpoint[]): Promise<void>;
-  /** Every line, oldest first. */
-  read(): AsyncGenerator<ReadCheckpoint>;
+  /** Every line, oldest first; `only`: those that hold this text, which spares the rest from being parsed. */
+  read(only?: string): AsyncGenerator<ReadCheckpoint>;
 }
 
 /** A line that is no checkpoint still tells that somebody wrote into the file; `chain` as far as it can be made out. */
@@ -41,8 +41,8 @@ export function createCheckpointFile(
   // With very many chains a fresh file is long already: rotating at each append would throw the older one away at once.
   let limit = bytesMax;
 
-  async function* read(): AsyncGenerator<ReadCheckpoint> {
-    for (const each of [before, path]) yield* readLines(each);
+  async function* read(only?: string): AsyncGenerator<ReadCheckpoint> {
+    for (const each of [before, path]) yield* readLines(each, only);
   }
 
   const rotate = async (): Promise<void> => {
@@ -122,14 +122,14 @@ async function dropTornTail(path: string): Promise<void> {
   if (end < size && size === seen.size) await truncate(path, end);
 }
 
-async function* readLines(path: string): AsyncGenerator<ReadCheckpoint> {
+async function* readLines(path: string, only = ''): AsyncGenerator<ReadCheckpoint> {
   // To the last newline that is there now: what stands behind it is being written at this moment, or was cut off by a crash.
   const { end } = await lastLineEnd(path);
   if (end === 0) return;
   const stream = createReadStream(path, { end: end - 1 });
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
-      if (line !== '') yield parseLine(line);
+      if (line !== '' && line.includes(only)) yield parseLine(line);
     }
   } finally {
     stream.destroy();

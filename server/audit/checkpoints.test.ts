@@ -1,5 +1,13 @@
 /** The file of checkpoints: what a crash leaves, what a rotation keeps, and when something is written at all. */
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +19,7 @@ import type { ReadCheckpoint } from './checkpoint-file.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { createSigner } from './checkpoint.ts';
 import type { Checkpoint } from './checkpoint.ts';
+import { gatherEvidence } from './evidence.ts';
 
 const signer = createSigner(createSecrets(Buffer.alloc(32, 1)));
 const hash = (n: number): string => n.toString(16).padStart(64, '0');
@@ -84,6 +93,61 @@ describe('the file of checkpoints', () => {
     expect(seen.at(-1)).toBe('busy 100');
     expect(seen.length).toBeLessThan(40);
     expect(statSync(file.path).size).toBeLessThan(3_000);
+  });
+});
+
+describe('what checkpoints say of a chain', () => {
+  const COUNT = 3_000;
+  const secrets = createSecrets(Buffer.alloc(32, 1));
+
+  /** CPU of this process in milliseconds. */
+  async function cpuOf<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
+    const before = process.cpuUsage();
+    const result = await work();
+    const { user, system } = process.cpuUsage(before);
+    return { result, ms: (user + system) / 1_000 };
+  }
+
+  it('is verified once, and again wherever something is another', async () => {
+    const file = createCheckpointFile(dataDir);
+    const own = Array.from({ length: COUNT }, (_, n) => signed('team_1', n + 1));
+    await file.append([...own, ...Array.from({ length: COUNT }, (_, n) => signed('team_2', n + 1))]);
+    const deps = { file, signer: createSigner(secrets) }; // of a process that signed none of them
+    const gather = async () => (await gatherEvidence(deps, 'team_1')).get('team_1');
+    const first = await cpuOf(gather);
+    expect(first.result).toMatchObject({ checkpoints: COUNT, invalid: undefined });
+    await gather();
+    const later = await cpuOf(gather);
+    expect(later.result).toEqual(first.result);
+    // What is left is reading the lines.
+    expect(later.ms / first.ms).toBeLessThan(0.4);
+
+    const lines = readFileSync(file.path, 'utf8').split('\n');
+    const change = async (at: number, how: (line: string) => string): Promise<number | undefined> => {
+      writeFileSync(file.path, lines.map((line, n) => (n === at ? how(line) : line)).join('\n'));
+      return (await gather())?.invalid;
+    };
+    expect(await change(9, (line) => line.replace(hash(10), hash(11)))).toBe(10);
+    expect(await change(9, (line) => line.replace('"at":5', '"at":6'))).toBe(10);
+    expect(await change(9, (line) => line.replace(own[9]?.signature ?? '', own[8]?.signature ?? ''))).toBe(
+      10,
+    );
+    expect(await change(9, (line) => line.replace('"seq":10', '"seq":7'))).toBe(7);
+    expect(await change(9, (line) => line)).toBeUndefined();
+  });
+
+  it('keeps nobody else waiting while it is verified', async () => {
+    const file = createCheckpointFile(dataDir);
+    await file.append(Array.from({ length: COUNT }, (_, n) => signed('team_1', n + 1)));
+    let turns = 0;
+    const others = setInterval(() => (turns += 1), 0);
+    const { ms } = await cpuOf(async () => await gatherEvidence({ file, signer: createSigner(secrets) }));
+    clearInterval(others);
+    // One turn for each slice of 10 ms, and some to spare.
+    expect(turns).toBeGreaterThan(ms / 50);
+    const gone = AbortSignal.abort(new Error('gone'));
+    const left = gatherEvidence({ file, signer: createSigner(secrets) }, undefined, gone);
+    await expect(left).rejects.toThrow('gone');
   });
 });
 

@@ -1,8 +1,12 @@
 /** What the checkpoint files of this process's data folder say about chains. */
+import { setImmediate } from 'node:timers/promises';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
 import { PLATFORM_CHAIN } from './append.ts';
 import type { Evidence } from './verify.ts';
+
+/** How long signatures are verified before others have their turn. */
+const AT_ONCE_MS = 10;
 
 interface Gathered {
   readonly anchors: Map<number, Set<string>>;
@@ -16,6 +20,7 @@ const nothing = (): Gathered => ({ anchors: new Map(), checkpoints: 0, invalid: 
 export async function gatherEvidence(
   { file, signer }: { readonly file: CheckpointFile; readonly signer: Signer },
   only?: string,
+  signal?: AbortSignal,
 ): Promise<Map<string, Evidence>> {
   const found = new Map<string, Gathered>();
   const of = (chain: string): Gathered => {
@@ -23,7 +28,13 @@ export async function gatherEvidence(
     found.set(chain, known);
     return known;
   };
-  for await (const line of file.read()) {
+  let pausedMs = performance.now();
+  for await (const line of file.read(only)) {
+    if (performance.now() - pausedMs > AT_ONCE_MS) {
+      await setImmediate();
+      signal?.throwIfAborted();
+      pausedMs = performance.now();
+    }
     const chain = line.chain ?? PLATFORM_CHAIN;
     if (only !== undefined && chain !== only) continue;
     const evidence = of(chain);

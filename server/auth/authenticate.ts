@@ -33,8 +33,11 @@ export interface AuthenticatorDeps {
 }
 
 export interface Authenticator {
-  /** Undefined when the call presents nothing; throws `credentials_invalid` when what it presents is not good. */
-  authenticate(call: CallContext): Promise<Caller> | Caller | undefined;
+  /**
+   * Undefined when the call presents nothing; throws `credentials_invalid` when what it presents is not good. `beforeLook` runs before a look into
+   * the database for a credential that was not good at its last look, and may throw to refuse it.
+   */
+  authenticate(call: CallContext, beforeLook?: () => void): Promise<Caller> | Caller | undefined;
   /** Writes when credentials were last used. Called every few seconds and at the stop. */
   flush(): Promise<void>;
 }
@@ -93,6 +96,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const proven = looksLikeSessionToken(credential)
       ? await proveSession(deps, credential)
       : await proveKey(deps, pepper, credential);
+    cache.trust(credential, proven !== undefined);
     if (proven === undefined) throw invalid();
     cache.put(credential, proven, generation);
     return proven;
@@ -109,8 +113,14 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return accept(await shared);
   };
 
+  /** Never was a credential of any kind: no look into the database. */
+  const isHopeless = (credential: string): boolean =>
+    !looksLikeSessionToken(credential) &&
+    parseKey(credential) === undefined &&
+    !deps.ciJobs.isJobs(credential);
+
   return {
-    authenticate: (call) => {
+    authenticate: (call, beforeLook) => {
       const given = presented(call);
       if (given === undefined) return undefined;
       if (given.from === 'cookie') {
@@ -119,6 +129,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       }
       const known = cache.get(given.credential);
       if (known !== undefined && known.expiresAtMs > clock.now().getTime()) return accept(known);
+      if (isHopeless(given.credential)) throw invalid();
+      if (!cache.isTrusted(given.credential)) beforeLook?.();
       return prove(call, given.credential);
     },
     flush: async () => await touches.flush(),

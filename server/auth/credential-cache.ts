@@ -3,6 +3,9 @@
  * when something about the credential changes (platform/credential-changes.ts). The key is the SHA-256 of the credential, so
  * that memory holds no secrets. `generation` closes the gap between reading a row and remembering it: what was read before a
  * change is not stored after it.
+ *
+ * What was good at its last look within a day is remembered apart (`isTrusted`): it proves nothing, but tells a caller who was here
+ * before from one who guesses.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../platform/clock.ts';
@@ -19,17 +22,25 @@ export interface Proven {
 
 const LIVE_MS = 1_000;
 const ENTRIES_MAX = 20_000;
+const TRUSTED_MS = 86_400_000;
+const TRUSTED_MAX = 100_000;
 
 export interface CredentialCache {
   get(credential: string): Proven | undefined;
   /** Read it before the row. */
   generation(): number;
   put(credential: string, proven: Proven, generation: number): void;
+  /** Whether its last look within a day found it good. */
+  isTrusted(credential: string): boolean;
+  /** What a look has found. */
+  trust(credential: string, isGood: boolean): void;
   drop(change: CredentialChange | undefined): void;
 }
 
 export function createCredentialCache(clock: Clock): CredentialCache {
   const entries = new Map<string, { readonly proven: Proven; readonly untilMs: number }>();
+  /** Until when, oldest first. */
+  const trusted = new Map<string, number>();
   let generation = 0;
   const nameOf = (credential: string): string => hash('sha256', credential, 'base64');
 
@@ -48,6 +59,15 @@ export function createCredentialCache(clock: Clock): CredentialCache {
         const oldest = entries.keys().next();
         if (oldest.done !== true) entries.delete(oldest.value);
       }
+    },
+    isTrusted: (credential) => (trusted.get(nameOf(credential)) ?? 0) > clock.monotonicMs(),
+    trust: (credential, isGood) => {
+      const key = nameOf(credential);
+      trusted.delete(key);
+      if (!isGood) return;
+      trusted.set(key, clock.monotonicMs() + TRUSTED_MS);
+      const oldest = trusted.size > TRUSTED_MAX ? trusted.keys().next() : undefined;
+      if (oldest?.done === false) trusted.delete(oldest.value);
     },
     drop: (change) => {
       generation += 1;

@@ -104,9 +104,9 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       await decide(deps, ctx, environment, build);
       return await answer(ctx, which);
     },
-    streamLogs: async function* ({ after, tailBytes, follow, ...which }, ctx: Ctx) {
+    streamLogs: async ({ after, tailBytes, follow, ...which }, ctx: Ctx) => {
       const { build } = await buildOf(ctx, which);
-      yield* followBuild(
+      return followBuild(
         { sql: ctx.db.sql, wake, scope: ctx.teams },
         { build, after, tailBytes, follow: follow ?? true, signal: ctx.call.signal },
       );

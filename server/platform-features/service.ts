@@ -67,18 +67,7 @@ export function createPlatformFeaturesService(deps: ServiceDeps): Handlers<Ctx> 
     setState: async (request, ctx) =>
       await setState({ rules, find, install: follower.install }, request, ctx),
 
-    watch: async function* (_request, { call }) {
-      // Whoever comes back with a position is told the present revision as well: it reads everything again anyway.
-      for (let told: number | undefined; !call.signal.aborted;) {
-        const { revision } = follower.view();
-        if (revision === told) {
-          await nextChange(follower, call.signal);
-          continue;
-        }
-        told = revision;
-        yield { position: String(revision), revision };
-      }
-    },
+    watch: async (_request, { call }) => revisions(follower, call.signal),
 
     companion: async () => await companion(),
   });
@@ -90,6 +79,19 @@ function unknown(key: string): Error {
     `there is no platform feature "${key.slice(0, 100)}"; GET /admin/platform-features lists them`,
     { details: { key: key.slice(0, 100) } },
   );
+}
+
+/** The present one, and each that comes. Whoever comes back with a position is told the present one as well: it reads everything again anyway. */
+async function* revisions(follower: Follower, signal: AbortSignal) {
+  for (let told: number | undefined; !signal.aborted;) {
+    const { revision } = follower.view();
+    if (revision === told) {
+      await nextChange(follower, signal);
+      continue;
+    }
+    told = revision;
+    yield { position: String(revision), revision };
+  }
 }
 
 /** Resolves at the next change, or when the caller is gone. */

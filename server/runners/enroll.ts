@@ -52,6 +52,8 @@ export async function issueToken(
 
 export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
   return async (request) => {
+    // First: whoever has no token learns nothing of keys and makes this server compute nothing on a curve.
+    if (!(await isTokenKnown(db.sql, request.token))) throw tokenInvalid();
     const weakness = publicKeyWeakness(request.publicKey);
     if (weakness !== undefined)
       throw apiError('key_weak', `the key was refused: ${weakness}; make a new one`);
@@ -59,12 +61,7 @@ export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollD
     const runner =
       (await register({ db, clock }, request, keyId, runnersPerTeamMax)) ??
       (await registered(db.sql, request, keyId));
-    if (runner === undefined) {
-      throw apiError(
-        'token_invalid',
-        `the enrollment token is unknown, used or older than ${TOKEN_MINUTES} minutes; issue a new one`,
-      );
-    }
+    if (runner === undefined) throw tokenInvalid();
     if (!runner.room) {
       throw apiError(
         'limit_reached',
@@ -81,6 +78,21 @@ export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollD
       intervals: intervals(settings),
     };
   };
+}
+
+function tokenInvalid(): Error {
+  return apiError(
+    'token_invalid',
+    `the enrollment token is unknown, used or older than ${TOKEN_MINUTES} minutes; issue a new one`,
+  );
+}
+
+/** Whether it may still make a runner, or did so a short while ago. What it is good for is decided where it is used up. */
+async function isTokenKnown(sql: SqlTag, token: string): Promise<boolean> {
+  const [row] = await sql<Array<{ known: boolean }>>`
+    select coalesce(used_at > clock_timestamp() - ${TOKEN_MINUTES}::int * interval '1 minute', expires_at > clock_timestamp()) as known
+    from enrollment_tokens where token_hash = ${hashOf(token)}`;
+  return row?.known === true;
 }
 
 interface Registered {

@@ -21,7 +21,7 @@ import type { Changed } from './change.ts';
 import { diagnose } from './diagnose.ts';
 import { issueToken } from './enroll.ts';
 import { leaseMessage, listHistory } from './history.ts';
-import { createRosterWatches } from './live.ts';
+import { createRosterWatches, eventsOf } from './live.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
@@ -77,10 +77,8 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       const rows = await listRunners(db.sql, teamId, includeRevoked ?? false);
       return { runners: rows.map((row) => toMessage(row, clock.now(), settings)) };
     },
-    watch: async function* ({ teamId }, { db, clock, call }) {
-      for await (const { event } of watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal))
-        yield event;
-    },
+    watch: async ({ teamId }, { db, clock, call }) =>
+      eventsOf(watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal)),
     get: async (request, ctx) => await shown(deps, ctx, request),
     getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),
     listHistory: async ({ teamId, runnerId, limit, cursor }, { db, call }) => {

@@ -51,3 +51,7 @@ export function createRosterWatches(settings: WorkSettings): RosterWatches {
     return same ? before : { event: { position, runners, health }, print, atMs };
   });
 }
+
+export async function* eventsOf(states: AsyncIterable<RosterState>): AsyncGenerator<RosterState['event']> {
+  for await (const { event } of states) yield event;
+}

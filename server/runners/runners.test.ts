@@ -128,6 +128,18 @@ describe.skipIf(!there)('runners of a team', () => {
       expect((await join({ token: good })).teamId).toBe(team);
     });
 
+    it('tells nothing of a key, weak or taken, to whoever has no token', async () => {
+      const identity = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)]).toString('base64url');
+      const taken = generateSigningKey().publicKey;
+      const used = await token();
+      await join({ token: used, publicKey: taken });
+      await world.db
+        .sql`update enrollment_tokens set used_at = now() - interval '16 minutes' where used_at is not null`;
+      for (const bad of ['enr_nothing', used])
+        for (const publicKey of [identity, taken, generateSigningKey().publicKey])
+          await expect(join({ token: bad, publicKey })).rejects.toMatchObject({ code: 'token_invalid' });
+    });
+
     it('refuses a name that is taken and keeps the token good; a revoked runner’s name is free', async () => {
       const first = await enrolled('twin');
       const good = await token();

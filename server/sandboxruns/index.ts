@@ -62,9 +62,9 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       return toMessage(row, waiting);
     },
 
-    streamLogs: async function* ({ runId, after, tailBytes, follow }, ctx) {
+    streamLogs: async ({ runId, after, tailBytes, follow }, ctx) => {
       const { id } = await visibleRun(ctx, runId);
-      yield* followLogs(
+      return followLogs(
         { sql: ctx.db.sql, wake },
         { runId: id, after, tailBytes, follow: follow ?? true, signal: ctx.call.signal },
       );

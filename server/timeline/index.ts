@@ -26,9 +26,9 @@ export function createTimeline(): Handlers<Ctx> {
         ...(rows.length > limit && last !== undefined ? { nextCursor: formatCursor(last) } : {}),
       };
     },
-    watch: async function* ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) {
+    watch: async ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id, teamId } = await environmentOf(ctx, environmentId);
-      yield* watchTimeline(watches, { db: ctx.db, teamId, environmentId: id, limit }, ctx.call.signal);
+      return watchTimeline(watches, { db: ctx.db, teamId, environmentId: id, limit }, ctx.call.signal);
     },
   });
 }

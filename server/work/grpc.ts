@@ -29,7 +29,7 @@ import { serveReflection } from './grpc-reflection.ts';
 export interface DispatchGrpcOptions {
   /** 0: any free one. */
   readonly port: number;
-  /** Default 0.0.0.0: gateways run on other machines. */
+  /** Default 127.0.0.1: gateways on this machine alone. */
   readonly host?: string;
   readonly handlers: Handlers<DispatchCtx>;
   /** The shared secret (INTERNAL_TOKEN). */
@@ -81,7 +81,7 @@ export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<D
     [...services, 'grpc.health.v1.Health'],
     isAllowed,
   );
-  const port = await bind(server, `${options.host ?? '0.0.0.0'}:${options.port}`);
+  const port = await bind(server, `${options.host ?? '127.0.0.1'}:${options.port}`);
   return {
     port,
     stop: async (graceMs) => {

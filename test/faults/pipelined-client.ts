@@ -1,6 +1,6 @@
 /**
- * Many HTTP/1.1 requests on one connection without waiting for their answers, so that a server reads them in exactly this order. What has no answer when the
- * connection ends is rejected.
+ * Many HTTP/1.1 requests on one connection without waiting for their answers, so that a server reads them in exactly this order. It comes as a proxy that the
+ * server trusts, because a client's requests wait for each other. What has no answer when the connection ends is rejected.
  */
 import { connect } from 'node:net';
 import { answerOf } from './http-client.ts';
@@ -55,7 +55,12 @@ export function openPipeline(url: string): PipelinedClient {
 }
 
 function textOf({ method, url, headers, body }: HttpCall, host: string): string {
-  const fields = { host, ...headers, 'content-length': String(Buffer.byteLength(body)) };
+  const fields = {
+    host,
+    'x-forwarded-for': '127.0.0.1',
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+  };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }

@@ -156,6 +156,8 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
   );
   const common = {
     HOST: '127.0.0.1',
+    // As which the pile-up comes, see pipelined-client.ts.
+    TRUSTED_PROXIES: '127.0.0.1',
     INTERNAL_TOKEN: randomBytes(24).toString('base64url'),
     PUBLIC_URLS: uplinks.join(','),
     LOG_LEVEL: 'warn',

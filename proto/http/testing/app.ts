@@ -9,7 +9,8 @@ import type { RpcInfo } from '../rpc.ts';
 
 export interface TestAnswers {
   invoke?: (call: UnaryCall, request: Message) => Promise<Message> | Message;
-  stream?: (call: CallContext, request: Message) => AsyncIterable<Message>;
+  /** A promise: what it rejects with refuses the stream. */
+  stream?: (call: CallContext, request: Message) => AsyncIterable<Message> | Promise<AsyncIterable<Message>>;
   admit?: (call: CallContext) => string;
   admitTeam?: (call: CallContext, teamId: string) => void;
   admitBody?: (call: CallContext, body: Uint8Array) => void;
@@ -43,9 +44,9 @@ export function testApp(answers: TestAnswers, served: readonly RpcInfo[] = publi
       if (answers.invoke === undefined) throw apiError('unavailable', 'no answer in this test');
       return await answers.invoke(call, request);
     },
-    stream(call, _caller, request) {
+    async stream(call, _caller, request) {
       if (answers.stream === undefined) throw apiError('unavailable', 'no stream in this test');
-      return answers.stream(call, request);
+      return await answers.stream(call, request);
     },
   };
 }

@@ -99,10 +99,12 @@ export async function createBuildWorld(
       return id;
     },
     call: async (method, request) => await callUnary(handlers, method, request, options),
-    stream: (request, signal) => {
+    stream: async function* (request, signal) {
       const id = `${BuildsService.typeName}/StreamLogs`;
       const ctx = testCtx(id, { ...options, ...(signal === undefined ? {} : { signal }) });
-      return handlers.methods.get(id)?.(request as never, ctx) as AsyncIterable<Record<string, unknown>>;
+      yield* (await handlers.methods.get(id)?.(request as never, ctx)) as AsyncIterable<
+        Record<string, unknown>
+      >;
     },
     submitBuild: async (environmentId) =>
       (await callUnary(handlers, BuildsService.method.create, { environmentId }, options)).id,

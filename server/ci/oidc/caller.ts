@@ -33,6 +33,8 @@ export function callerOf(job: CiJob, how: Pick<Caller, 'idToken' | 'ciConnection
 }
 
 export interface CiJobs {
+  /** Whether it has the form of a CI job's credential. */
+  isJobs(credential: string): boolean;
   /** Undefined: the credential is none of a CI job's. Throws `id_token_invalid`. */
   prove(call: CallContext, credential: string): Promise<ProvenJob | undefined>;
 }
@@ -51,6 +53,7 @@ export function createCiJobs(deps: {
 }): CiJobs {
   const { db, clock, verify } = deps;
   return {
+    isJobs: (credential) => looksLikeJobToken(credential) || looksLikeIdToken(credential),
     prove: async ({ rpc }, credential) => {
       if (looksLikeJobToken(credential)) {
         const found = await findJobToken(db, credential, clock.now());

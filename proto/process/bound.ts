@@ -1,0 +1,24 @@
+/** What a process listens on, in words and as addresses to call it by. */
+import { isIPv6 } from 'node:net';
+
+const EVERY: ReadonlySet<string> = new Set(['0.0.0.0', '::', '0:0:0:0:0:0:0:0']);
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
+
+const bracketed = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
+
+/** Where a caller on this machine reaches it. */
+export function boundUrl(host: string, port: number): string {
+  return `http://${bracketed(EVERY.has(host) ? '127.0.0.1' : host)}:${port}`;
+}
+
+/** For people, after the address: `127.0.0.1:8080, this machine alone`. */
+export function boundWords(host: string, port: number): string {
+  const where = `${bracketed(host)}:${port}`;
+  if (EVERY.has(host)) return `${where}, every address of this machine`;
+  return LOOPBACK.includes(host) || host.startsWith('127.') ? `${where}, this machine alone` : where;
+}
+
+/** Every address that this process itself knows to be its own: the one to call it by first, then the loopback names. */
+export function boundUrls(host: string, port: number): readonly string[] {
+  return [...new Set([boundUrl(host, port), ...LOOPBACK.map((name) => boundUrl(name, port))])];
+}
