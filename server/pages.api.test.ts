@@ -15,7 +15,7 @@ const MEBIBYTE = 1_048_576;
 
 describe.skipIf(!postgresHere)('the contract page', () => {
   let server: TestServer;
-  let sockets: Socket[] = [];
+  const sockets: Socket[] = [];
 
   beforeAll(async () => {
     const env = { LIMIT_PAGES_PER_MINUTE: String(PAGES_MAX), TRUSTED_PROXIES: '127.0.0.1' };

@@ -11,7 +11,7 @@ const PATH = '/sandbox-runs/run_1';
 const LARGE = 'x'.repeat(8 * 1024 * 1024);
 
 let door: TestDoor;
-let clients: Array<Socket | ClientHttp2Session> = [];
+const clients: Array<Socket | ClientHttp2Session> = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
   await door.open.close(0);
