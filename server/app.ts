@@ -21,7 +21,7 @@ import { mapDatabaseError } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import type { FeatureGate } from './platform/feature-gate.ts';
 import { claimFor, idempotencyKey, runKeyed } from './platform/idempotency.ts';
-import { endingWith } from './open-stream.ts';
+import { openStream } from './open-stream.ts';
 import { createStreamGuard } from './stream-guard.ts';
 import { createStreamSlots } from './stream-slots.ts';
 
@@ -108,16 +108,8 @@ export function createApp(deps: AppDeps): App<Caller> {
         unwatch();
         leave();
       };
-      try {
-        const run = method(methods, call.rpc);
-        const messages = await (run(request, contextOf(call, caller, request)) as Promise<
-          AsyncIterable<Message>
-        >);
-        return endingWith(messages, { onEnd, mapError: mapDatabaseError });
-      } catch (error) {
-        onEnd();
-        return rethrowMapped(error);
-      }
+      const run = method(methods, call.rpc);
+      return await openStream(async () => await run(request, contextOf(call, caller, request)), onEnd);
     },
   };
 }

@@ -87,7 +87,7 @@ describe.skipIf(!postgresHere)('wrong credentials', () => {
     expect((await whoAmI('nonsense', '::ffff:198.51.100.9')).status).toBe(429);
   });
 
-  it('that were right once are wrong as any other once they are revoked', async () => {
+  it('that were right once are wrong like all others once they are revoked', async () => {
     const address = '198.51.100.10';
     const { id, secret } = await newKey(server, owner.token);
     expect((await whoAmI(secret, address)).status).toBe(200);

@@ -1,14 +1,24 @@
-/** A server stream that holds something for as long as it lives: given back once, however it ends. */
+/** A server stream that holds something for as long as it lives: given back once it ends, in whatever way. */
 import type { Message } from '@bufbuild/protobuf';
+import { mapDatabaseError } from './platform/db/index.ts';
 
 /**
- * The messages of `inner`. `onEnd` runs when they are over, when they fail, and when they are closed, also before the first was asked for, which a
- * generator would not notice. It runs at least once.
+ * What `start` opens. `onEnd` runs when that is refused, and when its messages are over, fail or are closed, also before the first was asked for, which
+ * a generator would not notice. It may run more than once.
  */
-export function endingWith(
-  inner: AsyncIterable<Message>,
-  { onEnd, mapError }: { readonly onEnd: () => void; readonly mapError: (error: unknown) => unknown },
-): AsyncIterable<Message> {
+export async function openStream(
+  start: () => Promise<unknown>,
+  onEnd: () => void,
+): Promise<AsyncIterable<Message>> {
+  try {
+    return endingWith((await start()) as AsyncIterable<Message>, onEnd);
+  } catch (error) {
+    onEnd();
+    throw mapDatabaseError(error);
+  }
+}
+
+function endingWith(inner: AsyncIterable<Message>, onEnd: () => void): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]: () => {
       const iterator = inner[Symbol.asyncIterator]();
@@ -20,7 +30,7 @@ export function endingWith(
             return next;
           } catch (error) {
             onEnd();
-            throw mapError(error);
+            throw mapDatabaseError(error);
           }
         },
         return: async () => {

@@ -9,9 +9,11 @@ import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.
 const PATH = '/sandbox-runs/run_1';
 /** Far more than the kernel keeps for a reader that does not read. */
 const LARGE = 'x'.repeat(8 * 1024 * 1024);
+/** More than an HTTP/2 client takes in before it reads. */
+const WINDOW = 'x'.repeat(512 * 1024);
 
 let door: TestDoor;
-let clients: Array<Socket | ClientHttp2Session> = [];
+const clients: Array<Socket | ClientHttp2Session> = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
   await door.open.close(0);
@@ -56,7 +58,7 @@ describe('a connection over HTTP/1.1', () => {
     door = await openDoor(answers(LARGE, seen));
     const { socket, ask } = http1();
     socket.pause();
-    ask(20);
+    ask(4);
     await until(
       () => seen.length > 0,
       () => seen,
@@ -67,11 +69,11 @@ describe('a connection over HTTP/1.1', () => {
     socket.on('data', (chunk) => (read += chunk.length));
     socket.resume();
     await until(
-      () => read > 20 * LARGE.length,
+      () => read > 4 * LARGE.length,
       () => read,
       20_000,
     );
-    expect(seen).toEqual(Array.from({ length: 20 }, (_, n) => `run_${n}`));
+    expect(seen).toEqual(Array.from({ length: 4 }, (_, n) => `run_${n}`));
   });
 
   it('that asks for more and more without reading is cut', async () => {
@@ -116,7 +118,7 @@ describe('a connection over HTTP/1.1', () => {
 describe('a connection over HTTP/2', () => {
   it('has a bounded number of answers that were not read', async () => {
     const seen: string[] = [];
-    door = await openDoor(answers(LARGE, seen), { limits: { answersPerSessionMax: 4 } });
+    door = await openDoor(answers(WINDOW, seen), { limits: { answersPerSessionMax: 4 } });
     const session = http2();
     const streams = Array.from({ length: 20 }, (_, n) =>
       session.request({ ':path': `/sandbox-runs/run_${n}` }),

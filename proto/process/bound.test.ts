@@ -14,7 +14,11 @@ describe('what is bound', () => {
   });
 
   it('is called by its own address and by the loopback names, each once', () => {
-    expect(boundUrls('0.0.0.0', 81)).toEqual(['http://127.0.0.1:81', 'http://localhost:81', 'http://[::1]:81']);
+    expect(boundUrls('0.0.0.0', 81)).toEqual([
+      'http://127.0.0.1:81',
+      'http://localhost:81',
+      'http://[::1]:81',
+    ]);
     expect(boundUrls('192.0.2.1', 81)[0]).toBe('http://192.0.2.1:81');
   });
 });
