@@ -105,7 +105,7 @@ const FILES: Readonly<Record<CiDefinitionProvider, readonly Row[]>> = {
     [
       'go-convert__convert__jenkins__testdata__Jenkinsfile.12',
       'Checkout|Build|Unit Test|Integration Test|Statical Code Analysis|Deploy',
-      '',
+      'cron',
       'deploys',
     ],
     [

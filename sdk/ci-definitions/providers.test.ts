@@ -334,14 +334,14 @@ pipeline { // stage('no')
     expect(pipeline).toMatchObject({ opaque: true, partial: true, jobs: [], includes: ['shared@1'] });
   });
 
-  it('refuses a comment without an end, and warns of a brace', () => {
+  it('refuses a comment without an end, and a brace', () => {
     expect(parseDefinition({ path: 'Jenkinsfile', text: 'node {\n  /* x' })).toMatchObject({
       pipelines: [],
       problems: [{ line: 2, column: 3, severity: 'error' }],
     });
     expect(parseDefinition({ path: 'Jenkinsfile', text: "node {\n stage('a') {}\n" })).toMatchObject({
-      pipelines: [{ jobs: [{ name: 'a' }] }],
-      problems: [{ line: 1, column: 6, severity: 'warning' }],
+      pipelines: [],
+      problems: [{ line: 1, column: 6, severity: 'error' }],
     });
   });
 });
