@@ -4,17 +4,23 @@
  * one thread at most, so that what its repositories hold delays nobody else. Owns the threads, and which team is next.
  */
 import { Worker } from 'node:worker_threads';
+import type { ResourceLimits } from 'node:worker_threads';
 import type { DefinitionFile } from './definitions.ts';
 import type { Measured } from './results.ts';
 
 const THREADS_MAX = 2;
-/** The largest file takes half a second of a processor; this is for machines that are busy, and the net under what nobody thought of. */
-const FILE_MS_MAX = 10_000;
-/** Of all files of one search. */
-const SEARCH_MS_MAX = 60_000;
-const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+/** `fileMs`: the largest file takes half a second of a processor; this is for machines that are busy, and the net under what nobody thought of. */
+const LIMITS: ReadingLimits = { fileMs: 15_000, searchMs: 120_000, memoryMb: 256 };
 /** A thread that nobody needs takes some 20 MB. */
 const IDLE_MS = 10_000;
+
+export interface ReadingLimits {
+  readonly fileMs: number;
+  /** Of all files of one search. */
+  readonly searchMs: number;
+  /** Of a thread, for what lives longer than a moment. */
+  readonly memoryMb: number;
+}
 
 /** `failed`: why the file was not read, now. */
 export type Outcome = Measured | { readonly failed: string };
@@ -35,7 +41,7 @@ interface Turn {
   take(thread: Thread): Promise<void>;
 }
 
-export function createReaders(fileMsMax = FILE_MS_MAX, searchMsMax = SEARCH_MS_MAX): Readers {
+export function createReaders(limits: ReadingLimits = LIMITS): Readers {
   /** By team, in the order in which they come next. */
   const waiting = new Map<string, Turn[]>();
   const served = new Set<string>();
@@ -56,7 +62,7 @@ export function createReaders(fileMsMax = FILE_MS_MAX, searchMsMax = SEARCH_MS_M
       const turn = next();
       if (turn === undefined) return;
       served.add(turn.teamId);
-      const thread = idle.pop() ?? startThread(idle);
+      const thread = idle.pop() ?? startThread(idle, limits);
       void turn.take(thread).then(() => {
         served.delete(turn.teamId);
         if (thread.isAlive()) {
@@ -73,13 +79,13 @@ export function createReaders(fileMsMax = FILE_MS_MAX, searchMsMax = SEARCH_MS_M
       let usedMs = 0;
       const readNow = async (thread: Thread, file: DefinitionFile): Promise<Outcome> => {
         signal.throwIfAborted();
-        if (usedMs >= searchMsMax)
+        if (usedMs >= limits.searchMs)
           return {
-            failed: `not read: reading the files before it took ${searchMsMax / 1000} s, which is the limit`,
+            failed: `not read: reading the files before it took ${limits.searchMs / 1000} s, which is the limit`,
           };
         const began = performance.now();
         try {
-          return await thread.read(file, fileMsMax);
+          return await thread.read(file);
         } finally {
           usedMs += performance.now() - began;
         }
@@ -99,13 +105,17 @@ export function createReaders(fileMsMax = FILE_MS_MAX, searchMsMax = SEARCH_MS_M
 
 interface Thread {
   isAlive(): boolean;
-  read(file: DefinitionFile, msMax: number): Promise<Outcome>;
+  read(file: DefinitionFile): Promise<Outcome>;
   /** Ends soon unless it is used again. */
   rest(): void;
 }
 
-function startThread(idle: Thread[]): Thread {
-  const worker = startWorker();
+function startThread(idle: Thread[], { fileMs, memoryMb }: ReadingLimits): Thread {
+  const worker = startWorker({
+    maxOldGenerationSizeMb: memoryMb,
+    maxYoungGenerationSizeMb: 32,
+    stackSizeMb: 4,
+  });
   // A server that stops does not wait for it.
   worker.unref();
   let isAlive = true;
@@ -126,10 +136,10 @@ function startThread(idle: Thread[]): Thread {
   worker.on('exit', () => end('not read: its thread ended'));
   const thread: Thread = {
     isAlive: () => isAlive,
-    read: async (file, msMax) => {
+    read: async (file) => {
       clearTimeout(resting);
       return await new Promise<Outcome>((resolve) => {
-        const late = setTimeout(() => end(`not read: reading it took more than ${msMax / 1000} s`), msMax);
+        const late = setTimeout(() => end(`not read: reading it took more than ${fileMs / 1000} s`), fileMs);
         tell = (outcome) => {
           clearTimeout(late);
           resolve(outcome);
@@ -147,8 +157,8 @@ function startThread(idle: Thread[]): Thread {
 }
 
 /** Beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
-function startWorker(): Worker {
-  const options = { name: 'reader', resourceLimits: LIMITS };
+function startWorker(resourceLimits: ResourceLimits): Worker {
+  const options = { name: 'reader', resourceLimits };
   if (!import.meta.url.endsWith('.ts'))
     return new Worker(new URL('./reader.worker.js', import.meta.url), { ...options, execArgv: [] });
   // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
