@@ -94,9 +94,9 @@ pipeline {
     stage('Build') {
       when { expression { env.BRANCH_NAME ==~ /(main|release\\/.{1,3})/ } }
       steps {
-        sh \'\'\'
+        sh '''
           echo "it's {"
-        \'\'\'
+        '''
         script { parts = 'a/b/c'.split(/\\//); half = 10 / 2 }
       }
     }
@@ -169,7 +169,7 @@ it.each([
   ["@Library('x') _\nstandardBuild {\n  name = 'a'\n}\n", 'a block of a library'],
   ["library 'x'\nbuild 'other'\n", 'steps without brackets'],
   ["stage ('a') { sh (script: 'make') }", 'space before brackets'],
-  ['def m = (x =~ /[{(]/)\nnode { echo "a/b \${m ? \'it\' : "no"}" }', 'patterns with brackets'],
+  ['def m = (x =~ /[{(]/)\nnode { echo "a/b ${m ? \'it\' : "no"}" }', 'patterns with brackets'],
   ["node { def s = $/it's {/$ }", 'a dollar slashy string'],
   ["node { /* } */ echo '}' // }\n}", 'brackets in comments and strings'],
   ['node { echo \'it\\\'s\' ; echo "\\"{" }', 'escaped quotes'],

@@ -21,61 +21,36 @@ const TRIGGERS = new Set([
   'snapshotDependencies',
 ]);
 const SHELLS = new Set(['sh', 'bat', 'powershell', 'pwsh', 'script']);
+function wordsIn(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
 /** Steps of plugins that put something where it runs. */
-const DEPLOYING_STEPS = new Set([
-  ...['acsDeploy', 'azureFunctionAppPublish', 'azureVMSSUpdate', 'azureWebAppPublish', 'cfnUpdate'],
-  ...['cfnUpdateStackSet', 'cloudFoundryDeploy', 'deployAPI', 'ecsDeploy', 'helmDeploy', 'herokuDeploy'],
-  ...['kubernetesApply', 'kubernetesDeploy', 'multiStageDeploy', 'neoDeploy', 'octopusDeployRelease'],
-  ...['openshiftDeploy', 'pushToCloudFoundry', 'sshPublisher', 'xldDeploy', 'xsDeploy'],
-]);
+const DEPLOYING_STEPS = new Set(
+  wordsIn(`
+    acsDeploy azureFunctionAppPublish azureVMSSUpdate azureWebAppPublish cfnUpdate cfnUpdateStackSet
+    cloudFoundryDeploy deployAPI ecsDeploy helmDeploy herokuDeploy kubernetesApply kubernetesDeploy
+    multiStageDeploy neoDeploy octopusDeployRelease openshiftDeploy pushToCloudFoundry sshPublisher
+    xldDeploy xsDeploy
+  `),
+);
 /** The same, as `step([$class: …])` names them. */
-const DEPLOYING_CLASSES = new Set([
-  ...[
-    'ACSDeploymentContextBuilder',
-    'AWSCodeDeployPublisher',
-    'AWSEBDeploymentBuilder',
-    'CloudFoundryPushPublisher',
-  ],
-  ...[
-    'DeployPublisher',
-    'KubernetesDeploy',
-    'KubernetesEngineBuilder',
-    'OpenShiftDeployer',
-    'WebAppDeploymentCommand',
-  ],
-  ...['BapSshPublisherPlugin', 'OctopusDeployReleaseRecorder', 'HerokuDeployArtifact'],
-]);
+const DEPLOYING_CLASSES = new Set(
+  wordsIn(`
+    ACSDeploymentContextBuilder AWSCodeDeployPublisher AWSEBDeploymentBuilder
+    CloudFoundryPushPublisher DeployPublisher KubernetesDeploy KubernetesEngineBuilder
+    OpenShiftDeployer WebAppDeploymentCommand BapSshPublisherPlugin OctopusDeployReleaseRecorder
+    HerokuDeployArtifact
+  `),
+);
 /** Steps by which a Jenkinsfile without stages shows that it is one, with whatever space before their brackets. */
-const STEPS = new Set([
-  ...[
-    'bat',
-    'build',
-    'checkout',
-    'dir',
-    'echo',
-    'error',
-    'git',
-    'input',
-    'junit',
-    'library',
-    'load',
-    'lock',
-    'mail',
-  ],
-  ...[
-    'milestone',
-    'node',
-    'parallel',
-    'pipeline',
-    'podTemplate',
-    'powershell',
-    'properties',
-    'pwsh',
-    'retry',
-    'script',
-  ],
-  ...['sh', 'stage', 'timeout', 'timestamps', 'withCredentials', 'withEnv', 'ws'],
-]);
+const STEPS = new Set(
+  wordsIn(`
+    bat build checkout dir echo error git input junit library load lock mail milestone node parallel
+    pipeline podTemplate powershell properties pwsh retry script sh stage timeout timestamps
+    withCredentials withEnv ws
+  `),
+);
 /** Words with brackets that are no calls. */
 const CONTROL = new Set(['if', 'for', 'while', 'switch', 'catch', 'return']);
 const STAGES_MAX = 2000;
