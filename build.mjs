@@ -34,16 +34,19 @@ const externalPackages = {
 const program = (workspace, entryPoints, options = {}) =>
   build({
     ...common,
-    entryPoints: entryPoints.map((entry) => `${workspace}/${entry}`),
+    // A thread's entry lies beside the program's, wherever its source is.
+    entryPoints: entryPoints.map((entry) => ({
+      in: `${workspace}/${entry}`,
+      out: entry.slice(entry.lastIndexOf('/') + 1).replace(/\.ts$/, ''),
+    })),
     outdir: `${workspace}/dist`,
-    outbase: workspace,
     splitting: true,
     plugins: [externalPackages],
     ...options,
   });
 
 async function server() {
-  await program('server', ['main.ts']);
+  await program('server', ['main.ts', 'ci/discovery/reader.worker.ts']);
   await cp('server/migrations', 'server/dist/migrations', { recursive: true });
   await buildConsole({
     outDir: 'server/dist/console',

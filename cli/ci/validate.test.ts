@@ -33,7 +33,6 @@ describe('svc ci validate', () => {
     await put('azure-ci.yml', 'azure/cypress-example-kitchensink__azure-ci.yml');
     await put('buildspec.yml', 'other/cypress-example-kitchensink__buildspec.yml');
     await put('Jenkinsfile', 'jenkins/cypress-example-kitchensink__Jenkinsfile');
-    await symlink(join(tree, 'azure-ci.yml'), join(tree, '.gitlab-ci.yml'));
     const { code, out } = await validate('--json');
     const { valid, files } = JSON.parse(out);
     expect([code, valid]).toEqual([0, true]);
@@ -42,6 +41,57 @@ describe('svc ci validate', () => {
       'Jenkinsfile jenkins',
       'azure-ci.yml azure',
     ]);
+  });
+
+  it('ends with a line that says which files failed', async () => {
+    await put('.github/workflows/ci.yml', 'github/starter-workflows__ci__go.yml');
+    const good = await validate();
+    expect([good.code, good.out.trimEnd().split('\n').at(-1)]).toEqual([0, '1 file, no errors']);
+    await writeFile(join(tree, '.gitlab-ci.yml'), 'a: [\n');
+    await writeFile(join(tree, 'Jenkinsfile'), Buffer.from('\uFEFFnode { }', 'utf16le'));
+    const bad = await validate();
+    expect(bad.code).toBe(1);
+    expect(bad.out.trimEnd().split('\n').at(-1)).toBe('2 of 3 files failed: .gitlab-ci.yml, Jenkinsfile');
+    expect(JSON.parse((await validate('--json')).out)).toMatchObject({
+      valid: false,
+      failed: ['.gitlab-ci.yml', 'Jenkinsfile'],
+    });
+  });
+
+  it('follows no links and no submodules, as discovery does not', async () => {
+    await put('azure-ci.yml', 'azure/cypress-example-kitchensink__azure-ci.yml');
+    await put('elsewhere/ci.yml', 'github/starter-workflows__ci__go.yml');
+    await mkdir(join(tree, '.circleci/.git'), { recursive: true });
+    await symlink(join(tree, 'azure-ci.yml'), join(tree, '.gitlab-ci.yml'));
+    await symlink(join(tree, 'elsewhere'), join(tree, '.buildkite'));
+    await symlink(join(tree, 'azure-ci.yml'), join(tree, 'README.md'));
+    const { code, out } = await validate('--json');
+    const { failed, files } = JSON.parse(out);
+    expect([code, failed]).toEqual([1, ['.buildkite', '.circleci', '.gitlab-ci.yml']]);
+    const messages = files.flatMap(({ problems }: Record<string, Array<{ message: string }>>) => problems);
+    expect(messages.map(({ message }: { message: string }) => message)).toEqual([
+      'a symbolic link, which is not followed',
+      'a submodule, which is not followed',
+      'a symbolic link, which is not followed',
+    ]);
+    for (const path of ['.gitlab-ci.yml', '.buildkite/ci.yml']) {
+      const named = await validate('--file', join(tree, path));
+      expect(named.code).toBe(1);
+      expect(named.out).toContain('a symbolic link, which is not followed');
+    }
+  });
+
+  it('does not take a file of another CI system for one that it reads', async () => {
+    const file = join(tree, '.travis.yml');
+    await writeFile(
+      file,
+      'jobs: {script: make}\ndeploy: {provider: heroku, script: make}\nscript: {script: x}\n',
+    );
+    const { code, out } = await validate('--file', file);
+    expect(code).toBe(1);
+    expect(out).toContain('.travis.yml (unknown)\n');
+    expect(out).toContain('error: a file of Travis CI, which is not read');
+    expect(out).not.toContain('gitlab');
   });
 
   it('passes over files of helpers beside those of CI systems', async () => {

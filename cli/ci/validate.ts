@@ -2,16 +2,21 @@
  * `svc ci validate`: what discovery would find in this working tree. Nothing is asked of anybody: the readers are the
  * very ones of the server.
  */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import {
+  BYTES_MAX,
   CI_DEFINITION_PROVIDERS,
+  discoverDefinition,
   isCandidatePath,
-  isDefinition,
   isDefinitionFolder,
+  isPlace,
+  leadsTo,
+  notFollowed,
   parseDefinition,
   providerOfPath,
-  TEXT_MAX,
+  tooManyBytes,
   type CiDefinitionProvider,
   type DefinitionProblem,
   type ParsedDefinition,
@@ -21,16 +26,13 @@ import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine } from '../shell/text.ts';
 
-/** A character takes 4 bytes at most. */
-const BYTES_MAX = 4 * TEXT_MAX;
-
 export const command: Command = {
   spec: describeCommand({
     group: 'ci',
     words: ['validate'],
     summary: 'Shows what discovery finds in the CI files of a working tree, offline',
     description:
-      'Shows what discovery finds in the CI files of a working tree: pipelines, jobs, triggers, whether they deploy and why. Needs no server and no credential. Ends with 1 when nothing would be found or a file has errors.',
+      'Shows what discovery finds in the CI files of a working tree: pipelines, jobs, triggers, whether they deploy and why. Needs no server and no credential. The last line says which files failed. Ends with 1 when nothing would be found or a file has errors.',
     locals: [
       describeFlag({
         flag: 'file',
@@ -76,15 +78,28 @@ async function validate({ locals, output }: Context): Promise<number> {
       : await repositoryAround(typeof file === 'string' ? file : undefined);
   const files = typeof file === 'string' ? [await checkNamed(root, file, provider)] : await checkAll(root);
   const found = files.filter(({ pipelines }) => pipelines.length > 0);
-  const errors = files.flatMap(({ problems }) => problems).filter(({ severity }) => severity === 'error');
-  const valid = found.length > 0 && errors.length === 0;
-  if (output.format === 'json' || output.format === 'jsonl') await output.value({ valid, files });
-  else await output.raw(files.map(describe).join('\n'));
+  const failed = files.filter(isFailed).map(({ path }) => path);
+  const valid = found.length > 0 && failed.length === 0;
+  if (output.format === 'json' || output.format === 'jsonl') await output.value({ valid, failed, files });
+  else {
+    await output.raw(files.map(describe).join('\n'));
+    if (files.length > 0) await output.raw(`\n${neutraliseLine(summaryOf(files.length, failed))}\n`);
+  }
   if (files.length === 0)
     await output.note(
       `no file of a CI system in ${root}: looked at the root and at the folders of CI systems`,
     );
   return valid ? EXIT.ok : EXIT.failed;
+}
+
+const isFailed = ({ problems }: Checked): boolean => problems.some(({ severity }) => severity === 'error');
+
+/** The last line, and all that somebody reads where there are many. */
+function summaryOf(count: number, failed: readonly string[]): string {
+  const all = count === 1 ? '1 file' : `${count} files`;
+  return failed.length === 0
+    ? `${all}, no errors`
+    : `${failed.length} of ${all} failed: ${failed.join(', ')}`;
 }
 
 /** Around the file that is named, else around the current folder; without a repository, the current folder. */
@@ -110,60 +125,105 @@ async function checkNamed(
 ): Promise<Checked> {
   const absolute = resolve(file);
   const path = relative(root, absolute).split(sep).join('/');
+  const link = await linkOnTheWay(root, path);
+  if (link !== undefined) {
+    const message = link === path ? notFollowed('link') : `${link} is ${notFollowed('link')}`;
+    return { path, pipelines: [], problems: [errorAtStart(message)] };
+  }
   const text = await read(absolute);
-  const checked = check(path, text, provider);
-  const isFound =
-    provider !== undefined || (isCandidatePath(path) && (text === undefined || isDefinition({ path, text })));
-  if (isFound) return checked;
+  const isLookedAt = provider !== undefined || isCandidatePath(path);
+  const discovered = isLookedAt ? check(path, text, provider) : undefined;
+  if (discovered !== undefined) return discovered;
   const reason =
     providerOfPath(path) === undefined ? 'no CI system has its file there' : 'its content is no pipeline';
+  const checked = text === undefined ? tooLarge(path) : { path, ...parseDefinition({ path, text }) };
   const message = `discovery does not look at ${path}: ${reason}`;
   return { ...checked, problems: [errorAtStart(message), ...checked.problems] };
 }
 
-/** Like discovery: the root and the folders of CI systems, no links. */
+/** Between the root and the file, and the file itself. */
+async function linkOnTheWay(root: string, path: string): Promise<string | undefined> {
+  if (path.startsWith('../')) return undefined;
+  const parts = path.split('/');
+  for (let count = 1; count <= parts.length; count++) {
+    const part = parts.slice(0, count).join('/');
+    const found = await lstat(join(root, part)).catch(() => undefined);
+    if (found?.isSymbolicLink() === true) return part;
+  }
+  return undefined;
+}
+
+/** Like discovery: the root and the folders of CI systems; links and submodules there are errors, for they are not followed. */
 async function checkAll(root: string): Promise<readonly Checked[]> {
+  const found: Found = { paths: [], skipped: [] };
   const top = await readdir(root, { withFileTypes: true }).catch((error: unknown) => {
     throw new UsageError(
       `${root} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
     );
   });
-  const folders = top.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  if (folders.includes('.github')) folders.push('.github/workflows');
-  const paths = top.filter((entry) => entry.isFile()).map(({ name }) => name);
-  for (const folder of folders.filter(isDefinitionFolder)) {
-    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
-    paths.push(...entries.filter((entry) => entry.isFile()).map(({ name }) => `${folder}/${name}`));
+  await lookThrough(root, '', top, found);
+  const checked = found.skipped.map(({ path, kind }): Checked => ({
+    path,
+    pipelines: [],
+    problems: [errorAtStart(notFollowed(kind))],
+  }));
+  for (const path of found.paths) {
+    const one = check(path, await read(join(root, path)), undefined);
+    if (one !== undefined) checked.push(one);
   }
-  const checked: Checked[] = [];
-  for (const path of paths.filter(isCandidatePath).sort()) {
-    const text = await read(join(root, path));
-    const provider = providerOfPath(path);
-    const isHelper = text === undefined ? provider === undefined : !isDefinition({ path, text });
-    if (isHelper) continue;
-    checked.push(check(path, text, provider ?? 'azure'));
+  return checked.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+interface Found {
+  readonly paths: string[];
+  readonly skipped: Array<{ readonly path: string; readonly kind: 'link' | 'module' }>;
+}
+
+async function lookThrough(
+  root: string,
+  folder: string,
+  entries: readonly Dirent[],
+  found: Found,
+): Promise<void> {
+  for (const entry of entries) {
+    const path = `${folder}${entry.name}`;
+    if (entry.isFile() && isCandidatePath(path)) found.paths.push(path);
+    if (entry.isSymbolicLink() && isPlace(path)) found.skipped.push({ path, kind: 'link' });
+    if (!entry.isDirectory() || !(isDefinitionFolder(path) || leadsTo(path) !== undefined)) continue;
+    if (await exists(join(root, path, '.git'))) found.skipped.push({ path, kind: 'module' });
+    else await lookThrough(root, `${path}/`, await listed(join(root, path)), found);
   }
-  return checked;
+}
+
+async function listed(folder: string): Promise<readonly Dirent[]> {
+  return await readdir(folder, { withFileTypes: true }).catch(() => []);
 }
 
 /** Undefined for what is too large to be read. */
-async function read(path: string): Promise<string | undefined> {
+async function read(path: string): Promise<Uint8Array | undefined> {
   try {
-    const { size } = await stat(path);
-    return size > BYTES_MAX ? undefined : await readFile(path, 'utf8');
+    const found = await stat(path);
+    if (!found.isFile()) throw new Error('it is no file');
+    return found.size > BYTES_MAX ? undefined : await readFile(path);
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-function check(path: string, text: string | undefined, provider: CiDefinitionProvider | undefined): Checked {
-  if (text === undefined)
-    return {
-      path,
-      pipelines: [],
-      problems: [errorAtStart(`larger than ${BYTES_MAX} bytes, which is the limit`)],
-    };
-  return { path, ...parseDefinition({ path, text, ...(provider && { provider }) }) };
+/** Undefined for what discovery passes over. */
+function check(
+  path: string,
+  text: Uint8Array | undefined,
+  provider: CiDefinitionProvider | undefined,
+): Checked | undefined {
+  const known = provider ?? providerOfPath(path);
+  if (text === undefined) return known === undefined ? undefined : tooLarge(path);
+  const found = discoverDefinition({ path, text, ...(known && { provider: known }) });
+  return found && { path, ...found };
+}
+
+function tooLarge(path: string): Checked {
+  return { path, pipelines: [], problems: [errorAtStart(tooManyBytes())] };
 }
 
 function errorAtStart(message: string): DefinitionProblem {

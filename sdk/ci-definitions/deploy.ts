@@ -1,6 +1,6 @@
 /** Does a pipeline deploy? Signs are collected with their lines, and added up: 2 is enough. */
 import { entriesOf, itemsOf, type Node, type ScalarNode } from './node.ts';
-import { shorten } from './load.ts';
+import { shorten } from './lines.ts';
 import type { DeployEvidence } from './types.ts';
 
 const WEIGHT = { certain: 2, strong: 2, weak: 1 } as const;

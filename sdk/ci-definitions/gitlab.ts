@@ -278,7 +278,10 @@ function isTrigger(word: string): boolean {
   );
 }
 
-export function isGitlabJob({ key, value }: Entry): boolean {
+/** A job, and nothing but jobs, templates of jobs and words of GitLab. */
+export function isGitlabFile(root: Node | undefined): boolean {
   const words = ['script', 'trigger', 'extends', 'run'];
-  return !RESERVED.has(key) && entriesOf(value).some((entry) => words.includes(entry.key));
+  const jobs = entriesOf(root).filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
+  const isJob = ({ value }: Entry): boolean => entriesOf(value).some(({ key }) => words.includes(key));
+  return jobs.some(isJob) && jobs.every(({ value }) => value.kind === 'map');
 }

@@ -1,12 +1,20 @@
 /**
  * `@svc/sdk/ci-definitions`: what the files of eight CI systems define, read without asking anybody. Needs the package
- * `yaml` and nothing of Node; the server's discovery and `svc ci validate` are the same code.
+ * `yaml` and nothing of Node; the server's discovery and `svc ci validate` are the same code. The time that a file takes is
+ * bounded, whatever it holds: half a second for the largest.
  *
  *     const { pipelines, problems } = parseDefinition({ path: '.github/workflows/ci.yml', text });
  */
-export { DEPTH_MAX, NODES_MAX, TEXT_MAX } from './load.ts';
-export { isCandidatePath, isDefinitionFolder, providerOfPath } from './paths.ts';
-export { isDefinition, parseDefinition, READERS_VERSION } from './parse.ts';
+export { BYTES_MAX, tooManyBytes } from './bytes.ts';
+export {
+  isCandidatePath,
+  isDefinitionFolder,
+  isPlace,
+  leadsTo,
+  notFollowed,
+  providerOfPath,
+} from './paths.ts';
+export { discoverDefinition, parseDefinition, READERS_VERSION } from './parse.ts';
 export type { DefinitionFile } from './parse.ts';
 export { CI_DEFINITION_PROVIDERS } from './types.ts';
 export type {

@@ -1,4 +1,5 @@
-/** Words, strings and signs of a Jenkinsfile. Groovy is not parsed: comments and strings are told from code, no more. */
+/** Words, strings and signs of a Jenkinsfile. Groovy is not parsed: comments and strings are told from code, and brackets are paired. */
+import { Lines } from './lines.ts';
 
 export interface Token {
   readonly kind: 'word' | 'string' | 'sign';
@@ -9,76 +10,106 @@ export interface Token {
   readonly column: number;
 }
 
-export interface Tokens {
-  readonly tokens: readonly Token[];
-  /** A comment or a string that never ends. */
-  readonly unclosed: readonly {
-    readonly line: number;
-    readonly column: number;
-    readonly what: string;
-    readonly isFatal: boolean;
-  }[];
+export interface Fault {
+  readonly line: number;
+  readonly column: number;
+  readonly what: string;
 }
 
-const WORD = /[A-Za-z_$][\w$]*/y;
+export interface Tokens {
+  readonly tokens: readonly Token[];
+  /** Of each bracket the index of the other one of its pair. */
+  readonly pairs: ReadonlyMap<number, number>;
+  /** The first thing that Groovy could not read; what comes after it means nothing. */
+  readonly fault?: Fault;
+}
+
+/** Half a megabyte of an ordinary Jenkinsfile has some 100,000. */
+const TOKENS_MAX = 150_000;
+
+const SPACE = /\s+/y;
+const WORD = /[\p{L}_$][\p{L}\p{N}_$]*/uy;
+const NUMBER = /\d[\w.]*/y;
+const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
 /** After these a `/` begins a pattern; elsewhere it divides. */
-const BEFORE_PATTERN = new Set(['(', ',', '=', '~', '[', ':', '{', ';', 'return']);
+const BEFORE_PATTERN = new Set([...'(,=~[:{;?&|!+<>', 'return', 'in', 'case', 'assert']);
+const QUOTES = ["'''", '"""', "'", '"'];
 
 export function tokenize(text: string): Tokens {
+  const lines = new Lines(text);
   const tokens: Token[] = [];
-  const unclosed: Tokens['unclosed'][number][] = [];
-  let index = 0;
-  let line = 1;
-  let lineStart = 0;
-
-  const skipTo = (end: number): void => {
-    for (; index < end; index++)
-      if (text.charCodeAt(index) === 10) {
-        line++;
-        lineStart = index + 1;
-      }
-  };
-  const take = (kind: Token['kind'], from: number, to: number, end: number): void => {
-    tokens.push({ kind, text: text.slice(from, to), line, column: index - lineStart + 1 });
-    skipTo(end);
-  };
-  const miss = (what: string, isFatal: boolean): void => {
-    unclosed.push({ line, column: index - lineStart + 1, what, isFatal });
-  };
-  const quoted = (quote: string): void => {
-    const end = endOfString(text, index + quote.length, quote);
-    if (end.isClosed) return take('string', index + quote.length, end.at, end.at + quote.length);
-    miss(`${quote} is not closed`, quote.length > 1);
-    take('string', index + quote.length, end.at, end.at);
-  };
-
-  if (text.startsWith('#!')) skipTo(lineEnd(text, 0));
+  const faultAt = (offset: number, what: string): Tokens => ({
+    tokens,
+    pairs: new Map(),
+    fault: { ...lines.at(offset), what },
+  });
+  let index = text.startsWith('#!') ? lineEnd(text, 0) : 0;
   while (index < text.length) {
-    const char = text[index] ?? '';
-    if (/\s/.test(char)) skipTo(index + 1);
-    else if (text.startsWith('//', index)) skipTo(lineEnd(text, index));
-    else if (text.startsWith('/*', index)) {
-      const end = text.indexOf('*/', index + 2);
-      if (end < 0) miss('/* is not closed', true);
-      skipTo(end < 0 ? text.length : end + 2);
-    } else if (text.startsWith("'''", index)) quoted("'''");
-    else if (text.startsWith('"""', index)) quoted('"""');
-    else if (char === "'" || char === '"') quoted(char);
-    else if (text.startsWith('$/', index)) {
-      const end = text.indexOf('/$', index + 2);
-      if (end < 0) miss('$/ is not closed', true);
-      take('string', index + 2, end < 0 ? text.length : end, end < 0 ? text.length : end + 2);
-    } else if (char === '/' && BEFORE_PATTERN.has(tokens.at(-1)?.text ?? '(')) {
-      const end = endOfString(text, index + 1, '/');
-      if (end.isClosed) take('string', index + 1, end.at, end.at + 1);
-      else take('sign', index, index + 1, index + 1);
-    } else {
-      WORD.lastIndex = index;
-      const length = WORD.exec(text)?.[0].length ?? 0;
-      take(length > 0 ? 'word' : 'sign', index, index + Math.max(1, length), index + Math.max(1, length));
-    }
+    if (tokens.length === TOKENS_MAX)
+      return faultAt(index, `more than ${TOKENS_MAX} words and signs, which is the limit`);
+    const found = nextToken(text, index, tokens.at(-1)?.text ?? '(');
+    if ('fault' in found) return faultAt(index, found.fault);
+    const { kind, from, to, end } = found;
+    if (kind !== undefined) tokens.push({ kind, text: text.slice(from, to), ...lines.at(index) });
+    index = end;
   }
-  return { tokens, unclosed };
+  return { tokens, ...paired(tokens) };
+}
+
+type Next =
+  | {
+      /** Undefined: space or a comment. */
+      readonly kind?: Token['kind'];
+      readonly from: number;
+      readonly to: number;
+      readonly end: number;
+    }
+  | { readonly fault: string };
+
+function nextToken(text: string, index: number, before: string): Next {
+  const char = text[index] ?? '';
+  const space = lengthOf(SPACE, text, index);
+  if (space > 0) return passedOver(index + space);
+  if (text.startsWith('//', index)) return passedOver(lineEnd(text, index));
+  if (text.startsWith('/*', index)) {
+    const end = text.indexOf('*/', index + 2);
+    return end < 0 ? { fault: 'a comment, /*, that is not closed' } : passedOver(end + 2);
+  }
+  const quote = QUOTES.find((one) => text.startsWith(one, index));
+  if (quote !== undefined) {
+    const from = index + quote.length;
+    const to = endOfString(text, from, quote);
+    if (to < 0) return { fault: `a string, ${quote}, that is not closed` };
+    return { kind: 'string', from, to, end: to + quote.length };
+  }
+  if (text.startsWith('$/', index)) {
+    const to = text.indexOf('/$', index + 2);
+    return to < 0
+      ? { fault: 'a string, $/, that is not closed' }
+      : { kind: 'string', from: index + 2, to, end: to + 2 };
+  }
+  if (char === '/' && BEFORE_PATTERN.has(before)) {
+    const to = endOfString(text, index + 1, '/');
+    if (to >= 0) return { kind: 'string', from: index + 1, to, end: to + 1 };
+  }
+  if (isControl(char)) {
+    const code = char.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase();
+    return { fault: `the character U+${code}, which is no code` };
+  }
+  const word = lengthOf(WORD, text, index) || lengthOf(NUMBER, text, index);
+  const end = index + Math.max(1, word);
+  return { kind: word > 0 ? 'word' : 'sign', from: index, to: end, end };
+}
+
+const passedOver = (end: number): Next => ({ from: end, to: end, end });
+
+function lengthOf(pattern: RegExp, text: string, index: number): number {
+  pattern.lastIndex = index;
+  return pattern.exec(text)?.[0].length ?? 0;
+}
+
+function isControl(char: string): boolean {
+  return char < ' ' || char === '\x7f' || char === '\uFFFD';
 }
 
 function lineEnd(text: string, from: number): number {
@@ -86,27 +117,62 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** Where `quote` comes next: not behind a backslash and, within double quotes, not inside of `${…}`. */
-function endOfString(text: string, from: number, quote: string): { at: number; isClosed: boolean } {
-  const isOneLine = quote.length === 1;
-  const isTemplate = quote.startsWith('"');
-  let depth = 0;
-  let end = 0;
+/**
+ * Where `quote` comes next, or -1: not behind a backslash and, within double quotes, not inside of `${…}`, in which code stands that has strings
+ * of its own.
+ */
+function endOfString(text: string, from: number, quote: string): number {
+  /** What is open, the innermost last: a string by its quotes, code by how many braces are open in it. */
+  const open: (string | number)[] = [quote];
   for (let index = from; index < text.length; index++) {
+    const top = open.at(-1);
     const char = text[index];
-    if (char === '\\') index++;
-    else if (isOneLine && char === '\n') return { at: index, isClosed: false };
-    else if (isTemplate && char === '$' && text[index + 1] === '{') {
-      depth++;
-      index++;
-    } else if (depth > 0 && (char === '"' || char === "'")) {
-      // A string within the expression, which ends in the same line.
-      if (end <= index) end = lineEnd(text, index);
-      const close = text.indexOf(char, index + 1);
-      if (close > 0 && close < end) index = close;
-    } else if (depth > 0 && char === '{') depth++;
-    else if (depth > 0 && char === '}') depth--;
-    else if (depth === 0 && text.startsWith(quote, index)) return { at: index, isClosed: true };
+    if (typeof top === 'string') {
+      if (char === '\\') index++;
+      else if (char === '\n' && top.length === 1) return -1;
+      else if (top.startsWith('"') && char === '$' && text[index + 1] === '{') {
+        open.push(0);
+        index++;
+      } else if (text.startsWith(top, index)) {
+        open.pop();
+        if (open.length === 0) return index;
+        index += top.length - 1;
+      }
+    } else if (typeof top === 'number') {
+      const inner =
+        char === '"' || char === "'" ? QUOTES.find((one) => text.startsWith(one, index)) : undefined;
+      if (inner !== undefined) {
+        open.push(inner);
+        index += inner.length - 1;
+      } else if (char === '}' && top === 0) open.pop();
+      else if (char === '{' || char === '}') open[open.length - 1] = top + (char === '{' ? 1 : -1);
+    }
   }
-  return { at: text.length, isClosed: false };
+  return -1;
+}
+
+function paired(tokens: readonly Token[]): Pick<Tokens, 'pairs' | 'fault'> {
+  const pairs = new Map<number, number>();
+  const open: number[] = [];
+  for (const [index, token] of tokens.entries()) {
+    if (token.kind !== 'sign') continue;
+    const { text, line, column } = token;
+    if ('([{'.includes(text)) open.push(index);
+    const opens = CLOSES[text];
+    if (opens === undefined) continue;
+    const other = open.pop();
+    const opening = tokens[other ?? -1];
+    if (other === undefined || opening === undefined)
+      return { pairs, fault: { line, column, what: `a ${text} that closes nothing` } };
+    if (opening.text !== opens) {
+      const what = `a ${text} where the ${opening.text} of line ${opening.line} is not closed`;
+      return { pairs, fault: { line, column, what } };
+    }
+    pairs.set(other, index);
+    pairs.set(index, other);
+  }
+  const last = tokens[open.at(-1) ?? -1];
+  if (last === undefined) return { pairs };
+  const { line, column, text } = last;
+  return { pairs, fault: { line, column, what: `a ${text} that is not closed` } };
 }

@@ -1,6 +1,7 @@
 /** A Jenkinsfile, declarative or scripted: its stages, by their braces. */
-import { signOfCommand, signOfName, type Signs } from './deploy.ts';
-import { tokenize, type Token } from './jenkins-tokens.ts';
+import { sign, signOfCommand, signOfName, type Signs } from './deploy.ts';
+import { functionsOf, type Functions } from './jenkins-functions.ts';
+import { tokenize, type Token, type Tokens } from './jenkins-tokens.ts';
 import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
@@ -20,28 +21,73 @@ const TRIGGERS = new Set([
   'snapshotDependencies',
 ]);
 const SHELLS = new Set(['sh', 'bat', 'powershell', 'pwsh', 'script']);
+function wordsIn(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** Steps of plugins that put something where it runs. */
+const DEPLOYING_STEPS = new Set(
+  wordsIn(`
+    acsDeploy azureFunctionAppPublish azureVMSSUpdate azureWebAppPublish cfnUpdate cfnUpdateStackSet
+    cloudFoundryDeploy deployAPI ecsDeploy helmDeploy herokuDeploy kubernetesApply kubernetesDeploy
+    multiStageDeploy neoDeploy octopusDeployRelease openshiftDeploy pushToCloudFoundry sshPublisher
+    xldDeploy xsDeploy
+  `),
+);
+/** The same, as `step([$class: …])` names them. */
+const DEPLOYING_CLASSES = new Set(
+  wordsIn(`
+    ACSDeploymentContextBuilder AWSCodeDeployPublisher AWSEBDeploymentBuilder
+    CloudFoundryPushPublisher DeployPublisher KubernetesDeploy KubernetesEngineBuilder
+    OpenShiftDeployer WebAppDeploymentCommand BapSshPublisherPlugin OctopusDeployReleaseRecorder
+    HerokuDeployArtifact
+  `),
+);
+/** Steps by which a Jenkinsfile without stages shows that it is one, with whatever space before their brackets. */
+const STEPS = new Set(
+  wordsIn(`
+    bat build checkout dir echo error git input junit library load lock mail milestone node parallel
+    pipeline podTemplate powershell properties pwsh retry script sh stage timeout timestamps
+    withCredentials withEnv ws
+  `),
+);
+/** Words with brackets that are no calls. */
+const CONTROL = new Set(['if', 'for', 'while', 'switch', 'catch', 'return']);
 const STAGES_MAX = 2000;
 /** Tokens of one call. */
 const ARGUMENTS_MAX = 500;
 
-interface Found {
+interface Found extends Tokens {
+  readonly functions: Functions;
   readonly jobs: DefinedJob[];
   readonly triggers: string[];
   readonly signs: Signs;
+  /** Functions and variables that were looked into for triggers. */
+  readonly seen: Set<string>;
 }
 
 export function readJenkins(reading: Reading, text: string): readonly DefinedPipeline[] {
-  const { tokens, unclosed } = tokenize(text);
-  for (const { line, column, what, isFatal } of unclosed)
-    problem(reading, { line, column }, isFatal ? 'error' : 'warning', what);
-  if (unclosed.some(({ isFatal }) => isFatal)) return [];
-  if (tokens.length === 0) {
-    problem(reading, undefined, 'error', 'the file holds no code');
+  const read = tokenize(text);
+  const { tokens, fault } = read;
+  if (fault !== undefined) problem(reading, fault, 'error', fault.what);
+  else if (tokens.length === 0) problem(reading, undefined, 'error', 'the file holds no code');
+  if (fault !== undefined || tokens.length === 0) return [];
+  const functions = functionsOf(read);
+  if (!runsSomething(read, functions)) {
+    const message = 'neither a pipeline, nor a node, nor a step: nothing in the file is run';
+    problem(reading, tokens[0], 'error', message);
     return [];
   }
-  const found: Found = { jobs: [], triggers: [], signs: newSigns(reading) };
-  readTokens(reading, tokens, found);
-  const libraries = librariesOf(tokens);
+  const found: Found = {
+    ...read,
+    functions,
+    jobs: [],
+    triggers: [],
+    signs: newSigns(reading),
+    seen: new Set(),
+  };
+  readTokens(found);
+  const libraries = librariesOf(read);
   const isBlock = (word: string): boolean =>
     tokens.some(({ kind, text: name }) => kind === 'word' && name === word);
   const opaque = found.jobs.length === 0 && !isBlock('node') && !isBlock('stages');
@@ -58,8 +104,23 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
   ];
 }
 
+/** A step that Jenkins itself has, or a call of something else: `build()`, `build {`, `build 'x'`. */
+function runsSomething({ tokens }: Tokens, functions: Functions): boolean {
+  return tokens.some((token, index) => {
+    const [before, next] = [tokens[index - 1], tokens[index + 1]];
+    if (token.kind !== 'word' || next === undefined || !functions.isRun(index)) return false;
+    if (CONTROL.has(token.text) || before?.text === '@' || before?.text === 'class') return false;
+    const isNear = next.line === token.line && next.column === token.column + token.text.length;
+    const isStep = STEPS.has(token.text);
+    if (next.kind === 'sign' && next.text === '{') return isStep || beginsStatement(tokens, index);
+    if (next.kind === 'sign' && next.text === '(') return isNear || (isStep && isValue(tokens, index + 2));
+    return isStep
+      ? isValue(tokens, index + 1) || (token.text === 'checkout' && next.text === 'scm')
+      : next.kind === 'string' && next.line === token.line && beginsStatement(tokens, index);
+  });
+}
+
 interface Opened {
-  readonly brace: Token;
   /** Other brackets that are open around it. */
   readonly outside: number;
   /** Index into the jobs, of the stage that the brace belongs to or lies in. */
@@ -67,35 +128,31 @@ interface Opened {
   readonly isTriggers?: true;
 }
 
-function readTokens(reading: Reading, tokens: readonly Token[], found: Found): void {
+function readTokens(found: Found): void {
+  const { tokens } = found;
   const open: Opened[] = [];
   let next: Opens = {};
   /** Round and square brackets that are open within the last brace. */
   let brackets = 0;
   for (const [index, token] of tokens.entries()) {
     if (token.kind === 'sign' && token.text === '{') {
-      open.push({ brace: token, outside: brackets, stage: open.at(-1)?.stage, ...next });
+      open.push({ outside: brackets, stage: open.at(-1)?.stage, ...next });
       next = {};
       brackets = 0;
-    } else if (token.kind === 'sign' && token.text === '}') {
-      const closed = open.pop();
-      if (closed === undefined) problem(reading, token, 'warning', 'a } that closes nothing');
-      brackets = closed?.outside ?? 0;
-    } else if (token.kind === 'sign' && /^[()[\]]$/.test(token.text)) {
+    } else if (token.kind === 'sign' && token.text === '}') brackets = open.pop()?.outside ?? 0;
+    else if (token.kind === 'sign' && /^[()[\]]$/.test(token.text)) {
       if (open.at(-1)?.isTriggers === true && brackets === 0 && token.text === '[')
         found.triggers.push(...classesIn(tokens.slice(index, index + 4)));
-      brackets = Math.max(0, brackets + (/[([]/.test(token.text) ? 1 : -1));
+      brackets += /[([]/.test(token.text) ? 1 : -1;
     } else if (token.kind === 'word' && tokens[index - 1]?.text !== '.') {
       if (open.at(-1)?.isTriggers === true && brackets === 0 && beginsStatement(tokens, index))
         found.triggers.push(token.text);
-      next = readWord(tokens, index, open, found) ?? next;
+      next = readWord(index, open, found) ?? next;
     }
   }
-  const last = open.at(-1);
-  if (last !== undefined) problem(reading, last.brace, 'warning', 'a { that is not closed');
 }
 
-type Opens = Omit<Opened, 'brace' | 'outside'>;
+type Opens = Omit<Opened, 'outside'>;
 
 /** The first word of a line, or behind a `{` or a `;`; not one that goes on with what the line before began. */
 function beginsStatement(tokens: readonly Token[], index: number): boolean {
@@ -115,47 +172,77 @@ function classesIn(tokens: readonly Token[]): readonly string[] {
 }
 
 /** What the brace that comes next opens, when the word says so. */
-function readWord(
-  tokens: readonly Token[],
-  index: number,
-  open: readonly Opened[],
-  found: Found,
-): Opens | undefined {
+function readWord(index: number, open: readonly Opened[], found: Found): Opens | undefined {
+  const { tokens, functions, signs } = found;
   const token = tokens[index];
   if (token === undefined) return undefined;
   const opens = tokens[index + 1]?.text === '{';
-  if (token.text === 'stage') return readStage(tokens, index, open, found);
+  if (token.text === 'stage') return readStage(index, open, found);
   if (token.text === 'triggers' && opens) return { isTriggers: true };
-  if (token.text === 'pipelineTriggers') {
-    const inside = argumentsAt(tokens, index);
-    for (const inner of inside)
-      if (inner.kind === 'word' && TRIGGERS.has(inner.text)) found.triggers.push(inner.text);
-    found.triggers.push(...classesIn(inside));
-  }
+  if (token.text === 'pipelineTriggers') readTriggers(index, found);
   if (token.text === 'matrix' && opens) {
     const within = open.at(-1)?.stage;
     const job = within === undefined ? undefined : found.jobs[within];
     if (within !== undefined && job !== undefined) found.jobs[within] = { ...job, matrix: true };
   }
+  if (!functions.isRun(index)) return undefined;
   if (SHELLS.has(token.text))
-    for (const inner of commandsIn(argumentsAt(tokens, index))) readCommands(inner, found.signs);
+    for (const inner of commandsIn(argumentsAt(found, index))) readCommands(inner, signs);
+  const isStep = DEPLOYING_STEPS.has(token.text) && !functions.has(token.text) && isCalled(tokens, index);
+  const [named] = token.text === '$class' ? classesIn(tokens.slice(index, index + 3)) : [];
+  const what = isStep ? token.text : named?.replace(/^.*\./, '');
+  if (isStep || (what !== undefined && DEPLOYING_CLASSES.has(what)))
+    sign(signs, token.line, 'strong', `the step ${what} deploys`);
   return undefined;
 }
 
+/** `'text'`, `name: …` or `[…`: in prose with brackets there are other things. */
+function isValue(tokens: readonly Token[], index: number): boolean {
+  const token = tokens[index];
+  return (
+    token?.kind === 'string' ||
+    token?.text === '[' ||
+    (token?.kind === 'word' && tokens[index + 1]?.text === ':')
+  );
+}
+
+/** With brackets or without: `deploy(x)`, `deploy 'x'`, `deploy key: x`. */
+function isCalled(tokens: readonly Token[], index: number): boolean {
+  const [token, next] = [tokens[index], tokens[index + 1]];
+  if (next?.text === '(' && next.kind === 'sign') return true;
+  const isArgument = next?.kind === 'string' || (next?.kind === 'word' && tokens[index + 2]?.text === ':');
+  return isArgument && next.line === token?.line;
+}
+
+/** What is between its brackets, and what functions and variables of the file that are named there make. */
+function readTriggers(index: number, { tokens, pairs, functions, triggers, seen }: Found): void {
+  const close = pairs.get(index + 1) ?? index;
+  const named = new Set<string>();
+  const look = (indices: readonly number[]): void => {
+    for (const at of indices) {
+      const token = tokens[at];
+      if (token?.kind !== 'word') continue;
+      if (TRIGGERS.has(token.text)) triggers.push(token.text);
+      else if (token.text === '$class') triggers.push(...classesIn(tokens.slice(at, at + 3)));
+      else if (!seen.has(token.text)) named.add(token.text);
+      seen.add(token.text);
+    }
+  };
+  look(Array.from({ length: Math.min(close - index, ARGUMENTS_MAX) }, (_, offset) => index + 1 + offset));
+  // Goes on to those that are added meanwhile.
+  for (const name of named) look(functions.behind(name));
+}
+
 /** `stage('x') {`, `stage(name: 'x') {`, `stage 'x'` */
-function readStage(
-  tokens: readonly Token[],
-  index: number,
-  open: readonly Opened[],
-  { jobs, signs }: Found,
-): Opens | undefined {
+function readStage(index: number, open: readonly Opened[], found: Found): Opens | undefined {
+  const { tokens, jobs, signs } = found;
   const isCall = tokens[index + 1]?.text === '(' && tokens[index + 1]?.kind === 'sign';
   let at = index + (isCall ? 2 : 1);
   if (tokens[at]?.text === 'name' && tokens[at + 1]?.text === ':') at += 2;
   const [name, line] = [tokens[at], tokens[index]?.line ?? 1];
   if (name === undefined || jobs.length >= STAGES_MAX) return undefined;
   // `stage(variable)` is a stage too; its name is known only when it runs.
-  if (name.kind !== 'string' && !(isCall && name.kind === 'word' && opensBlock(tokens, index + 1)))
+  if (name.kind !== 'string' && !(isCall && name.kind === 'word' && opensBlock(found, index + 1)))
     return undefined;
   const within = open.at(-1)?.stage;
   const stage = within === undefined ? undefined : jobs[within]?.name;
@@ -164,9 +251,8 @@ function readStage(
   return { stage: jobs.length - 1 };
 }
 
-function opensBlock(tokens: readonly Token[], from: number): boolean {
-  const length = argumentsAt(tokens, from - 1).length;
-  return tokens[from + length + 2]?.text === '{';
+function opensBlock({ tokens, pairs }: Tokens, bracket: number): boolean {
+  return tokens[(pairs.get(bracket) ?? bracket) + 1]?.text === '{';
 }
 
 /** Strings that are run, and not what is shown in place of them. */
@@ -178,21 +264,15 @@ function commandsIn(inside: readonly Token[]): readonly Token[] {
 }
 
 /** What is between the brackets of a call; without brackets, the texts and named values that come next. */
-function argumentsAt(tokens: readonly Token[], index: number): readonly Token[] {
+function argumentsAt({ tokens, pairs }: Tokens, index: number): readonly Token[] {
   const first = index + 1;
   if (tokens[first]?.kind !== 'sign' || tokens[first]?.text !== '(') {
     let end = endOfValue(tokens, first);
     while (end < first + ARGUMENTS_MAX && tokens[end]?.text === ',') end = endOfValue(tokens, end + 1);
     return tokens.slice(first, end);
   }
-  let depth = 0;
-  for (let end = first; end < Math.min(tokens.length, first + ARGUMENTS_MAX); end++) {
-    const { kind, text } = tokens[end] ?? { kind: 'sign', text: ')' };
-    if (kind === 'sign' && text === '(') depth++;
-    if (kind === 'sign' && text === ')') depth--;
-    if (depth === 0) return tokens.slice(first + 1, end);
-  }
-  return [];
+  const close = pairs.get(first) ?? first;
+  return close - first > ARGUMENTS_MAX ? [] : tokens.slice(first + 1, close);
 }
 
 /** Behind `'text'`, `'text' + 'more'`, `name: 'text'` and `name: true`. */
@@ -231,10 +311,11 @@ function withoutBackslashes(text: string): string {
 }
 
 /** `@Library('shared@1') _` */
-function librariesOf(tokens: readonly Token[]): readonly string[] {
+function librariesOf(read: Tokens): readonly string[] {
+  const { tokens } = read;
   return tokens.flatMap((token, index) => {
     const isLibrary = token.text === 'Library' && tokens[index - 1]?.text === '@';
     if (!isLibrary) return [];
-    return argumentsAt(tokens, index).flatMap(({ kind, text }) => (kind === 'string' ? [text] : []));
+    return argumentsAt(read, index).flatMap(({ kind, text }) => (kind === 'string' ? [text] : []));
   });
 }

@@ -1,6 +1,6 @@
 /** YAML as it comes: what is tolerated, what is refused, and where a problem is said to be. */
 import { describe, expect, it } from 'vitest';
-import { parseDefinition, TEXT_MAX, type ParsedDefinition } from './index.ts';
+import { parseDefinition, BYTES_MAX, type ParsedDefinition } from './index.ts';
 
 const WORKFLOW = 'on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n';
 
@@ -124,13 +124,13 @@ describe('text that is refused', () => {
   it.each([
     [
       'in a chain of maps',
-      Array.from({ length: 5000 }, (_, n) => `m${n + 1}: &m${n + 1} {<<: *m${n}, k${n}: 0}\n`).join(''),
+      Array.from({ length: 2000 }, (_, n) => `m${n + 1}: &m${n + 1} {<<: *m${n}, k${n}: 0}\n`).join(''),
     ],
-    ['of one map into another', `a: ${map(4500, () => '<<: *m0')}\n`],
-    ['of a list of maps', `l: &l [${'*m0, '.repeat(1000)}]\na: ${map(4500, () => '<<: *l')}\n`],
+    ['of one map into another', `a: ${map(3000, () => '<<: *m0')}\n`],
+    ['of a list of maps', `l: &l [${'*m0, '.repeat(1000)}]\na: ${map(3000, () => '<<: *l')}\n`],
   ])('a bomb of merge keys %s, before it is expanded', (_name, bomb) => {
     const before = process.memoryUsage().heapUsed;
-    const parsed = gitlab(`m0: &m0 ${map(20_000, (n) => `k${n}: 0`)}\n${bomb}`);
+    const parsed = gitlab(`m0: &m0 ${map(8_000, (n) => `k${n}: 0`)}\n${bomb}`);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 1024 * 1024);
     expect(parsed.problems).toMatchObject([
       { severity: 'error', message: expect.stringContaining('50000 nodes') },
@@ -152,8 +152,89 @@ describe('text that is refused', () => {
     expect(performance.now() - started).toBeLessThan(5000);
   });
 
-  it('more text than the limit', () => {
-    const { problems } = github(`#${'x'.repeat(TEXT_MAX)}`);
-    expect(problems[0]?.message).toContain(`${TEXT_MAX}`);
+  it('more bytes than the limit, which is not one of characters', () => {
+    const { problems } = github(`#${'é'.repeat(BYTES_MAX / 2)}`);
+    expect(problems[0]?.message).toBe(`the file has ${BYTES_MAX + 1} bytes, the limit is ${BYTES_MAX}`);
+    expect(github(`#${'é'.repeat(BYTES_MAX / 2 - 100)}\n${WORKFLOW}`).problems).toEqual([]);
+  });
+
+  it.each([
+    ['brackets', `on: push\n\na: ${'['.repeat(70)}`, 3],
+    ['dashes', `on: push\n${'- '.repeat(70)}`, 2],
+    ['braces over lines', '{a:\n'.repeat(100), 64],
+    ['maps', Array.from({ length: 100 }, (_, level) => `${' '.repeat(level)}a:\n`).join(''), 64],
+    ['lists in maps', Array.from({ length: 60 }, (_, level) => `${'  '.repeat(level)}- a:\n`).join(''), 32],
+  ])('%s in each other, and says in which line that is too much', (_name, text, line) => {
+    const { problems } = github(text);
+    expect(problems).toMatchObject([
+      { message: 'nested more than 64 levels deep, which is the limit', severity: 'error' },
+    ]);
+    // A level is there when its first key is.
+    expect(Math.abs((problems[0]?.line ?? 0) - line)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('keys that are given twice', () => {
+  const twice = 'on: push\njobs:\n  a: {steps: []}\n  a: {steps: []}\n';
+  it.each([
+    [
+      '.github/workflows/a.yml',
+      twice,
+      '4 error: the key "a" was given before, in line 3, which GitHub refuses',
+    ],
+    [
+      '.github/workflows/a.yml',
+      twice.replace('  a: {steps: []}\n  a', '  a: {steps: []}\n  A'),
+      '4 error: the key "A" was given before, in line 3, which GitHub refuses',
+    ],
+    [
+      '.github/workflows/a.yml',
+      'on: push\njobs: {a: {env: {x: 1, X: 2}}}\n',
+      '2 error: the key "X" was given before, in line 2, which GitHub refuses',
+    ],
+    [
+      'azure-pipelines.yml',
+      'variables: {a: 1, a: 2}\nsteps: [{script: x}]\n',
+      '1 error: the key "a" was given before, in line 1, which Azure Pipelines refuses',
+    ],
+    [
+      'azure-pipelines.yml',
+      'variables:\n  ${{ if x }}: {a: 1}\n  ${{ else }}: {b: 1}\n  ${{ if y }}: {a: 2}\n  ${{ else }}: {b: 2}\nsteps: [{script: x}]\n',
+      '',
+    ],
+    [
+      '.gitlab-ci.yml',
+      'a: {script: x}\na: {script: y}\n',
+      '2 warning: the key "a" was given before, in line 1: the last one counts',
+    ],
+    ['.gitlab-ci.yml', 'a: {script: x}\nA: {script: y}\n', ''],
+    [
+      '.circleci/config.yml',
+      'version: 2\nversion: 2.1\njobs: {build: {steps: []}}\n',
+      '2 warning: the key "version" was given before, in line 1: the last one counts',
+    ],
+  ])('%s: %j', (path, text, said) => {
+    const { pipelines, problems } = parseDefinition({ path, text });
+    expect(problems.map(({ line, severity, message }) => `${line} ${severity}: ${message}`).join()).toBe(
+      said,
+    );
+    expect(pipelines).toHaveLength(said.includes('error') ? 0 : 1);
+  });
+
+  it.each([
+    ['.github/workflows/a.yml', 'on: push\nx: &x {steps: []}\njobs: {a: *x}\n', ''],
+    [
+      'azure-pipelines.yml',
+      'steps:\n- &x {script: x}\n- *x\n',
+      '2 the anchor &x: Azure Pipelines takes no anchors',
+    ],
+    [
+      'azure-pipelines.yml',
+      'variables: {a: &shared b}\nsteps: [{script: x}]\n',
+      '1 the anchor &shared: Azure Pipelines takes no anchors',
+    ],
+  ])('anchors of %s: %j', (path, text, said) => {
+    const { problems } = parseDefinition({ path, text });
+    expect(problems.map(({ line, message }) => `${line} ${message}`).join()).toBe(said);
   });
 });

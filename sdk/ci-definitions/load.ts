@@ -2,166 +2,70 @@
  * Reads YAML as CI systems write it: several documents, merge keys, tags of their own, keys that are given twice. What
  * comes from a repository is not trusted: depth and size are limited before anything is expanded.
  */
-import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser } from 'yaml';
-import type { Document, ParsedNode, YAMLMap, YAMLParseError } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq } from 'yaml';
+import type { ParsedNode, YAMLMap } from 'yaml';
+import { composeYaml, isEmptyDocument, Refused } from './compose.ts';
+import { Lines } from './lines.ts';
 import { entriesOf } from './node.ts';
 import type { Entry, ListNode, MapNode, Node, ScalarNode } from './node.ts';
 import type { DefinitionProblem } from './types.ts';
 
-/** Characters; GitHub ignores workflow files of more than 500 KB. */
-export const TEXT_MAX = 512 * 1024;
-/** The parser of YAML takes seconds for half a megabyte of next to nothing, line by line. */
-export const LINES_MAX = 20_000;
-export const DEPTH_MAX = 64;
 /** Nodes of a file, each alias counted with all that it stands for. */
-export const NODES_MAX = 50_000;
+const NODES_MAX = 50_000;
 /** Of one file; of a file with more it is said that it has more. */
 export const PROBLEMS_MAX = 50;
 
-/** Comes before each scalar among the tokens. */
-const SCALAR_MARK = '\x1f';
+/** Repeated keys of one file that are told of; conditions of Azure may be many that count for nothing. */
+const REPEATED_MAX = 1000;
+
+/** A key that its map has already, the case of its letters aside. */
+export interface Repeated {
+  readonly line: number;
+  readonly column: number;
+  readonly key: string;
+  /** Line of the one before. */
+  readonly first: number;
+  /** The one before is spelled with other cases: for most systems it is another key. */
+  readonly isOtherCase: boolean;
+}
 
 export interface LoadedYaml {
   readonly documents: readonly Node[];
+  /** With one, there are no documents. */
   readonly problems: readonly DefinitionProblem[];
+  readonly repeated: readonly Repeated[];
+  /** The first anchor. */
+  readonly anchor?: { readonly line: number; readonly column: number; readonly name: string };
 }
 
 export function loadYaml(text: string): LoadedYaml {
-  const problems: DefinitionProblem[] = [];
-  let lines = new LineCounter();
+  const lines = new Lines(text);
   try {
-    const { documents, error, ...composed } = composeEither(text);
-    lines = composed.lines;
-    if (error !== undefined) return { documents: [], problems: [syntaxProblem(lines, text, error)] };
-    const reader: Reader = { lines, problems, anchors: new Map(), sizes: new Map(), merged: 0 };
+    const reader: Reader = { lines, repeated: [], anchors: new Map(), sizes: new Map(), merged: 0 };
     let size = 0;
-    const nodes: Node[] = [];
-    for (const document of documents) {
+    const documents: Node[] = [];
+    for (const document of composeYaml(text)) {
       reader.anchors.clear();
       if (isEmptyDocument(document)) continue;
-      const node = read(reader, document.contents, 1);
+      const node = read(reader, document.contents);
       size += reader.sizes.get(node) ?? 1;
-      if (size > NODES_MAX) throw new Refused(0, expandsTooFar());
-      nodes.push(node);
+      if (size > NODES_MAX) throw new Refused(document.range[0], expandsTooFar());
+      documents.push(node);
     }
-    return { documents: nodes, problems };
+    const { repeated, anchor } = reader;
+    return { documents, problems: [], repeated, ...(anchor && { anchor }) };
   } catch (error) {
-    if (error instanceof Refused)
-      return { documents: [], problems: [problemAt(lines, error.offset, 'error', error.message)] };
-    // The parser has no other way of saying that nesting exhausted the stack.
-    if (error instanceof RangeError) return { documents: [], problems: [tooDeep(1, 1)] };
-    const message = `the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`;
-    return { documents: [], problems: [{ line: 1, column: 1, message, severity: 'error' }] };
-  }
-}
-
-interface Composed {
-  readonly documents: readonly Document.Parsed[];
-  /** The first one: what follows it is mostly a consequence. */
-  readonly error: YAMLParseError | undefined;
-  readonly lines: LineCounter;
-}
-
-/** What a quote or a bracket is said to be wrong with when what is between them is not indented. */
-const INDENTED_TOO_LITTLE: readonly YAMLParseError['code'][] = ['MISSING_CHAR', 'BAD_INDENT'];
-
-function composeEither(text: string): Composed {
-  const strict = compose(text, new Lexer());
-  if (strict.error === undefined || !INDENTED_TOO_LITTLE.includes(strict.error.code)) return strict;
-  const loose = compose(text, looseLexer());
-  return loose.error === undefined ? loose : strict;
-}
-
-function compose(text: string, lexer: Lexer): Composed {
-  const lines = new LineCounter();
-  lines.addNewLine(0);
-  const composer = new Composer({ uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
-  const parser = new Parser(lines.addNewLine);
-  // Before anything is parsed: the time that takes grows with the square of the depth.
-  const tokens = tokensOf(text, lexer);
-  const documents = [...composer.compose(parsed(parser, tokens))] as Document.Parsed[];
-  const error = documents.find(({ errors }) => errors.length > 0)?.errors[0];
-  return { documents, error, lines };
-}
-
-function* parsed(parser: Parser, tokens: readonly string[]): ReturnType<Parser['parse']> {
-  let isBroken = false;
-  for (const token of tokens) {
-    for (const part of parser.next(token)) {
-      yield part;
-      isBroken ||= part.type === 'error';
-    }
-    // Half a megabyte of errors takes seconds, and the first one is enough.
-    if (isBroken) break;
-  }
-  yield* parser.end();
-}
-
-/** Refuses brackets in brackets, and lists in lists that are written in one line (`- - - …`), both without end. */
-function tokensOf(text: string, lexer: Lexer): readonly string[] {
-  const tokens: string[] = [];
-  let brackets = 0;
-  let inLine = 0;
-  let isScalar = false;
-  for (const token of lexer.lex(text)) {
-    tokens.push(token);
-    const isSign = !isScalar && /^[-?:[\]{}]$/.test(token);
-    // Anchors and tags may stand between them.
-    if (isScalar || token === ',' || token.endsWith('\n')) inLine = 0;
-    if (isSign && /[-?:]/.test(token)) inLine++;
-    else if (isSign) brackets = Math.max(0, brackets + (/[[{]/.test(token) ? 1 : -1));
-    if (Math.max(brackets, inLine) > DEPTH_MAX) throw new Refused(0, deepText());
-    isScalar = token === SCALAR_MARK;
-  }
-  return tokens;
-}
-
-/** What the types of the lexer keep to themselves. */
-interface LexerInside {
-  /** The least indentation that the lines which follow need. */
-  indentNext: number;
-  parseQuotedScalar: () => Generator<string, unknown>;
-  parseFlowCollection: () => Generator<string, unknown>;
-}
-
-/**
- * The library libyaml, by which CI systems read, minds no indentation between quotes and brackets; `yaml` does, as
- * the standard says.
- */
-function looseLexer(): Lexer {
-  const lexer = new Lexer();
-  const inside = lexer as unknown as LexerInside;
-  for (const method of ['parseQuotedScalar', 'parseFlowCollection'] as const) {
-    const strict = inside[method].bind(inside);
-    inside[method] = function* () {
-      const kept = inside.indentNext;
-      inside.indentNext = 0;
-      try {
-        return yield* strict();
-      } finally {
-        inside.indentNext = kept;
-      }
-    };
-  }
-  return lexer;
-}
-
-/** Nothing, or comments alone, between two `---`. */
-function isEmptyDocument({ contents }: Document.Parsed): boolean {
-  return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
-}
-
-class Refused extends Error {
-  readonly offset: number;
-  constructor(offset: number, message: string) {
-    super(message);
-    this.offset = offset;
+    const place = error instanceof Refused ? lines.at(error.offset) : { line: 1, column: 1 };
+    const said = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Refused ? said : `the file cannot be read as YAML: ${said}`;
+    return { documents: [], problems: [{ ...place, message, severity: 'error' }], repeated: [] };
   }
 }
 
 interface Reader {
-  readonly lines: LineCounter;
-  readonly problems: DefinitionProblem[];
+  readonly lines: Lines;
+  readonly repeated: Repeated[];
+  anchor?: LoadedYaml['anchor'];
   /** `undefined` while the node itself is being read. */
   readonly anchors: Map<string, Node | undefined>;
   readonly sizes: Map<Node, number>;
@@ -171,13 +75,16 @@ interface Reader {
 
 type Parsed = ParsedNode | null;
 
-function read(reader: Reader, source: Parsed, depth: number): Node {
+/** Not deeper than what was composed. */
+function read(reader: Reader, source: Parsed): Node {
   const offset = source?.range[0] ?? 0;
-  if (depth > DEPTH_MAX) throw new Refused(offset, deepText());
   if (isAlias(source)) return aliased(reader, source.source, offset);
   const anchor = source === null ? undefined : source.anchor;
-  if (anchor !== undefined) reader.anchors.set(anchor, undefined);
-  const node = readFresh(reader, source, depth);
+  if (anchor !== undefined) {
+    reader.anchors.set(anchor, undefined);
+    reader.anchor ??= { ...reader.lines.at(offset), name: anchor };
+  }
+  const node = readFresh(reader, source);
   if (anchor !== undefined) reader.anchors.set(anchor, node);
   if ((reader.sizes.get(node) ?? 1) > NODES_MAX) throw new Refused(offset, expandsTooFar());
   return node;
@@ -190,11 +97,11 @@ function aliased({ anchors }: Reader, name: string, offset: number): Node {
   throw new Refused(offset, `*${name} names no anchor that was written before it`);
 }
 
-function readFresh(reader: Reader, source: Parsed, depth: number): Node {
+function readFresh(reader: Reader, source: Parsed): Node {
   const place = placeOf(reader, source);
-  if (isMap(source)) return readMap(reader, source as YAMLMap.Parsed, place, depth);
+  if (isMap(source)) return readMap(reader, source as YAMLMap.Parsed, place);
   if (isSeq(source)) {
-    const items = source.items.map((item) => read(reader, item as Parsed, depth + 1));
+    const items = source.items.map((item) => read(reader, item as Parsed));
     const node: ListNode = { kind: 'list', ...place, items };
     return measured(reader, node, items);
   }
@@ -209,26 +116,23 @@ function readFresh(reader: Reader, source: Parsed, depth: number): Node {
 
 function placeOf({ lines }: Reader, source: Parsed): Pick<ScalarNode, 'line' | 'column' | 'endLine' | 'tag'> {
   const [start, end] = source?.range ?? [0, 0];
-  const { line, col } = lines.linePos(start);
-  const endLine = Math.max(line, lines.linePos(Math.max(start, end - 1)).line);
+  const { line, column } = lines.at(start);
+  const endLine = lines.at(Math.max(start, end - 1)).line;
   const tag = source?.tag;
-  return { line: Math.max(1, line), column: Math.max(1, col), endLine, ...(tag !== undefined && { tag }) };
+  return { line, column, endLine, ...(tag !== undefined && { tag }) };
 }
 
-function readMap(
-  reader: Reader,
-  source: YAMLMap.Parsed,
-  place: ReturnType<typeof placeOf>,
-  depth: number,
-): MapNode {
+function readMap(reader: Reader, source: YAMLMap.Parsed, place: ReturnType<typeof placeOf>): MapNode {
   const own = new Map<string, Entry>();
+  /** Lines, by keys in lower case. */
+  const firsts = new Map<string, number>();
   const merged: Node[] = [];
   for (const { key, value } of source.items) {
-    const keyNode = read(reader, key, depth + 1);
+    const keyNode = read(reader, key);
     const offset = key?.range[0] ?? 0;
     if (keyNode.kind !== 'scalar')
       throw new Refused(offset, `a ${keyNode.kind} cannot be a key here: a template that is not filled in?`);
-    const node = read(reader, value, depth + 1);
+    const node = read(reader, value);
     // A value that is missing stands where its key does.
     const entry = {
       key: keyNode.text,
@@ -237,12 +141,12 @@ function readMap(
     };
     if (entry.key === '<<' && isScalar(key) && key.type === 'PLAIN') merged.push(node);
     else {
-      if (own.has(entry.key)) {
-        const first = own.get(entry.key)?.line ?? 0;
-        const message = `the key "${shorten(entry.key)}" was given before, in line ${first}: the last one counts`;
-        // One more than is shown, so that it can be told that there are more.
-        if (reader.problems.length <= PROBLEMS_MAX)
-          reader.problems.push(problemAt(reader.lines, offset, 'warning', message));
+      const folded = entry.key.toLowerCase();
+      const first = firsts.get(folded);
+      if (first === undefined) firsts.set(folded, entry.line);
+      else if (reader.repeated.length < REPEATED_MAX) {
+        const isOtherCase = !own.has(entry.key);
+        reader.repeated.push({ ...reader.lines.at(offset), key: entry.key, first, isOtherCase });
       }
       own.set(entry.key, entry);
     }
@@ -281,31 +185,5 @@ function measured<T extends Node>({ sizes }: Reader, node: T, children: readonly
   return node;
 }
 
-function problemAt(
-  lines: LineCounter,
-  offset: number,
-  severity: DefinitionProblem['severity'],
-  message: string,
-): DefinitionProblem {
-  const { line, col } = lines.linePos(offset);
-  return { line: Math.max(1, line), column: Math.max(1, col), message, severity };
-}
-
-function tooDeep(line: number, column: number): DefinitionProblem {
-  return { line, column, message: deepText(), severity: 'error' };
-}
-
-const deepText = (): string => `nested more than ${DEPTH_MAX} levels deep, which is the limit`;
 const expandsTooFar = (): string =>
   `more than ${NODES_MAX} nodes once its aliases are expanded, which is the limit`;
-
-function syntaxProblem(lines: LineCounter, text: string, error: YAMLParseError): DefinitionProblem {
-  const { line, ...rest } = problemAt(lines, error.pos[0], 'error', '');
-  const [said = ''] = error.message.split('\n');
-  const hint = /\{\{/.test(text.split('\n')[line - 1] ?? '') ? ': a template that is not filled in?' : '';
-  return { ...rest, line, message: `not YAML: ${shorten(said, 200)}${hint}` };
-}
-
-export function shorten(text: string, max = 80): string {
-  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
-}

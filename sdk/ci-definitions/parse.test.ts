@@ -105,7 +105,7 @@ const FILES: Readonly<Record<CiDefinitionProvider, readonly Row[]>> = {
     [
       'go-convert__convert__jenkins__testdata__Jenkinsfile.12',
       'Checkout|Build|Unit Test|Integration Test|Statical Code Analysis|Deploy',
-      '',
+      'cron',
       'deploys',
     ],
     [
@@ -175,5 +175,7 @@ it('does not take a file of another system for one of its own', () => {
   const text = readFileSync(join(folder, 'other', file), 'utf8');
   const { provider, pipelines, problems } = parseDefinition({ path: 'buildspec.yml', text });
   expect([provider, pipelines]).toEqual([undefined, []]);
-  expect(problems[0]?.message).toContain('no CI system that is known');
+  expect(problems[0]?.message).toBe('a file of AWS CodeBuild, which is not read');
+  const unknown = parseDefinition({ path: 'x.yml', text });
+  expect(unknown.problems[0]?.message).toContain('no CI system that is known');
 });

@@ -7,19 +7,25 @@ import { readDrone } from './drone.ts';
 import { readGithub } from './github.ts';
 import { readGitlab } from './gitlab.ts';
 import { readJenkins } from './jenkins.ts';
-import { LINES_MAX, loadYaml, PROBLEMS_MAX, TEXT_MAX } from './load.ts';
-import { isOwnName, providerOfPath } from './paths.ts';
+import { decode } from './bytes.ts';
+import { loadYaml, PROBLEMS_MAX, type LoadedYaml, type Repeated } from './load.ts';
+import { shorten } from './lines.ts';
+import { isOwnName, otherSystemOf, providerOfPath } from './paths.ts';
 import { newSigns, pipelineOf, type Read, type Reading } from './reading.ts';
 import { guessProvider, isOf } from './sniff.ts';
 import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from './types.ts';
 
 /** Raised with each change by which the same file is read otherwise: what was read before it is not taken for an answer. */
-export const READERS_VERSION = 2;
+export const READERS_VERSION = 3;
+
+/** A file of half a megabyte has more where its lines hold next to nothing. */
+const LINES_MAX = 20_000;
 
 export interface DefinitionFile {
   /** Relative to the root of the repository, with `/`. */
   readonly path: string;
-  readonly text: string;
+  /** Bytes, where they come from a repository: then their encoding is looked at too. */
+  readonly text: string | Uint8Array;
   /** When it is known, such as from a setting of the project; else the path tells, or the content. */
   readonly provider?: CiDefinitionProvider;
 }
@@ -34,32 +40,74 @@ const READERS: Readonly<Record<Exclude<CiDefinitionProvider, 'jenkins'>, Read>> 
   drone: readDrone,
 };
 
+/** What the file defines, wherever it lies. */
 export function parseDefinition(file: DefinitionFile): ParsedDefinition {
+  const known = file.provider ?? providerOfPath(file.path);
+  return guarded(known, () => {
+    const opened = open(file);
+    return isFailure(opened) ? settle(known, [], opened) : parse(file, known, opened);
+  });
+}
+
+/**
+ * The same, as a search through a repository takes it. Undefined when the file is not worth a record: at a path whose name says that it is a
+ * definition, or where a setting says whose it is, it always is; elsewhere the content decides, of a helper of a pipeline as of any YAML file at
+ * the root.
+ */
+export function discoverDefinition(file: DefinitionFile): ParsedDefinition | undefined {
+  const { path, provider } = file;
+  const byPath = providerOfPath(path);
+  const known = provider ?? byPath ?? 'azure';
+  const isTold = isOwnName(path) || (provider !== undefined && provider !== byPath);
+  return guarded(known, () => {
+    const opened = open(file);
+    // What cannot be read may well be a pipeline where a CI system looks for one; elsewhere it is nobody's loss.
+    if (isFailure(opened)) return isTold || byPath !== undefined ? settle(known, [], opened) : undefined;
+    if (isTold) return parse(file, known, opened);
+    const loaded = loadYaml(opened.text);
+    const isOne = loaded.problems.length > 0 ? byPath !== undefined : isOf(byPath, loaded.documents[0]);
+    return isOne ? parse(file, known, { ...opened, loaded }) : undefined;
+  });
+}
+
+function guarded<T>(provider: CiDefinitionProvider | undefined, work: () => T): T | ParsedDefinition {
   try {
-    return parse(file);
+    return work();
   } catch (error) {
-    const provider = file.provider ?? providerOfPath(file.path);
-    const message = `the file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-    return { ...(provider && { provider }), ...failed({ line: 1, column: 1, message, severity: 'error' }) };
+    const said = error instanceof Error ? error.message : String(error);
+    return settle(provider, [], [errorAt(1, `the file cannot be read: ${said}`)]);
   }
 }
 
-function parse({ path, text: written, provider: told }: DefinitionFile): ParsedDefinition {
-  const known = told ?? providerOfPath(path);
-  const named = known === undefined ? {} : { provider: known };
-  const text = written.replace(/^\uFEFF/, '');
-  if (text.length > TEXT_MAX) {
-    const message = `the file has ${text.length} characters, the limit is ${TEXT_MAX}`;
-    return { ...named, ...failed({ line: 1, column: 1, message, severity: 'error' }) };
-  }
-  if (text.trim() === '')
-    return { ...named, ...failed({ line: 1, column: 1, message: 'the file is empty', severity: 'error' }) };
+interface Opened {
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly problems: readonly DefinitionProblem[];
+  readonly loaded?: LoadedYaml;
+}
+
+/** Its text, or why it has none. */
+function open({ text: written }: DefinitionFile): Opened | readonly DefinitionProblem[] {
+  const bytes = typeof written === 'string' ? new TextEncoder().encode(written) : written;
+  const { text: decoded, problems } = decode(bytes);
+  if (problems.some(isError)) return problems;
+  const text = decoded.replace(/^\uFEFF/, '');
+  if (text.trim() === '') return [errorAt(1, 'the file is empty')];
   const lines = text.split(/\r\n|\n|\r/);
-  if (lines.length > LINES_MAX) {
-    const message = `the file has ${lines.length} lines, the limit is ${LINES_MAX}`;
-    return { ...named, ...failed({ line: LINES_MAX, column: 1, message, severity: 'error' }) };
-  }
-  const problems: DefinitionProblem[] = [];
+  if (lines.length > LINES_MAX)
+    return [errorAt(LINES_MAX, `the file has ${lines.length} lines, the limit is ${LINES_MAX}`)];
+  return { text, lines, problems };
+}
+
+const isFailure = (opened: Opened | readonly DefinitionProblem[]): opened is readonly DefinitionProblem[] =>
+  Array.isArray(opened);
+
+function parse(
+  { path }: DefinitionFile,
+  known: CiDefinitionProvider | undefined,
+  { text, lines, problems: found, loaded: before }: Opened,
+): ParsedDefinition {
+  const problems = [...found];
   const reading = { path, lines, problems };
   if (known === 'jenkins' || (known === undefined && looksLikeJenkins(text))) {
     const jenkins: Reading = { ...reading, provider: 'jenkins', documents: [] };
@@ -67,21 +115,52 @@ function parse({ path, text: written, provider: told }: DefinitionFile): ParsedD
   }
   if (known === 'drone' && /\.(?:jsonnet|star)$/.test(path))
     return program({ ...reading, provider: known, documents: [] });
-  const loaded = loadYaml(text);
+  const other = known === undefined ? otherSystemOf(path) : undefined;
+  if (other !== undefined) return failed(errorAt(1, `a file of ${other}, which is not read`));
+  const loaded = before ?? loadYaml(text);
   problems.push(...loaded.problems);
   if (problems.some(isError)) return settle(known, [], problems);
   const provider = known ?? guessProvider(loaded.documents);
-  if (provider === undefined || provider === 'jenkins') {
-    const message = 'the content is of no CI system that is known';
-    return failed(...problems, { line: 1, column: 1, message, severity: 'error' });
-  }
+  if (provider === undefined || provider === 'jenkins')
+    return failed(...problems, errorAt(1, 'the content is of no CI system that is known'));
   if (loaded.documents.length === 0)
-    return settle(
-      provider,
-      [],
-      [{ line: 1, column: 1, message: 'the file holds nothing', severity: 'error' }],
-    );
+    return settle(provider, [], [...problems, errorAt(1, 'the file holds nothing')]);
+  problems.push(...refusedBy(provider, loaded));
   return settle(provider, READERS[provider]({ ...reading, provider, documents: loaded.documents }), problems);
+}
+
+function errorAt(line: number, message: string): DefinitionProblem {
+  return { line, column: 1, message, severity: 'error' };
+}
+
+/**
+ * GitHub and Azure refuse a key that is given twice, in whatever case, but not conditions such as `${{ else }}`, and Azure anchors too. The others
+ * take the last one, so that it is a mistake all the same.
+ */
+function refusedBy(
+  provider: CiDefinitionProvider,
+  { repeated, anchor }: LoadedYaml,
+): readonly DefinitionProblem[] {
+  const isStrict = provider === 'github' || provider === 'azure';
+  const problems = repeated
+    .filter(({ key, isOtherCase }) => (isStrict ? !key.includes('${{') : !isOtherCase))
+    .map((one) => ({ ...placeOf(one), ...(isStrict ? twiceRefused(one, provider) : twiceTaken(one)) }));
+  if (provider !== 'azure' || anchor === undefined) return problems;
+  const message = `the anchor &${shorten(anchor.name)}: Azure Pipelines takes no anchors`;
+  return [{ ...placeOf(anchor), message, severity: 'error' }, ...problems];
+}
+
+const placeOf = ({ line, column }: Pick<DefinitionProblem, 'line' | 'column'>) => ({ line, column });
+
+function twiceRefused({ key, first }: Repeated, provider: 'github' | 'azure') {
+  const name = provider === 'github' ? 'GitHub' : 'Azure Pipelines';
+  const message = `the key "${shorten(key)}" was given before, in line ${first}, which ${name} refuses`;
+  return { message, severity: 'error' } as const;
+}
+
+function twiceTaken({ key, first }: Repeated) {
+  const message = `the key "${shorten(key)}" was given before, in line ${first}: the last one counts`;
+  return { message, severity: 'warning' } as const;
 }
 
 const isError = ({ severity }: DefinitionProblem): boolean => severity === 'error';
@@ -136,19 +215,4 @@ function looksLikeJenkins(text: string): boolean {
   return /^[ \t]*(?:pipeline|node(?:[ \t]*\([^)\n]*\))?)[ \t]*\n?[ \t]*\{|^[ \t]*@Library[ \t]*\(/m.test(
     text,
   );
-}
-
-/**
- * Is the file worth a record? At a path whose name says so, it is, and where a setting says whose it is; elsewhere the
- * content decides, of a helper of a pipeline as of any YAML file at the root.
- */
-export function isDefinition({ path, text, provider }: DefinitionFile): boolean {
-  const byPath = providerOfPath(path);
-  if (isOwnName(path) || (provider !== undefined && provider !== byPath)) return true;
-  // Too much to be looked at here: that is said when it is read.
-  if (text.length > TEXT_MAX || text.split('\n').length > LINES_MAX) return byPath !== undefined;
-  const { documents, problems } = loadYaml(text);
-  // What cannot be read may well be a pipeline where a CI system looks for one.
-  if (problems.some(isError)) return byPath !== undefined;
-  return isOf(byPath, documents[0]);
 }

@@ -16,6 +16,24 @@ const PATTERNS: readonly (readonly [CiDefinitionProvider, RegExp])[] = [
 /** The folders that a listing has to look into, beside the root; a listing without recursion is enough for each. */
 const FOLDER = /^(?:\.github\/workflows|\.circleci|\.buildkite|\.azure[^/]*|\.pipelines|ci)$/;
 
+/** Folders on the way to those that are looked into. */
+const LEADS_TO: Readonly<Record<string, string>> = { '.github': '.github/workflows' };
+
+/** Files of CI systems that are not read; some look like those of one that is. */
+const OTHERS: readonly (readonly [system: string, RegExp])[] = [
+  ['Travis CI', /^\.travis\.ya?ml$/],
+  ['AppVeyor', /^\.?appveyor\.ya?ml$/],
+  ['AWS CodeBuild', /^buildspec[^/]*\.ya?ml$/],
+  ['Google Cloud Build', /^cloudbuild[^/]*\.ya?ml$/],
+  ['Cirrus CI', /^\.cirrus\.ya?ml$/],
+  ['Woodpecker CI', /^\.woodpecker\.ya?ml$|^\.woodpecker\/[^/]+\.ya?ml$/],
+  ['Semaphore', /^\.semaphore\/[^/]+\.ya?ml$/],
+  ['Codefresh', /^codefresh\.ya?ml$/],
+  ['Wercker', /^wercker\.ya?ml$/],
+  ['Bitrise', /^bitrise\.ya?ml$/],
+  ['Docker Compose', /^(?:docker-)?compose\.ya?ml$/],
+];
+
 /** Names that no other file has. Others in the folders of CI systems may be of helpers, such as `docker-compose.yml`. */
 const OWN_NAME =
   /^(?!\.(?:circleci|buildkite|azure[^/]*|pipelines)\/)|^\.circleci\/config\.|^\.buildkite\/pipeline[^/]*$|^\.(?:azure[^/]*|pipelines)\/azure-pipelines[^/]*$/;
@@ -40,4 +58,25 @@ export function isOwnName(path: string): boolean {
 /** Worth being read: the path is of a CI system, or the content may show that it is of Azure. */
 export function isCandidatePath(path: string): boolean {
   return providerOfPath(path) !== undefined || ROOT_YAML.test(path);
+}
+
+/** Where another system has its file: that system. */
+export function otherSystemOf(path: string): string | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return OTHERS.find(([, pattern]) => pattern.test(path) || pattern.test(name))?.[0];
+}
+
+/** The folder that is looked into, of one on the way to it. */
+export function leadsTo(folder: string): string | undefined {
+  return Object.hasOwn(LEADS_TO, folder) ? LEADS_TO[folder] : undefined;
+}
+
+/** Of a file, of a folder that is looked into, or of one on the way: what stands there matters, even when it cannot be read. */
+export function isPlace(path: string): boolean {
+  return providerOfPath(path) !== undefined || isDefinitionFolder(path) || leadsTo(path) !== undefined;
+}
+
+/** What links and submodules lead to is another repository, or anything at all. */
+export function notFollowed(kind: 'link' | 'module'): string {
+  return `${kind === 'link' ? 'a symbolic link' : 'a submodule'}, which is not followed`;
 }

@@ -1,8 +1,8 @@
 /** What each CI system has that the example files do not show. */
 import { describe, expect, it } from 'vitest';
 import {
+  discoverDefinition,
   isCandidatePath,
-  isDefinition,
   isDefinitionFolder,
   parseDefinition,
   providerOfPath,
@@ -82,13 +82,13 @@ describe('paths', () => {
     ['.azure-pipelines/build.yml', 'a: [', true],
     ['a.yml', 'a: [', false],
   ])('%s with %j is worth a record: %s', (path, text, isWorthIt) => {
-    expect(isDefinition({ path, text })).toBe(isWorthIt);
+    expect(discoverDefinition({ path, text }) !== undefined).toBe(isWorthIt);
   });
 
   it('takes the word of a setting for whose file it is', () => {
     const path = '.circleci/own.yml';
-    expect(isDefinition({ path, text: 'a: b', provider: 'gitlab' })).toBe(true);
-    expect(isDefinition({ path, text: 'a: b', provider: 'circleci' })).toBe(false);
+    expect(discoverDefinition({ path, text: 'a: b', provider: 'gitlab' })).toBeDefined();
+    expect(discoverDefinition({ path, text: 'a: b', provider: 'circleci' })).toBeUndefined();
   });
 });
 
@@ -334,14 +334,14 @@ pipeline { // stage('no')
     expect(pipeline).toMatchObject({ opaque: true, partial: true, jobs: [], includes: ['shared@1'] });
   });
 
-  it('refuses a comment without an end, and warns of a brace', () => {
+  it('refuses a comment without an end, and a brace', () => {
     expect(parseDefinition({ path: 'Jenkinsfile', text: 'node {\n  /* x' })).toMatchObject({
       pipelines: [],
       problems: [{ line: 2, column: 3, severity: 'error' }],
     });
     expect(parseDefinition({ path: 'Jenkinsfile', text: "node {\n stage('a') {}\n" })).toMatchObject({
-      pipelines: [{ jobs: [{ name: 'a' }] }],
-      problems: [{ line: 1, column: 6, severity: 'warning' }],
+      pipelines: [],
+      problems: [{ line: 1, column: 6, severity: 'error' }],
     });
   });
 });

@@ -127,15 +127,16 @@ it.each(["'", '"', '"${', '/', '(/', '$/', '{', "stage('a') { ", 'sh(', '/* ', '
 );
 
 it('shows the first problems of very many, and says so', () => {
-  const { pipelines, problems } = parseDefinition({ path: 'Jenkinsfile', text: '}'.repeat(100_000) });
+  const text = `a: {script: x}\n${'b: {script: x}\n'.repeat(900)}`;
+  const { pipelines, problems } = parseDefinition({ path: '.gitlab-ci.yml', text });
   expect(pipelines).toHaveLength(1);
   expect(problems).toHaveLength(51);
   expect(problems.at(-1)?.message).toBe('more than 50 problems: no others are shown');
 });
 
 it('keeps an error that comes after very many warnings', () => {
-  const text = `on: push\njobs: {${'a: {}, '.repeat(1000)}b: 1}\n`;
-  const { pipelines, problems } = parseDefinition({ path: '.github/workflows/a.yml', text });
+  const text = `${'a: {script: x}\n'.repeat(900)}b: 1\n`;
+  const { pipelines, problems } = parseDefinition({ path: '.gitlab-ci.yml', text });
   expect(pipelines).toEqual([]);
   expect(problems.filter(({ severity }) => severity === 'error')).toHaveLength(1);
 });

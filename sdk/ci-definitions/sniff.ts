@@ -1,6 +1,6 @@
 /** Whose file is it, by its content? For files whose name is chosen freely. */
 import { at, entriesOf, itemsOf, textOf, type Node } from './node.ts';
-import { isGitlabJob } from './gitlab.ts';
+import { isGitlabFile } from './gitlab.ts';
 import type { CiDefinitionProvider } from './types.ts';
 
 /** A YAML file at the root under any name may be one of Azure. */
@@ -72,7 +72,5 @@ export function guessProvider(documents: readonly Node[]): CiDefinitionProvider 
   const steps = root?.kind === 'list' ? root : at(root, 'steps');
   if (itemsOf(steps).some((step) => at(step, 'command') ?? at(step, 'commands') ?? at(step, 'label')))
     return 'buildkite';
-  const last = documents.at(-1);
-  if (entriesOf(last).some(isGitlabJob)) return 'gitlab';
-  return undefined;
+  return isGitlabFile(documents.at(-1)) ? 'gitlab' : undefined;
 }

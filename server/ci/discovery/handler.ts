@@ -15,6 +15,8 @@ import { failureOf, NoBranch, search } from './search.ts';
 import type { Snapshot } from './snapshot.ts';
 import { beginDiscovery, fail, forgetOld, lastFiles, succeed } from './store.ts';
 import type { Begun } from './store.ts';
+import { createReaders } from './threads.ts';
+import type { Readers } from './threads.ts';
 
 export interface DiscoverDeps extends ForgeDeps {
   readonly db: Database;
@@ -29,13 +31,14 @@ const TIME_MAX_MS = 4 * 60_000;
 
 export function discoverHandler(deps: DiscoverDeps): TaskHandler {
   const { db } = deps;
+  const readers = createReaders();
   return {
     run: async (task, connection, signal) => {
       const begun = await beginDiscovery(db, connection);
       if (begun === undefined) return; // Somebody else has ended it.
       try {
         const limited = AbortSignal.any([signal, AbortSignal.timeout(TIME_MAX_MS)]);
-        await discover(deps, connection, begun, limited);
+        await discover({ ...deps, readers, signal: limited }, connection, begun);
       } catch (error) {
         if (signal.aborted || mayStillSucceed(error, task)) throw error;
         await giveUp(deps, connection, begun, error);
@@ -72,15 +75,19 @@ async function giveUp(
 }
 
 async function discover(
-  { db, clock, fetch, secrets }: DiscoverDeps,
+  { db, clock, fetch, secrets, readers, signal }: DiscoverDeps & { readers: Readers; signal: AbortSignal },
   connection: Connection,
   { id, branch }: Begun,
-  signal: AbortSignal,
 ): Promise<void> {
   const { definitions: own } = PROVIDERS[connection.provider];
   const known = await lastFiles(db, connection);
   const api = forgeApi({ fetch, secrets }, connection, signal);
-  const snapshot = await search(api, { branch, own, known });
+  const snapshot = await search(api, {
+    branch,
+    own,
+    known,
+    reading: readers.open(connection.teamId, signal),
+  });
   const now = clock.now();
   await db.transact(async (tx) => {
     if (!(await succeed(tx, id, snapshot, now))) return;

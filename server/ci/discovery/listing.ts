@@ -4,7 +4,14 @@
  */
 import { ForgeError } from '../forges/call.ts';
 import type { Tree, TreeEntry } from '../providers/tree.ts';
-import { isCandidatePath, isDefinitionFolder, providerOfPath } from './definitions.ts';
+import {
+  isCandidatePath,
+  isDefinitionFolder,
+  isPlace,
+  leadsTo,
+  notFollowed,
+  providerOfPath,
+} from './definitions.ts';
 import type { CiDefinitionProvider } from './definitions.ts';
 import type { FoundProblem } from './snapshot.ts';
 
@@ -14,8 +21,6 @@ const ENTRIES_MAX = 2_000;
 const ENTRIES_OF_FOLDERS = 500;
 /** With the root. */
 const FOLDERS_MAX = 8;
-/** Folders on the way to those that are looked into. */
-const LEADS_TO: Readonly<Record<string, string>> = { '.github': '.github/workflows' };
 
 export interface Wanted {
   /** Systems whose files come first where not everything can be looked at. */
@@ -91,13 +96,13 @@ function isWanted(path: string, { ciFile }: Wanted): boolean {
 
 /** A folder to look into, or one on the way to it. */
 function isWay(path: string, { ciFile }: Wanted): boolean {
-  return isDefinitionFolder(path) || Object.hasOwn(LEADS_TO, path) || ciFile.startsWith(`${path}/`);
+  return isDefinitionFolder(path) || leadsTo(path) !== undefined || ciFile.startsWith(`${path}/`);
 }
 
 /** Folders of the connection's own system come first, where not all can be looked into. */
 function rank(folder: TreeEntry | undefined, { own, ciFile }: Wanted): number {
   if (folder === undefined || ciFile.startsWith(`${folder.path}/`)) return 0;
-  const inside = LEADS_TO[folder.path] ?? folder.path;
+  const inside = leadsTo(folder.path) ?? folder.path;
   const systems = ['x.yml', 'Jenkinsfile'].map((name) => providerOfPath(`${inside}/${name}`));
   return systems.some((system) => system !== undefined && own.includes(system)) ? 0 : 1;
 }
@@ -111,11 +116,9 @@ function interest(entry: TreeEntry, wanted: Wanted): number {
   return isCandidatePath(entry.path) ? 1 : 0;
 }
 
-/** Links and submodules at places of CI systems: what they lead to is another repository, or anything at all. */
-function skipped({ kind, path }: TreeEntry, wanted: Wanted): readonly FoundProblem[] {
+/** Links and submodules at places of CI systems. */
+function skipped({ kind, path }: TreeEntry, { ciFile }: Wanted): readonly FoundProblem[] {
   if (kind !== 'link' && kind !== 'module') return [];
-  const isPlace = providerOfPath(path) !== undefined || path === wanted.ciFile || isWay(path, wanted);
-  if (!isPlace) return [];
-  const what = kind === 'link' ? 'a symbolic link' : 'a submodule';
-  return [{ path, line: 0, message: `${what}, which is not followed`, fatal: true }];
+  if (!isPlace(path) && path !== ciFile && !ciFile.startsWith(`${path}/`)) return [];
+  return [{ path, line: 0, message: notFollowed(kind), fatal: true }];
 }

@@ -1,27 +1,17 @@
 /** Files of a commit to what they define. Those that the last search read under the same content's name are not read again. */
 import { ForgeError } from '../forges/call.ts';
-import { clip, text } from '../providers/read.ts';
 import type { Tree, TreeEntry } from '../providers/tree.ts';
-import { isDefinition, parseDefinition, providerOfPath, READERS_VERSION, TEXT_MAX } from './definitions.ts';
-import type { CiDefinitionProvider, DefinedPipeline, ParsedDefinition } from './definitions.ts';
-import type { FoundPipeline, FoundProblem, ReadFile, ReadResult } from './snapshot.ts';
+import { BYTES_MAX, providerOfPath, READERS_VERSION, tooManyBytes } from './definitions.ts';
+import type { CiDefinitionProvider } from './definitions.ts';
+import { RESULTS_CHARS_MAX } from './results.ts';
+import type { Measured } from './results.ts';
+import type { ReadFile, ReadResult } from './snapshot.ts';
+import type { Reading } from './threads.ts';
 import type { Wanted } from './listing.ts';
 
 /** Files of one search; a repository with more has a generator. */
 const FILES_MAX = 200;
 const AT_ONCE = 5;
-/** What one file may say: of names as much as the contract of runs takes, of lists what a person reads. */
-const NAME_MAX = 255;
-const PIPELINES_MAX = 100;
-const JOBS_MAX = 500;
-const TRIGGERS_MAX = 50;
-const INCLUDES_MAX = 50;
-const EVIDENCE_MAX = 10;
-const PROBLEMS_MAX = 20;
-const MESSAGE_MAX = 500;
-
-/** Of all results together, as JSON: what one answer of the API may weigh. */
-const RESULTS_CHARS_MAX = 2_000_000;
 
 export interface FilesRead {
   /** By path. */
@@ -33,29 +23,46 @@ export interface FilesRead {
 export async function readFiles(
   tree: Tree,
   commit: string,
-  wanted: Wanted & { readonly files: readonly TreeEntry[]; readonly known: readonly ReadFile[] },
+  wanted: Wanted & {
+    readonly files: readonly TreeEntry[];
+    readonly known: readonly ReadFile[];
+    readonly reading: Reading;
+  },
 ): Promise<FilesRead> {
   const known = new Map(wanted.known.map((file) => [`${file.path}\n${file.key}`, file]));
   const ordered = [...wanted.files].sort(
     (a, b) => rank(a, wanted) - rank(b, wanted) || (a.path < b.path ? -1 : 1),
   );
-  const read = await eachOf(ordered.slice(0, FILES_MAX), async (entry): Promise<ReadFile> => {
+  const read = await eachOf(ordered.slice(0, FILES_MAX), async (entry): Promise<Kept> => {
     const { path } = entry;
     const provider = path === wanted.ciFile ? 'gitlab' : providerOfPath(path);
     const key = `${READERS_VERSION}:${provider ?? ''}:${entry.id ?? commit}`;
-    return known.get(`${path}\n${key}`) ?? { path, key, ...(await readFile(tree, commit, entry, provider)) };
+    const before = known.get(`${path}\n${key}`);
+    if (before !== undefined) return { ...before, chars: JSON.stringify(before).length };
+    const { result, chars, isPassing } = await readFile(
+      { tree, commit, reading: wanted.reading },
+      entry,
+      provider,
+    );
+    // What may be read another time is not taken for an answer then.
+    return { path, key: isPassing === true ? '' : key, ...result, chars };
   });
   const files: ReadFile[] = [];
   const reasons: string[] = [];
-  let chars = 0;
-  for (const file of read) {
-    chars += JSON.stringify(file).length;
-    if (chars <= RESULTS_CHARS_MAX) files.push(file);
+  let total = 0;
+  for (const { chars, ...file } of read) {
+    total += chars;
+    if (total <= RESULTS_CHARS_MAX) files.push(file);
     else reasons.push(`what ${file.path} defines was not kept: all definitions together are too much`);
   }
   const left = ordered.length - FILES_MAX;
   if (left > 0) reasons.push(`${left} files were not read: ${FILES_MAX} are the limit`);
   return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), reasons };
+}
+
+interface Kept extends ReadFile {
+  /** As JSON. */
+  readonly chars: number;
 }
 
 /** A few at a time, in order; after the first failure nothing more is begun. */
@@ -84,89 +91,40 @@ function rank({ path }: TreeEntry, { own, ciFile }: Wanted): number {
   return own.includes(provider) ? 0 : 1;
 }
 
+interface Source {
+  readonly tree: Tree;
+  readonly commit: string;
+  readonly reading: Reading;
+}
+
 async function readFile(
-  tree: Tree,
-  commit: string,
+  { tree, commit, reading }: Source,
   entry: TreeEntry,
   provider: CiDefinitionProvider | undefined,
-): Promise<ReadResult> {
+): Promise<Measured & { readonly isPassing?: boolean }> {
   const { path } = entry;
-  const tooLarge = `more than ${TEXT_MAX} bytes, which is the limit`;
-  if (entry.sizeBytes !== undefined && entry.sizeBytes > TEXT_MAX)
-    return unread(provider, path, `${entry.sizeBytes} bytes, the limit is ${TEXT_MAX}`);
+  if (entry.sizeBytes !== undefined && entry.sizeBytes > BYTES_MAX)
+    return unread(provider, path, tooManyBytes(entry.sizeBytes));
   let bytes;
   try {
-    bytes = await tree.read(commit, entry, TEXT_MAX);
+    bytes = await tree.read(commit, entry, BYTES_MAX);
   } catch (error) {
     if (!(error instanceof ForgeError)) throw error;
-    if (error.problem === 'answer_invalid') return unread(provider, path, tooLarge);
+    if (error.problem === 'answer_invalid') return unread(provider, path, tooManyBytes());
     if (error.problem === 'not_found')
       return unread(provider, path, 'listed by the host and not found there');
     throw error;
   }
-  if (bytes.includes(0)) return unread(provider, path, 'not a text: it holds a byte 0');
-  const content = new TextDecoder().decode(bytes);
-  if (!isDefinition({ path, text: content, ...(provider && { provider }) }))
-    return { pipelines: [], problems: [] };
-  // Any YAML file of the root may be one of Azure Pipelines.
-  return resultOf(path, parseDefinition({ path, text: content, provider: provider ?? 'azure' }));
+  const outcome = await reading.read({ path, text: bytes, ...(provider && { provider }) });
+  if ('result' in outcome) return outcome;
+  return { ...unread(provider, path, outcome.failed), isPassing: true };
 }
 
 /** What is of no CI system by its name is nobody's loss. */
-function unread(provider: CiDefinitionProvider | undefined, path: string, message: string): ReadResult {
-  return { pipelines: [], problems: provider === undefined ? [] : [{ path, line: 0, message, fatal: true }] };
-}
-
-function resultOf(path: string, { pipelines, problems }: ParsedDefinition): ReadResult {
-  const named = new Map(pipelines.map((pipeline) => [shown(pipeline.name, NAME_MAX), pipeline]));
-  const notes = [
-    ...(named.size < pipelines.length
-      ? ['several pipelines of one name, of which the last one is kept']
-      : []),
-    ...cutOf(named.size, PIPELINES_MAX, 'pipelines'),
-    ...cutOf(problems.length, PROBLEMS_MAX, 'problems'),
-    ...pipelines.flatMap(({ jobs }) => cutOf(jobs.length, JOBS_MAX, 'jobs')).slice(0, 1),
-  ];
-  return {
-    pipelines: [...named].slice(0, PIPELINES_MAX).map(([name, pipeline]) => foundOf(name, pipeline)),
-    problems: [
-      ...problems.slice(0, PROBLEMS_MAX).map(({ line, message, severity }) => ({
-        path,
-        line,
-        message: shown(message, MESSAGE_MAX),
-        fatal: severity === 'error',
-      })),
-      ...notes.map((message): FoundProblem => ({ path, line: 0, message, fatal: false })),
-    ],
+function unread(provider: CiDefinitionProvider | undefined, path: string, message: string): Measured {
+  const result: ReadResult = {
+    pipelines: [],
+    problems: provider === undefined ? [] : [{ path, line: 0, message, fatal: true }],
   };
-}
-
-function cutOf(count: number, max: number, what: string): readonly string[] {
-  return count > max ? [`${count} ${what}, of which the first ${max} are kept`] : [];
-}
-
-/** A file may hold what no database stores: `"\0"`, halves of a pair. */
-function shown(value: string, max: number): string {
-  return clip(text(value) ?? '', max);
-}
-
-function foundOf(name: string, pipeline: DefinedPipeline): FoundPipeline {
-  const { provider, path, deployDetected, partial = false, includes = [] } = pipeline;
-  const names = (all: readonly string[], max: number) => all.slice(0, max).map((one) => shown(one, NAME_MAX));
-  const jobs = pipeline.jobs.map((job) => job.name);
-  return {
-    provider,
-    path,
-    name: name === '' ? path : name,
-    jobs: names(jobs, JOBS_MAX),
-    triggers: names(pipeline.triggers, TRIGGERS_MAX),
-    deployDetected,
-    evidence: pipeline.evidence.slice(0, EVIDENCE_MAX).map(({ line, text: written, why }) => ({
-      line,
-      text: shown(written, NAME_MAX),
-      why: shown(why, NAME_MAX),
-    })),
-    partial,
-    includes: names(includes, INCLUDES_MAX),
-  };
+  return { result, chars: JSON.stringify(result).length };
 }

@@ -5,6 +5,7 @@ import type { CiDefinitionProvider } from './definitions.ts';
 import { look } from './listing.ts';
 import { readFiles } from './reading.ts';
 import type { FoundProblem, ReadFile, Snapshot } from './snapshot.ts';
+import type { Reading } from './threads.ts';
 
 export interface Search {
   readonly branch: string;
@@ -12,12 +13,14 @@ export interface Search {
   readonly own: readonly CiDefinitionProvider[];
   /** What the last search read. */
   readonly known: readonly ReadFile[];
+  /** Reads its files. */
+  readonly reading: Reading;
 }
 
 /** The branch that was looked for is not there. */
 export class NoBranch extends Error {}
 
-export async function search(api: ForgeApi, { branch, own, known }: Search): Promise<Snapshot> {
+export async function search(api: ForgeApi, { branch, own, known, reading }: Search): Promise<Snapshot> {
   const tree = TREES[api.forge](api);
   const { commit, defaultBranch, ciFile } = await tree.head(branch);
   if (commit === undefined) throw new NoBranch(missing(api, branch, defaultBranch));
@@ -25,7 +28,7 @@ export async function search(api: ForgeApi, { branch, own, known }: Search): Pro
   const wanted = { own, ciFile: setting.path };
   const { files, scanned, truncated, reasons, problems } = await look(tree, commit, wanted);
   const isAbsent = setting.isHere && !truncated && !files.some(({ path }) => path === setting.path);
-  const read = await readFiles(tree, commit, { ...wanted, files, known });
+  const read = await readFiles(tree, commit, { ...wanted, files, known, reading });
   const why = [...reasons, ...read.reasons, ...setting.problems.map(({ message }) => message)];
   return {
     commit,

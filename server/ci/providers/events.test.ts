@@ -154,6 +154,31 @@ describe('payloads that the providers publish', () => {
       },
     });
   });
+
+  it('Azure, events of stages and jobs: their pages', () => {
+    const page = (part: string) => `https://dev.azure.com/acme/shop/_build/results?buildId=7&view=${part}`;
+    const link = (part: string) => ({ _links: { web: { href: page(part) } } });
+    const payload = (kind: string, parts: object) => ({
+      eventType: `ms.vss-pipelines.${kind}-state-changed-event`,
+      createdDate: '2026-01-01T00:00:00Z',
+      resource: { run: { id: 7, state: 'inProgress' }, ...parts },
+    });
+    const stage = { name: 'Build', state: 'inProgress', ...link('stage') };
+    const job = { name: 'Test', state: 'inProgress', ...link('job') };
+    const run = { id: 7, state: 'inProgress', ...link('run') };
+    const newsOfPayload = (kind: string, parts: object) => newsOf('azure', {}, payload(kind, parts));
+    expect(newsOfPayload('stage', { stage })).toMatchObject({ event: { facts: { url: page('stage') } } });
+    expect(newsOfPayload('stage', { stage, run })).toMatchObject({ event: { facts: { url: page('run') } } });
+    expect(newsOfPayload('job', { stage, job })).toMatchObject({
+      event: { facts: { url: page('stage') } },
+      jobs: [{ name: 'Test', facts: { stage: 'Build', url: page('job') } }],
+    });
+    expect(newsOfPayload('job', { job })).toMatchObject({ event: { facts: { url: page('job') } } });
+    const hostile = { ...job, _links: { web: { href: 'javascript:alert(1)' } } };
+    expect(newsOfPayload('job', { job: hostile, run })).toMatchObject({
+      jobs: [{ facts: { url: undefined } }],
+    });
+  });
 });
 
 describe('words', () => {

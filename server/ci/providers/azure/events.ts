@@ -89,8 +89,13 @@ function factsOf(payload: unknown) {
   const resource = at(payload, 'resource');
   return {
     name: text(at(resource, 'pipeline', 'name')) ?? text(at(resource, 'run', 'pipeline', 'name')),
-    url: urlOf(at(resource, 'run', '_links', 'web', 'href')),
+    // In events of stages and jobs the run often has no link of its own.
+    url: pageOf(payload, 'run') ?? pageOf(payload, 'stage') ?? pageOf(payload, 'job'),
   };
+}
+
+function pageOf(payload: unknown, part: 'run' | 'stage' | 'job'): string | undefined {
+  return urlOf(at(payload, 'resource', part, '_links', 'web', 'href'));
 }
 
 function ofJob(payload: unknown): News | Ignored {
@@ -116,6 +121,7 @@ function ofJob(payload: unknown): News | Ignored {
           stage,
           startedAt: timeOf(job('startTime')),
           finishedAt: isEnd(means) ? timeOf(job('finishTime')) : undefined,
+          url: pageOf(payload, 'job'),
         },
       },
     ],
