@@ -9,6 +9,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { startLoop } from '../../work/index.ts';
 import type { Loop } from '../../work/index.ts';
+import { isToldEnd } from '../accept.ts';
 import { readConnection } from '../connections-store.ts';
 import type { Connection } from '../connections-store.ts';
 import { hearJobs } from '../jobs-store.ts';
@@ -16,6 +17,7 @@ import { PROVIDERS } from '../providers/index.ts';
 import type { News } from '../providers/index.ts';
 import { learnNames } from '../run-joins.ts';
 import { hear } from '../runs-store.ts';
+import type { Step } from '../runs-store.ts';
 import { endDeliveries, pinRepository, postpone, takeDueDeliveries } from './deliveries-store.ts';
 import type { Ending, Taken } from './deliveries-store.ts';
 import { eventName, payloadOf } from './payload.ts';
@@ -173,21 +175,33 @@ async function hearTogether(
   const name = first.news.run;
   const aliases = [...new Set(spoken.flatMap(({ news }) => news.aliases))];
   const events = spoken.map(({ news }) => news.event);
-  const jobs = withoutJobs === undefined ? spoken.flatMap(({ news }) => news.jobs) : [];
   const now = clock.now();
   await db.transact(async (tx) => {
     await learnNames(tx, connection, name.externalRunId, aliases, now);
-    const { run } = await hear(tx, connection, name, events, now);
-    await hearJobs(tx, run, jobs, now);
-    const endings = spoken.map(({ taken, event }) => ({
-      id: taken.id,
-      state: 'processed' as const,
-      event,
-      detail: withoutJobs,
-      runId: run.id,
-    }));
+    const { run, steps } = await hear(tx, connection, name, events, now);
+    const heard = spoken.filter((_one, n) => steps[n]?.kind !== 'over');
+    await hearJobs(tx, run, withoutJobs === undefined ? heard.flatMap(({ news }) => news.jobs) : [], now);
+    const endings = spoken.map(({ taken, event, news }, n): Ending => {
+      const ignored = whyUnheard(news, steps[n]);
+      return {
+        id: taken.id,
+        state: ignored === undefined ? 'processed' : 'ignored',
+        event,
+        detail: ignored ?? withoutJobs,
+        runId: run.id,
+      };
+    });
     await endDeliveries(tx.sql, endings);
   });
+}
+
+/** What contradicts the end of a run, or comes late and tells nothing else. */
+function whyUnheard({ event, jobs }: News, step: Step | undefined): string | undefined {
+  const { status } = event;
+  if (step === undefined || status === undefined || status === step.after.status) return undefined;
+  if (step.kind !== 'over' && (step.kind === 'accepted' || jobs.length > 0 || !isToldEnd(step.after.status)))
+    return undefined;
+  return `it says ${status}, the run ended as ${step.after.status} and does not change`;
 }
 
 /** Whatever it was may pass. */
