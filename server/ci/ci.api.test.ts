@@ -79,6 +79,30 @@ describe.skipIf(!postgresHere)('external CI', () => {
       expect((await connect(path)).code).toBe('validation_failed');
     });
 
+    it.each([
+      ['github', 'github.com', 'acme', 'owner/name'],
+      ['github', 'github.com', 'acme/app/x', 'owner/name'],
+      ['github', 'ghe.example.com', '/app.git', 'owner/name'],
+      ['circleci', 'github.com', 'acme', 'owner/name'],
+      ['gitlab', 'gitlab.com', 'app', 'group/name'],
+      ['bitbucket', 'bitbucket.org', 'w/p/app', 'workspace/name'],
+      ['azure', 'dev.azure.com', 'org', 'organisation/project/_git/name'],
+      ['azure', 'dev.azure.com', 'org/a/b/_git/name', 'organisation/project/_git/name'],
+    ])('of %s at %s refuse the path %s', async (provider, repositoryHost, path, form) => {
+      const refused = await connect(path, { provider, repositoryHost });
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(`expected ${form}`)]);
+    });
+
+    it.each([
+      ['gitlab', 'gitlab.com', 'a/b/c/app'],
+      ['azure', 'dev.azure.com', 'org/project/_git/name'],
+      ['azure', 'dev.azure.com', 'org/_git/name'],
+      ['jenkins', 'git.example.com', 'app'],
+      ['bitbucket', 'bitbucket.org', 'workspace/app.git'],
+    ])('of %s at %s take the path %s', async (provider, repositoryHost, path) => {
+      expect((await connect(path, { provider, repositoryHost })).status).toBe(201);
+    });
+
     it('are not shown to another team, nor is their project', async () => {
       const other = await stranger(server);
       const id = await connection('acme/ours');
@@ -165,9 +189,14 @@ describe.skipIf(!postgresHere)('external CI', () => {
         }),
       );
       expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
-      // HEAD names no commit.
-      const head = await post('/ci/runs', { ciConnectionId, externalRunId: '2', commitSha: 'HEAD' });
-      expect(head.body).not.toHaveProperty('commitSha');
+      // Neither HEAD nor zeros name a commit: the run takes the first that is one.
+      for (const [n, nothing] of ['HEAD', '0'.repeat(40), '0'.repeat(64)].entries()) {
+        const run = { ciConnectionId, externalRunId: `no-commit-${n}` };
+        expect((await post('/ci/runs', { ...run, commitSha: nothing })).body).not.toHaveProperty('commitSha');
+        expect((await post('/ci/runs', { ...run, commitSha: SHA })).body['commitSha']).toBe(SHA);
+        const late = await post('/ci/runs', { ...run, commitSha: nothing });
+        expect([late.status, late.body['commitSha']]).toEqual([200, SHA]);
+      }
     });
 
     it('move only forward, and tell who contradicts', async () => {

@@ -33,7 +33,7 @@ import type { CiDeps } from './index.ts';
 import { forgeOf } from './forges/forge.ts';
 import type { GenericMapping } from './providers/types.ts';
 import { mappingProblem } from './providers/generic/mapping.ts';
-import { repositoryName } from './repository.ts';
+import { repositoryName, wrongPath } from './repository.ts';
 import type { OidcPolicy } from './schema.ts';
 import { insertWebhook } from './webhooks/store.ts';
 import { startSubscription, stopSubscription, takesWebhooks } from './webhooks/subscription.ts';
@@ -208,13 +208,16 @@ export async function connectionOf(ctx: Ctx, id: string): Promise<Connection> {
 async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Date): Promise<NewConnection> {
   const { teamId, repositoryHost, repositoryPath, projectId } = request;
   const name = repositoryName(repositoryHost, repositoryPath);
-  if (name === undefined) throw noRepository(repositoryPath);
+  if (name === undefined) throw noRepository(repositoryPath, 'owner/name');
+  const provider = providerWord(request.provider);
+  const form = wrongPath(forgeOf({ provider, repositoryHost: name.host, forge: null }), name.path);
+  if (form !== undefined) throw noRepository(repositoryPath, form);
   if (projectId !== undefined && (await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId)
     throw notFound('project');
   return {
     id: newId('cic', now.getTime()),
     teamId,
-    provider: providerWord(request.provider),
+    provider,
     repositoryHost: name.host,
     repositoryPath: name.path,
     repositoryKey: name.key,
@@ -235,11 +238,11 @@ export function refused(field: string, rule: string, message: string): Error {
   return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
 }
 
-function noRepository(path: string): Error {
+function noRepository(path: string, form: string): Error {
   return refused(
     'repositoryPath',
     'repository',
-    `repository path "${path.slice(0, 100)}" names no repository, expected one such as owner/name`,
+    `repository path "${path.slice(0, 100)}" names no repository, expected ${form}`,
   );
 }
 

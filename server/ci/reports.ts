@@ -9,6 +9,7 @@ import type { Ctx } from '../platform/context.ts';
 import { notFound } from '../platform/not-found.ts';
 import { isProviders, isTerminal, isToldEnd } from './accept.ts';
 import type { CiEvent, CiStatus, FactName } from './accept.ts';
+import { commitOf } from './commit.ts';
 import { findConnection } from './connections-store.ts';
 import type { Connection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
@@ -135,11 +136,6 @@ function eventOf(request: ReportRequest, { caller }: Ctx): CiEvent {
       ...factsOfJob(caller.ciJob),
     },
   };
-}
-
-/** A symbolic `HEAD` names no commit: the run waits for a report that does. */
-function commitOf(sha: string | undefined): string | undefined {
-  return sha === undefined || sha === 'HEAD' ? undefined : sha.toLowerCase();
 }
 
 function jobEventOf(job: ReportedJob): JobEvent {
