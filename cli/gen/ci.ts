@@ -367,7 +367,7 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'POST', path: '/ci/runs/{runId}/complete', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id, or `<ciConnectionId>:<attempt>:<externalRunId>`.' },
-      { name: 'status', flag: 'status', type: 'enum', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: '`success`, `failed`, `cancelled` or `unknown`.' },
+      { name: 'status', flag: 'status', type: 'enum', values: ['success', 'failed', 'cancelled', 'unknown'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: '`success`, `failed`, `cancelled` or `unknown`.' },
     ],
     flags: [
       { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'How long it ran, in milliseconds.' },

@@ -215,7 +215,21 @@ describe.skipIf(!postgresHere)('external CI', () => {
       const other = await post(`/ci/runs/${id}/complete`, { status: 'failed' });
       expect([other.status, other.code]).toEqual([409, 'state_conflict']);
       expect((await get(`/ci/runs/${id}`)).body).toEqual(done.body);
-      expect((await post(`/ci/runs/${id}/complete`, { status: 'running' })).status).toBe(400);
+      // In words, as they are written, at each door.
+      for (const [path, status] of [
+        [`/ci/runs/${id}/complete`, 'running'],
+        [`/ci/runs/${id}/complete`, 2],
+        [`/ci/runs/${id}/complete`, 'done'],
+        ['/svc.ci.v1.CiService/Complete', 'CI_STATUS_RUNNING'],
+        ['/svc.ci.v1.CiService/Complete', 2],
+      ] as const) {
+        const open = await post(path, path.startsWith('/svc') ? { runId: id, status } : { status });
+        expect([open.status, open.text]).toEqual([
+          400,
+          expect.stringMatching(/status: .*success, failed, cancelled, unknown/),
+        ]);
+        expect(open.text).not.toMatch(/\[\d|is \d/);
+      }
     });
 
     it('may end before they were reported, by the name that their provider has for them', async () => {
