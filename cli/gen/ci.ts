@@ -220,7 +220,7 @@ export const commands: readonly CommandSpec[] = [
     page: { defaultLimit: 50, maxLimit: 200 },
     empty: false,
     rows: 'deliveries',
-    columns: ['id', 'event', 'state', 'detail', 'receivedAt'],
+    columns: ['id', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'],
     secrets: [],
     examples: [],
     feature: 'host.ci',
@@ -327,7 +327,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['report'],
     summary: 'Reports a run, from the CI job itself',
-    description: 'Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind the run\'s own (late, or out of order) changes nothing. Errors: `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
+    description: 'Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind the run\'s own (late, or out of order) changes nothing. A run that ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
     operation: { method: 'POST', path: '/ci/runs', body: '*' },
     positionals: [],
     flags: [
@@ -362,8 +362,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['runs', 'complete'],
-    summary: 'Says how a run ended',
-    description: 'Says how a run ended. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `state_conflict` (409, the run ended otherwise).',
+    summary: 'Says how a run ended, and that is how it stays',
+    description: 'Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).',
     operation: { method: 'POST', path: '/ci/runs/{runId}/complete', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id, or `<ciConnectionId>:<attempt>:<externalRunId>`.' },
@@ -402,7 +402,7 @@ export const commands: readonly CommandSpec[] = [
     page: { defaultLimit: 100, maxLimit: 500 },
     empty: false,
     rows: 'jobs',
-    columns: ['id', 'name', 'stage', 'status', 'durationMs'],
+    columns: ['id', 'name', 'stage', 'status', 'blocked', 'reason', 'durationMs'],
     secrets: [],
     examples: [],
     feature: 'host.ci',
@@ -428,7 +428,7 @@ export const commands: readonly CommandSpec[] = [
     page: { defaultLimit: 50, maxLimit: 200 },
     empty: false,
     rows: 'runs',
-    columns: ['id', 'externalRunId', 'externalAttempt', 'status', 'branch', 'commitSha', 'durationMs', 'createdAt'],
+    columns: ['id', 'externalRunId', 'externalAttempt', 'status', 'blocked', 'reason', 'branch', 'commitSha', 'durationMs', 'createdAt'],
     secrets: [],
     examples: [],
     feature: 'host.ci',
@@ -441,7 +441,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['runs', 'report-jobs'],
     summary: 'Adds jobs to a run or moves them on',
-    description: 'Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a run. Errors: `not_found` (404), `limit_reached` (409, jobs of the run).',
+    description: 'Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached` (409, jobs of the run).',
     operation: { method: 'POST', path: '/ci/runs/{runId}/jobs', body: '*', returns: 'jobs' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -488,7 +488,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['runs', 'update'],
     summary: 'Updates status and duration of a run',
-    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing. Errors: `not_found` (404), `state_conflict` (409, the run ended otherwise).',
+    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing; of a run that ended the duration stays, unless it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
     operation: { method: 'PATCH', path: '/ci/runs/{runId}', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -537,7 +537,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['webhook', 'show'],
     summary: 'Where the provider\'s webhooks go and how they are set up',
-    description: 'Where the provider\'s webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery is stored, which is read behind that; 200 `{id, duplicate}` for one that came before; 200 `{ignored}` while the connection is paused or takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection\'s secret in the connection\'s scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).',
+    description: 'Where the provider\'s webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection\'s secret in the connection\'s scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/webhook' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },

@@ -101,7 +101,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['exchange-id-token'], summary: 'Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for as long as the id_token\'s job may live, at most an hour' },
       { words: ['pipelines', 'list'], summary: 'Pipelines of a connection by name' },
       { words: ['report'], summary: 'Reports a run, from the CI job itself' },
-      { words: ['runs', 'complete'], summary: 'Says how a run ended' },
+      { words: ['runs', 'complete'], summary: 'Says how a run ended, and that is how it stays' },
       { words: ['runs', 'jobs'], summary: 'Jobs of a run, in the order in which they became known' },
       { words: ['runs', 'list'], summary: 'Runs of a pipeline, newest first' },
       { words: ['runs', 'report-jobs'], summary: 'Adds jobs to a run or moves them on' },

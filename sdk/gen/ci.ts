@@ -130,9 +130,9 @@ export class Ci {
 
   /**
    * Where the provider's webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery
-   * is stored, which is read behind that; 200 `{id, duplicate}` for one that came before; 200 `{ignored}` while the connection is paused or
-   * takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's secret in the connection's scheme,
-   * `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
+   * is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200
+   * `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
+   * secret in the connection's scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -261,9 +261,10 @@ export class Ci {
 
   /**
    * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered
-   * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. Errors:
-   * `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline;
-   * details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. A run that
+   * ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection
+   * or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them),
+   * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    *
@@ -275,8 +276,8 @@ export class Ci {
   }
 
   /**
-   * Updates status and duration of a run. A status that lies behind the run's own changes nothing. Errors: `not_found` (404),
-   * `state_conflict` (409, the run ended otherwise).
+   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run that ended the duration stays, unless
+   * it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -286,7 +287,7 @@ export class Ci {
 
   /**
    * Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a
-   * run. Errors: `not_found` (404), `limit_reached` (409, jobs of the run).
+   * run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached` (409, jobs of the run).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -295,9 +296,9 @@ export class Ci {
   }
 
   /**
-   * Says how a run ended. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
-   * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `state_conflict` (409, the
-   * run ended otherwise).
+   * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
+   * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409),
+   * `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -506,7 +507,7 @@ export interface CiDelivery {
   readonly event?: string;
   /** What became of it. */
   readonly state: CiDeliveryState;
-  /** Why it was ignored or cannot be read; absent otherwise. */
+  /** Why it was ignored or held, or cannot be read; absent otherwise. */
   readonly detail?: string;
   /** Run that it spoke of; absent when of none. */
   readonly runId?: string;
@@ -518,6 +519,8 @@ export interface CiDelivery {
   readonly processedAt?: string;
   /** How often the provider sent it again. */
   readonly repeats: number;
+  /** What it changed, such as `running → success; finishedAt; 2 jobs`, or why nothing; absent unless it was processed. */
+  readonly changed?: string;
 }
 
 /**
@@ -525,10 +528,11 @@ export interface CiDelivery {
  *
  * - `received`: Stored, to be read.
  * - `processed`: What it says is known now.
- * - `ignored`: It says nothing about a run, or of another repository; `detail` says what.
+ * - `ignored`: It says nothing about a run or speaks of another repository, contradicts the end of a run, or came while the connection took direct reports alone; `detail` says what.
  * - `failed`: It cannot be read; `detail` says why.
+ * - `held`: Stored, to be read when the connection is no longer paused.
  */
-export type CiDeliveryState = 'received' | 'processed' | 'ignored' | 'failed';
+export type CiDeliveryState = 'received' | 'processed' | 'ignored' | 'failed' | 'held';
 
 /** One search for CI definitions. */
 export interface CiDiscovery {
@@ -804,7 +808,7 @@ export type CommitStatusMode = 'auto' | 'always' | 'never';
  * Whether a connection works.
  *
  * - `active`: Takes what comes.
- * - `paused`: Switched off by a person: reports are refused, webhooks ignored.
+ * - `paused`: Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of known runs too; webhooks, also those that came before and were not read yet, are held and read when it is active again, the oldest first.
  * - `error`: Something is wrong with it, such as a subscription that the provider refused; it still takes what comes.
  */
 export type ConnectionStatus = 'active' | 'paused' | 'error';

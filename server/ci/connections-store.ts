@@ -107,6 +107,17 @@ export async function lockConnection(
   return row;
 }
 
+/** As it stays until the end of the transaction. Undefined: it was deleted. Others may ask for the same, so that reports do not wait for each other. */
+export async function holdStatus(
+  { sql }: Database,
+  { id }: Pick<Connection, 'id'>,
+): Promise<ConnectionStatus | undefined> {
+  const [row] = await sql<
+    Array<Pick<Connection, 'status'>>
+  >`select status from ci_connections where id = ${id} for share`;
+  return row?.status;
+}
+
 /** Of whichever team: for background work, and for jobs of CI systems, which belong to no team before their connection is known. */
 export async function readConnection({ sql }: Database, id: string): Promise<Connection | undefined> {
   const [row] = await sql<Connection[]>`select ${columns(sql)} from ci_connections where id = ${id}`;

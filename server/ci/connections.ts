@@ -35,6 +35,7 @@ import type { GenericMapping } from './providers/types.ts';
 import { mappingProblem } from './providers/generic/mapping.ts';
 import { repositoryName, wrongPath } from './repository.ts';
 import type { OidcPolicy } from './schema.ts';
+import { releaseHeld } from './webhooks/deliveries-store.ts';
 import { insertWebhook } from './webhooks/store.ts';
 import { startSubscription, stopSubscription, takesWebhooks } from './webhooks/subscription.ts';
 import {
@@ -110,6 +111,7 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
           return presentConnection(before);
         await updateConnection(db, after);
         if (fields.includes('ingestMode')) await followMode(db, secrets, after);
+        if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
         await recordAct(db, ctx, act('ci_connection.updated', after, news));
         return presentConnection(after);

@@ -6,11 +6,12 @@ import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { findEnvironment } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
+import type { Database } from '../platform/db/index.ts';
 import { notFound } from '../platform/not-found.ts';
 import { isProviders, isTerminal, isToldEnd } from './accept.ts';
 import type { CiEvent, CiStatus, FactName } from './accept.ts';
 import { commitOf } from './commit.ts';
-import { findConnection } from './connections-store.ts';
+import { findConnection, holdStatus } from './connections-store.ts';
 import type { Connection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
 import { hearJobs } from './jobs-store.ts';
@@ -38,7 +39,9 @@ export function reportMethods({ clock }: CiDeps): Methods {
         checkSame(known, event);
         return toRun(known, event);
       };
-      const { run, isNew } = await ctx.db.transact(
+      const { run, isNew } = await takeReport(
+        ctx,
+        connection,
         async (db) => await hear(db, connection, name, event, clock.now(), toKnown),
       );
       if (!isNew) ctx.call.status = 200;
@@ -49,7 +52,9 @@ export function reportMethods({ clock }: CiDeps): Methods {
       const connection = await connectionOfRun(ctx, run);
       const word = status === undefined ? undefined : statusWord(status);
       const event: CiEvent = { status: word, facts: { durationMs }, corrects: true };
-      const heard = await ctx.db.transact(
+      const heard = await takeReport(
+        ctx,
+        connection,
         async (db) => await hearOf(db, connection, run, (known) => toRun(known, event), clock.now()),
       );
       return presentRun(heard.run);
@@ -57,10 +62,10 @@ export function reportMethods({ clock }: CiDeps): Methods {
     reportJobs: async ({ runId, jobs }, ctx) => {
       const run = await runOf(ctx, runId);
       const connection = await connectionOfRun(ctx, run);
-      const heard = await ctx.db.transact(async (db) => {
+      const heard = await takeReport(ctx, connection, async (db) => {
         // Nothing new about the run itself: it is locked, and known to live.
         const { run: locked } = await hearOf(db, connection, run, { facts: {} }, clock.now());
-        return await hearJobs(db, locked, jobs.map(jobEventOf), clock.now());
+        return (await hearJobs(db, locked, jobs.map(jobEventOf), clock.now())).jobs;
       });
       return { jobs: heard.map(presentJob) };
     },
@@ -72,7 +77,9 @@ export function reportMethods({ clock }: CiDeps): Methods {
         named === undefined
           ? await storedName(ctx, runId)
           : { connection: await openConnection(ctx, named.connectionId), name: named };
-      const heard = await ctx.db.transact(
+      const heard = await takeReport(
+        ctx,
+        connection,
         async (db) => await hear(db, connection, name, event, clock.now(), (known) => toRun(known, event)),
       );
       return presentRun(heard.run);
@@ -91,7 +98,6 @@ async function connectionOfRun(ctx: Ctx, { connectionId }: Run): Promise<Connect
   return connection;
 }
 
-/** New runs are taken by connections that are not paused. */
 async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
   const connection = await findConnection(ctx.db, ctx.teams, id);
   if (connection === undefined) throw notFound('CI connection');
@@ -100,7 +106,21 @@ async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
   return connection;
 }
 
-export function refuseWhenPaused({ id, status }: Connection): void {
+/** Before or after the connection is paused, never across: what is paused takes nothing, whoever began earlier. */
+async function takeReport<T>(
+  ctx: Ctx,
+  connection: Connection,
+  take: (db: Database) => Promise<T>,
+): Promise<T> {
+  return await ctx.db.transact(async (db) => {
+    const status = await holdStatus(db, connection);
+    if (status === undefined) throw notFound('CI connection');
+    refuseWhenPaused({ ...connection, status });
+    return await take(db);
+  });
+}
+
+export function refuseWhenPaused({ id, status }: Pick<Connection, 'id' | 'status'>): void {
   if (status !== 'paused') return;
   throw apiError(
     'ci_connection_paused',

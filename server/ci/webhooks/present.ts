@@ -37,7 +37,7 @@ export function presentWebhook(
 }
 
 export function presentDelivery(delivery: Delivery) {
-  const { event, detail, runId, processedAt } = delivery;
+  const { event, detail, changed, runId, processedAt } = delivery;
   return {
     id: delivery.id,
     ciConnectionId: delivery.connectionId,
@@ -46,6 +46,7 @@ export function presentDelivery(delivery: Delivery) {
     ...(event === null ? {} : { event }),
     state: deliveryStateNumber(delivery.state),
     ...(detail === null ? {} : { detail }),
+    ...(changed === null ? {} : { changed }),
     ...(runId === null ? {} : { runId }),
     bytes: delivery.bytes,
     receivedAt: timestampFromDate(delivery.receivedAt),
