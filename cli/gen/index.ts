@@ -309,7 +309,6 @@ export const groups: readonly GroupSpec[] = [
   {
     group: 'timeline',
     summary: 'Builds and CI runs of an environment, by commit',
-    feature: 'host.ci',
     commands: [
       { words: [], summary: 'One page of an environment\'s timeline, computed as it is asked for' },
       { words: ['watch'], summary: 'Entries of an environment\'s timeline as they come and change' },
