@@ -24,6 +24,34 @@ describe('svc ci connect', () => {
     });
   });
 
+  it('says what was not taken of a repository that is connected already, and what is to be done', async () => {
+    api.on('POST /teams/team_1/ci/connections', {
+      body: {
+        id: 'cic_1',
+        notTaken: [
+          {
+            field: 'ingestMode',
+            given: 'both',
+            kept: 'direct',
+            command: 'svc ci connections update cic_1 --ingest-mode both',
+          },
+          { field: 'projectId', given: 'prj_2', kept: 'prj_1' },
+        ],
+        nextSteps: ['it has no project'],
+      },
+    });
+    const { code, out, err } = await svc(
+      api,
+      'ci connect --team team_1 --provider github --repo github.com/acme/app --ingest-mode both --json',
+    );
+    expect([code, JSON.parse(out)]).toMatchObject([0, { id: 'cic_1' }]);
+    expect(err).toContain(
+      'ingestMode both was not taken: it is direct; to change it: svc ci connections update cic_1 --ingest-mode both',
+    );
+    expect(err).toContain('projectId prj_2 was not taken: it is prj_1; it cannot be changed');
+    expect(err).toContain('it has no project');
+  });
+
   it('asks for a host where there is none', async () => {
     const { code, err } = await svc(api, 'ci connect --team team_1 --provider github --repo acme/app');
     expect(code).toBe(2);

@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['connections', 'create'],
     summary: 'Connects a repository of a CI system',
-    description: 'Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection, unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. Errors: `not_found` (404, team or project), `limit_reached` (409).',
+    description: 'Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection, unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. `notTaken` names what was given and is otherwise there, `nextSteps` what is missing. Errors: `not_found` (404, team or project), `limit_reached` (409).',
     operation: { method: 'POST', path: '/teams/{teamId}/ci/connections', body: '*' },
     positionals: [],
     flags: [
@@ -173,8 +173,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['connections', 'update'],
-    summary: 'Changes branch, ingest mode or status of a connection',
-    description: 'Changes branch, ingest mode or status of a connection. Errors: `not_found` (404).',
+    summary: 'Changes branch, ingest mode, status or policies of a connection, and sets its project once',
+    description: 'Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest 1,000 runs that stand in no environment come into those of the project that build their branches. Errors: `not_found` (404, connection or project), `state_conflict` (409, it has another project).',
     operation: { method: 'PATCH', path: '/ci/connections/{connectionId}', body: '*' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -188,6 +188,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'oidcPolicy.environments', flag: 'oidc-policy-environments', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'environments', description: 'Names of deployment environments.' },
       { name: 'oidcPolicy.files', flag: 'oidc-policy-files', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'files', description: 'Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself.' },
       { name: 'oidcPolicy.refs', flag: 'oidc-policy-refs', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'refs', description: 'Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.' },
+      { name: 'projectId', flag: 'project', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'project-id', description: 'Project whose environments its runs belong to, for a connection that has none.' },
       { name: 'status', flag: 'status', type: 'enum', values: ['active', 'paused', 'error'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'status', description: '`active` or `paused`; `error` is the service\'s own to set.' },
     ],
     destructive: false,

@@ -94,7 +94,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['connections', 'reset-oidc-pin'], summary: 'Takes back the pin of a connection to the repository that its first id_token named, so that the next one pins it anew' },
       { words: ['connections', 'set-token'], summary: 'Stores a token of the repository\'s host, encrypted, for what this service asks there' },
       { words: ['connections', 'show'], summary: 'One CI connection' },
-      { words: ['connections', 'update'], summary: 'Changes branch, ingest mode or status of a connection' },
+      { words: ['connections', 'update'], summary: 'Changes branch, ingest mode, status or policies of a connection, and sets its project once' },
       { words: ['deliveries', 'list'], summary: 'What the connection\'s webhook was sent, newest first' },
       { words: ['discover'], summary: 'Looks for CI definitions in the connection\'s default branch, in the background' },
       { words: ['discovery', 'show'], summary: 'The latest search of a connection' },

@@ -36,8 +36,8 @@ export class Ci {
 
   /**
    * Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection,
-   * unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. Errors: `not_found` (404, team or
-   * project), `limit_reached` (409).
+   * unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. `notTaken` names what was given and is
+   * otherwise there, `nextSteps` what is missing. Errors: `not_found` (404, team or project), `limit_reached` (409).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -55,7 +55,9 @@ export class Ci {
   }
 
   /**
-   * Changes branch, ingest mode or status of a connection. Errors: `not_found` (404).
+   * Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest 1,000 runs that stand in no
+   * environment come into those of the project that build their branches. Errors: `not_found` (404, connection or project), `state_conflict`
+   * (409, it has another project).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -359,6 +361,8 @@ export interface CiUpdateConnectionParams {
   oidcPolicy?: OidcPolicyInput;
   /** How webhooks of the provider `generic` are read; an empty one: in the shape of this service. */
   genericMapping?: GenericMappingInput;
+  /** Project whose environments its runs belong to, for a connection that has none. */
+  projectId?: string;
 }
 
 /** Parameters of `ci.setConnectionToken`. */
@@ -491,6 +495,10 @@ export interface CiConnection {
   readonly oidcPolicy?: OidcPolicy;
   /** How webhooks of the provider `generic` are read; absent: in the shape of this service. */
   readonly genericMapping?: GenericMapping;
+  /** In the answer to CreateConnection alone, for a repository that was connected already: what was given and is otherwise there. */
+  readonly notTaken: readonly NotTaken[];
+  /** In the answer to CreateConnection alone: what is to be done for its runs to be seen, a sentence each, with the command. */
+  readonly nextSteps: readonly string[];
 }
 
 /** A webhook that was sent to the service. */
@@ -779,7 +787,7 @@ export interface CiWebhook {
   readonly subscription: SubscriptionState;
   /** Why not, or why no longer. */
   readonly detail?: string;
-  /** How to set it up by hand at this provider, in a sentence or two. */
+  /** How to set it up by hand at this provider, in a few sentences, and how its secret is had. */
   readonly instructions: string;
   /** When something was last delivered; absent when nothing was in the last 30 days. */
   readonly lastDeliveryAt?: string;
@@ -921,6 +929,18 @@ export interface GenericMappingInput {
  * - `both`: Both; what speaks of the same run meets in one.
  */
 export type IngestMode = 'direct' | 'webhook' | 'both';
+
+/** A field that was given for a connection that was there. */
+export interface NotTaken {
+  /** Name of the field. */
+  readonly field: string;
+  /** What was given. */
+  readonly given: string;
+  /** What the connection has, and keeps; absent: nothing. */
+  readonly kept?: string;
+  /** Command of the CLI that changes it; absent when it cannot be changed. */
+  readonly command?: string;
+}
 
 /** The repository behind id_tokens, by ids that never change. */
 export interface OidcPin {

@@ -75,6 +75,56 @@ describe.skipIf(!postgresHere)('external CI', () => {
       expect((await connect('acme/spelled', { provider: 'circleci' })).status).toBe(201);
     });
 
+    it('say what was not taken, and take a project once, with the runs that came before it', async () => {
+      const project = async (name: string) => String((await post('/projects', { name, teamId })).body['id']);
+      const [first, second] = [await project('late'), await project('later')];
+      const place = { name: 'production', branch: 'main', repository: 'https://github.com/acme/late' };
+      const environmentId = (await post(`/projects/${first}/environments`, place)).body['id'];
+      const made = await connect('acme/late');
+      const id = String(made.body['id']);
+      const update = `svc ci connections update ${id}`;
+      expect(made.body).not.toHaveProperty('notTaken.0');
+      const [aboutProject, aboutMode] = made.body['nextSteps'] as string[];
+      expect(aboutProject).toContain(`${update} --project`);
+      expect(aboutMode).toContain(`${update} --ingest-mode both`);
+      expect(aboutMode).toContain(`svc ci webhook rotate-secret ${id}`);
+      await post('/ci/runs', { ciConnectionId: id, externalRunId: '1', branch: 'main' });
+      await post('/ci/runs', { ciConnectionId: id, externalRunId: '2', branch: 'feature' });
+      const timeline = async () =>
+        ((await get(`/environments/${String(environmentId)}/timeline`)).body['entries'] as unknown[]).length;
+      expect(await timeline()).toBe(0);
+
+      const given = { projectId: first, defaultBranch: 'next', ingestMode: 'both' };
+      const again = await connect('acme/late', given);
+      expect([again.status, again.body['projectId'], again.body['ingestMode']]).toEqual([
+        200,
+        undefined,
+        'direct',
+      ]);
+      expect(again.body['notTaken']).toEqual([
+        { field: 'projectId', given: first, command: `${update} --project ${first}` },
+        { field: 'defaultBranch', given: 'next', kept: 'main', command: `${update} --default-branch next` },
+        { field: 'ingestMode', given: 'both', kept: 'direct', command: `${update} --ingest-mode both` },
+      ]);
+      const set = async (projectId: string) => await patch(`/ci/connections/${id}`, { projectId });
+      expect((await set('prj_00000000000000000000000000')).code).toBe('not_found');
+      for (let n = 0; n < 2; n += 1) {
+        const changed = await set(first);
+        expect([changed.status, changed.body['projectId']], changed.text).toEqual([200, first]);
+      }
+      expect(await timeline()).toBe(1);
+      const refused = await set(second);
+      expect([refused.status, refused.code]).toEqual([409, 'state_conflict']);
+      expect(refused.text).toContain(
+        `belongs to the project ${first} and stays there, asked for was ${second}`,
+      );
+      const other = await connect('acme/late', { projectId: second, ingestMode: 'direct' });
+      expect(other.body['notTaken']).toEqual([{ field: 'projectId', given: second, kept: first }]);
+      const hooked = await connect('acme/with-webhooks', { ingestMode: 'webhook', projectId: first });
+      expect(hooked.body['nextSteps']).toEqual([expect.stringContaining('svc ci webhook rotate-secret')]);
+      expect((await get(`/ci/connections/${id}`)).body).not.toHaveProperty('nextSteps.0');
+    });
+
     it.each(['/', '.git', '../up', 'a/./b', 'with space'])('refuse the path %j', async (path) => {
       expect((await connect(path)).code).toBe('validation_failed');
     });

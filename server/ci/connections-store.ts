@@ -155,7 +155,7 @@ export async function listConnections(
 export async function updateConnection({ sql }: Database, c: Connection): Promise<void> {
   const jsonOrNull = (value: object | null) => (value === null ? null : sql.json(value as never));
   await sql`
-    update ci_connections set default_branch = ${c.defaultBranch}, ingest_mode = ${c.ingestMode}, status = ${c.status},
+    update ci_connections set project_id = ${c.projectId}, default_branch = ${c.defaultBranch}, ingest_mode = ${c.ingestMode}, status = ${c.status},
       status_detail = ${c.statusDetail}, commit_status_mode = ${c.commitStatusMode}, commit_status_detail = ${c.commitStatusDetail},
       commit_status_stopped = ${c.commitStatusStopped}, oidc_policy = ${jsonOrNull(c.oidcPolicy)}, generic_mapping = ${jsonOrNull(c.genericMapping)}, updated_at = ${c.updatedAt}
     where id = ${c.id} and team_id = ${c.teamId}`;

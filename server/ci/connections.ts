@@ -30,7 +30,9 @@ import {
 } from './connections-store.ts';
 import type { Connection, NewConnection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
+import { placeRuns } from './environment.ts';
 import { forgeOf } from './forges/forge.ts';
+import { nextSteps, notTaken } from './next-steps.ts';
 import type { GenericMapping } from './providers/types.ts';
 import { mappingProblem } from './providers/generic/mapping.ts';
 import { repositoryName, wrongPath } from './repository.ts';
@@ -93,23 +95,31 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
         await recordAct(db, ctx, act('ci_connection.created', made));
         return { connection: made, isNew: true };
       });
-      if (!isNew) ctx.call.status = 200;
-      return presentConnection(connection);
+      const shown = { ...presentConnection(connection), nextSteps: [...nextSteps(connection)] };
+      if (isNew) return shown;
+      ctx.call.status = 200;
+      const given = (['projectId', 'defaultBranch', 'ingestMode'] as const).filter(
+        (name) => request[name] !== undefined,
+      );
+      return { ...shown, notTaken: notTaken(connection, wanted, new Set(given)) };
     },
     getConnection: async ({ connectionId }, ctx) => presentConnection(await connectionOf(ctx, connectionId)),
     updateConnection: async (request, ctx) => {
       const known = await connectionOf(ctx, request.connectionId);
       if (request.status === StatusNumber.ERROR) throw errorIsOurs();
+      await checkProject(ctx, known.teamId, request.projectId);
       return await ctx.db.transact(async (db) => {
         // What background work says of it meanwhile is not to be overwritten.
         const before = await lockConnection(db, known);
         if (before === undefined) throw notFound('CI connection');
+        checkOneProject(before, request.projectId);
         const after = changed(before, request, clock.now());
         const fields = CHANGEABLE.filter((field) => !isDeepStrictEqual(before[field], after[field]));
         // Setting the mode anew, also to what it is, has refused statuses of commits tried again.
         if (fields.length === 0 && before.commitStatusStopped === after.commitStatusStopped)
           return presentConnection(before);
         await updateConnection(db, after);
+        if (fields.includes('projectId')) await placeRuns(db, after);
         if (fields.includes('ingestMode')) await followMode(db, secrets, after);
         if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
@@ -137,6 +147,7 @@ async function followMode(db: Database, secrets: CiDeps['secrets'], connection: 
 }
 
 const CHANGEABLE = [
+  'projectId',
   'defaultBranch',
   'ingestMode',
   'status',
@@ -148,6 +159,7 @@ const CHANGEABLE = [
 function changed(before: Connection, request: UpdateConnectionRequest, now: Date): Connection {
   return {
     ...before,
+    projectId: request.projectId ?? before.projectId,
     defaultBranch: request.defaultBranch ?? before.defaultBranch,
     ...changedMode(before, request),
     ...(request.status === undefined
@@ -214,8 +226,7 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
   const provider = providerWord(request.provider);
   const form = wrongPath(forgeOf({ provider, repositoryHost: name.host, forge: null }), name.path);
   if (form !== undefined) throw noRepository(repositoryPath, form);
-  if (projectId !== undefined && (await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId)
-    throw notFound('project');
+  await checkProject(ctx, teamId, projectId);
   return {
     id: newId('cic', now.getTime()),
     teamId,
@@ -230,6 +241,22 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
     createdAt: now,
     updatedAt: now,
   };
+}
+
+/** One of another team is not there. */
+async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefined): Promise<void> {
+  if (projectId === undefined) return;
+  if ((await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId) throw notFound('project');
+}
+
+/** Runs stand in the environments of one project: in those of another one they would be news of the past. */
+function checkOneProject({ id, projectId: known }: Connection, asked: string | undefined): void {
+  if (asked === undefined || known === null || asked === known) return;
+  throw apiError(
+    'state_conflict',
+    `the CI connection belongs to the project ${known} and stays there, asked for was ${asked}; delete the connection and connect the repository anew`,
+    { details: { ciConnectionId: id, projectId: known, asked } },
+  );
 }
 
 export function act(action: string, { id, teamId, provider, repositoryKey }: Connection, more: object = {}) {

@@ -31,7 +31,7 @@ export function presentWebhook(
       : { previousSecretUntil: timestampFromDate(previousUntil) }),
     subscription: subscriptionNumber(webhook.subscription),
     ...(detail === null ? {} : { detail }),
-    instructions: instructionsFor(provider, webhook.scheme),
+    instructions: `${instructionsFor(provider, webhook.scheme)} The secret is shown when it is made: svc ci webhook rotate-secret ${webhook.connectionId} makes a new one.`,
     ...(lastDeliveryAt === null ? {} : { lastDeliveryAt: timestampFromDate(lastDeliveryAt) }),
   };
 }
