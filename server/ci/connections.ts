@@ -78,23 +78,9 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
     },
     createConnection: async (request, ctx) => {
       const wanted = await newConnection(ctx, request, clock.now());
-      const { connection, isNew } = await ctx.db.transact(async (db) => {
-        const known = await findConnectionOfRepository(db, wanted);
-        if (known !== undefined) return { connection: known, isNew: false };
-        const n = await countConnections(db, wanted.teamId);
-        if (n >= CONNECTIONS_MAX) throw full(n);
-        const made = await insertConnection(db, wanted);
-        // Somebody else's creation of the same repository was faster.
-        if (made === undefined) {
-          const theirs = await findConnectionOfRepository(db, wanted);
-          if (theirs === undefined) throw new Error(`connection of ${wanted.repositoryKey} cannot be made`);
-          return { connection: theirs, isNew: false };
-        }
-        await insertWebhook(db, made, made.createdAt);
-        await startSubscription(db, secrets, made, made.createdAt);
-        await recordAct(db, ctx, act('ci_connection.created', made));
-        return { connection: made, isNew: true };
-      });
+      const { connection, isNew } = await ctx.db.transact(
+        async (db) => await connect(db, ctx, secrets, wanted),
+      );
       const shown = { ...presentConnection(connection), nextSteps: [...nextSteps(connection)] };
       if (isNew) return shown;
       ctx.call.status = 200;
@@ -119,9 +105,7 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
         if (fields.length === 0 && before.commitStatusStopped === after.commitStatusStopped)
           return presentConnection(before);
         await updateConnection(db, after);
-        if (fields.includes('projectId')) await placeRuns(db, after);
-        if (fields.includes('ingestMode')) await followMode(db, secrets, after);
-        if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
+        await followChange(db, secrets, before, after);
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
         await recordAct(db, ctx, act('ci_connection.updated', after, news));
         return presentConnection(after);
@@ -141,9 +125,37 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
   };
 }
 
-async function followMode(db: Database, secrets: CiDeps['secrets'], connection: Connection): Promise<void> {
-  if (takesWebhooks(connection)) await startSubscription(db, secrets, connection, connection.updatedAt);
-  else await stopSubscription(db, connection, connection.updatedAt);
+/** Makes it, unless the team has connected the repository already. */
+async function connect(db: Database, ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnection) {
+  const known = await findConnectionOfRepository(db, wanted);
+  if (known !== undefined) return { connection: known, isNew: false };
+  const n = await countConnections(db, wanted.teamId);
+  if (n >= CONNECTIONS_MAX) throw full(n);
+  const made = await insertConnection(db, wanted);
+  // Somebody else's creation of the same repository was faster.
+  if (made === undefined) {
+    const theirs = await findConnectionOfRepository(db, wanted);
+    if (theirs === undefined) throw new Error(`connection of ${wanted.repositoryKey} cannot be made`);
+    return { connection: theirs, isNew: false };
+  }
+  await insertWebhook(db, made, made.createdAt);
+  await startSubscription(db, secrets, made, made.createdAt);
+  await recordAct(db, ctx, act('ci_connection.created', made));
+  return { connection: made, isNew: true };
+}
+
+/** What hangs on a connection's project, mode and status. */
+async function followChange(
+  db: Database,
+  secrets: CiDeps['secrets'],
+  before: Connection,
+  after: Connection,
+): Promise<void> {
+  if (before.projectId !== after.projectId) await placeRuns(db, after);
+  if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
+  if (before.ingestMode === after.ingestMode) return;
+  if (takesWebhooks(after)) await startSubscription(db, secrets, after, after.updatedAt);
+  else await stopSubscription(db, after, after.updatedAt);
 }
 
 const CHANGEABLE = [
