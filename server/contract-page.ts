@@ -55,7 +55,7 @@ function pageOf(document: JsonObject): (request: PageRequest) => PageResponse {
 /** The contract without what the features of `hidden` hide. */
 export function visibleContract(full: JsonObject, hidden: ReadonlySet<string>): JsonObject {
   const all = operationsOf(full);
-  const kept = all.filter(({ rpc }) => rpc?.feature === undefined || !hidden.has(rpc.feature));
+  const kept = all.filter(({ feature }) => feature === undefined || !hidden.has(feature));
   const gone = all.filter((operation) => !kept.includes(operation));
   const paths: Record<string, Record<string, Json>> = {};
   for (const { path, verb, json } of kept) paths[path] = { ...paths[path], [verb]: withoutInternal(json) };
@@ -67,16 +67,22 @@ interface Operation {
   readonly path: string;
   readonly verb: string;
   readonly json: JsonObject;
-  readonly rpc: RpcInfo | undefined;
+  readonly feature: string | undefined;
 }
 
-/** By path and verb, not by what the document says of features: a gate without its mark must hide all the same. */
+/** By path and verb, not by what the document says of features: a gate without its mark must hide all the same. What is no RPC has the mark alone. */
 function operationsOf(full: JsonObject): Operation[] {
   const byRoute = new Map(rpcs.flatMap((rpc) => rpc.routes.map((route) => [routeKey(route), rpc] as const)));
   return Object.entries(full['paths'] as Record<string, JsonObject>).flatMap(([path, item]) =>
     Object.entries(item)
       .filter(([verb]) => VERBS.has(verb))
-      .map(([verb, json]) => ({ path, verb, json: json as JsonObject, rpc: byRoute.get(`${verb} ${path}`) })),
+      .map(([verb, value]) => {
+        const json = value as JsonObject;
+        const rpc: Pick<RpcInfo, 'feature'> | undefined = byRoute.get(`${verb} ${path}`);
+        const mark = json[FEATURE];
+        const feature = rpc === undefined ? (typeof mark === 'string' ? mark : undefined) : rpc.feature;
+        return { path, verb, json, feature };
+      }),
   );
 }
 

@@ -86,7 +86,7 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createCi({ ...deps, cursors, allowPrivate: config.webhooksAllowPrivate }),
     createWebhooks(deps),
     createAdminCiDeliveries({ cursors, wakeReading: deps.wakeReading }),
-    createTimeline(),
+    createTimeline(deps.features),
     createNotifications(),
     createWebhookEndpoints({ secrets, cursors, allowPrivate: config.webhooksAllowPrivate }),
     createUsage({ clock }),

@@ -14,7 +14,7 @@ export function connect(generated: GeneratedSpec): Command {
       words: ['connect'],
       summary: 'Connects a repository of a CI system',
       description:
-        'Connects a repository of a CI system and prints the connection. A repository that the team has connected already is not connected again: its connection is printed as it is.',
+        'Connects a repository of a CI system and prints the connection. A repository that the team has connected already is not connected again: its connection is printed as it is, and what was given otherwise is named with the command that changes it.',
       flags: generated.flags.filter(({ name }) => !split.has(name)),
       locals: [
         describeFlag({
@@ -46,6 +46,13 @@ async function connectRepository(context: Context): Promise<void> {
     { signal },
   );
   await output.value(connection);
+  for (const { field, given, kept, command } of connection.notTaken ?? []) {
+    const change = command === undefined ? 'it cannot be changed' : `to change it: ${command}`;
+    await output.note(
+      `connected already, ${field} ${given} was not taken: it is ${kept ?? 'not set'}; ${change}`,
+    );
+  }
+  for (const step of connection.nextSteps ?? []) await output.note(step);
 }
 
 /** Of `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`. */

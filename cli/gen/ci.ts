@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['connections', 'create'],
     summary: 'Connects a repository of a CI system',
-    description: 'Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection, unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. Errors: `not_found` (404, team or project), `limit_reached` (409).',
+    description: 'Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection, unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. `notTaken` names what was given and is otherwise there, `nextSteps` what is missing. Errors: `not_found` (404, team or project), `limit_reached` (409).',
     operation: { method: 'POST', path: '/teams/{teamId}/ci/connections', body: '*' },
     positionals: [],
     flags: [
@@ -173,8 +173,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['connections', 'update'],
-    summary: 'Changes branch, ingest mode or status of a connection',
-    description: 'Changes branch, ingest mode or status of a connection. Errors: `not_found` (404).',
+    summary: 'Changes branch, ingest mode, status or policies of a connection, and sets its project once',
+    description: 'Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest 1,000 runs that stand in no environment come into those of the project that build their branches. Errors: `not_found` (404, connection or project), `state_conflict` (409, it has another project).',
     operation: { method: 'PATCH', path: '/ci/connections/{connectionId}', body: '*' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -188,6 +188,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'oidcPolicy.environments', flag: 'oidc-policy-environments', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'environments', description: 'Names of deployment environments.' },
       { name: 'oidcPolicy.files', flag: 'oidc-policy-files', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'files', description: 'Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself.' },
       { name: 'oidcPolicy.refs', flag: 'oidc-policy-refs', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'refs', description: 'Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.' },
+      { name: 'projectId', flag: 'project', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'project-id', description: 'Project whose environments its runs belong to, for a connection that has none.' },
       { name: 'status', flag: 'status', type: 'enum', values: ['active', 'paused', 'error'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'status', description: '`active` or `paused`; `error` is the service\'s own to set.' },
     ],
     destructive: false,
@@ -220,7 +221,7 @@ export const commands: readonly CommandSpec[] = [
     page: { defaultLimit: 50, maxLimit: 200 },
     empty: false,
     rows: 'deliveries',
-    columns: ['id', 'event', 'state', 'detail', 'receivedAt'],
+    columns: ['id', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'],
     secrets: [],
     examples: [],
     feature: 'host.ci',
@@ -327,7 +328,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['report'],
     summary: 'Reports a run, from the CI job itself',
-    description: 'Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind the run\'s own (late, or out of order) changes nothing. Errors: `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
+    description: 'Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind the run\'s own (late, or out of order) changes nothing. A run that ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
     operation: { method: 'POST', path: '/ci/runs', body: '*' },
     positionals: [],
     flags: [
@@ -362,12 +363,12 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['runs', 'complete'],
-    summary: 'Says how a run ended',
-    description: 'Says how a run ended. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `state_conflict` (409, the run ended otherwise).',
+    summary: 'Says how a run ended, and that is how it stays',
+    description: 'Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).',
     operation: { method: 'POST', path: '/ci/runs/{runId}/complete', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id, or `<ciConnectionId>:<attempt>:<externalRunId>`.' },
-      { name: 'status', flag: 'status', type: 'enum', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: '`success`, `failed`, `cancelled` or `unknown`.' },
+      { name: 'status', flag: 'status', type: 'enum', values: ['success', 'failed', 'cancelled', 'unknown'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: '`success`, `failed`, `cancelled` or `unknown`.' },
     ],
     flags: [
       { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'How long it ran, in milliseconds.' },
@@ -402,7 +403,7 @@ export const commands: readonly CommandSpec[] = [
     page: { defaultLimit: 100, maxLimit: 500 },
     empty: false,
     rows: 'jobs',
-    columns: ['id', 'name', 'stage', 'status', 'durationMs'],
+    columns: ['id', 'name', 'stage', 'status', 'blocked', 'reason', 'durationMs'],
     secrets: [],
     examples: [],
     feature: 'host.ci',
@@ -428,7 +429,7 @@ export const commands: readonly CommandSpec[] = [
     page: { defaultLimit: 50, maxLimit: 200 },
     empty: false,
     rows: 'runs',
-    columns: ['id', 'externalRunId', 'externalAttempt', 'status', 'branch', 'commitSha', 'durationMs', 'createdAt'],
+    columns: ['id', 'externalRunId', 'externalAttempt', 'status', 'blocked', 'reason', 'branch', 'commitSha', 'durationMs', 'createdAt'],
     secrets: [],
     examples: [],
     feature: 'host.ci',
@@ -441,7 +442,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['runs', 'report-jobs'],
     summary: 'Adds jobs to a run or moves them on',
-    description: 'Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a run. Errors: `not_found` (404), `limit_reached` (409, jobs of the run).',
+    description: 'Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached` (409, jobs of the run).',
     operation: { method: 'POST', path: '/ci/runs/{runId}/jobs', body: '*', returns: 'jobs' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -488,7 +489,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['runs', 'update'],
     summary: 'Updates status and duration of a run',
-    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing. Errors: `not_found` (404), `state_conflict` (409, the run ended otherwise).',
+    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing; of a run that ended the duration stays, unless it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
     operation: { method: 'PATCH', path: '/ci/runs/{runId}', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -537,7 +538,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['webhook', 'show'],
     summary: 'Where the provider\'s webhooks go and how they are set up',
-    description: 'Where the provider\'s webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery is stored, which is read behind that; 200 `{id, duplicate}` for one that came before; 200 `{ignored}` while the connection is paused or takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection\'s secret in the connection\'s scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).',
+    description: 'Where the provider\'s webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection\'s secret in the connection\'s scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/webhook' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },

@@ -41,7 +41,7 @@ export const commands: readonly CommandSpec[] = [
     stream: false,
     empty: false,
     rows: 'deliveries',
-    columns: ['id', 'ciConnectionId', 'event', 'state', 'detail', 'receivedAt'],
+    columns: ['id', 'ciConnectionId', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'],
     secrets: [],
     examples: [],
     feature: 'host.ci',

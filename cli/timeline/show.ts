@@ -4,7 +4,18 @@ import type { GeneratedSpec } from '../commands.ts';
 import type { Command, Context } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 
-const COLUMNS = ['at', 'commitSha', 'kind', 'name', 'status', 'chip', 'durationMs', 'url'];
+const COLUMNS = [
+  'at',
+  'commitSha',
+  'kind',
+  'name',
+  'status',
+  'blocked',
+  'reason',
+  'chip',
+  'durationMs',
+  'url',
+];
 
 export function show(generated: GeneratedSpec): Command {
   return { spec: { ...generated, columns: COLUMNS }, run: showTimeline };

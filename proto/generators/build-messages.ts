@@ -8,11 +8,13 @@ import {
   hasOption,
 } from '@bufbuild/protobuf';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import type { FieldRules as ValidateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { commentOf } from './comments.ts';
 import type { Problems } from './contract-error.ts';
 import { enumValueJson } from './enum-json.ts';
+import { enumRules, takes } from '../http/enum-words.ts';
 import { rulesOf } from './field-rules.ts';
-import type { EnumModel, FieldModel, FieldType, MessageModel } from './model.ts';
+import type { EnumModel, FieldModel, FieldRules, FieldType, MessageModel } from './model.ts';
 import type { FieldOption, OptionReader } from './options.ts';
 
 export interface MessageBuilder {
@@ -170,7 +172,7 @@ function buildField(
     present: required || !optional,
     outputOnly: behaviors.includes(BEHAVIOR_OUTPUT_ONLY),
     sensitive: option.sensitive ?? false,
-    rules: rulesOf(desc, rules),
+    rules: { ...rulesOf(desc, rules), ...wordsOf(type, rules) },
     cli: {
       ...(option.flag !== undefined && { flag: option.flag }),
       ...(option.short !== undefined && { short: option.short }),
@@ -181,6 +183,14 @@ function buildField(
     },
     inQuery: option.query ?? false,
   };
+}
+
+/** Where rules leave out words of an enum. */
+function wordsOf(type: FieldType, rules: ValidateRules | undefined): Pick<FieldRules, 'in'> {
+  if (type.kind !== 'enum' || rules?.type.case !== 'enum') return {};
+  const { values } = type.enum;
+  const taken = values.filter(({ number }) => takes(enumRules(rules), number));
+  return taken.length === values.length ? {} : { in: taken.map(({ json }) => json) };
 }
 
 function sorted<T extends { readonly typeName: string }>(models: Map<string, T>): T[] {

@@ -121,7 +121,9 @@ function cliField(field: FieldModel, path: string, defaultText: string | undefin
     flag: field.cli.flag ?? kebab(field.json),
     ...(field.cli.short !== undefined && { short: field.cli.short }),
     type: cliType(field),
-    ...(field.type.kind === 'enum' && { values: field.type.enum.values.map((value) => value.json) }),
+    ...(field.type.kind === 'enum' && {
+      values: field.rules.in?.map(String) ?? field.type.enum.values.map((value) => value.json),
+    }),
     repeated: field.repeated || field.map,
     required: field.required,
     hidden: field.cli.hidden,

@@ -2,6 +2,7 @@
 import { lowerFirst } from './build-model.ts';
 import type { FieldModel, Model, RouteModel, RpcModel, ServiceModel } from './model.ts';
 import { ERROR_SCHEMA, responsesOf } from './openapi-responses.ts';
+import { WEBHOOK_PATH, WEBHOOK_SERVICE, webhookOperation } from './openapi-webhook.ts';
 import { createSchemas, type Json, type JsonObject, type Schemas } from './openapi-schemas.ts';
 import { isVoid } from './sdk-plan.ts';
 import { firstSentence } from './text.ts';
@@ -51,7 +52,7 @@ export function printOpenApi(model: Model, version: string): string {
     info: { title: 'svc', version, description: DESCRIPTION.replaceAll('\n', ' ') },
     servers: [{ url: '/' }],
     tags: services.map((service) => ({ name: tagOf(service), description: service.comment })).sort(byName),
-    paths: sorted(pathsOf(rpcs, schemas)),
+    paths: sorted({ ...pathsOf(rpcs, schemas), ...webhooksOf(services) }),
     components: {
       schemas: sorted({ ...schemas.components(), Error: ERROR_SCHEMA }),
       securitySchemes: SECURITY_SCHEMES,
@@ -70,6 +71,12 @@ function sorted(object: Readonly<Record<string, Json>>): JsonObject {
 
 function tagOf(service: ServiceModel): string {
   return service.sdk?.property ?? lowerFirst(classOf(service));
+}
+
+/** An endpoint beside the RPCs. */
+function webhooksOf(services: readonly ServiceModel[]): Record<string, JsonObject> {
+  const has = services.some(({ typeName }) => typeName === WEBHOOK_SERVICE);
+  return has ? { [WEBHOOK_PATH]: { post: webhookOperation } } : {};
 }
 
 const VERB_ORDER: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

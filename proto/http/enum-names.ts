@@ -6,8 +6,6 @@ export interface EnumNames {
   /** Spelling by number; a number without a value has none. */
   readonly byNumber: ReadonlyMap<number, string>;
   readonly byName: ReadonlyMap<string, number>;
-  /** For error messages: what may be written, the unspecified value left out. */
-  readonly allowed: string;
 }
 
 const cache = new WeakMap<DescEnum, EnumNames>();
@@ -29,14 +27,7 @@ export function enumNames(desc: DescEnum): EnumNames {
     // An alias keeps the spelling of the first value that has its number, as protobuf does.
     if (!byNumber.has(item.number)) byNumber.set(item.number, name);
   }
-  const names = {
-    byNumber,
-    byName,
-    allowed: [...byName]
-      .filter(([, number]) => number !== 0)
-      .map(([name]) => name)
-      .join(', '),
-  };
+  const names = { byNumber, byName };
   cache.set(desc, names);
   return names;
 }

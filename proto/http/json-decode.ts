@@ -13,6 +13,7 @@ import {
   type Message,
 } from '@bufbuild/protobuf';
 import { enumNames } from './enum-names.ts';
+import { wordsText } from './enum-words.ts';
 import { bareField, isBareStruct, isWrapped } from './json-encode.ts';
 import { kindOf, refuse, shown, type Path } from './json-path.ts';
 import { parseTimestamp, scalarReader, type ValueReader } from './json-scalar.ts';
@@ -131,17 +132,17 @@ export function singleReader(field: DescField): ValueReader {
     if (isBareStruct(field)) return (value, path) => checkTree(asObject(value, path), path);
     return decode;
   }
-  if (field.enum !== undefined) return enumReader(field.enum);
+  if (field.enum !== undefined) return enumReader(field, field.enum);
   return scalarReader(field.scalar as ScalarType);
 }
 
-function enumReader(desc: NonNullable<DescField['enum']>): ValueReader {
+function enumReader(field: DescField, desc: NonNullable<DescField['enum']>): ValueReader {
   if (desc.typeName === 'google.protobuf.NullValue') return () => 0;
-  const { byName, byNumber, allowed } = enumNames(desc);
+  const { byName, byNumber } = enumNames(desc);
   return (value, path) => {
     const number = typeof value === 'string' ? byName.get(value) : value;
     if (typeof number === 'number' && byNumber.has(number)) return number;
-    throw refuse(path, 'enum', `${shown(value)} is none of its values: ${allowed}`);
+    throw refuse(path, 'enum', `${shown(value)} is none of its values: ${wordsText(field)}`);
   };
 }
 

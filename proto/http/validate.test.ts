@@ -2,6 +2,7 @@ import { create, type DescMessage, type MessageInitShape } from '@bufbuild/proto
 import { createValidator } from '@bufbuild/protovalidate';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CiStatus, CompleteRequestSchema } from '../gen/svc/ci/v1/ci_pb.ts';
 import { HeartbeatRequestSchema, LogsRequestSchema } from '../gen/svc/runner/v1/runner_pb.ts';
 import {
   CreateRequestSchema,
@@ -64,6 +65,24 @@ describe('validate()', () => {
       ['workdir', 'string.pattern'],
     ]);
     expect(found.every(({ message }) => message.length > 5)).toBe(true);
+  });
+
+  it('names the words of an enum and not its numbers, of what was sent too', () => {
+    const complete = (status: number) =>
+      fieldsOf(CompleteRequestSchema, { runId: 'r', status: status as CiStatus })[0]?.message;
+    const words = 'must be one of success, failed, cancelled, unknown';
+    expect(complete(CiStatus.RUNNING)).toBe(`${words}, is running`);
+    expect(complete(0)).toBe(`${words}, is unspecified`);
+    expect(complete(77)).toBe(`${words}, is 77`);
+    for (const desc of allMessages()) {
+      const sent = create(desc) as unknown as Record<string, unknown>;
+      const enums = desc.fields.filter((field) => field.enum !== undefined && field.oneof === undefined);
+      for (const field of enums)
+        sent[field.localName] =
+          field.fieldKind === 'list' ? [99] : field.fieldKind === 'map' ? { a: 99 } : 99;
+      for (const { rule, message } of fieldsOf(desc, sent as never))
+        if (rule.startsWith('enum.')) expect(message).toMatch(/^must be one of [a-z_:, ]+, is 99$/);
+    }
   });
 
   it('names the first problem in the message and counts the rest', () => {

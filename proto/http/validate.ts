@@ -7,6 +7,8 @@
 import { getOption, ScalarType, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
 import { createValidator, type Violation } from '@bufbuild/protovalidate';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
+import { enumNames } from './enum-names.ts';
+import { wordsText } from './enum-words.ts';
 import { printPath, type Path } from './json-path.ts';
 import { textProblem, validationError, type FieldProblem } from './json-text.ts';
 
@@ -37,7 +39,7 @@ function fieldProblem(violation: Violation, refused: Message): FieldProblem {
     else if (step.kind === 'map_sub') path.push(String(step.key));
     else if (step.kind === 'oneof') path.push(step.name);
   }
-  const message = violation.message === '' ? `breaks the rule ${violation.ruleId}` : violation.message;
+  const message = textOf(violation);
   const actual = violation.forKey ? undefined : actualValue(violation, refused);
   return {
     field: printPath(path),
@@ -46,14 +48,23 @@ function fieldProblem(violation: Violation, refused: Message): FieldProblem {
   };
 }
 
+/** The rules know an enum's numbers; whoever reads of them knows its words. */
+function textOf({ field: steps, message, ruleId }: Violation): string {
+  const field = steps.findLast((step) => step.kind === 'field');
+  if (field?.enum !== undefined && ruleId.startsWith('enum.')) return `must be one of ${wordsText(field)}`;
+  return message === '' ? `breaks the rule ${ruleId}` : message;
+}
+
 /** Longer texts are told by their length. */
 const ACTUAL_LENGTH_MAX = 60;
 
 /** What was sent, for the message: plain values and lengths. Undefined for secrets and for what is not plain. */
 function actualValue({ field: steps }: Violation, refused: Message): string | undefined {
   let value: unknown = refused;
+  let field: DescField | undefined;
   for (const step of steps) {
     if (step.kind === 'field') {
+      field = step;
       if (getOption(step, fieldOption)?.sensitive === true) return undefined;
       const holder = value as Fields;
       value =
@@ -67,6 +78,8 @@ function actualValue({ field: steps }: Violation, refused: Message): string | un
   if (typeof value === 'string') {
     return value.length > ACTUAL_LENGTH_MAX ? `${value.length} characters long` : JSON.stringify(value);
   }
+  if (typeof value === 'number' && field?.enum !== undefined)
+    return enumNames(field.enum).byNumber.get(value) ?? String(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof Uint8Array) return `${value.length} bytes long`;
   return Array.isArray(value) ? `${value.length} long` : undefined;

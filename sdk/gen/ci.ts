@@ -36,8 +36,8 @@ export class Ci {
 
   /**
    * Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection,
-   * unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. Errors: `not_found` (404, team or
-   * project), `limit_reached` (409).
+   * unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. `notTaken` names what was given and is
+   * otherwise there, `nextSteps` what is missing. Errors: `not_found` (404, team or project), `limit_reached` (409).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -55,7 +55,9 @@ export class Ci {
   }
 
   /**
-   * Changes branch, ingest mode or status of a connection. Errors: `not_found` (404).
+   * Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest 1,000 runs that stand in no
+   * environment come into those of the project that build their branches. Errors: `not_found` (404, connection or project), `state_conflict`
+   * (409, it has another project).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -130,9 +132,9 @@ export class Ci {
 
   /**
    * Where the provider's webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery
-   * is stored, which is read behind that; 200 `{id, duplicate}` for one that came before; 200 `{ignored}` while the connection is paused or
-   * takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's secret in the connection's scheme,
-   * `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
+   * is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200
+   * `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
+   * secret in the connection's scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -261,9 +263,10 @@ export class Ci {
 
   /**
    * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered
-   * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. Errors:
-   * `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline;
-   * details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. A run that
+   * ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection
+   * or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them),
+   * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    *
@@ -275,8 +278,8 @@ export class Ci {
   }
 
   /**
-   * Updates status and duration of a run. A status that lies behind the run's own changes nothing. Errors: `not_found` (404),
-   * `state_conflict` (409, the run ended otherwise).
+   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run that ended the duration stays, unless
+   * it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -286,7 +289,7 @@ export class Ci {
 
   /**
    * Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a
-   * run. Errors: `not_found` (404), `limit_reached` (409, jobs of the run).
+   * run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached` (409, jobs of the run).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -295,9 +298,9 @@ export class Ci {
   }
 
   /**
-   * Says how a run ended. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
-   * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `state_conflict` (409, the
-   * run ended otherwise).
+   * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
+   * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409),
+   * `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -358,6 +361,8 @@ export interface CiUpdateConnectionParams {
   oidcPolicy?: OidcPolicyInput;
   /** How webhooks of the provider `generic` are read; an empty one: in the shape of this service. */
   genericMapping?: GenericMappingInput;
+  /** Project whose environments its runs belong to, for a connection that has none. */
+  projectId?: string;
 }
 
 /** Parameters of `ci.setConnectionToken`. */
@@ -490,6 +495,10 @@ export interface CiConnection {
   readonly oidcPolicy?: OidcPolicy;
   /** How webhooks of the provider `generic` are read; absent: in the shape of this service. */
   readonly genericMapping?: GenericMapping;
+  /** In the answer to CreateConnection alone, for a repository that was connected already: what was given and is otherwise there. */
+  readonly notTaken: readonly NotTaken[];
+  /** In the answer to CreateConnection alone: what is to be done for its runs to be seen, a sentence each, with the command. */
+  readonly nextSteps: readonly string[];
 }
 
 /** A webhook that was sent to the service. */
@@ -506,7 +515,7 @@ export interface CiDelivery {
   readonly event?: string;
   /** What became of it. */
   readonly state: CiDeliveryState;
-  /** Why it was ignored or cannot be read; absent otherwise. */
+  /** Why it was ignored or held, or cannot be read; absent otherwise. */
   readonly detail?: string;
   /** Run that it spoke of; absent when of none. */
   readonly runId?: string;
@@ -518,6 +527,8 @@ export interface CiDelivery {
   readonly processedAt?: string;
   /** How often the provider sent it again. */
   readonly repeats: number;
+  /** What it changed, such as `running → success; finishedAt; 2 jobs`, or why nothing; absent unless it was processed. */
+  readonly changed?: string;
 }
 
 /**
@@ -525,10 +536,11 @@ export interface CiDelivery {
  *
  * - `received`: Stored, to be read.
  * - `processed`: What it says is known now.
- * - `ignored`: It says nothing about a run, or of another repository; `detail` says what.
+ * - `ignored`: It says nothing about a run or speaks of another repository, contradicts the end of a run, or came while the connection took direct reports alone; `detail` says what.
  * - `failed`: It cannot be read; `detail` says why.
+ * - `held`: Stored, to be read when the connection is no longer paused.
  */
-export type CiDeliveryState = 'received' | 'processed' | 'ignored' | 'failed';
+export type CiDeliveryState = 'received' | 'processed' | 'ignored' | 'failed' | 'held';
 
 /** One search for CI definitions. */
 export interface CiDiscovery {
@@ -775,7 +787,7 @@ export interface CiWebhook {
   readonly subscription: SubscriptionState;
   /** Why not, or why no longer. */
   readonly detail?: string;
-  /** How to set it up by hand at this provider, in a sentence or two. */
+  /** How to set it up by hand at this provider, in a few sentences, and how its secret is had. */
   readonly instructions: string;
   /** When something was last delivered; absent when nothing was in the last 30 days. */
   readonly lastDeliveryAt?: string;
@@ -804,7 +816,7 @@ export type CommitStatusMode = 'auto' | 'always' | 'never';
  * Whether a connection works.
  *
  * - `active`: Takes what comes.
- * - `paused`: Switched off by a person: reports are refused, webhooks ignored.
+ * - `paused`: Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of known runs too; webhooks, also those that came before and were not read yet, are held and read when it is active again, the oldest first.
  * - `error`: Something is wrong with it, such as a subscription that the provider refused; it still takes what comes.
  */
 export type ConnectionStatus = 'active' | 'paused' | 'error';
@@ -917,6 +929,18 @@ export interface GenericMappingInput {
  * - `both`: Both; what speaks of the same run meets in one.
  */
 export type IngestMode = 'direct' | 'webhook' | 'both';
+
+/** A field that was given for a connection that was there. */
+export interface NotTaken {
+  /** Name of the field. */
+  readonly field: string;
+  /** What was given. */
+  readonly given: string;
+  /** What the connection has, and keeps; absent: nothing. */
+  readonly kept?: string;
+  /** Command of the CLI that changes it; absent when it cannot be changed. */
+  readonly command?: string;
+}
 
 /** The repository behind id_tokens, by ids that never change. */
 export interface OidcPin {

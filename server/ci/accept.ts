@@ -5,7 +5,7 @@
  *
  * Two kinds of words are kept apart, because they cannot be compared with each other: words that the provider ordered (`order`, a version or a
  * time) and words without (direct reports, providers without a key). What both come to is decided at the end, by `settle`. Of ordered ones
- * the later word stands, so a run may be opened again; of the others the higher rank, so it moves only forward.
+ * the later word stands, so a run may be opened again; of the others the higher rank, so it moves only forward. A run that ended is over (`acceptOfRun`).
  *
  * Nothing here reads a clock or a database.
  */
@@ -25,6 +25,8 @@ export interface CiEvent {
    * Greater is later, at the same provider and attempt; numbers as numbers or digits, also with decimals, times as ISO 8601 of one precision.
    */
   readonly order?: string | number | bigint | null | undefined;
+  /** An end that it tells is for good: what is run again has an id or an attempt of its own there. */
+  readonly final?: boolean | undefined;
   readonly facts: Facts;
   /** An explicit change of facts rather than news of them: the last one stands, whatever was known. */
   readonly corrects?: boolean | undefined;
@@ -67,6 +69,8 @@ type Keyed<T> = readonly [key: string, value: T];
 export interface CiState {
   readonly ordered?: Keyed<Word>;
   readonly plain?: Keyed<Word>;
+  /** Order of the latest end that the provider told, whatever it said after that. */
+  readonly ended?: string;
   readonly facts: { readonly [name in FactName]?: Keyed<string | number> };
 }
 
@@ -75,6 +79,8 @@ export const NOTHING_HEARD: CiState = { facts: {} };
 export type Outcome =
   | { readonly kind: 'accepted'; readonly state: CiState }
   | { readonly kind: 'ignored'; readonly reason: 'duplicate' | 'older' };
+/** `over`: the run ended otherwise. */
+export type RunOutcome = Outcome | { readonly kind: 'ignored'; readonly reason: 'over' };
 
 /**
  * Of two words without order the higher rank stands. Among the ends a failure outranks a cancellation and that a success, so that two reports that
@@ -93,6 +99,11 @@ export function isTerminal(status: CiStatus): boolean {
   return RANK[status] > RANK.running;
 }
 
+/** That somebody said how it ended. `unknown` is no such end: it gives way to whoever knows better. */
+export function isToldEnd(status: CiStatus): boolean {
+  return isTerminal(status) && status !== 'unknown';
+}
+
 export function accept(state: CiState, event: CiEvent): Outcome {
   const key = keyOf(event);
   const word = wordOf(event);
@@ -102,11 +113,38 @@ export function accept(state: CiState, event: CiEvent): Outcome {
     facts: joinFacts(facts, event, key),
     ...words,
     ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
+    ...endedOf(
+      state.ended,
+      slot === 'ordered' && word !== undefined && isToldEnd(word.status) ? orderOfKey(key) : undefined,
+    ),
   };
   if (!sameState(state, joined)) return { kind: 'accepted', state: joined };
   const known = state[slot];
   const isOlder = word !== undefined && known !== undefined && key < known[0];
   return { kind: 'ignored', reason: isOlder ? 'older' : 'duplicate' };
+}
+
+/**
+ * The same for a run, which does not change once it ended, whoever says otherwise. Who may is a provider that runs it again under the same name: in what it says
+ * later than its own last end.
+ */
+export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
+  const was = settle(state).status;
+  if (!isToldEnd(was)) return accept(state, event);
+  const at = placeAtEnd(state, event);
+  const isOtherEnd = event.status !== undefined && isToldEnd(event.status) && event.status !== was;
+  if (isOtherEnd && at === 'of it') return { kind: 'ignored', reason: 'over' };
+  const outcome = accept(state, event);
+  if (outcome.kind === 'ignored' || at === 'after' || settle(outcome.state).status === was) return outcome;
+  return { kind: 'ignored', reason: 'over' };
+}
+
+/** Before or after the provider's last end, or speaking of the same as whoever told the end. */
+function placeAtEnd({ ended }: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
+  const key = keyOf(event);
+  if (event.final === true || !isProviders(key) || ended === undefined) return 'of it';
+  const order = orderOfKey(key);
+  return order === ended ? 'of it' : order > ended ? 'after' : 'before';
 }
 
 /** Both heard by themselves, for two rows that turn out to be the same run. */
@@ -115,7 +153,13 @@ export function join(a: CiState, b: CiState): CiState {
   for (const [name, fact] of entries(b.facts)) facts[name] = greater(facts[name], fact);
   const ordered = b.ordered === undefined ? a.ordered : greater(a.ordered, b.ordered);
   const plain = b.plain === undefined ? a.plain : greater(a.plain, b.plain);
-  return { facts, ...(ordered && { ordered }), ...(plain && { plain }) };
+  return { facts, ...(ordered && { ordered }), ...(plain && { plain }), ...endedOf(a.ended, b.ended) };
+}
+
+/** The later one. */
+function endedOf(a: string | undefined, b: string | undefined): Pick<CiState, 'ended'> {
+  const ended = a === undefined || (b !== undefined && b > a) ? b : a;
+  return ended === undefined ? {} : { ended };
 }
 
 export interface Settled extends Word {
@@ -155,20 +199,26 @@ function decide(ordered: Word | undefined, plain: Word | undefined): Word {
 
 /** Whether a fact of this key was said by the provider and not by a job. */
 export function isProviders(key: string): boolean {
-  return key.startsWith(ORDERED);
+  return key >= ORDERED;
 }
 
 const ORDERED = 'o';
+/** Of an end that is for good: no word that is open comes after it, whatever its time says. */
+const FINAL = 'p';
 const PLAIN = 'a'; // Less than ORDERED: the provider's facts outweigh those of a job.
 
 /** Compared as text. Whole numbers of one provider get one width; an order that is no number sorts behind all that are. */
-function keyOf({ order, status = 'queued' }: CiEvent): string {
+function keyOf({ order, final, status = 'queued' }: CiEvent): string {
   const rank = RANK[status];
   if (order === undefined || order === null || order === '') return `${PLAIN}${rank}`;
   const text = String(order);
   const [, whole, decimals = ''] = /^(\d{1,30})(\.\d+)?$/.exec(text) ?? [];
-  return `${ORDERED}${whole === undefined ? `~${text}` : whole.padStart(30, '0') + decimals} ${rank}`;
+  const begin = final === true && isToldEnd(status) ? FINAL : ORDERED;
+  return `${begin}${whole === undefined ? `~${text}` : whole.padStart(30, '0') + decimals} ${rank}`;
 }
+
+/** Without the rank. */
+const orderOfKey = (key: string): string => key.slice(0, key.lastIndexOf(' '));
 
 function wordOf(event: CiEvent): Word | undefined {
   const { status } = event;

@@ -75,8 +75,82 @@ describe.skipIf(!postgresHere)('external CI', () => {
       expect((await connect('acme/spelled', { provider: 'circleci' })).status).toBe(201);
     });
 
+    it('say what was not taken, and take a project once, with the runs that came before it', async () => {
+      const project = async (name: string) => String((await post('/projects', { name, teamId })).body['id']);
+      const [first, second] = [await project('late'), await project('later')];
+      const place = { name: 'production', branch: 'main', repository: 'https://github.com/acme/late' };
+      const environmentId = (await post(`/projects/${first}/environments`, place)).body['id'];
+      const made = await connect('acme/late');
+      const id = String(made.body['id']);
+      const update = `svc ci connections update ${id}`;
+      expect(made.body).not.toHaveProperty('notTaken.0');
+      const [aboutProject, aboutMode] = made.body['nextSteps'] as string[];
+      expect(aboutProject).toContain(`${update} --project`);
+      expect(aboutMode).toContain(`${update} --ingest-mode both`);
+      expect(aboutMode).toContain(`svc ci webhook rotate-secret ${id}`);
+      await post('/ci/runs', { ciConnectionId: id, externalRunId: '1', branch: 'main' });
+      await post('/ci/runs', { ciConnectionId: id, externalRunId: '2', branch: 'feature' });
+      const timeline = async () =>
+        ((await get(`/environments/${String(environmentId)}/timeline`)).body['entries'] as unknown[]).length;
+      expect(await timeline()).toBe(0);
+
+      const given = { projectId: first, defaultBranch: 'next', ingestMode: 'both' };
+      const again = await connect('acme/late', given);
+      expect([again.status, again.body['projectId'], again.body['ingestMode']]).toEqual([
+        200,
+        undefined,
+        'direct',
+      ]);
+      expect(again.body['notTaken']).toEqual([
+        { field: 'projectId', given: first, command: `${update} --project ${first}` },
+        { field: 'defaultBranch', given: 'next', kept: 'main', command: `${update} --default-branch next` },
+        { field: 'ingestMode', given: 'both', kept: 'direct', command: `${update} --ingest-mode both` },
+      ]);
+      const set = async (projectId: string) => await patch(`/ci/connections/${id}`, { projectId });
+      expect((await set('prj_00000000000000000000000000')).code).toBe('not_found');
+      for (let n = 0; n < 2; n += 1) {
+        const changed = await set(first);
+        expect([changed.status, changed.body['projectId']], changed.text).toEqual([200, first]);
+      }
+      expect(await timeline()).toBe(1);
+      const refused = await set(second);
+      expect([refused.status, refused.code]).toEqual([409, 'state_conflict']);
+      expect(refused.text).toContain(
+        `belongs to the project ${first} and stays there, asked for was ${second}`,
+      );
+      const other = await connect('acme/late', { projectId: second, ingestMode: 'direct' });
+      expect(other.body['notTaken']).toEqual([{ field: 'projectId', given: second, kept: first }]);
+      const hooked = await connect('acme/with-webhooks', { ingestMode: 'webhook', projectId: first });
+      expect(hooked.body['nextSteps']).toEqual([expect.stringContaining('svc ci webhook rotate-secret')]);
+      expect((await get(`/ci/connections/${id}`)).body).not.toHaveProperty('nextSteps.0');
+    });
+
     it.each(['/', '.git', '../up', 'a/./b', 'with space'])('refuse the path %j', async (path) => {
       expect((await connect(path)).code).toBe('validation_failed');
+    });
+
+    it.each([
+      ['github', 'github.com', 'acme', 'owner/name'],
+      ['github', 'github.com', 'acme/app/x', 'owner/name'],
+      ['github', 'ghe.example.com', '/app.git', 'owner/name'],
+      ['circleci', 'github.com', 'acme', 'owner/name'],
+      ['gitlab', 'gitlab.com', 'app', 'group/name'],
+      ['bitbucket', 'bitbucket.org', 'w/p/app', 'workspace/name'],
+      ['azure', 'dev.azure.com', 'org', 'organisation/project/_git/name'],
+      ['azure', 'dev.azure.com', 'org/a/b/_git/name', 'organisation/project/_git/name'],
+    ])('of %s at %s refuse the path %s', async (provider, repositoryHost, path, form) => {
+      const refused = await connect(path, { provider, repositoryHost });
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(`expected ${form}`)]);
+    });
+
+    it.each([
+      ['gitlab', 'gitlab.com', 'a/b/c/app'],
+      ['azure', 'dev.azure.com', 'org/project/_git/name'],
+      ['azure', 'dev.azure.com', 'org/_git/name'],
+      ['jenkins', 'git.example.com', 'app'],
+      ['bitbucket', 'bitbucket.org', 'workspace/app.git'],
+    ])('of %s at %s take the path %s', async (provider, repositoryHost, path) => {
+      expect((await connect(path, { provider, repositoryHost })).status).toBe(201);
     });
 
     it('are not shown to another team, nor is their project', async () => {
@@ -165,9 +239,14 @@ describe.skipIf(!postgresHere)('external CI', () => {
         }),
       );
       expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
-      // HEAD names no commit.
-      const head = await post('/ci/runs', { ciConnectionId, externalRunId: '2', commitSha: 'HEAD' });
-      expect(head.body).not.toHaveProperty('commitSha');
+      // Neither HEAD nor zeros name a commit: the run takes the first that is one.
+      for (const [n, nothing] of ['HEAD', '0'.repeat(40), '0'.repeat(64)].entries()) {
+        const run = { ciConnectionId, externalRunId: `no-commit-${n}` };
+        expect((await post('/ci/runs', { ...run, commitSha: nothing })).body).not.toHaveProperty('commitSha');
+        expect((await post('/ci/runs', { ...run, commitSha: SHA })).body['commitSha']).toBe(SHA);
+        const late = await post('/ci/runs', { ...run, commitSha: nothing });
+        expect([late.status, late.body['commitSha']]).toEqual([200, SHA]);
+      }
     });
 
     it('move only forward, and tell who contradicts', async () => {
@@ -183,12 +262,24 @@ describe.skipIf(!postgresHere)('external CI', () => {
       for (const late of ['queued', 'running'])
         expect((await patch(`/ci/runs/${id}`, { status: late })).body['status']).toBe('success');
       expect((await post('/ci/runs', { ...named, status: 'running' })).body['status']).toBe('success');
-      expect((await patch(`/ci/runs/${id}`, { durationMs: 900 })).body['durationMs']).toBe(900);
-      expect((await post(`/ci/runs/${id}/complete`, { status: 'failed' })).body['status']).toBe('failed');
-      const back = await post(`/ci/runs/${id}/complete`, { status: 'success' });
-      expect([back.status, back.code]).toEqual([409, 'state_conflict']);
-      expect((await get(`/ci/runs/${id}`)).body['status']).toBe('failed');
-      expect((await post(`/ci/runs/${id}/complete`, { status: 'running' })).status).toBe(400);
+      const other = await post(`/ci/runs/${id}/complete`, { status: 'failed' });
+      expect([other.status, other.code]).toEqual([409, 'state_conflict']);
+      expect((await get(`/ci/runs/${id}`)).body).toEqual(done.body);
+      // In words, as they are written, at each door.
+      for (const [path, status] of [
+        [`/ci/runs/${id}/complete`, 'running'],
+        [`/ci/runs/${id}/complete`, 2],
+        [`/ci/runs/${id}/complete`, 'done'],
+        ['/svc.ci.v1.CiService/Complete', 'CI_STATUS_RUNNING'],
+        ['/svc.ci.v1.CiService/Complete', 2],
+      ] as const) {
+        const open = await post(path, path.startsWith('/svc') ? { runId: id, status } : { status });
+        expect([open.status, open.text]).toEqual([
+          400,
+          expect.stringMatching(/status: .*success, failed, cancelled, unknown/),
+        ]);
+        expect(open.text).not.toMatch(/\[\d|is \d/);
+      }
     });
 
     it('may end before they were reported, by the name that their provider has for them', async () => {

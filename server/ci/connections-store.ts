@@ -107,6 +107,17 @@ export async function lockConnection(
   return row;
 }
 
+/** As it stays until the end of the transaction. Undefined: it was deleted. Others may ask for the same, so that reports do not wait for each other. */
+export async function holdStatus(
+  { sql }: Database,
+  { id }: Pick<Connection, 'id'>,
+): Promise<ConnectionStatus | undefined> {
+  const [row] = await sql<
+    Array<Pick<Connection, 'status'>>
+  >`select status from ci_connections where id = ${id} for share`;
+  return row?.status;
+}
+
 /** Of whichever team: for background work, and for jobs of CI systems, which belong to no team before their connection is known. */
 export async function readConnection({ sql }: Database, id: string): Promise<Connection | undefined> {
   const [row] = await sql<Connection[]>`select ${columns(sql)} from ci_connections where id = ${id}`;
@@ -144,7 +155,7 @@ export async function listConnections(
 export async function updateConnection({ sql }: Database, c: Connection): Promise<void> {
   const jsonOrNull = (value: object | null) => (value === null ? null : sql.json(value as never));
   await sql`
-    update ci_connections set default_branch = ${c.defaultBranch}, ingest_mode = ${c.ingestMode}, status = ${c.status},
+    update ci_connections set project_id = ${c.projectId}, default_branch = ${c.defaultBranch}, ingest_mode = ${c.ingestMode}, status = ${c.status},
       status_detail = ${c.statusDetail}, commit_status_mode = ${c.commitStatusMode}, commit_status_detail = ${c.commitStatusDetail},
       commit_status_stopped = ${c.commitStatusStopped}, oidc_policy = ${jsonOrNull(c.oidcPolicy)}, generic_mapping = ${jsonOrNull(c.genericMapping)}, updated_at = ${c.updatedAt}
     where id = ${c.id} and team_id = ${c.teamId}`;

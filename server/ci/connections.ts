@@ -30,11 +30,14 @@ import {
 } from './connections-store.ts';
 import type { Connection, NewConnection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
+import { placeRuns } from './environment.ts';
 import { forgeOf } from './forges/forge.ts';
+import { nextSteps, notTaken } from './next-steps.ts';
 import type { GenericMapping } from './providers/types.ts';
 import { mappingProblem } from './providers/generic/mapping.ts';
-import { repositoryName } from './repository.ts';
+import { repositoryName, wrongPath } from './repository.ts';
 import type { OidcPolicy } from './schema.ts';
+import { releaseHeld } from './webhooks/deliveries-store.ts';
 import { insertWebhook } from './webhooks/store.ts';
 import { startSubscription, stopSubscription, takesWebhooks } from './webhooks/subscription.ts';
 import {
@@ -75,41 +78,34 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
     },
     createConnection: async (request, ctx) => {
       const wanted = await newConnection(ctx, request, clock.now());
-      const { connection, isNew } = await ctx.db.transact(async (db) => {
-        const known = await findConnectionOfRepository(db, wanted);
-        if (known !== undefined) return { connection: known, isNew: false };
-        const n = await countConnections(db, wanted.teamId);
-        if (n >= CONNECTIONS_MAX) throw full(n);
-        const made = await insertConnection(db, wanted);
-        // Somebody else's creation of the same repository was faster.
-        if (made === undefined) {
-          const theirs = await findConnectionOfRepository(db, wanted);
-          if (theirs === undefined) throw new Error(`connection of ${wanted.repositoryKey} cannot be made`);
-          return { connection: theirs, isNew: false };
-        }
-        await insertWebhook(db, made, made.createdAt);
-        await startSubscription(db, secrets, made, made.createdAt);
-        await recordAct(db, ctx, act('ci_connection.created', made));
-        return { connection: made, isNew: true };
-      });
-      if (!isNew) ctx.call.status = 200;
-      return presentConnection(connection);
+      const { connection, isNew } = await ctx.db.transact(
+        async (db) => await connect(db, ctx, secrets, wanted),
+      );
+      const shown = { ...presentConnection(connection), nextSteps: [...nextSteps(connection)] };
+      if (isNew) return shown;
+      ctx.call.status = 200;
+      const given = (['projectId', 'defaultBranch', 'ingestMode'] as const).filter(
+        (name) => request[name] !== undefined,
+      );
+      return { ...shown, notTaken: notTaken(connection, wanted, new Set(given)) };
     },
     getConnection: async ({ connectionId }, ctx) => presentConnection(await connectionOf(ctx, connectionId)),
     updateConnection: async (request, ctx) => {
       const known = await connectionOf(ctx, request.connectionId);
       if (request.status === StatusNumber.ERROR) throw errorIsOurs();
+      await checkProject(ctx, known.teamId, request.projectId);
       return await ctx.db.transact(async (db) => {
         // What background work says of it meanwhile is not to be overwritten.
         const before = await lockConnection(db, known);
         if (before === undefined) throw notFound('CI connection');
+        checkOneProject(before, request.projectId);
         const after = changed(before, request, clock.now());
         const fields = CHANGEABLE.filter((field) => !isDeepStrictEqual(before[field], after[field]));
         // Setting the mode anew, also to what it is, has refused statuses of commits tried again.
         if (fields.length === 0 && before.commitStatusStopped === after.commitStatusStopped)
           return presentConnection(before);
         await updateConnection(db, after);
-        if (fields.includes('ingestMode')) await followMode(db, secrets, after);
+        await followChange(db, secrets, before, after);
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
         await recordAct(db, ctx, act('ci_connection.updated', after, news));
         return presentConnection(after);
@@ -129,12 +125,41 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
   };
 }
 
-async function followMode(db: Database, secrets: CiDeps['secrets'], connection: Connection): Promise<void> {
-  if (takesWebhooks(connection)) await startSubscription(db, secrets, connection, connection.updatedAt);
-  else await stopSubscription(db, connection, connection.updatedAt);
+/** Makes it, unless the team has connected the repository already. */
+async function connect(db: Database, ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnection) {
+  const known = await findConnectionOfRepository(db, wanted);
+  if (known !== undefined) return { connection: known, isNew: false };
+  const n = await countConnections(db, wanted.teamId);
+  if (n >= CONNECTIONS_MAX) throw full(n);
+  const made = await insertConnection(db, wanted);
+  // Somebody else's creation of the same repository was faster.
+  if (made === undefined) {
+    const theirs = await findConnectionOfRepository(db, wanted);
+    if (theirs === undefined) throw new Error(`connection of ${wanted.repositoryKey} cannot be made`);
+    return { connection: theirs, isNew: false };
+  }
+  await insertWebhook(db, made, made.createdAt);
+  await startSubscription(db, secrets, made, made.createdAt);
+  await recordAct(db, ctx, act('ci_connection.created', made));
+  return { connection: made, isNew: true };
+}
+
+/** What hangs on a connection's project, mode and status. */
+async function followChange(
+  db: Database,
+  secrets: CiDeps['secrets'],
+  before: Connection,
+  after: Connection,
+): Promise<void> {
+  if (before.projectId !== after.projectId) await placeRuns(db, after);
+  if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
+  if (before.ingestMode === after.ingestMode) return;
+  if (takesWebhooks(after)) await startSubscription(db, secrets, after, after.updatedAt);
+  else await stopSubscription(db, after, after.updatedAt);
 }
 
 const CHANGEABLE = [
+  'projectId',
   'defaultBranch',
   'ingestMode',
   'status',
@@ -146,6 +171,7 @@ const CHANGEABLE = [
 function changed(before: Connection, request: UpdateConnectionRequest, now: Date): Connection {
   return {
     ...before,
+    projectId: request.projectId ?? before.projectId,
     defaultBranch: request.defaultBranch ?? before.defaultBranch,
     ...changedMode(before, request),
     ...(request.status === undefined
@@ -208,13 +234,15 @@ export async function connectionOf(ctx: Ctx, id: string): Promise<Connection> {
 async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Date): Promise<NewConnection> {
   const { teamId, repositoryHost, repositoryPath, projectId } = request;
   const name = repositoryName(repositoryHost, repositoryPath);
-  if (name === undefined) throw noRepository(repositoryPath);
-  if (projectId !== undefined && (await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId)
-    throw notFound('project');
+  if (name === undefined) throw noRepository(repositoryPath, 'owner/name');
+  const provider = providerWord(request.provider);
+  const form = wrongPath(forgeOf({ provider, repositoryHost: name.host, forge: null }), name.path);
+  if (form !== undefined) throw noRepository(repositoryPath, form);
+  await checkProject(ctx, teamId, projectId);
   return {
     id: newId('cic', now.getTime()),
     teamId,
-    provider: providerWord(request.provider),
+    provider,
     repositoryHost: name.host,
     repositoryPath: name.path,
     repositoryKey: name.key,
@@ -227,6 +255,22 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
   };
 }
 
+/** One of another team is not there. */
+async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefined): Promise<void> {
+  if (projectId === undefined) return;
+  if ((await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId) throw notFound('project');
+}
+
+/** Runs stand in the environments of one project: in those of another one they would be news of the past. */
+function checkOneProject({ id, projectId: known }: Connection, asked: string | undefined): void {
+  if (asked === undefined || known === null || asked === known) return;
+  throw apiError(
+    'state_conflict',
+    `the CI connection belongs to the project ${known} and stays there, asked for was ${asked}; delete the connection and connect the repository anew`,
+    { details: { ciConnectionId: id, projectId: known, asked } },
+  );
+}
+
 export function act(action: string, { id, teamId, provider, repositoryKey }: Connection, more: object = {}) {
   return { chain: teamId, action, target: id, details: { provider, repository: repositoryKey, ...more } };
 }
@@ -235,11 +279,11 @@ export function refused(field: string, rule: string, message: string): Error {
   return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
 }
 
-function noRepository(path: string): Error {
+function noRepository(path: string, form: string): Error {
   return refused(
     'repositoryPath',
     'repository',
-    `repository path "${path.slice(0, 100)}" names no repository, expected one such as owner/name`,
+    `repository path "${path.slice(0, 100)}" names no repository, expected ${form}`,
   );
 }
 

@@ -27,11 +27,44 @@ export async function environmentOfRun(
     if (row !== undefined) return row.id;
   }
   if (projectId === null || branch === null) return null;
-  const rows = await sql<Array<{ id: string; repository: string | null }>>`
-    select id, repository from environments where team_id = ${teamId} and project_id = ${projectId} and branch = ${branch}
+  const rows = await sql<readonly Building[]>`
+    select id, branch, repository from environments where team_id = ${teamId} and project_id = ${projectId} and branch = ${branch}
     order by created_at, id limit ${LOOKED_AT}`;
-  const own = rows.find(
+  return builds(rows, repositoryKey)?.id ?? null;
+}
+
+interface Building {
+  readonly id: string;
+  readonly branch: string;
+  readonly repository: string | null;
+}
+
+function builds(environments: readonly Building[], repositoryKey: string): Building | undefined {
+  const own = environments.find(
     ({ repository }) => repository !== null && repositoryKeyOfUrl(repository) === repositoryKey,
   );
-  return (own ?? rows.find(({ repository }) => repository === null))?.id ?? null;
+  return own ?? environments.find(({ repository }) => repository === null);
+}
+
+/** Older ones are far down in any timeline. */
+const PLACED_MAX = 1_000;
+
+/** Of a connection that was given its project: its newest runs that stand in no environment, into those that they would be in by default. */
+export async function placeRuns(
+  { sql }: Database,
+  { id, teamId, projectId, repositoryKey }: Connection,
+): Promise<void> {
+  const rows = await sql<readonly Building[]>`
+    select id, branch, repository from environments where team_id = ${teamId} and project_id = ${projectId}
+    order by created_at, id limit ${PLACED_MAX}`;
+  const places = [...new Set(rows.map(({ branch }) => branch))].flatMap(
+    (branch) => builds(rows.filter((row) => row.branch === branch).slice(0, LOOKED_AT), repositoryKey) ?? [],
+  );
+  const branches = places.map(({ branch }) => branch);
+  await sql`
+    update ci_runs r set environment_id = e.id
+    from unnest(${branches}::text[], ${places.map((place) => place.id)}::text[]) as e (branch, id)
+    where r.branch = e.branch and r.id in (
+      select n.id from ci_runs n where n.connection_id = ${id} and n.environment_id is null and n.branch = any(${branches})
+      order by n.occurred_at desc limit ${PLACED_MAX})`;
 }

@@ -35,7 +35,8 @@ export function pollHandler({ db: database, clock, ...forges }: PollDeps): TaskH
       const { event, jobs } = news;
       await database.transact(async (db) => {
         const heard = await hearOf(db, connection, run, event, clock.now());
-        await hearJobs(db, heard.run, jobs, clock.now());
+        if (heard.steps.every(({ kind }) => kind !== 'over'))
+          await hearJobs(db, heard.run, jobs, clock.now());
       });
     },
     /** Asked again in an hour, until its time has run out. */

@@ -74,15 +74,23 @@ interface KnownJob {
 
 type RunOfJobs = Pick<RunView, 'status' | 'finishedAt'> & { readonly id: string; readonly teamId: string };
 
-/** Adds jobs or moves them on, in one statement. Answers them in the order of the events, each once. */
+export interface HeardJobs {
+  /** In the order of the events, each once. */
+  readonly jobs: readonly Job[];
+  /** Events that told something new. */
+  readonly news: ReadonlySet<JobEvent>;
+}
+
+/** Adds jobs or moves them on, in one statement. */
 export async function hearJobs(
   db: Database,
   run: RunOfJobs,
   events: readonly JobEvent[],
   now: Date,
-): Promise<readonly Job[]> {
+): Promise<HeardJobs> {
   const keys = [...new Set(events.map(keyOf))];
-  if (keys.length === 0) return [];
+  const news = new Set<JobEvent>();
+  if (keys.length === 0) return { jobs: [], news };
   const { sql } = db;
   const known = await sql<KnownJob[]>`
     select id, key, state from ci_jobs where run_id = ${run.id} and key = any(${keys})`;
@@ -92,7 +100,10 @@ export async function hearJobs(
   for (const event of events) {
     const key = keyOf(event);
     const outcome = accept(states.get(key) ?? NOTHING_HEARD, event);
-    if (outcome.kind === 'accepted') states.set(key, outcome.state);
+    if (outcome.kind === 'accepted') {
+      states.set(key, outcome.state);
+      news.add(event);
+    }
     last.set(key, event);
   }
   const ids = new Map(known.map(({ key, id }) => [key, id]));
@@ -106,7 +117,7 @@ export async function hearJobs(
   const jobs = await sql<Array<Job & { key: string }>>`
     select key, ${columns(sql)} from ci_jobs where run_id = ${run.id} and key = any(${keys})`;
   const byKey = new Map(jobs.map(({ key, ...job }) => [key, job]));
-  return keys.flatMap((key) => byKey.get(key) ?? []);
+  return { jobs: keys.flatMap((key) => byKey.get(key) ?? []), news };
 }
 
 async function checkCount({ sql }: Database, runId: string, more: number): Promise<void> {

@@ -6,10 +6,12 @@ import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { findEnvironment } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
+import type { Database } from '../platform/db/index.ts';
 import { notFound } from '../platform/not-found.ts';
-import { isProviders, isTerminal } from './accept.ts';
-import type { CiEvent, CiStatus } from './accept.ts';
-import { findConnection } from './connections-store.ts';
+import { isProviders, isTerminal, isToldEnd } from './accept.ts';
+import type { CiEvent, CiStatus, FactName } from './accept.ts';
+import { commitOf } from './commit.ts';
+import { findConnection, holdStatus } from './connections-store.ts';
 import type { Connection } from './connections-store.ts';
 import type { CiDeps } from './index.ts';
 import { hearJobs } from './jobs-store.ts';
@@ -18,7 +20,7 @@ import { factsOfJob } from './oidc/report.ts';
 import { presentJob, presentRun } from './present.ts';
 import { nameOf, runOf } from './reads.ts';
 import { hear, hearOf } from './runs-store.ts';
-import type { Heard, Run } from './runs-store.ts';
+import type { Run } from './runs-store.ts';
 import { statusWord } from './words.ts';
 
 type Methods = Pick<
@@ -33,9 +35,14 @@ export function reportMethods({ clock }: CiDeps): Methods {
       const event = eventOf(request, ctx);
       await checkEnvironment(ctx, connection, request.environmentId);
       const name = { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 };
-      const check = (known: Run): void => checkSame(known, event);
-      const { run, isNew } = await ctx.db.transact(async (db) =>
-        checkEnd(await hear(db, connection, name, event, clock.now(), check), event.status),
+      const toKnown = (known: Run): CiEvent => {
+        checkSame(known, event);
+        return toRun(known, event);
+      };
+      const { run, isNew } = await takeReport(
+        ctx,
+        connection,
+        async (db) => await hear(db, connection, name, event, clock.now(), toKnown),
       );
       if (!isNew) ctx.call.status = 200;
       return presentRun(run);
@@ -45,18 +52,20 @@ export function reportMethods({ clock }: CiDeps): Methods {
       const connection = await connectionOfRun(ctx, run);
       const word = status === undefined ? undefined : statusWord(status);
       const event: CiEvent = { status: word, facts: { durationMs }, corrects: true };
-      const heard = await ctx.db.transact(async (db) =>
-        checkEnd(await hearOf(db, connection, run, event, clock.now()), word),
+      const heard = await takeReport(
+        ctx,
+        connection,
+        async (db) => await hearOf(db, connection, run, (known) => toRun(known, event), clock.now()),
       );
       return presentRun(heard.run);
     },
     reportJobs: async ({ runId, jobs }, ctx) => {
       const run = await runOf(ctx, runId);
       const connection = await connectionOfRun(ctx, run);
-      const heard = await ctx.db.transact(async (db) => {
+      const heard = await takeReport(ctx, connection, async (db) => {
         // Nothing new about the run itself: it is locked, and known to live.
         const { run: locked } = await hearOf(db, connection, run, { facts: {} }, clock.now());
-        return await hearJobs(db, locked, jobs.map(jobEventOf), clock.now());
+        return (await hearJobs(db, locked, jobs.map(jobEventOf), clock.now())).jobs;
       });
       return { jobs: heard.map(presentJob) };
     },
@@ -68,8 +77,10 @@ export function reportMethods({ clock }: CiDeps): Methods {
         named === undefined
           ? await storedName(ctx, runId)
           : { connection: await openConnection(ctx, named.connectionId), name: named };
-      const heard = await ctx.db.transact(async (db) =>
-        checkEnd(await hear(db, connection, name, event, clock.now()), word),
+      const heard = await takeReport(
+        ctx,
+        connection,
+        async (db) => await hear(db, connection, name, event, clock.now(), (known) => toRun(known, event)),
       );
       return presentRun(heard.run);
     },
@@ -87,7 +98,6 @@ async function connectionOfRun(ctx: Ctx, { connectionId }: Run): Promise<Connect
   return connection;
 }
 
-/** New runs are taken by connections that are not paused. */
 async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
   const connection = await findConnection(ctx.db, ctx.teams, id);
   if (connection === undefined) throw notFound('CI connection');
@@ -96,7 +106,21 @@ async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
   return connection;
 }
 
-export function refuseWhenPaused({ id, status }: Connection): void {
+/** Before or after the connection is paused, never across: what is paused takes nothing, whoever began earlier. */
+async function takeReport<T>(
+  ctx: Ctx,
+  connection: Connection,
+  take: (db: Database) => Promise<T>,
+): Promise<T> {
+  return await ctx.db.transact(async (db) => {
+    const status = await holdStatus(db, connection);
+    if (status === undefined) throw notFound('CI connection');
+    refuseWhenPaused({ ...connection, status });
+    return await take(db);
+  });
+}
+
+export function refuseWhenPaused({ id, status }: Pick<Connection, 'id' | 'status'>): void {
   if (status !== 'paused') return;
   throw apiError(
     'ci_connection_paused',
@@ -132,11 +156,6 @@ function eventOf(request: ReportRequest, { caller }: Ctx): CiEvent {
       ...factsOfJob(caller.ciJob),
     },
   };
-}
-
-/** A symbolic `HEAD` names no commit: the run waits for a report that does. */
-function commitOf(sha: string | undefined): string | undefined {
-  return sha === undefined || sha === 'HEAD' ? undefined : sha.toLowerCase();
 }
 
 function jobEventOf(job: ReportedJob): JobEvent {
@@ -188,19 +207,25 @@ function checkSame({ id, state: { facts: known } }: Run, { facts: said }: CiEven
 }
 
 /**
- * A direct report of an end that contradicts an earlier direct one is told so. Where the provider itself said how the run ended its word stands and
- * the report is merely late.
+ * What a run that is there is told. One that ended does not change: of what is said again or comes late it takes what it was not told before, and another end is
+ * refused. The end that `unknown` stands for after a long silence, or for a provider's word that means nothing here, was told by nobody.
  */
-function checkEnd(heard: Heard, said: CiStatus | undefined): Heard {
-  const { run } = heard;
-  const contradicts =
-    said !== undefined &&
-    said !== 'unknown' &&
-    isTerminal(said) &&
-    isTerminal(run.status) &&
-    run.status !== said;
-  if (!contradicts || run.state.ordered !== undefined) return heard;
-  throw apiError('state_conflict', `the run ended as ${run.status} already, reported was ${said}`, {
-    details: { runId: run.id, status: run.status },
-  });
+function toRun(known: Run, event: CiEvent): CiEvent {
+  const { status: asked } = event;
+  const isOver =
+    isToldEnd(known.status) || (known.status === 'unknown' && !known.lost && known.providerStatus === null);
+  if (!isOver) return event;
+  if (asked !== undefined && isTerminal(asked) && asked !== known.status) throw endedOtherwise(known, asked);
+  const facts = Object.entries(event.facts).filter(
+    ([name]) => known.state.facts[name as FactName] === undefined,
+  );
+  return { facts: Object.fromEntries(facts) };
+}
+
+function endedOtherwise({ id, status }: Run, asked: CiStatus): Error {
+  return apiError(
+    'state_conflict',
+    `the run ended as ${status} and does not change, asked for was ${asked}; report a run that is run again under another attempt or id`,
+    { details: { runId: id, status, asked } },
+  );
 }

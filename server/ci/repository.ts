@@ -1,4 +1,5 @@
 /** Names of repositories: one spelling for showing, one for comparing. */
+import type { ForgeId } from './words.ts';
 
 export interface RepositoryName {
   readonly host: string;
@@ -19,6 +20,29 @@ export function repositoryName(host: string, path: string): RepositoryName | und
   if (shownPath === '' || shownPath.split('/').some((part) => part === '.' || part === '..'))
     return undefined;
   return { host: shownHost, path: shownPath, key: `${shownHost}/${shownPath.toLowerCase()}` };
+}
+
+interface PathRule {
+  readonly min: number;
+  readonly max: number;
+  readonly form: string;
+}
+
+/** How many names a repository's path has at hosts of each kind. */
+const PATHS: Readonly<Record<ForgeId, PathRule>> = {
+  github: { min: 2, max: 2, form: 'owner/name' },
+  bitbucket: { min: 2, max: 2, form: 'workspace/name' },
+  gitlab: { min: 2, max: Infinity, form: 'group/name, with subgroups between them' },
+  azure: { min: 2, max: 3, form: 'organisation/project/_git/name' },
+};
+
+/** What a path of this kind of host must look like, when it does not. A host of no kind that is known may have any. */
+export function wrongPath(forge: ForgeId | undefined, path: string): string | undefined {
+  if (forge === undefined) return undefined;
+  const { min, max, form } = PATHS[forge];
+  // Azure's `_git` stands before a name and is none.
+  const names = path.split('/').filter((part) => forge !== 'azure' || part !== '_git').length;
+  return names < min || names > max ? form : undefined;
 }
 
 /** Of an address as environments have it: `https://user@github.com/acme/app.git`, `git@github.com:acme/app.git`. */

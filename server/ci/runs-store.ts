@@ -2,8 +2,8 @@
 import type { TeamScope } from '../platform/context.ts';
 import type { Database, SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
-import { accept, isTerminal, NOTHING_HEARD, settle } from './accept.ts';
-import type { CiEvent, CiState, CiStatus } from './accept.ts';
+import { acceptOfRun, isTerminal, NOTHING_HEARD, settle } from './accept.ts';
+import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
 import type { Connection } from './connections-store.ts';
 import { ensurePipeline } from './connections-store.ts';
@@ -100,13 +100,21 @@ export async function listRuns(
 export interface Heard {
   readonly run: Run;
   readonly isNew: boolean;
-  /** False: it was known already, or lies behind what is. */
-  readonly changed: boolean;
+  /** What became of each event, in their order. */
+  readonly steps: readonly Step[];
+}
+
+/** What one event came to. */
+export interface Step {
+  readonly kind: 'accepted' | 'duplicate' | 'older' | 'over';
+  /** Undefined: the run was not there. */
+  readonly before: Settled | undefined;
+  readonly after: Settled;
 }
 
 /**
- * Makes the run if it is not there, and joins what is said to what is known. `db` must be the handle of a transaction. `check` may refuse, by throwing,
- * what a run that is there contradicts.
+ * Makes the run if it is not there, and joins what is said to what is known. `db` must be the handle of a transaction. `toKnown` gives what a run that is there is
+ * told, or refuses, by throwing, what it contradicts; the run is locked then, so that of two who contradict each other one is refused.
  */
 export async function hear(
   db: Database,
@@ -114,21 +122,20 @@ export async function hear(
   name: RunName,
   event: CiEvent | readonly CiEvent[],
   now: Date,
-  check: (known: Run) => void = () => undefined,
+  toKnown?: (known: Run) => CiEvent,
 ): Promise<Heard> {
   const events = [event].flat();
-  const joinChecked = async (known: Run): Promise<Heard> => {
-    check(known);
-    return await joinTo(db, connection, known, events, now);
-  };
+  const joinChecked = async (known: Run): Promise<Heard> =>
+    await joinTo(db, connection, known, toKnown === undefined ? events : [toKnown(known)], now);
   await holdNames(db, connection);
   const stored = { ...name, externalRunId: await lockRun(db, connection.id, name) };
   const known = await readNamed(db, connection, stored, true);
   if (known !== undefined) return await joinChecked(known);
-  const made = await insertRun(db, connection, stored, events, now);
+  const { state, steps } = acceptAll(undefined, events);
+  const made = await insertRun(db, connection, stored, state, now);
   if (made !== undefined) {
     await wantCommitStatus(db, connection, undefined, made, now);
-    return { run: made, isNew: true, changed: true };
+    return { run: made, isNew: true, steps };
   }
   const theirs = await readNamed(db, connection, stored, true); // Somebody else's first report was faster.
   if (theirs === undefined) throw new Error(`CI run ${stored.externalRunId} is neither there nor to be made`);
@@ -140,14 +147,14 @@ export async function hearOf(
   db: Database,
   connection: Connection,
   run: Run,
-  event: CiEvent,
+  event: CiEvent | ((known: Run) => CiEvent),
   now: Date,
 ): Promise<Heard> {
   await holdNames(db, connection);
   const externalRunId = await lockRun(db, connection.id, run);
   const locked = await readNamed(db, connection, { ...run, externalRunId }, true);
   if (locked === undefined) throw new Error(`CI run ${run.id} went away under its lock`);
-  return await joinTo(db, connection, locked, [event], now);
+  return await joinTo(db, connection, locked, [typeof event === 'function' ? event(locked) : event], now);
 }
 
 async function joinTo(
@@ -157,27 +164,30 @@ async function joinTo(
   events: readonly CiEvent[],
   now: Date,
 ): Promise<Heard> {
-  const { state, news } = acceptAll(run.state, events);
+  const { state, steps } = acceptAll(run.state, events);
+  const heard = (kind: Step['kind']): boolean => steps.some((step) => step.kind === kind);
   // What was given up for lost and is heard of again lives, also when it says nothing new.
-  if (news === 'accepted' || (run.lost && news === 'duplicate')) {
+  if (heard('accepted') || (run.lost && heard('duplicate'))) {
     const after = await rewriteRun(db, connection, { ...run, state }, now);
-    return { run: after, isNew: false, changed: true };
+    return { run: after, isNew: false, steps };
   }
   await db.sql`
     update ci_runs set heard_at = ${now}, poll_at = ${nextPollAt(run, now)} where id = ${run.id}`;
-  return { run, isNew: false, changed: false };
+  return { run, isNew: false, steps };
 }
 
-function acceptAll(before: CiState, events: readonly CiEvent[]) {
-  let state = before;
-  const heard = new Set<string>();
+function acceptAll(known: CiState | undefined, events: readonly CiEvent[]) {
+  let state = known ?? NOTHING_HEARD;
+  let before = known === undefined ? undefined : settle(known);
+  const steps: Step[] = [];
   for (const event of events) {
-    const outcome = accept(state, event);
-    heard.add(outcome.kind === 'accepted' ? outcome.kind : outcome.reason);
+    const outcome = acceptOfRun(state, event);
     if (outcome.kind === 'accepted') ({ state } = outcome);
+    const after = settle(state);
+    steps.push({ kind: outcome.kind === 'accepted' ? outcome.kind : outcome.reason, before, after });
+    before = after;
   }
-  const news = (['accepted', 'duplicate', 'older'] as const).find((kind) => heard.has(kind)) ?? 'older';
-  return { state, news };
+  return { state, steps };
 }
 
 /** Brings a run's columns, place and jobs in line with its state. Its row is locked by the caller. */
@@ -209,10 +219,9 @@ async function insertRun(
   db: Database,
   connection: Connection,
   { externalRunId, externalAttempt }: RunName,
-  events: readonly CiEvent[],
+  state: CiState,
   now: Date,
 ): Promise<Run | undefined> {
-  const { state } = acceptAll(NOTHING_HEARD, events);
   const v = viewOf(state, now);
   const { pipelineId, environmentId } = await placeOf(db, connection, state, v, now);
   const { sql } = db;

@@ -4,6 +4,7 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
 import { environmentOf } from '../environments/index.ts';
 import type { Ctx } from '../platform/context.ts';
+import type { FeatureGate } from '../platform/feature-gate.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
 import { groupByCommit } from './group.ts';
 import { present } from './present.ts';
@@ -12,13 +13,25 @@ import { createTimelineWatches, watchTimeline } from './watch.ts';
 
 const LIMIT_DEFAULT = 50;
 
-export function createTimeline(): Handlers<Ctx> {
-  const watches = createTimelineWatches();
+export interface TimelineDeps {
+  readonly gate: FeatureGate;
+}
+
+export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
+  // Asked at each look: whoever watches sees the runs go and come with the feature.
+  const withRuns = (): boolean => gate.state('host.ci') === 'open';
+  const watches = createTimelineWatches(withRuns);
   return implement(TimelineService, {
     get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id, teamId } = await environmentOf(ctx, environmentId);
       const before = cursor === undefined ? undefined : parseCursor(cursor);
-      const rows = await readTimeline(ctx.db, { teamId, environmentId: id, before, take: limit + 1 });
+      const rows = await readTimeline(ctx.db, {
+        teamId,
+        environmentId: id,
+        before,
+        take: limit + 1,
+        withRuns: withRuns(),
+      });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {

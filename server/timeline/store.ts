@@ -34,6 +34,8 @@ export interface TimelineQuery {
   readonly environmentId: string;
   readonly before: Position | undefined;
   readonly take: number;
+  /** Of external CI; without them builds alone. */
+  readonly withRuns: boolean;
 }
 
 export async function environmentExists(
@@ -46,7 +48,7 @@ export async function environmentExists(
 
 /** Newest first. */
 export async function readTimeline({ sql }: Database, query: TimelineQuery): Promise<readonly Entry[]> {
-  const { teamId, environmentId, before, take } = query;
+  const { teamId, environmentId, before, take, withRuns } = query;
   const runsBefore =
     before === undefined ? sql`` : sql`and (r.occurred_at, r.id) < (${before.at}, ${before.id})`;
   const buildsBefore =
@@ -57,7 +59,7 @@ export async function readTimeline({ sql }: Database, query: TimelineQuery): Pro
         r.soft, r.reason, r.trigger, r.external_attempt as attempt, null as "runnerName", r.actor, r.external_url as url,
         r.queued_at as "queuedAt", r.started_at as "startedAt", r.finished_at as "finishedAt", r.duration_ms::float8 as "durationMs"
       from (
-        select * from ci_runs r where r.environment_id = ${environmentId} and r.team_id = ${teamId} ${runsBefore}
+        select * from ci_runs r where ${withRuns}::boolean and r.environment_id = ${environmentId} and r.team_id = ${teamId} ${runsBefore}
         order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take}
       ) r
       join ci_pipelines p on p.id = r.pipeline_id join ci_connections c on c.id = r.connection_id)

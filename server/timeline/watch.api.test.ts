@@ -46,7 +46,10 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
       repositoryPath: `acme/${name}`,
       projectId,
     });
-    return await post(`/projects/${projectId}/environments`, { name: 'production' });
+    return await post(`/projects/${projectId}/environments`, {
+      name: 'production',
+      repository: `https://github.com/acme/${name}`,
+    });
   };
   const report = async (externalRunId: string, more: object = {}): Promise<string> =>
     await post('/ci/runs', {
@@ -118,7 +121,7 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
       },
     });
     const counted = { ...db, sql } as typeof db;
-    const watches = createTimelineWatches();
+    const watches = createTimelineWatches(() => true);
     const watchers = Array.from({ length: 20 }, (_each, n) =>
       watchTimeline(
         watches,
@@ -161,20 +164,30 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
     environmentId = await environment('next');
   });
 
-  it('ends when host.ci is switched off', async () => {
+  it('shows builds alone while host.ci is off, and the runs again after that', async () => {
+    const run = await report('gated');
+    const build = await post(`/environments/${environmentId}/builds`, { commit: 'a'.repeat(40) });
     const told = watch();
-    await told.event('the present', () => true);
+    await told.event('both', ({ entries }) =>
+      [run, build].every((id) => entries.some((one) => one.id === id)),
+    );
     const move = async (state: string): Promise<void> => {
       const { status, text } = await server.call('PATCH /admin/platform-features/host.ci', {
         as: server.first.staffApiKey,
-        body: { state, reason: 'to see that streams end' },
+        body: { state, reason: 'to see builds alone' },
       });
       expect(status, text).toBe(200);
     };
+    const page = async () => {
+      const { status, body } = await server.call(`GET /environments/${environmentId}/timeline`, { as });
+      return [status, (body['entries'] as Array<{ kind: string }>).map(({ kind }) => kind)];
+    };
     await move('disabled');
-    expect(await told.ended).toBe('feature_disabled');
-    expect(await watch().ended).toBe('feature_disabled');
+    await told.event('the runs gone', ({ gone }) => gone.includes(run) && !gone.includes(build));
+    expect(await page()).toEqual([200, ['build']]);
+    await watch().event('builds alone', ({ entries }) => entries.every(({ kind }) => kind === 'build'));
     await move('enabled');
-    await watch().event('the present', () => true);
+    await told.event('the runs again', ({ entries }) => entries.some(({ id }) => id === run));
+    expect(await page()).toEqual([200, expect.arrayContaining(['build', 'ci_run'])]);
   });
 });

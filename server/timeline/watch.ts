@@ -25,12 +25,18 @@ interface Seen {
 
 export type TimelineWatches = Watches<Watcher, readonly Seen[]>;
 
-export function createTimelineWatches(): TimelineWatches {
+export function createTimelineWatches(withRuns: () => boolean): TimelineWatches {
   return createWatches(async ([first, ...others], before) => {
     if (first === undefined) throw new Error('a look without watchers');
     const { db, teamId, environmentId } = first;
     const take = Math.max(first.limit, ...others.map(({ limit }) => limit));
-    const entries = await readTimeline(db, { teamId, environmentId, before: undefined, take });
+    const entries = await readTimeline(db, {
+      teamId,
+      environmentId,
+      before: undefined,
+      take,
+      withRuns: withRuns(),
+    });
     // Whatever an environment has in its timeline keeps it from being gone.
     if (entries.length === 0 && !(await environmentExists(db, first))) throw notFound('environment');
     const seen = entries.map((entry) => ({ entry, print: fingerprint(entry) }));

@@ -62,7 +62,7 @@ export async function run(): Promise<Figure[]> {
         const at = new Date(NEWEST - Math.floor(Math.random() * (runs - PAGE)) * 1_000);
         const before = n % 2 === 0 ? undefined : { at, id: '' };
         const began = performance.now();
-        const page = await readTimeline(db, { teamId, environmentId, before, take: PAGE });
+        const page = await readTimeline(db, { teamId, environmentId, before, take: PAGE, withRuns: true });
         const ms = performance.now() - began;
         if (page.length !== PAGE) throw new Error(`a page holds ${page.length} entries, expected ${PAGE}`);
         if (n >= WARM_UP) times.get(environmentId)?.push(ms);

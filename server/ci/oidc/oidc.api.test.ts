@@ -62,6 +62,23 @@ describe.skipIf(!postgresHere)('id_tokens of CI jobs', () => {
     await server.call(`PATCH /ci/connections/${id}`, { as, body });
   const show = async (id: string) => (await server.call(`GET /ci/connections/${id}`, { as })).body;
 
+  it('name no commit where the claim is zeros, and leave the claim to tell it where the request does', async () => {
+    const zeros = '0'.repeat(40);
+    const bare = await connect('github', { sha: zeros });
+    const first = await report(await sign('github', bare.claims), {
+      ciConnectionId: bare.id,
+      externalRunId: String(bare.claims['run_id']),
+    });
+    expect([first.status, first.body['commitSha']], first.text).toEqual([201, undefined]);
+    const { id, claims } = await connect('github');
+    const told = await report(await sign('github', claims), {
+      ciConnectionId: id,
+      externalRunId: String(claims['run_id']),
+      commitSha: zeros,
+    });
+    expect([told.status, told.body['commitSha']], told.text).toEqual([201, SHA]);
+  });
+
   it('report, move on, add jobs and end the one run of their own, and read it', async () => {
     const { id, claims } = await connect('github');
     const fresh = async () => await sign('github', claims);

@@ -5,6 +5,7 @@
 import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiJob } from '../../platform/context.ts';
 import type { Facts } from '../accept.ts';
+import { commitOf } from '../commit.ts';
 import type { RunName } from '../runs-store.ts';
 import { claimsOf } from './claims.ts';
 import { HOSTS } from './issuers.ts';
@@ -47,7 +48,7 @@ function pageOf({ provider, repositoryPath, runId }: CiJob): string {
 export function factsOfJob(job: CiJob | undefined): Facts {
   if (job === undefined) return {};
   const { provider, claims } = job;
-  const { sha } = claims;
+  const sha = commitOf(claims['sha']);
   const facts: Facts = {
     event: provider === 'github' ? claims['event_name'] : claims['pipeline_source'],
     ...(buildsPullRequest(job) ? { mergeSha: sha } : { commitSha: sha }),
@@ -82,11 +83,11 @@ export function checkReport(job: CiJob, request: ReportRequest): void {
   const { claims, provider } = job;
   const { branch, tag } = refOf(job);
   const isPullRequest = buildsPullRequest(job);
-  const sha = request.commitSha?.toLowerCase();
+  const sha = commitOf(request.commitSha);
   const same = (claim: string, is: string | undefined, said: string | undefined): void => {
     if (said !== undefined && said !== is) throw contradicts(job, claim, is, said);
   };
-  if (!isPullRequest && sha !== 'head') same('sha', claims['sha'], sha);
+  if (!isPullRequest) same('sha', claims['sha'], sha);
   const head = claims['head_ref'] === undefined ? 'ref' : 'head_ref';
   if (branch !== undefined || !isPullRequest)
     same(head, branch, request.branch?.replace(/^refs\/heads\//, ''));

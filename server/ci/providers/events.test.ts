@@ -29,6 +29,7 @@ describe('payloads that the providers publish', () => {
         soft: false,
         reason: null,
         order: '1601915629000000000',
+        final: true,
         facts: {
           name: 'test',
           file: '.github/workflows/test.yml',

@@ -2,7 +2,7 @@
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 
-export type DeliveryState = 'received' | 'processed' | 'ignored' | 'failed';
+export type DeliveryState = 'received' | 'held' | 'processed' | 'ignored' | 'failed';
 
 export interface Delivery {
   readonly id: string;
@@ -12,6 +12,7 @@ export interface Delivery {
   readonly event: string | null;
   readonly state: DeliveryState;
   readonly detail: string | null;
+  readonly changed: string | null;
   readonly runId: string | null;
   readonly bytes: number;
   readonly repeats: number;
@@ -22,7 +23,7 @@ export interface Delivery {
 const KEPT_MS = 30 * 24 * 60 * 60_000;
 
 const columns = (sql: SqlTag) => sql`
-  d.id, d.team_id as "teamId", d.connection_id as "connectionId", d.delivery_id as "deliveryId", d.event, d.state, d.detail,
+  d.id, d.team_id as "teamId", d.connection_id as "connectionId", d.delivery_id as "deliveryId", d.event, d.state, d.detail, d.changed,
   d.run_id as "runId", octet_length(d.body) as bytes, d.repeats, d.received_at as "receivedAt", d.processed_at as "processedAt"`;
 
 /** Newest first. `after`: the last one of the page before. */
@@ -115,7 +116,7 @@ const TAKE_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Those that are due, the longest waiting first, each for one reader alone. */
 export async function takeDueDeliveries(sql: SqlTag): Promise<readonly Taken[]> {
-  return await sql<Taken[]>`
+  const taken = await sql<Taken[]>`
     with due as (
       select id, due_at, octet_length(body) as bytes from ci_deliveries
       where due_at <= now() order by due_at limit ${TAKE_MAX}::int for no key update skip locked
@@ -126,6 +127,8 @@ export async function takeDueDeliveries(sql: SqlTag): Promise<readonly Taken[]> 
     update ci_deliveries d set due_at = now() + ${CLAIM_MS}::float8 * interval '1 ms', attempts = d.attempts + 1
     from mine where d.id = mine.id
     returning d.id, d.connection_id as "connectionId", d.event, d.headers, d.body, d.attempts`;
+  // Of what contradicts itself the first one counts. An update answers in any order.
+  return [...taken].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 export interface Ending {
@@ -133,24 +136,34 @@ export interface Ending {
   readonly state: Exclude<DeliveryState, 'received'>;
   readonly event?: string | null | undefined;
   readonly detail?: string | undefined;
+  readonly changed?: string | undefined;
   readonly runId?: string | undefined;
 }
 
+/** What a delivery changed when it was read first stays: read again, it tells nothing new. */
 export async function endDeliveries(sql: SqlTag, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return;
   const text = (pick: (ending: Ending) => string | null | undefined) =>
     endings.map((one) => pick(one) ?? null);
   await sql`
-    update ci_deliveries d set state = e.state, event = coalesce(d.event, e.event), detail = e.detail, run_id = e.run_id, due_at = null,
-      processed_at = now()
+    update ci_deliveries d set state = e.state, event = coalesce(d.event, e.event), detail = e.detail, run_id = e.run_id,
+      changed = case when e.changed like 'nothing%' then coalesce(d.changed, e.changed) else e.changed end,
+      due_at = null, processed_at = case when e.state = 'held' then null else now() end
     from unnest(${text(({ id }) => id)}::text[], ${text(({ state }) => state)}::text[], ${text(({ event }) => event)}::text[],
-      ${text(({ detail }) => detail)}::text[], ${text(({ runId }) => runId)}::text[]) as e (id, state, event, detail, run_id)
+      ${text(({ detail }) => detail)}::text[], ${text(({ changed }) => changed)}::text[], ${text(({ runId }) => runId)}::text[])
+      as e (id, state, event, detail, changed, run_id)
     where d.id = e.id`;
 }
 
 export async function postpone(sql: SqlTag, id: string, waitMs: number): Promise<void> {
   await sql`
     update ci_deliveries set due_at = now() + ${waitMs}::float8 * interval '1 ms' where id = ${id} and state = 'received'`;
+}
+
+/** What came while the connection was paused is read now, the oldest first. To be called under the lock of the connection, which is active again. */
+export async function releaseHeld({ sql }: Database, connectionId: string): Promise<void> {
+  await sql`
+    update ci_deliveries set state = 'received', detail = null, due_at = received_at where connection_id = ${connectionId} and state = 'held'`;
 }
 
 /** By which the repository is known if it is renamed. */

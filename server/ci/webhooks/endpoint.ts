@@ -60,8 +60,6 @@ export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Recor
       verdict = verify(hook);
     }
     if (!verdict.ok) throw notTheirs(verdict.refused);
-    const ignored = whyIgnored(hook);
-    if (ignored !== undefined) return answer(200, { ignored });
     return await store(intake, hook, request, body);
   };
   return {
@@ -84,13 +82,6 @@ function refuseUnlessOpen(gate: FeatureGate): void {
   if (state === 'hidden') throw apiError('not_found', UNKNOWN_ROUTE);
 }
 
-/** Said to whoever has the secret; nothing is stored, and a provider that hears of a success does not switch the webhook off. */
-function whyIgnored({ status, ingestMode }: Hook): string | undefined {
-  if (status === 'paused') return 'the CI connection is paused';
-  if (ingestMode === 'direct') return 'the CI connection takes direct reports alone';
-  return undefined;
-}
-
 async function store(
   intake: Intake,
   { connectionId, teamId, provider }: Hook,
@@ -111,7 +102,11 @@ async function store(
     body,
   });
   if (stored === undefined) throw noWebhook();
-  return stored.isNew ? answer(202, { id: stored.id }) : answer(200, { id: stored.id, duplicate: true });
+  const { id, isNew, state, detail } = stored;
+  // A success as well: a provider that hears of a refusal switches the webhook off.
+  if (state === 'ignored' && detail !== null) return answer(200, { id, ignored: detail });
+  if (!isNew) return answer(200, { id, duplicate: true });
+  return answer(202, state === 'held' ? { id, held: detail } : { id });
 }
 
 function answer(status: number, body: object): PageResponse {

@@ -1,13 +1,13 @@
 /**
- * What the door must know of a webhook, remembered for a second: a provider that sends a thousand events a second asks the database once. So a webhook that is
- * deleted or paused is closed a second later at most; one whose secret was just made is open at once, because a signature that fits no known
- * secret is tried again with what the database says.
+ * What the door must know of a webhook, remembered for a second: a provider that sends a thousand events a second asks the database once. So a secret that is
+ * taken back is good for a second more at most; one that was just made is good at once, because a signature that fits no known secret is tried again
+ * with what the database says. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { sharedRead } from '../../work/index.ts';
-import type { ConnectionStatus, CiProvider, IngestMode } from '../words.ts';
+import type { CiProvider } from '../words.ts';
 import { openSecrets } from './secret.ts';
 import { webhookColumns } from './store.ts';
 import type { Webhook } from './store.ts';
@@ -17,8 +17,6 @@ export interface Hook {
   readonly teamId: string;
   readonly provider: CiProvider;
   readonly scheme: Webhook['scheme'];
-  readonly ingestMode: IngestMode;
-  readonly status: ConnectionStatus;
   /** Good when it was read; empty: nothing is taken. */
   readonly secrets: readonly string[];
 }
@@ -35,8 +33,6 @@ const KEPT_MAX = 10_000;
 
 interface Row extends Webhook {
   readonly provider: CiProvider;
-  readonly ingestMode: IngestMode;
-  readonly connectionStatus: ConnectionStatus;
 }
 
 export function createHooks(db: Database, secrets: Pick<Secrets, 'open'>, clock: Clock): Hooks {
@@ -45,12 +41,12 @@ export function createHooks(db: Database, secrets: Pick<Secrets, 'open'>, clock:
   const query = async (id: string): Promise<Hook | undefined> => {
     const { sql } = db;
     const [row] = await sql<Row[]>`
-      select ${webhookColumns(sql)}, c.provider, c.ingest_mode as "ingestMode", c.status as "connectionStatus"
+      select ${webhookColumns(sql)}, c.provider
       from ci_webhooks w join ci_connections c on c.id = w.connection_id where w.id = ${id}`;
     if (row === undefined) return undefined;
-    const { connectionId, teamId, provider, scheme, ingestMode, connectionStatus: status } = row;
+    const { connectionId, teamId, provider, scheme } = row;
     const opened = openSecrets(secrets, row, clock.now());
-    return { connectionId, teamId, provider, scheme, ingestMode, status, secrets: opened };
+    return { connectionId, teamId, provider, scheme, secrets: opened };
   };
   const read = async (id: string): Promise<Hook | undefined> => {
     const hook = await sharedRead(db.sql, `ci_webhook ${id}`, async () => await query(id));

@@ -7,6 +7,7 @@ import { isConnectionError, isForeignKeyViolation } from '../../platform/db/inde
 import type { SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { prepared } from '../../work/index.ts';
+import type { DeliveryState } from './deliveries-store.ts';
 
 export interface Incoming {
   readonly connectionId: string;
@@ -22,6 +23,9 @@ export interface Stored {
   readonly id: string;
   /** False: it was there. */
   readonly isNew: boolean;
+  readonly state: DeliveryState;
+  /** Why it is not read, or not yet. */
+  readonly detail: string | null;
 }
 
 export interface Intake {
@@ -110,7 +114,7 @@ async function storeBatch(sql: SqlTag, groups: readonly Same[]): Promise<void> {
     const stored = await insertAll(sql, groups);
     for (const group of groups) {
       const row = stored.get(keyOf(group[0].incoming));
-      group.forEach(({ settle }, n) => settle(row && { id: row.id, isNew: row.isNew && n === 0 }));
+      group.forEach(({ settle }, n) => settle(row && { ...row, isNew: row.isNew && n === 0 }));
     }
   } catch (error) {
     // A connection that was deleted between look and insert, or is being deleted, must not cost what came for the others.
@@ -125,7 +129,17 @@ async function storeBatch(sql: SqlTag, groups: readonly Same[]): Promise<void> {
   }
 }
 
-/** The bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte. */
+/** Of what comes while the connection takes no webhooks. */
+const TURNED_AWAY =
+  'the CI connection takes direct reports alone; to have it take webhooks: svc ci connections update {id} --ingest-mode both';
+/** Of what comes while the connection is paused. */
+export const HELD = 'the CI connection is paused; it is read when the connection is active again';
+
+/**
+ * What becomes of a delivery is decided by what the connection is in this statement, and its row is held until that is on disk: whoever pauses it or makes it
+ * active again does so before or after. The bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte.
+ * What was turned away for the connection's mode is taken when the provider sends it again in another one.
+ */
 async function insertAll(sql: SqlTag, groups: readonly Same[]): Promise<ReadonlyMap<string, Stored>> {
   const all = groups.map(([first, ...again]) => ({
     id: newId('ciw'),
@@ -134,17 +148,29 @@ async function insertAll(sql: SqlTag, groups: readonly Same[]): Promise<Readonly
   }));
   let end = 0;
   const offsets = all.map(({ body }) => (end += body.length) - body.length + 1);
-  const rows = await sql<Array<{ id: string; connectionId: string; deliveryId: string }>>`
-    insert into ci_deliveries as d (id, team_id, connection_id, delivery_id, event, state, headers, body, repeats, due_at, received_at)
-    select a.id, c.team_id, c.id, a.delivery_id, a.event, 'received', a.headers::jsonb, substring(${Buffer.concat(all.map(({ body }) => body))}::bytea from a.start for a.length),
-      a.again, now(), now()
-    from unnest(${all.map(({ id }) => id)}::text[], ${all.map((one) => one.connectionId)}::text[], ${all.map((one) => one.deliveryId)}::text[],
-      ${all.map((one) => one.event ?? null)}::text[], ${all.map((one) => JSON.stringify(one.headers))}::text[], ${offsets}::int4[],
-      ${all.map(({ body }) => body.length)}::int4[], ${all.map(({ again }) => again)}::int4[])
-      as a (id, connection_id, delivery_id, event, headers, start, length, again)
-    join ci_connections c on c.id = a.connection_id
-    on conflict (connection_id, delivery_id) do update set repeats = d.repeats + 1 + excluded.repeats
-    returning d.id, d.connection_id as "connectionId", d.delivery_id as "deliveryId"`;
+  const rows = await sql<Array<Omit<Stored, 'isNew'> & Pick<Incoming, 'connectionId' | 'deliveryId'>>>`
+    insert into ci_deliveries as d (id, team_id, connection_id, delivery_id, event, state, detail, headers, body, repeats, due_at, received_at, processed_at)
+    select id, team_id, connection_id, delivery_id, event, state, case state
+        when 'held' then ${HELD} when 'ignored' then replace(${TURNED_AWAY}, '{id}', connection_id)
+      end, headers, body, again, case when state = 'received' then now() end, now(), case when state = 'ignored' then now() end
+    from (
+      select a.id, c.team_id, c.id as connection_id, a.delivery_id, a.event, a.headers::jsonb as headers, a.again,
+        substring(${Buffer.concat(all.map(({ body }) => body))}::bytea from a.start for a.length) as body,
+        case when c.ingest_mode = 'direct' then 'ignored' when c.status = 'paused' then 'held' else 'received' end as state
+      from unnest(${all.map(({ id }) => id)}::text[], ${all.map((one) => one.connectionId)}::text[], ${all.map((one) => one.deliveryId)}::text[],
+        ${all.map((one) => one.event ?? null)}::text[], ${all.map((one) => JSON.stringify(one.headers))}::text[], ${offsets}::int4[],
+        ${all.map(({ body }) => body.length)}::int4[], ${all.map(({ again }) => again)}::int4[])
+        as a (id, connection_id, delivery_id, event, headers, start, length, again)
+      join ci_connections c on c.id = a.connection_id for share of c
+    ) come
+    on conflict (connection_id, delivery_id) do update set repeats = d.repeats + 1 + excluded.repeats,
+      state = case when d.state = 'ignored' and d.attempts = 0 then excluded.state else d.state end,
+      detail = case when d.state = 'ignored' and d.attempts = 0 then excluded.detail else d.detail end,
+      due_at = case when d.state = 'ignored' and d.attempts = 0 then excluded.due_at else d.due_at end,
+      processed_at = case when d.state = 'ignored' and d.attempts = 0 then excluded.processed_at else d.processed_at end
+    returning d.id, d.connection_id as "connectionId", d.delivery_id as "deliveryId", d.state, d.detail`;
   const made = new Set(all.map(({ id }) => id));
-  return new Map(rows.map((row) => [keyOf(row), { id: row.id, isNew: made.has(row.id) }]));
+  return new Map(
+    rows.map(({ id, state, detail, ...key }) => [keyOf(key), { id, state, detail, isNew: made.has(id) }]),
+  );
 }

@@ -31,13 +31,13 @@ export function presentWebhook(
       : { previousSecretUntil: timestampFromDate(previousUntil) }),
     subscription: subscriptionNumber(webhook.subscription),
     ...(detail === null ? {} : { detail }),
-    instructions: instructionsFor(provider, webhook.scheme),
+    instructions: `${instructionsFor(provider, webhook.scheme)} The secret is shown when it is made: svc ci webhook rotate-secret ${webhook.connectionId} makes a new one.`,
     ...(lastDeliveryAt === null ? {} : { lastDeliveryAt: timestampFromDate(lastDeliveryAt) }),
   };
 }
 
 export function presentDelivery(delivery: Delivery) {
-  const { event, detail, runId, processedAt } = delivery;
+  const { event, detail, changed, runId, processedAt } = delivery;
   return {
     id: delivery.id,
     ciConnectionId: delivery.connectionId,
@@ -46,6 +46,7 @@ export function presentDelivery(delivery: Delivery) {
     ...(event === null ? {} : { event }),
     state: deliveryStateNumber(delivery.state),
     ...(detail === null ? {} : { detail }),
+    ...(changed === null ? {} : { changed }),
     ...(runId === null ? {} : { runId }),
     bytes: delivery.bytes,
     receivedAt: timestampFromDate(delivery.receivedAt),

@@ -9,15 +9,19 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { startLoop } from '../../work/index.ts';
 import type { Loop } from '../../work/index.ts';
-import { readConnection } from '../connections-store.ts';
+import { holdStatus, readConnection } from '../connections-store.ts';
 import type { Connection } from '../connections-store.ts';
 import { hearJobs } from '../jobs-store.ts';
+import type { JobEvent } from '../jobs-store.ts';
 import { PROVIDERS } from '../providers/index.ts';
 import type { News } from '../providers/index.ts';
 import { learnNames } from '../run-joins.ts';
 import { hear } from '../runs-store.ts';
+import type { Step } from '../runs-store.ts';
 import { endDeliveries, pinRepository, postpone, takeDueDeliveries } from './deliveries-store.ts';
 import type { Ending, Taken } from './deliveries-store.ts';
+import { changeOf, whyUnheard } from './changes.ts';
+import { HELD } from './intake.ts';
 import { eventName, payloadOf } from './payload.ts';
 import { sameRepository } from './same-repository.ts';
 import { readWebhook } from './store.ts';
@@ -173,21 +177,41 @@ async function hearTogether(
   const name = first.news.run;
   const aliases = [...new Set(spoken.flatMap(({ news }) => news.aliases))];
   const events = spoken.map(({ news }) => news.event);
-  const jobs = withoutJobs === undefined ? spoken.flatMap(({ news }) => news.jobs) : [];
   const now = clock.now();
   await db.transact(async (tx) => {
+    // It came before the connection was paused, and is read when that is over.
+    if ((await holdStatus(tx, connection)) === 'paused')
+      return await endDeliveries(
+        tx.sql,
+        spoken.map(({ taken: { id }, event }) => ({ id, state: 'held', event, detail: HELD })),
+      );
     await learnNames(tx, connection, name.externalRunId, aliases, now);
-    const { run } = await hear(tx, connection, name, events, now);
-    await hearJobs(tx, run, jobs, now);
-    const endings = spoken.map(({ taken, event }) => ({
-      id: taken.id,
-      state: 'processed' as const,
-      event,
-      detail: withoutJobs,
-      runId: run.id,
-    }));
+    const { run, steps } = await hear(tx, connection, name, events, now);
+    const heard = spoken.filter((_one, n) => steps[n]?.kind !== 'over');
+    const jobs = withoutJobs === undefined ? heard.flatMap((one) => one.news.jobs) : [];
+    const { news } = await hearJobs(tx, run, jobs, now);
+    const endings = spoken.map((one, n) => endingOf(one, steps[n], { runId: run.id, withoutJobs, news }));
     await endDeliveries(tx.sql, endings);
   });
+}
+
+interface HeardTogether {
+  readonly runId: string;
+  readonly withoutJobs: string | undefined;
+  readonly news: ReadonlySet<JobEvent>;
+}
+
+function endingOf(
+  { taken: { id }, event, news }: Spoken,
+  step: Step | undefined,
+  together: HeardTogether,
+): Ending {
+  if (step === undefined) throw new Error(`delivery ${id} was not heard`);
+  const { runId, withoutJobs } = together;
+  const ignored = whyUnheard(news, step);
+  if (ignored !== undefined) return { id, state: 'ignored', event, detail: ignored, runId };
+  const jobs = news.jobs.filter((job) => together.news.has(job)).length;
+  return { id, state: 'processed', event, detail: withoutJobs, changed: changeOf(step, jobs), runId };
 }
 
 /** Whatever it was may pass. */

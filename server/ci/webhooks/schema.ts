@@ -50,8 +50,10 @@ export const ciDeliveries = pgTable(
     /** The provider's, or a digest of the body; the same one again is a repetition. */
     deliveryId: text('delivery_id').notNull(),
     event: text('event'),
-    state: text('state', { enum: ['received', 'processed', 'ignored', 'failed'] }).notNull(),
+    state: text('state', { enum: ['received', 'held', 'processed', 'ignored', 'failed'] }).notNull(),
     detail: text('detail'),
+    /** What came of it, in words. */
+    changed: text('changed'),
     /** Of the run that it spoke of. No foreign key: runs of one connection may be joined into one, and the row says it then. */
     runId: id('run_id'),
     /** As it came: what the signature is over, and what is read again. */
@@ -75,7 +77,7 @@ export const ciDeliveries = pgTable(
     index('ci_deliveries_failed')
       .on(t.id)
       .where(sql`${t.state} = 'failed'`),
-    check('ci_deliveries_state', sql`${t.state} in ('received', 'processed', 'ignored', 'failed')`),
+    check('ci_deliveries_state', sql`${t.state} in ('received', 'held', 'processed', 'ignored', 'failed')`),
     check('ci_deliveries_due', sql`(${t.dueAt} is not null) = (${t.state} = 'received')`),
     foreignKey({
       columns: [t.teamId, t.connectionId],

@@ -424,23 +424,6 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     expect((await post(String(shown.body['url']), '{}', {})).status).toBe(404);
   });
 
-  it('says so, and keeps nothing, while the connection is paused or takes direct reports alone', async () => {
-    const hooked = await hook(server, 'github', { repositoryPath: 'acme/paused' });
-    const change = async (body: object, ignored: string) => {
-      await server.call(`PATCH /ci/connections/${hooked.connectionId}`, { as: server.first.apiKey, body });
-      // The door remembers a webhook for a second.
-      await expect
-        .poll(async () => await send(hooked, '{}'), { timeout: 5_000, interval: 100 })
-        .toMatchObject({ status: 200, body: { ignored } });
-    };
-    await change({ status: 'paused' }, 'the CI connection is paused');
-    expect((await send({ ...hooked, secret: 'wrong' }, '{}')).status).toBe(401);
-    await change({ status: 'active', ingestMode: 'direct' }, 'the CI connection takes direct reports alone');
-    const before = (await ledger(server, hooked)).length;
-    await send(hooked, '{}');
-    expect(await ledger(server, hooked)).toHaveLength(before);
-  });
-
   it('keeps no header that proves where it comes from', async () => {
     const secrets: string[] = [];
     for (const { provider, repositoryPath, headers, payload } of REAL) {

@@ -59,6 +59,7 @@ export const normalise: Normalise = (_headers, payload) => {
       event: {
         ...wordsOf(means, status),
         order: orderOfTime(happenedAt),
+        final: true,
         facts: { ...facts, finishedAt: timeOf(workflow('stopped_at')) ?? timeOf(happenedAt) },
       },
       jobs: [],

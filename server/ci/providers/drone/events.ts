@@ -58,6 +58,7 @@ export const normalise: Normalise = (headers, payload) => {
     event: {
       ...wordsOf(means, status),
       order: idOf(build('version')),
+      final: true,
       facts: {
         name: slug,
         file: text(repo('config_path')),

@@ -93,6 +93,7 @@ function ofRun(payload: unknown): News | Ignored {
     aliases: [],
     event: {
       order: orderOfTime(run('updated_at')),
+      final: true,
       ...wordsOf(means, status, conclusion),
       facts: {
         name: text(run('name')) ?? text(at(payload, 'workflow', 'name')),

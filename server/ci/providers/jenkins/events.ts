@@ -51,6 +51,7 @@ export const normalise: Normalise = (_headers, payload) => {
     event: {
       ...wordsOfPhase(phase, status),
       order,
+      final: true,
       facts: {
         name: pipelineOf(name, ref.branch),
         url,

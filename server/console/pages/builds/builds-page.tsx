@@ -6,7 +6,6 @@ import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
 import { readPlace } from '../../place.ts';
 import { Failed, Reading } from '../../reading.tsx';
 import { follow, param } from '../../router.ts';
-import { offers } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';
 import { useLastGood } from '../../use-last-good.ts';
 import { BuildList } from './build-list.tsx';
@@ -45,15 +44,13 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
         <PlacePickers place={known} />
         {environment !== undefined && (
           <div class="bar-buttons">
-            {offers(session, 'host.ci') && (
-              <a
-                class="button"
-                href={`/console/timeline?env=${encodeURIComponent(environment.id)}`}
-                onClick={follow}
-              >
-                Timeline
-              </a>
-            )}
+            <a
+              class="button"
+              href={`/console/timeline?env=${encodeURIComponent(environment.id)}`}
+              onClick={follow}
+            >
+              Timeline
+            </a>
             <button class="button" type="button" onClick={() => ask({ kind: 'unlock', environment })}>
               Unlock
             </button>

@@ -4,6 +4,5 @@ export const timelinePage: ConsolePage = {
   path: 'timeline',
   title: 'Timeline',
   audience: 'everybody',
-  feature: 'host.ci',
   load: async () => (await import('./timeline-page.tsx')).TimelinePage,
 };

@@ -1,0 +1,37 @@
+/** What may be written for a field of an enum: words, as everywhere outside of the wire format, without those that its rules leave out. */
+import { getOption, hasOption, type DescField } from '@bufbuild/protobuf';
+import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import type { EnumRules, FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { enumNames } from './enum-names.ts';
+
+const cache = new WeakMap<DescField, readonly string[]>();
+
+export function enumWords(field: DescField): readonly string[] {
+  const known = cache.get(field);
+  if (known !== undefined) return known;
+  const rules = hasOption(field, validateRules) ? enumRules(getOption(field, validateRules)) : undefined;
+  const words =
+    field.enum === undefined
+      ? []
+      : [...enumNames(field.enum).byName].filter(([, number]) => takes(rules, number)).map(([word]) => word);
+  cache.set(field, words);
+  return words;
+}
+
+/** Of the field, or of its items. The zero value says that nothing is stated. */
+export function takes(rules: EnumRules | undefined, number: number): boolean {
+  if (number === 0 || rules?.notIn.includes(number) === true) return false;
+  return rules === undefined || rules.in.length === 0 || rules.in.includes(number);
+}
+
+export function enumRules({ type }: FieldRules): EnumRules | undefined {
+  if (type.case === 'enum') return type.value;
+  const inner =
+    type.case === 'repeated' ? type.value.items : type.case === 'map' ? type.value.values : undefined;
+  return inner === undefined ? undefined : enumRules(inner);
+}
+
+/** For error messages. */
+export function wordsText(field: DescField): string {
+  return enumWords(field).join(', ');
+}

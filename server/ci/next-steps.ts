@@ -1,0 +1,48 @@
+/** What whoever connects a repository is told beside the connection: what of the request was not taken, and what is missing for runs to be seen. */
+import type { Connection, NewConnection } from './connections-store.ts';
+import { takesWebhooks } from './webhooks/subscription.ts';
+
+/** As the contract and the CLI name them. */
+const FIELDS = [
+  ['projectId', '--project'],
+  ['defaultBranch', '--default-branch'],
+  ['ingestMode', '--ingest-mode'],
+] as const;
+
+type Field = (typeof FIELDS)[number][0];
+
+/** Of a repository that was connected already. `given`: fields that the request holds. */
+export function notTaken(connection: Connection, wanted: NewConnection, given: ReadonlySet<Field>) {
+  return FIELDS.filter(([field]) => given.has(field) && wanted[field] !== connection[field]).map(
+    ([field, flag]) => {
+      const [kept, value] = [connection[field], wanted[field] ?? ''];
+      // A project is set once.
+      const isFixed = field === 'projectId' && kept !== null;
+      return {
+        field,
+        given: value,
+        ...(kept === null ? {} : { kept }),
+        ...(isFixed ? {} : { command: `svc ci connections update ${connection.id} ${flag} ${value}` }),
+      };
+    },
+  );
+}
+
+export function nextSteps(connection: Connection): readonly string[] {
+  const { id, projectId } = connection;
+  const update = `svc ci connections update ${id}`;
+  const steps: string[] = [];
+  if (projectId === null)
+    steps.push(
+      `it has no project: a run stands in the timeline of an environment only if its report names one (--env); to set a project, once: ${update} --project <project_id>`,
+    );
+  if (takesWebhooks(connection))
+    steps.push(
+      `to make its webhook's secret, which is shown once: svc ci webhook rotate-secret ${id}; where to enter it: svc ci webhook show ${id}`,
+    );
+  else
+    steps.push(
+      `it takes reports of CI jobs alone: svc ci report --connection ${id}; to take webhooks as well: ${update} --ingest-mode both, and then, for their secret: svc ci webhook rotate-secret ${id}`,
+    );
+  return steps;
+}

@@ -1,0 +1,53 @@
+/** What a delivery changed, in words for the ledger. */
+import { isToldEnd } from '../accept.ts';
+import type { FactName, Settled } from '../accept.ts';
+import type { News } from '../providers/index.ts';
+import type { Step } from '../runs-store.ts';
+
+/** Facts as the contract names them. Absent: they are shown nowhere. */
+const FIELDS: Readonly<Partial<Record<FactName, string>>> = {
+  actor: 'actor',
+  branch: 'branch',
+  commitSha: 'commitSha',
+  durationMs: 'durationMs',
+  environmentId: 'environmentId',
+  event: 'trigger',
+  finishedAt: 'finishedAt',
+  name: 'pipelineName',
+  queuedAt: 'queuedAt',
+  startedAt: 'startedAt',
+  tag: 'tag',
+  url: 'externalUrl',
+};
+
+/** Why nothing of it was taken: it contradicts the end of a run, or comes late and tells nothing else. */
+export function whyUnheard({ event, jobs }: News, { kind, after }: Step): string | undefined {
+  const { status } = event;
+  if (status === undefined || status === after.status) return undefined;
+  const isLate = kind !== 'accepted' && jobs.length === 0 && isToldEnd(after.status);
+  return kind === 'over' || isLate
+    ? `it says ${status}, the run ended as ${after.status} and does not change`
+    : undefined;
+}
+
+export function changeOf({ kind, before, after }: Step, jobs: number): string {
+  const ofJobs = jobs === 0 ? [] : [`${jobs} ${jobs === 1 ? 'job' : 'jobs'}`];
+  const parts = [...(kind === 'accepted' ? ofRun(before, after) : []), ...ofJobs];
+  if (parts.length > 0) return parts.join('; ');
+  return kind === 'older' ? 'nothing: later news was known' : 'nothing: it was known';
+}
+
+function ofRun(before: Settled | undefined, after: Settled): readonly string[] {
+  if (before === undefined) return [`run made, ${stand(after)}`];
+  const fields = (Object.keys(FIELDS) as FactName[]).flatMap((name) =>
+    before.facts[name] === after.facts[name] ? [] : (FIELDS[name] ?? []),
+  );
+  const words = (['providerStatus', 'providerConclusion', 'soft', 'reason'] as const).filter(
+    (name) => before[name] !== after[name],
+  );
+  const [from, to] = [stand(before), stand(after)];
+  const named = [...words, ...fields].join(', ');
+  return [...(from === to ? [] : [`${from} → ${to}`]), ...(named === '' ? [] : [named])];
+}
+
+const stand = ({ status, blocked }: Settled): string => (blocked ? `${status} (blocked)` : status);
