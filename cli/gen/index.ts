@@ -169,7 +169,7 @@ export const groups: readonly GroupSpec[] = [
     commands: [
       { words: ['create'], summary: 'Creates a key and answers its secret once' },
       { words: ['list'], summary: 'All keys of the calling account, newest first, revoked ones included for 90 days' },
-      { words: ['revoke'], summary: 'Revokes a key at once' },
+      { words: ['revoke'], summary: 'Revokes a key at once, and with it every key that was made with it' },
     ],
     load: async () => (await import('./keys.ts')).commands,
   },

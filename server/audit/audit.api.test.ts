@@ -3,7 +3,7 @@ import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:c
 import canonicalize from 'canonicalize';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { join, newKey, PASSWORD, stranger } from '../../test/setup/people.ts';
+import { join, newKey, revokeKey, PASSWORD, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../test/setup/server.ts';
 import { stepAt, totpCode } from '../accounts/totp-code.ts';
@@ -70,8 +70,8 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     await must(`DELETE /environments/${environment}`, 204);
     await must(`DELETE /projects/${project}`, 204);
     const key = await newKey(server, owner, { teamId, name: 'narrow', scopes: ['run:read'] });
-    await must(`DELETE /api-keys/${key.id}`, 204);
-    await must(`DELETE /api-keys/${key.id}`, 204);
+    await revokeKey(server, owner, key.id);
+    await revokeKey(server, owner, key.id);
     const regions = (await must('GET /regions', 200)).body['regions'] as Array<{
       id: string;
       operator: string;

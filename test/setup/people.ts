@@ -1,6 +1,6 @@
 /** People of a test: joined through the API as real ones are, by invitation. */
 import { randomBytes } from 'node:crypto';
-import type { TestServer } from './server.ts';
+import type { TestResponse, TestServer } from './server.ts';
 
 export interface Person {
   readonly userId: string;
@@ -24,11 +24,26 @@ export async function signIn(
   return body as { token: string; userId: string };
 }
 
+/** A session of the account of the first start. */
+export async function firstSession(server: TestServer): Promise<string> {
+  const { staffEmail, staffPassword } = server.first;
+  return (await signIn(server, staffEmail, staffPassword)).token;
+}
+
+/** In place of the first start's keys a session of their account: keys make neither keys nor owners and admins. */
+async function inPerson(server: TestServer, as: string): Promise<string> {
+  const { apiKey, staffApiKey } = server.first;
+  return as === apiKey || as === staffApiKey ? await firstSession(server) : as;
+}
+
 /** A new account with a role in a team; `as` invites. */
 export async function join(server: TestServer, as: string, teamId: string, role: string): Promise<Person> {
   const username = `p${randomBytes(5).toString('hex')}`;
   const email = `${username}@example.com`;
-  const invited = await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, role } });
+  const invited = await server.call(`POST /teams/${teamId}/invites`, {
+    as: await inPerson(server, as),
+    body: { email, role },
+  });
   if (invited.status !== 201) throw new Error(`invitation answered ${invited.status}: ${invited.text}`);
   const accepted = await server.call('POST /invites/accept', {
     body: { token: invited.body['token'], username, password: PASSWORD },
@@ -56,9 +71,14 @@ export async function newKey(
   request: Readonly<Record<string, unknown>> = {},
 ): Promise<{ id: string; secret: string }> {
   const { status, text, body } = await server.call('POST /api-keys', {
-    as,
+    as: await inPerson(server, as),
     body: { name: 'test', ...request },
   });
   if (status !== 201) throw new Error(`key creation answered ${status}: ${text}`);
   return { id: String((body['apiKey'] as { id: string }).id), secret: String(body['secret']) };
+}
+
+/** Ends an API key of the person. */
+export async function revokeKey(server: TestServer, as: string, id: string): Promise<TestResponse> {
+  return await server.call(`DELETE /api-keys/${id}`, { as: await inPerson(server, as) });
 }
