@@ -291,7 +291,7 @@ export const groups: readonly GroupSpec[] = [
     group: 'teams',
     summary: 'Teams, members and invitations',
     commands: [
-      { words: ['create'], summary: 'Creates a team that the caller owns, and invites the named members' },
+      { words: ['create'], summary: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does' },
       { words: ['delete'], summary: 'Deletes a team with everything in it' },
       { words: ['get'], summary: 'One team' },
       { words: ['invites', 'accept'], summary: 'Joins the team of an invitation' },

@@ -17,6 +17,8 @@ const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {
 };
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 1, developer: 2, admin: 3, owner: 4 };
+/** Weakest first. */
+export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 export const STAFF_SCOPE = 'staff';
 export const KEY_SCOPE = 'key:manage';

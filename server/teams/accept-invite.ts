@@ -11,7 +11,7 @@ import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { findInvite, useInvite } from './invites.ts';
 import type { Invite } from './invites.ts';
-import { findMember, findTeam, insertMember } from './store.ts';
+import { findMember, findTeam, insertMember, lockTeam } from './store.ts';
 import type { Member, Team } from './store.ts';
 
 export interface AcceptDeps {
@@ -32,11 +32,17 @@ export async function acceptInvite(
   request: Acceptance,
 ): Promise<{ team: Team; member: Member }> {
   const { caller, db } = ctx;
+  if (caller.kind !== 'anonymous' && caller.kind !== 'session') throw inPersonOnly();
   const invite = await findInvite(db, request.token, deps.clock.now());
   if (invite === undefined) throw invalid();
   const fresh = caller.kind === 'anonymous' ? await newAccount(deps, db, invite, request) : undefined;
   try {
-    return await db.transact(async (tx) => await join(deps, tx, ctx, invite, fresh));
+    return await db.transact(async (tx) => {
+      // Removing its maker takes the same lock, and may have come first.
+      await lockTeam(tx, invite.teamId);
+      if ((await findInvite(tx, request.token, deps.clock.now())) === undefined) throw invalid();
+      return await join(deps, tx, ctx, invite, fresh);
+    });
   } catch (error) {
     if (isUniqueViolation(error, 'users_email')) throw signInFirst();
     throw error;
@@ -46,7 +52,15 @@ export async function acceptInvite(
 function invalid(): Error {
   return apiError(
     'invite_invalid',
-    'the invitation does not exist, was used, was taken back, or is older than 7 days; ask for a new one',
+    'the invitation does not exist, was used, was taken back, is older than 7 days, or whoever made it may not invite any more; ask for a new one',
+  );
+}
+
+/** It would gain a team for the account that the key was not made for. */
+function inPersonOnly(): Error {
+  return apiError(
+    'session_required',
+    'an API key cannot accept an invitation; sign in with the invited address, or send no credential to create its account',
   );
 }
 
