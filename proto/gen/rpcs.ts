@@ -82,8 +82,8 @@ export const rpcs: readonly RpcInfo[] = [
     successStatus: 204,
     timeoutMs: 30000,
     bodyBytesMax: 1048576,
-    rateLimit: 'default',
-    routes: [{ verb: 'DELETE', template: '/account/totp', segments: [{ literal: 'account' }, { literal: 'totp' }], body: '' }],
+    rateLimit: 'login',
+    routes: [{ verb: 'POST', template: '/account/totp/disable', segments: [{ literal: 'account' }, { literal: 'totp' }, { literal: 'disable' }], body: '*' }],
     teamInPath: false,
   },
   {

@@ -63,6 +63,7 @@ export const ERRORS = {
   not_found: entry(404, Code.NotFound),
   password_weak: entry(400, Code.InvalidArgument),
   precondition_failed: entry(412, Code.FailedPrecondition),
+  proof_required: entry(403, Code.PermissionDenied),
   rate_limited: entry(429, Code.ResourceExhausted, true),
   reason_required: entry(400, Code.InvalidArgument),
   region_unknown: entry(400, Code.InvalidArgument),

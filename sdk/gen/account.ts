@@ -55,12 +55,18 @@ export class Account {
   }
 
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. Does nothing when none is enrolled.
+   * Turns the one-time code off and forgets the secret and the recovery codes. The session alone is not enough: the current password or a
+   * code goes with it, and wrong ones count like those at sign-in. Does nothing more when none is enrolled. A new secret is enrolled after the old one
+   * was turned off.
+   * Errors: `proof_required` (403, neither was sent), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * Needs: a session token instead of an API key.
+   *
+   * @example With a code of the app that is turned off
+   * await sdk.account.totpDisable({ code: '123456' });
    */
-  totpDisable(options?: CallOptions): ApiPromise<void> {
-    return this.#client.call({ method: 'DELETE', path: '/account/totp' }, {}, options);
+  totpDisable(params?: AccountTotpDisableParams, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'POST', path: '/account/totp/disable', body: '*' }, { ...params }, options);
   }
 
   /**
@@ -71,6 +77,14 @@ export class Account {
   changePassword(currentPassword: string, newPassword: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'POST', path: '/account/password', body: '*' }, { currentPassword, newPassword }, options);
   }
+}
+
+/** Parameters of `account.totpDisable`. */
+export interface AccountTotpDisableParams {
+  /** The password in force. */
+  currentPassword?: string;
+  /** Six digits of the authenticator app, or one recovery code. */
+  code?: string;
 }
 
 /** Limits of the account on this installation. They come from the server's configuration. */

@@ -59,7 +59,7 @@ export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
 export { WebhookEndpoints } from './webhook-endpoints.ts';
 export { Webhooks } from './webhooks.ts';
-export type { AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
+export type { AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpDisableParams, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
 export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } from './admin-ci-deliveries.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';

@@ -9,10 +9,10 @@ import { PLATFORM_CHAIN, recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Caller, Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
-import { tooMany } from '../platform/rate-limit.ts';
 import { roleNumber } from '../platform/scopes.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { checkPasswordStrength } from './password.ts';
+import { assertInPerson, spend } from './proof.ts';
 import { endOtherSessions } from './sessions.ts';
 import { findUserById, setPasswordHash, setUsername } from './store.ts';
 import type { User } from './store.ts';
@@ -62,7 +62,8 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
       return { secret, otpauthUrl: otpauthUrl(secret, user.email) };
     },
     totpConfirm: async ({ code }, ctx: Ctx) => ({ recoveryCodes: [...(await confirm(deps, ctx, code))] }),
-    totpDisable: async (_request, ctx: Ctx) => {
+    totpDisable: async (proof, ctx: Ctx) => {
+      await assertInPerson(deps, ctx.db, await ownAccount(ctx.db, ctx.caller), proof);
       await ctx.db.transact(async (db) => {
         if (await removeTotp(db, ctx.caller.userId))
           await recordAct(db, ctx, act(ctx, 'account.totp_disabled'));
@@ -71,11 +72,7 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
     },
     changePassword: async ({ currentPassword, newPassword }, ctx: Ctx) => {
       const user = await ownAccount(ctx.db, ctx.caller);
-      const tries = deps.tries.password.take(user.email);
-      if (!tries.allowed) throw tooMany('wrong passwords for this account', tries.resetMs);
-      const { ok } = await deps.passwords.verify(currentPassword, user.passwordHash);
-      if (!ok) throw apiError('credentials_invalid', 'the current password is wrong');
-      deps.tries.password.reset(user.email);
+      await assertInPerson(deps, ctx.db, user, { currentPassword });
       checkPasswordStrength(newPassword, user);
       const hash = await deps.passwords.hash(newPassword); // before the transaction: it takes long
       await ctx.db.transact(async (db) => {
@@ -91,8 +88,7 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
 
 async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<readonly string[]> {
   const { clock, secrets } = deps;
-  const tries = deps.tries.code.take(ctx.caller.userId);
-  if (!tries.allowed) throw tooMany('one-time codes for this account', tries.resetMs);
+  spend(deps.tries.code, ctx.caller.userId, 'one-time codes for this account');
   return await ctx.db.transact(async (db) => {
     const totp = await findTotp(db, ctx.caller.userId);
     if (totp === undefined || totp.confirmed_at !== null) {

@@ -9,14 +9,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Ctx } from '../platform/context.ts';
 import type { CredentialChanges } from '../platform/credential-changes.ts';
 import type { Database } from '../platform/db/index.ts';
-import { tooMany } from '../platform/rate-limit.ts';
-import type { RateLimiter } from '../platform/rate-limit.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Passwords } from './password.ts';
+import { checkCode, spend } from './proof.ts';
 import { endSession, openSession, sessionTimesOf } from './sessions.ts';
 import { findUserByEmail, normalizeEmail, setPasswordHash } from './store.ts';
 import type { User } from './store.ts';
-import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
+import { findTotp } from './totp-store.ts';
 import type { Tries } from './tries.ts';
 
 export interface AuthDeps {
@@ -81,19 +80,5 @@ async function checkSecondFactor(
   if (totp === undefined || totp.confirmed_at === null) return;
   if (code === undefined)
     throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
-  spend(deps.tries.code, user.id, 'one-time codes for this account');
-  const ok = /^\d{6}$/.test(code)
-    ? await acceptTotpCode({ db, clock: deps.clock, secrets: deps.secrets }, user.id, totp, code)
-    : await acceptRecoveryCode(db, user.id, code);
-  if (!ok)
-    throw apiError(
-      'totp_invalid',
-      'one-time code is wrong, was used already, or the clock of the device is off by more than 30 s',
-    );
-  deps.tries.code.reset(user.id);
-}
-
-function spend(limiter: RateLimiter, who: string, what: string): void {
-  const state = limiter.take(who);
-  if (!state.allowed) throw tooMany(what, state.resetMs);
+  await checkCode(deps, db, user, code);
 }

@@ -32,7 +32,9 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
   },
   'svc.account.v1.AccountService/Plan': { fields: nothing },
   'svc.account.v1.AccountService/TotpConfirm': { fields: () => ({ code: '000000' }), status: 409 },
-  'svc.account.v1.AccountService/TotpDisable': { fields: nothing },
+  'svc.account.v1.AccountService/TotpDisable': {
+    fields: () => ({ currentPassword: 'a long pass phrase' }),
+  },
   'svc.account.v1.AccountService/TotpEnroll': { fields: nothing },
   'svc.account.v1.AccountService/TotpStatus': { fields: nothing },
   'svc.account.v1.AccountService/UpdateUsername': { fields: () => ({ username: 'owner-renamed' }) },
