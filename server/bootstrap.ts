@@ -99,8 +99,10 @@ async function fill(
     username: 'staff',
     staff: true,
     passwordHash: password.passwordHash,
+    emailVerifiedAt: now,
+    createdAt: now,
   };
-  await createUser(db, staff, now);
+  await createUser(db, staff);
   const [poolId, teamId] = [newId('team', ms), newId('team', ms)];
   for (const team of [
     { id: poolId, name: 'service pool', servicePool: true },

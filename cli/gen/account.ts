@@ -4,6 +4,29 @@ import type { CommandSpec } from '../command.ts';
 export const commands: readonly CommandSpec[] = [
   {
     group: 'account',
+    words: ['claim'],
+    summary: 'Makes the verified account of an address with a claim from staff',
+    description: 'Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and API keys end, it leaves its teams, and its invitations end with it; a team that it owned alone passes to the new account. Errors: `claim_invalid` (404), `state_conflict` (409, the address was verified meanwhile), `username_taken` (409), `password_weak` (400).',
+    operation: { method: 'POST', path: '/account/claim', body: '*' },
+    positionals: [
+      { name: 'token', flag: 'token', type: 'string', repeated: false, required: true, hidden: false, sensitive: true, placeholder: 'token', description: 'Token of the claim.' },
+    ],
+    flags: [
+      { name: 'password', flag: 'password', type: 'string', repeated: false, required: true, hidden: false, sensitive: true, placeholder: 'password', description: 'Password of the new account, 12 characters to 256 bytes.' },
+      { name: 'username', flag: 'username', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'username', description: 'User name of the new account; rules as in `account.updateUsername`.' },
+    ],
+    destructive: false,
+    stream: false,
+    empty: false,
+    columns: [],
+    secrets: [],
+    examples: [],
+    auth: 'none',
+    stability: 'stable',
+    deprecated: false,
+  },
+  {
+    group: 'account',
     words: ['plan'],
     summary: 'The limits that apply to the account on this installation',
     description: 'The limits that apply to the account on this installation.',

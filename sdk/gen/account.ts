@@ -70,6 +70,15 @@ export class Account {
   }
 
   /**
+   * Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and
+   * API keys end, it leaves its teams, and its invitations end with it; a team that it owned alone passes to the new account.
+   * Errors: `claim_invalid` (404), `state_conflict` (409, the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
+   */
+  claimEmail(token: string, username: string, password: string, options?: CallOptions): ApiPromise<AccountClaimEmailResponse> {
+    return this.#client.call({ method: 'POST', path: '/account/claim', body: '*' }, { token, username, password }, options);
+  }
+
+  /**
    * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401), `password_weak` (400).
    *
    * Needs: a session token instead of an API key.
@@ -85,6 +94,14 @@ export interface AccountTotpDisableParams {
   currentPassword?: string;
   /** Six digits of the authenticator app, or one recovery code. */
   code?: string;
+}
+
+/** The new account. */
+export interface AccountClaimEmailResponse {
+  /** Account id, `user_…`. */
+  readonly userId: string;
+  /** The address that is verified now. */
+  readonly email: string;
 }
 
 /** Limits of the account on this installation. They come from the server's configuration. */
@@ -146,6 +163,8 @@ export interface AccountWhoamiResponse {
   readonly scopes: readonly string[];
   /** Teams of the account with the role in each. */
   readonly teams: readonly Membership[];
+  /** Whether the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it. */
+  readonly emailVerified: boolean;
 }
 
 /**

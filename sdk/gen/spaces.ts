@@ -244,6 +244,8 @@ export interface SpaceMember {
   readonly role: Role;
   /** When the person was added. */
   readonly joinedAt: string;
+  /** Whether the account's e-mail address is known to be the person's. */
+  readonly emailVerified: boolean;
 }
 
 /** The answer. */

@@ -11,6 +11,8 @@ import type { Caller, Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
 import { roleNumber } from '../platform/scopes.ts';
 import type { AuthDeps } from './auth-service.ts';
+import { useClaim } from './claims.ts';
+import type { ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from './password.ts';
 import { assertInPerson, spend } from './proof.ts';
 import { endOtherSessions } from './sessions.ts';
@@ -19,9 +21,10 @@ import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
 
-export type AccountDeps = Pick<AuthDeps, 'changes' | 'clock' | 'passwords' | 'secrets' | 'tries'> & {
-  readonly limits: Limits;
-};
+export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries'> &
+  ClaimDeps & {
+    readonly limits: Limits;
+  };
 
 export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
   const { clock, secrets, limits } = deps;
@@ -69,6 +72,10 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
           await recordAct(db, ctx, act(ctx, 'account.totp_disabled'));
       });
       return {};
+    },
+    claimEmail: async (request, ctx: Ctx) => {
+      const { id, email } = await useClaim(deps, ctx, request);
+      return { userId: id, email };
     },
     changePassword: async ({ currentPassword, newPassword }, ctx: Ctx) => {
       const user = await ownAccount(ctx.db, ctx.caller);
@@ -130,6 +137,7 @@ async function describe({ db, caller }: Ctx) {
   return {
     userId: user.id,
     email: user.email,
+    emailVerified: user.emailVerifiedAt !== null,
     username: user.username,
     staff: user.staff,
     credential: caller.kind === 'session' ? CredentialKind.SESSION : CredentialKind.API_KEY,

@@ -44,8 +44,10 @@ describe.skipIf(!there)('runners of a team', () => {
       username: 'issuer',
       passwordHash: '',
       staff: false,
+      emailVerifiedAt: null,
+      createdAt: systemClock.now(),
     };
-    await createUser(world.db, issuer, systemClock.now());
+    await createUser(world.db, issuer);
     queue = createLocalQueue();
     queue.onControl((event) => events.push(event));
     enroll = createEnroll({

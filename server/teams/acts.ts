@@ -1,6 +1,7 @@
 /** What changes a team, its members and its invitations: each in one transaction with its entry in the ledger. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { findUserById } from '../accounts/index.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Ctx, Role } from '../platform/context.ts';
@@ -104,6 +105,13 @@ export async function createTeam(
     throw apiError(
       'scope_missing',
       'the API key is narrowed to one team and cannot create another; use one that is not',
+    );
+  }
+  const verifiedAt = (await findUserById(db, caller.userId))?.emailVerifiedAt ?? null;
+  if (verifiedAt === null) {
+    throw apiError(
+      'email_unverified',
+      'the e-mail address of the account is not verified, so that it cannot found a team; ask those who run this installation to verify it',
     );
   }
   const owned = await countOwnedTeams(db, caller.userId);

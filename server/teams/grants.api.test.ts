@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { firstSession, join, newKey, PASSWORD, revokeKey } from '../../test/setup/people.ts';
+import { firstSession, join, newKey, PASSWORD, revokeKey, verify } from '../../test/setup/people.ts';
 import type { Person } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../test/setup/server.ts';
@@ -23,6 +23,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
     const made = await server.call('POST /teams', { as: server.first.apiKey, body: { name: 'crew' } });
     teamId = String(made.body['id']);
     owner = await join(server, server.first.apiKey, teamId, 'owner');
+    await verify(server, owner.userId);
   });
   afterAll(async () => await server.stop());
 

@@ -23,22 +23,41 @@ export interface Invite {
   readonly role: Role;
   readonly expiresAt: Date;
   readonly createdAt: Date;
+  /** Who accepted it with an unverified address and waits for the team's word. */
+  readonly awaiting: { readonly userId: string; readonly username: string; readonly since: Date } | undefined;
 }
 
-interface InviteRow extends Invite {
+interface InviteRow extends Omit<Invite, 'awaiting'> {
   /** Of the maker, at this moment. */
   readonly inviterRole: Role;
+  readonly awaitingUserId: string | null;
+  readonly awaitingName: string | null;
+  readonly awaitingSince: Date | null;
 }
 
 const columns = (sql: SqlTag) => sql`
-  i.id, i.team_id as "teamId", i.email, i.role, i.expires_at as "expiresAt", i.created_at as "createdAt", m.role as "inviterRole"`;
+  i.id, i.team_id as "teamId", i.email, i.role, i.expires_at as "expiresAt", i.created_at as "createdAt", m.role as "inviterRole",
+  w.id as "awaitingUserId", w.username as "awaitingName", i.awaiting_since as "awaitingSince"`;
 
+/** The address of who waits must still be the invited one: the account may have given way. */
 const open = (sql: SqlTag, now: Date) => sql`
   team_invites i join team_members m on m.team_id = i.team_id and m.user_id = i.invited_by
+  left join users w on w.id = i.awaiting_user_id and w.email = i.email
   where i.accepted_at is null and i.expires_at > ${now}
     and (i.invited_with_key is null or ${endOfKey(sql, sql`i.invited_with_key`)} > ${now})`;
 
-const holds = ({ inviterRole, role }: InviteRow): boolean => mayInvite(inviterRole, role);
+/** Of open rows those whose maker could still make them. */
+function holding(rows: readonly InviteRow[]): readonly Invite[] {
+  return rows
+    .filter(({ inviterRole, role }) => mayInvite(inviterRole, role))
+    .map(({ awaitingUserId, awaitingName, awaitingSince, ...row }) => ({
+      ...row,
+      awaiting:
+        awaitingUserId === null || awaitingName === null || awaitingSince === null
+          ? undefined
+          : { userId: awaitingUserId, username: awaitingName, since: awaitingSince },
+    }));
+}
 
 export async function createInvite(
   { db, clock, caller }: { readonly db: Database; readonly clock: Clock; readonly caller: Caller },
@@ -51,6 +70,7 @@ export async function createInvite(
     ...invite,
     expiresAt: new Date(now.getTime() + LIFE_MS),
     createdAt: now,
+    awaiting: undefined,
   };
   const withKey = caller.kind === 'session' ? null : caller.credentialId;
   await db.sql`
@@ -58,7 +78,8 @@ export async function createInvite(
     values (${row.id}, ${row.teamId}, ${row.email}, ${row.role}, ${hashToken(token)}, ${now}, ${row.expiresAt}, ${caller.userId}, ${withKey})
     on conflict (team_id, email) where accepted_at is null do update set
       id = excluded.id, role = excluded.role, token_hash = excluded.token_hash, created_at = excluded.created_at,
-      expires_at = excluded.expires_at, invited_by = excluded.invited_by, invited_with_key = excluded.invited_with_key`;
+      expires_at = excluded.expires_at, invited_by = excluded.invited_by, invited_with_key = excluded.invited_with_key,
+      awaiting_user_id = null, awaiting_since = null`;
   return { invite: row, token };
 }
 
@@ -66,7 +87,17 @@ export async function listInvites({ sql }: Database, teamId: string, now: Date):
   const rows = await sql<InviteRow[]>`
     select ${columns(sql)} from ${open(sql, now)} and i.team_id = ${teamId}
     order by i.created_at desc, i.id desc limit ${LIST_MAX}`;
-  return rows.filter(holds);
+  return holding(rows);
+}
+
+export async function findInviteById(
+  { sql }: Database,
+  { teamId, inviteId }: { readonly teamId: string; readonly inviteId: string },
+  now: Date,
+): Promise<Invite | undefined> {
+  const rows = await sql<InviteRow[]>`
+    select ${columns(sql)} from ${open(sql, now)} and i.team_id = ${teamId} and i.id = ${inviteId}`;
+  return holding(rows)[0];
 }
 
 /** The address that it was for; undefined when there is none (any more). */
@@ -98,9 +129,21 @@ export async function endInvitesOf(
 
 /** The open invitation of a token, without using it. */
 export async function findInvite({ sql }: Database, token: string, now: Date): Promise<Invite | undefined> {
-  const [row] = await sql<InviteRow[]>`
+  const rows = await sql<InviteRow[]>`
     select ${columns(sql)} from ${open(sql, now)} and i.token_hash = ${hashToken(token)}`;
-  return row !== undefined && holds(row) ? row : undefined;
+  return holding(rows)[0];
+}
+
+/** Notes who waits for the team's word. */
+export async function awaitWord(
+  { sql }: Database,
+  inviteId: string,
+  userId: string,
+  now: Date,
+): Promise<void> {
+  await sql`
+    update team_invites set awaiting_user_id = ${userId}, awaiting_since = ${now}
+    where id = ${inviteId} and awaiting_user_id is distinct from ${userId}`;
 }
 
 /** Uses it. False when somebody else was faster. */

@@ -16,6 +16,7 @@ import {
   teamOf,
 } from './acts.ts';
 import type { TeamsDeps } from './acts.ts';
+import { confirmInvite } from './confirm-invite.ts';
 import { listInvites } from './invites.ts';
 import { presentInvite, presentMember, presentTeam } from './present.ts';
 import { listMembers, listTeams } from './store.ts';
@@ -69,9 +70,15 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       await ctx.db.transact(async (db) => await revokeInvite(db, ctx, { teamId, inviteId }));
       return {};
     },
+    confirmInvite: async ({ teamId, inviteId }, ctx: Ctx) =>
+      presentMember(
+        await ctx.db.transact(async (db) => await confirmInvite(deps, db, ctx, { teamId, inviteId })),
+      ),
     acceptInvite: async (request, ctx: Ctx) => {
-      const { team, member } = await acceptInvite(deps, ctx, request);
-      return { team: presentTeam(team, member.role) };
+      const joined = await acceptInvite(deps, ctx, request);
+      return joined === undefined
+        ? { pending: true }
+        : { team: presentTeam(joined.team, joined.member.role), pending: false };
     },
   });
 }

@@ -36,7 +36,16 @@ async function inPerson(server: TestServer, as: string): Promise<string> {
   return as === apiKey || as === staffApiKey ? await firstSession(server) : as;
 }
 
-/** A new account with a role in a team; `as` invites. */
+/** Staff vouch for the address of an account. */
+export async function verify(server: TestServer, userId: string): Promise<void> {
+  const { status, text } = await server.call(`POST /admin/accounts/${userId}/verify-email`, {
+    as: await firstSession(server),
+    body: {},
+  });
+  if (status !== 200) throw new Error(`verification of ${userId} answered ${status}: ${text}`);
+}
+
+/** A new account with a role in a team; `as` invites. Its address is not verified. */
 export async function join(server: TestServer, as: string, teamId: string, role: string): Promise<Person> {
   const username = `p${randomBytes(5).toString('hex')}`;
   const email = `${username}@example.com`;
@@ -52,9 +61,10 @@ export async function join(server: TestServer, as: string, teamId: string, role:
   return { email, username, password: PASSWORD, ...(await signIn(server, email)) };
 }
 
-/** A person who owns a team of their own and belongs to no other: the other tenant. */
+/** A person with a verified address who owns a team of their own and belongs to no other: the other tenant. */
 export async function stranger(server: TestServer): Promise<Person & { readonly teamId: string }> {
   const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  await verify(server, person.userId);
   const team = await server.call('POST /teams', { as: person.token, body: { name: 'other team' } });
   const left = await server.call(`DELETE /teams/${server.first.teamId}/members/${person.userId}`, {
     as: person.token,
