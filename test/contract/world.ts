@@ -3,8 +3,12 @@
  * every kind. Everything is made through the public API; only what time would do (an expired key) is done in SQL.
  */
 import { createSvcSDK } from '@svc/sdk';
+import type { ApiKeysCreateParams } from '@svc/sdk';
 import postgres from 'postgres';
+import { KEY_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
 import type { Platform, Sdk } from '../e2e/platform.ts';
+
+type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
 export interface World {
   readonly teamId: string;
@@ -95,7 +99,8 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const { token: memberSession } = await nobody.auth.login('member@example.com', 'a third pass phrase');
   await createSvcSDK({ baseUrl: platform.url, token: memberSession }).teams.acceptInvite(joining.token);
 
-  const key = await owner.sdk.apiKeys.create('all');
+  const all = { scopes: [...TEAM_SCOPES, KEY_SCOPE] as Scopes };
+  const key = await owner.sdk.apiKeys.create('all', all);
   const sdk = createSvcSDK({ baseUrl: platform.url, apiKey: key.secret });
   const poor = await owner.sdk.apiKeys.create('poor', { scopes: ['ci:read'] });
   const poorCi = await owner.sdk.apiKeys.create('poor in CI', { scopes: ['team:read'] });
@@ -134,7 +139,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
   const runnerId = await createIndependentRunner(platform.url).enroll(enrollToken, 'matrix');
-  const strangerKey = await stranger.sdk.apiKeys.create('stranger');
+  const strangerKey = await stranger.sdk.apiKeys.create('stranger', all);
 
   return {
     teamId: team.id,
