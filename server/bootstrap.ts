@@ -99,8 +99,10 @@ async function fill(
     username: 'staff',
     staff: true,
     passwordHash: password.passwordHash,
+    emailVerifiedAt: now,
+    createdAt: now,
   };
-  await createUser(db, staff, now);
+  await createUser(db, staff);
   const [poolId, teamId] = [newId('team', ms), newId('team', ms)];
   for (const team of [
     { id: poolId, name: 'service pool', servicePool: true },
@@ -112,7 +114,14 @@ async function fill(
   }
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {
     const expiresAt = new Date(ms + KEY_LIFE_MS);
-    const created = await insertApiKey(db, deps, { userId, name, scopes, teamId: undefined, expiresAt });
+    const created = await insertApiKey(db, deps, {
+      userId,
+      name,
+      scopes,
+      teamId: undefined,
+      parentId: undefined,
+      expiresAt,
+    });
     await record({
       chain: PLATFORM_CHAIN,
       action: 'api_key.created',

@@ -110,6 +110,16 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
     expect((await create(key, 'two keys', other.secret)).text).toBe(first.text);
   });
 
+  it('is not answered to a key that is narrowed to another team', async () => {
+    const key = fresh();
+    const first = await create(key, 'not for everybody');
+    expect(first.status).toBe(201);
+    const other = await server.call('POST /teams', { as: server.first.apiKey, body: { name: 'other' } });
+    const narrow = await newKey(server, server.first.apiKey, { teamId: String(other.body['id']) });
+    const second = await create(key, 'not for everybody', narrow.secret);
+    expect([second.status, second.code]).toEqual([404, 'not_found']);
+  });
+
   it('repeats a definite refusal', async () => {
     const key = fresh();
     const remove = async () =>

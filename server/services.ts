@@ -1,7 +1,12 @@
 /** Every public service with what it needs. A new feature adds its line here. */
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
-import { createAccountService, createAuthService, createTries } from './accounts/index.ts';
+import {
+  createAccountService,
+  createAdminAccounts,
+  createAuthService,
+  createTries,
+} from './accounts/index.ts';
 import type { Passwords } from './accounts/index.ts';
 import { createApiKeysService } from './apikeys/index.ts';
 import { createAudit } from './audit/index.ts';
@@ -31,7 +36,7 @@ import { createSandboxRuns } from './sandboxruns/index.ts';
 import { createSpaceFilter, createSpaces } from './spaces/index.ts';
 import { createTimeline } from './timeline/index.ts';
 import { createTeamWork } from './team-work.ts';
-import { createAdminTeams, createTeams } from './teams/index.ts';
+import { createAdminTeams, createTeams, teamsOfAccount } from './teams/index.ts';
 import { createUsage } from './usage/index.ts';
 import { createVariables } from './variables/index.ts';
 import { createWebhookEndpoints } from './webhook-endpoints/index.ts';
@@ -66,11 +71,12 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
   const { config, secrets, clock } = deps;
   const { limits, sessions } = config;
   const cursors = createCursors(secrets);
-  const accounts = { ...deps, tries: createTries(clock), sessions, limits };
+  const accounts = { ...deps, tries: createTries(clock), sessions, limits, teamsOfAccount };
   const work = createTeamWork(deps);
   return [
     createAuthService(accounts),
     createAccountService(accounts),
+    createAdminAccounts(),
     createApiKeysService({ ...deps, limits }),
     createTeams({ ...deps, limits, work }),
     createAdminTeams({ work }),

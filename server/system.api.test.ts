@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { has } from '../test/setup/needs.ts';
+import { newKey } from '../test/setup/people.ts';
 import { request, startAllInOne, startTestServer } from '../test/setup/server.ts';
 import type { TestServer } from '../test/setup/server.ts';
 import type { Bootstrap } from './bootstrap.ts';
@@ -57,9 +58,7 @@ describe.skipIf(!postgresHere)('the server', () => {
   });
 
   it('says what is left of the rate, and refuses with a time to wait when nothing is', async () => {
-    const { secret } = (
-      await server.call('POST /api-keys', { as: server.first.apiKey, body: { name: 'busy' } })
-    ).body as { secret: string };
+    const { secret } = await newKey(server, server.first.apiKey, { name: 'busy' });
     const first = await server.call('GET /regions', { as: secret });
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
     expect(first.headers.get('ratelimit')).toMatch(/^"default";r=39;t=\d+$/);

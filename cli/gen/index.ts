@@ -7,6 +7,7 @@ export const groups: readonly GroupSpec[] = [
     group: 'account',
     summary: 'Your own account',
     commands: [
+      { words: ['claim'], summary: 'Makes the verified account of an address with a claim from staff' },
       { words: ['plan'], summary: 'The limits that apply to the account on this installation' },
       { words: ['totp-confirm'], summary: 'Ends TOTP enrollment with a first code' },
       { words: ['totp-disable'], summary: 'Turns the one-time code off and forgets the secret and the recovery codes' },
@@ -16,6 +17,16 @@ export const groups: readonly GroupSpec[] = [
       { words: ['whoami'], summary: 'Who the credential belongs to, and what it may do' },
     ],
     load: async () => (await import('./account.ts')).commands,
+  },
+  {
+    group: 'admin-accounts',
+    summary: 'Staff: accounts and their addresses',
+    commands: [
+      { words: ['claims', 'create'], summary: 'Makes a claim of an address, for the person whom staff know to own it' },
+      { words: ['find'], summary: 'The account of an e-mail address' },
+      { words: ['verify-email'], summary: 'Vouches for the address of an account' },
+    ],
+    load: async () => (await import('./admin-accounts.ts')).commands,
   },
   {
     group: 'admin-audit',
@@ -169,7 +180,7 @@ export const groups: readonly GroupSpec[] = [
     commands: [
       { words: ['create'], summary: 'Creates a key and answers its secret once' },
       { words: ['list'], summary: 'All keys of the calling account, newest first, revoked ones included for 90 days' },
-      { words: ['revoke'], summary: 'Revokes a key at once' },
+      { words: ['revoke'], summary: 'Revokes a key at once, and with it every key that was made with it' },
     ],
     load: async () => (await import('./keys.ts')).commands,
   },
@@ -291,10 +302,11 @@ export const groups: readonly GroupSpec[] = [
     group: 'teams',
     summary: 'Teams, members and invitations',
     commands: [
-      { words: ['create'], summary: 'Creates a team that the caller owns, and invites the named members' },
+      { words: ['create'], summary: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does' },
       { words: ['delete'], summary: 'Deletes a team with everything in it' },
       { words: ['get'], summary: 'One team' },
       { words: ['invites', 'accept'], summary: 'Joins the team of an invitation' },
+      { words: ['invites', 'confirm'], summary: 'Lets in somebody with an unverified address who accepted an invitation of the team and waits' },
       { words: ['invites', 'create'], summary: 'Invites a person by e-mail' },
       { words: ['invites', 'list'], summary: 'Open invitations of a team, newest first, at most 500' },
       { words: ['invites', 'revoke'], summary: 'Takes an invitation back' },

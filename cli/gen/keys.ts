@@ -6,14 +6,14 @@ export const commands: readonly CommandSpec[] = [
     group: 'keys',
     words: ['create'],
     summary: 'Creates a key and answers its secret once',
-    description: 'Creates a key and answers its secret once. A call made with a key cannot create a key that may do more than itself. Errors: `scope_missing` (403), `limit_reached` (409).',
+    description: 'Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with it, however long it asked for. Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached` (409).',
     operation: { method: 'POST', path: '/api-keys', body: '*' },
     positionals: [
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'What it is for, 1 to 100 characters.' },
     ],
     flags: [
-      { name: 'expiresInDays', flag: 'expires-in-days', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'expires-in-days', description: 'Lifetime in days, 1 to 365. Default: 90.' },
-      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'What it may do. Default: everything the caller may do, without `staff`.' },
+      { name: 'expiresInDays', flag: 'expires-in-days', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'expires-in-days', description: 'Lifetime in days, 1 to 365; made with a key, until that key\'s end at the latest. Default: 90.' },
+      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read', 'key:manage'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'What it may do. Default: everything the caller may do, without `staff` and `key:manage`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Narrows the key to one team.' },
     ],
     destructive: false,
@@ -30,7 +30,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'keys',
     words: ['list'],
     summary: 'All keys of the calling account, newest first, revoked ones included for 90 days',
-    description: 'All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again.',
+    description: 'All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing` (403).',
     operation: { method: 'GET', path: '/api-keys', returns: 'apiKeys' },
     positionals: [],
     flags: [],
@@ -48,8 +48,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'keys',
     words: ['revoke'],
-    summary: 'Revokes a key at once',
-    description: 'Revokes a key at once; calls made with it answer `credentials_invalid` (401). Revoking it again changes nothing. Errors: `not_found` (404).',
+    summary: 'Revokes a key at once, and with it every key that was made with it',
+    description: 'Revokes a key at once, and with it every key that was made with it; calls made with them answer `credentials_invalid` (401). Revoking it again changes nothing. Errors: `scope_missing` (403), `not_found` (404).',
     operation: { method: 'DELETE', path: '/api-keys/{apiKeyId}' },
     positionals: [
       { name: 'apiKeyId', flag: 'api-key-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'api-key-id', description: 'Key id.' },

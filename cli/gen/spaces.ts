@@ -30,7 +30,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'spaces',
     words: ['create'],
     summary: 'Creates a space that the caller owns, with further members',
-    description: 'Creates a space that the caller owns, with further members. Each of them must share a team with the caller; an account that does not reads like one that does not exist. Errors: `not_found` (404, account), `limit_reached` (409, spaces that the account owns).',
+    description: 'Creates a space that the caller owns, with further members. Each of them must share a team with the caller; an account that does not reads like one that does not exist. Errors: `not_found` (404, account), `limit_reached` (409, spaces that the account owns), `session_required` (403, an owner or admin with an API key), `scope_missing` (403, a key without `project:read`).',
     operation: { method: 'POST', path: '/spaces', body: '*' },
     positionals: [
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'Name for people, 1 to 100 characters.' },
@@ -120,7 +120,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'spaces',
     words: ['members', 'set'],
     summary: 'Adds a member, who must share a team with the caller, or changes the role of one',
-    description: 'Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Errors: `not_found` (404, space or account), `role_insufficient` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).',
+    description: 'Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Owners and admins are made with a session, and a key gives no role without `project:read`. Errors: `not_found` (404, space or account), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).',
     operation: { method: 'PUT', path: '/spaces/{spaceId}/members/{userId}', body: '*' },
     positionals: [
       { name: 'spaceId', flag: 'space-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'space-id', description: 'Space id.' },

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'teams',
     words: ['create'],
-    summary: 'Creates a team that the caller owns, and invites the named members',
-    description: 'Creates a team that the caller owns, and invites the named members. It is service-operated until staff assign it a region whose operator is `customer`. Errors: `limit_reached` (409).',
+    summary: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does',
+    description: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is service-operated until staff assign it a region whose operator is `customer`. Errors: `email_unverified` (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give), `scope_missing` (403).',
     operation: { method: 'POST', path: '/teams', body: '*' },
     positionals: [
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'Name for people, 1 to 100 characters.' },
@@ -68,7 +68,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'teams',
     words: ['invites', 'accept'],
     summary: 'Joins the team of an invitation',
-    description: 'Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no credential is needed; otherwise the caller\'s e-mail address must be the invited one. Errors: `invite_invalid` (404), `invite_other_account` (403), `username_taken` (409), `password_weak` (400).',
+    description: 'Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no credential is needed; the address of that account is unverified. Otherwise the caller\'s e-mail address must be the invited one, and the credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).',
     operation: { method: 'POST', path: '/invites/accept', body: '*' },
     positionals: [
       { name: 'token', flag: 'token', type: 'string', repeated: false, required: true, hidden: false, sensitive: true, placeholder: 'token', description: 'Token of the invitation.' },
@@ -89,9 +89,31 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     group: 'teams',
+    words: ['invites', 'confirm'],
+    summary: 'Lets in somebody with an unverified address who accepted an invitation of the team and waits',
+    description: 'Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address may be held by somebody else than its owner: ask the person before. Gives a role like `inviteMember`, with its errors; `not_found` (404), `state_conflict` (409, nobody waits).',
+    operation: { method: 'POST', path: '/teams/{teamId}/invites/{inviteId}/confirm', body: '*' },
+    positionals: [
+      { name: 'inviteId', flag: 'invite-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'invite-id', description: 'Invitation id.' },
+    ],
+    flags: [
+      { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
+    ],
+    destructive: true,
+    stream: false,
+    empty: false,
+    columns: [],
+    secrets: [],
+    examples: [],
+    auth: 'required',
+    stability: 'stable',
+    deprecated: false,
+  },
+  {
+    group: 'teams',
     words: ['invites', 'create'],
     summary: 'Invites a person by e-mail',
-    description: 'Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days; inviting the same address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403).',
+    description: 'Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days and no longer than whoever made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key that it was made with. Inviting the same address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).',
     operation: { method: 'POST', path: '/teams/{teamId}/invites', body: '*' },
     positionals: [
       { name: 'email', flag: 'email', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'email', description: 'E-mail address.' },
@@ -124,7 +146,7 @@ export const commands: readonly CommandSpec[] = [
     stream: false,
     empty: false,
     rows: 'invites',
-    columns: ['id', 'email', 'role', 'expiresAt'],
+    columns: ['id', 'email', 'role', 'expiresAt', 'awaiting.username'],
     secrets: [],
     examples: [],
     auth: 'required',
@@ -186,7 +208,7 @@ export const commands: readonly CommandSpec[] = [
     stream: false,
     empty: false,
     rows: 'members',
-    columns: ['userId', 'username', 'email', 'role'],
+    columns: ['userId', 'username', 'email', 'emailVerified', 'role'],
     secrets: [],
     examples: [],
     auth: 'required',
@@ -197,7 +219,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'teams',
     words: ['members', 'remove'],
     summary: 'Removes a member, or lets the caller leave',
-    description: 'Removes a member, or lets the caller leave. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).',
+    description: 'Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the member\'s address, end with it, and so do enrollment tokens. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).',
     operation: { method: 'DELETE', path: '/teams/{teamId}/members/{userId}' },
     positionals: [
       { name: 'userId', flag: 'user-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'user-id', description: 'Account id.' },
@@ -219,7 +241,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'teams',
     words: ['members', 'set-role'],
     summary: 'Changes the role of a member',
-    description: 'Changes the role of a member. Nobody can give a role above the own one, and a team keeps at least one owner. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).',
+    description: 'Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).',
     operation: { method: 'PATCH', path: '/teams/{teamId}/members/{userId}', body: '*' },
     positionals: [
       { name: 'userId', flag: 'user-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'user-id', description: 'Account id.' },

@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'webhook-endpoints',
     words: ['create'],
     summary: 'Adds an endpoint',
-    description: 'Adds an endpoint; its secret is shown once. Errors: `validation_failed` (400, an address that is not public https on port 443 or 8443), `limit_reached` (409, 20 a team).',
+    description: 'Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`, `build.finished` with `project:read`, those of runners with `runner:read`. Errors: `validation_failed` (400, an address that is not public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).',
     operation: { method: 'POST', path: '/teams/{teamId}/webhook-endpoints', body: '*' },
     positionals: [
       { name: 'url', flag: 'url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'url', description: 'Where events go: https, a public host, port 443 or 8443, at most 500 characters.' },
@@ -165,7 +165,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'webhook-endpoints',
     words: ['update'],
     summary: 'Changes the named fields and leaves the others',
-    description: 'Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent. Errors: `not_found` (404), `validation_failed` (400).',
+    description: 'Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent. As for `create`, an API key must be able to read every event that is sent from then on. Errors: `not_found` (404), `validation_failed` (400), `scope_missing` (403).',
     operation: { method: 'PATCH', path: '/teams/{teamId}/webhook-endpoints/{endpointId}', body: '*' },
     positionals: [
       { name: 'endpointId', flag: 'endpoint-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'endpoint-id', description: 'Endpoint id.' },

@@ -55,12 +55,27 @@ export class Account {
   }
 
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. Does nothing when none is enrolled.
+   * Turns the one-time code off and forgets the secret and the recovery codes. The session alone is not enough: the current password or a
+   * code goes with it, and wrong ones count like those at sign-in. Does nothing more when none is enrolled. A new secret is enrolled after the old one
+   * was turned off.
+   * Errors: `proof_required` (403, neither was sent), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * Needs: a session token instead of an API key.
+   *
+   * @example With a code of the app that is turned off
+   * await sdk.account.totpDisable({ code: '123456' });
    */
-  totpDisable(options?: CallOptions): ApiPromise<void> {
-    return this.#client.call({ method: 'DELETE', path: '/account/totp' }, {}, options);
+  totpDisable(params?: AccountTotpDisableParams, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'POST', path: '/account/totp/disable', body: '*' }, { ...params }, options);
+  }
+
+  /**
+   * Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and
+   * API keys end, it leaves its teams, and its invitations end with it; a team that it owned alone passes to the new account.
+   * Errors: `claim_invalid` (404), `state_conflict` (409, the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
+   */
+  claimEmail(token: string, username: string, password: string, options?: CallOptions): ApiPromise<AccountClaimEmailResponse> {
+    return this.#client.call({ method: 'POST', path: '/account/claim', body: '*' }, { token, username, password }, options);
   }
 
   /**
@@ -71,6 +86,22 @@ export class Account {
   changePassword(currentPassword: string, newPassword: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'POST', path: '/account/password', body: '*' }, { currentPassword, newPassword }, options);
   }
+}
+
+/** Parameters of `account.totpDisable`. */
+export interface AccountTotpDisableParams {
+  /** The password in force. */
+  currentPassword?: string;
+  /** Six digits of the authenticator app, or one recovery code. */
+  code?: string;
+}
+
+/** The new account. */
+export interface AccountClaimEmailResponse {
+  /** Account id, `user_…`. */
+  readonly userId: string;
+  /** The address that is verified now. */
+  readonly email: string;
 }
 
 /** Limits of the account on this installation. They come from the server's configuration. */
@@ -132,6 +163,8 @@ export interface AccountWhoamiResponse {
   readonly scopes: readonly string[];
   /** Teams of the account with the role in each. */
   readonly teams: readonly Membership[];
+  /** Whether the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it. */
+  readonly emailVerified: boolean;
 }
 
 /**

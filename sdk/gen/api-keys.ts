@@ -2,7 +2,12 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Scope } from './common.ts';
 
-/** API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team. */
+/**
+ * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team. Keys are managed with a
+ * session, or with a key that holds the scope `key:manage`. A key that was made with another one is its child: it holds no more scopes,
+ * no more teams and no more time than its parent, and ends with it. A key without the scope `staff` neither sees nor touches one that
+ * holds it; one that is narrowed to a team manages the keys of that team alone.
+ */
 export class ApiKeys {
   readonly #client: Client;
 
@@ -10,14 +15,21 @@ export class ApiKeys {
     this.#client = client;
   }
 
-  /** All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. */
+  /**
+   * All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again.
+   * Errors: `scope_missing` (403).
+   *
+   * Needs: scope `key:manage`.
+   */
   list(options?: CallOptions): ApiPromise<ApiKey[]> {
     return this.#client.call({ method: 'GET', path: '/api-keys', returns: 'apiKeys' }, {}, options);
   }
 
   /**
-   * Creates a key and answers its secret once. A call made with a key cannot create a key that may do more than itself.
-   * Errors: `scope_missing` (403), `limit_reached` (409).
+   * Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with it, however long it asked for.
+   * Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached` (409).
+   *
+   * Needs: scope `key:manage`.
    *
    * @example A key for CI jobs of one team, for 30 days
    * await sdk.apiKeys.create('ci', { scopes: ['ci:write'], expiresInDays: 30 });
@@ -27,8 +39,10 @@ export class ApiKeys {
   }
 
   /**
-   * Revokes a key at once; calls made with it answer `credentials_invalid` (401). Revoking it again changes nothing.
-   * Errors: `not_found` (404).
+   * Revokes a key at once, and with it every key that was made with it; calls made with them answer `credentials_invalid` (401). Revoking it
+   * again changes nothing. Errors: `scope_missing` (403), `not_found` (404).
+   *
+   * Needs: scope `key:manage`.
    */
   revoke(apiKeyId: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'DELETE', path: '/api-keys/{apiKeyId}' }, { apiKeyId }, options);
@@ -37,11 +51,11 @@ export class ApiKeys {
 
 /** Parameters of `apiKeys.create`. */
 export interface ApiKeysCreateParams {
-  /** What it may do. Default: everything the caller may do, without `staff`. */
+  /** What it may do. Default: everything the caller may do, without `staff` and `key:manage`. */
   scopes?: readonly Scope[];
   /** Narrows the key to one team. */
   teamId?: string;
-  /** Lifetime in days, 1 to 365. Default: 90. */
+  /** Lifetime in days, 1 to 365; made with a key, until that key's end at the latest. Default: 90. */
   expiresInDays?: number;
 }
 
@@ -65,6 +79,8 @@ export interface ApiKey {
   readonly lastUsedAt?: string;
   /** When it was revoked; absent while it works. */
   readonly revokedAt?: string;
+  /** The key that it was made with and ends with; absent when a person made it. */
+  readonly parentId?: string;
 }
 
 /** The new key with its secret. */

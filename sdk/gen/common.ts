@@ -26,6 +26,7 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `ci:manage`: Create, change and delete CI connections.
  * - `staff`: Everything a staff account may do on the platform. Only staff accounts can hold it.
  * - `audit:read`: Read and verify a team's audit ledger.
+ * - `key:manage`: List, create and revoke API keys of the account. Never given unless it is asked for by name; no other scope includes it.
  */
 export type Scope =
   | 'team:read'
@@ -40,4 +41,5 @@ export type Scope =
   | 'ci:write'
   | 'ci:manage'
   | 'staff'
-  | 'audit:read';
+  | 'audit:read'
+  | 'key:manage';

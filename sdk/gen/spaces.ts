@@ -27,7 +27,8 @@ export class Spaces {
 
   /**
    * Creates a space that the caller owns, with further members. Each of them must share a team with the caller; an account that does not
-   * reads like one that does not exist. Errors: `not_found` (404, account), `limit_reached` (409, spaces that the account owns).
+   * reads like one that does not exist. Errors: `not_found` (404, account), `limit_reached` (409, spaces that the account owns),
+   * `session_required` (403, an owner or admin with an API key), `scope_missing` (403, a key without `project:read`).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -62,8 +63,9 @@ export class Spaces {
 
   /**
    * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change
-   * an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Errors: `not_found` (404, space or
-   * account), `role_insufficient` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).
+   * an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Owners and admins are made with a session, and
+   * a key gives no role without `project:read`. Errors: `not_found` (404, space or account), `role_insufficient` (403), `session_required` (403),
+   * `scope_missing` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -242,6 +244,8 @@ export interface SpaceMember {
   readonly role: Role;
   /** When the person was added. */
   readonly joinedAt: string;
+  /** Whether the account's e-mail address is known to be the person's. */
+  readonly emailVerified: boolean;
 }
 
 /** The answer. */

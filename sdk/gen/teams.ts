@@ -3,7 +3,10 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Operator } from './regions.ts';
 import type { Role } from './common.ts';
 
-/** Teams of the caller. */
+/**
+ * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
+ * and admins are made with a session alone, and an API key gives a role only when it holds every scope that the role grants.
+ */
 export class Teams {
   readonly #client: Client;
 
@@ -30,8 +33,9 @@ export class Teams {
   }
 
   /**
-   * Creates a team that the caller owns, and invites the named members. It is service-operated until staff assign it a region
-   * whose operator is `customer`. Errors: `limit_reached` (409).
+   * Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is service-operated until staff assign it
+   * a region whose operator is `customer`. Errors: `email_unverified` (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give),
+   * `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
    */
@@ -67,8 +71,9 @@ export class Teams {
   }
 
   /**
-   * Changes the role of a member. Nobody can give a role above the own one, and a team keeps at least one owner.
-   * Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
+   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a
+   * role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with
+   * the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
    *
    * Needs: scope `team:manage`.
    */
@@ -77,7 +82,8 @@ export class Teams {
   }
 
   /**
-   * Removes a member, or lets the caller leave. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
+   * Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the member's address, end with it,
+   * and so do enrollment tokens. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
    *
    * Needs: scope `team:manage`.
    */
@@ -95,8 +101,10 @@ export class Teams {
   }
 
   /**
-   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days; inviting the same
-   * address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403).
+   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days and no longer than whoever
+   * made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key
+   * that it was made with. Inviting the same address again replaces the open invitation.
+   * Errors: `already_member` (409), `role_insufficient` (403), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
    */
@@ -114,9 +122,21 @@ export class Teams {
   }
 
   /**
+   * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address may be held by somebody else
+   * than its owner: ask the person before. Gives a role like `inviteMember`, with its errors; `not_found` (404), `state_conflict` (409, nobody waits).
+   *
+   * Needs: scope `team:manage`.
+   */
+  confirmInvite(teamId: string, inviteId: string, options?: CallOptions): ApiPromise<Member> {
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/invites/{inviteId}/confirm', body: '*' }, { teamId, inviteId }, options);
+  }
+
+  /**
    * Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no
-   * credential is needed; otherwise the caller's e-mail address must be the invited one. Errors: `invite_invalid` (404),
-   * `invite_other_account` (403), `username_taken` (409), `password_weak` (400).
+   * credential is needed; the address of that account is unverified. Otherwise the caller's e-mail address must be the invited one, and the
+   * credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the
+   * team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the
+   * address has an account), `username_taken` (409), `password_weak` (400).
    */
   acceptInvite(token: string, params?: TeamsAcceptInviteParams, options?: CallOptions): ApiPromise<TeamsAcceptInviteResponse> {
     return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*' }, { token, ...params }, options);
@@ -143,6 +163,16 @@ export interface TeamsAcceptInviteParams {
   password?: string;
 }
 
+/** An account with an unverified address that wants to join. */
+export interface Awaiting {
+  /** Account id, `user_…`. */
+  readonly userId: string;
+  /** Public user name. */
+  readonly username: string;
+  /** Since when. */
+  readonly since: string;
+}
+
 /** One open invitation. */
 export interface Invite {
   /** Invitation id, `inv_…`. */
@@ -155,6 +185,8 @@ export interface Invite {
   readonly expiresAt: string;
   /** When it was made. */
   readonly createdAt: string;
+  /** Who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does. */
+  readonly awaiting?: Awaiting;
 }
 
 /** One member. */
@@ -169,6 +201,8 @@ export interface Member {
   readonly role: Role;
   /** When the person joined. */
   readonly joinedAt: string;
+  /** Whether the e-mail address is known to be the person's; false for an account that was made by accepting an invitation. */
+  readonly emailVerified: boolean;
 }
 
 /** A person to invite. */
@@ -211,8 +245,10 @@ export type TeamKind = 'personal' | 'organization';
 
 /** The team that was joined. */
 export interface TeamsAcceptInviteResponse {
-  /** The team. */
+  /** The team; absent while the acceptance is pending. */
   readonly team: Team;
+  /** The team must confirm it first, because the account's address is not verified. */
+  readonly pending: boolean;
 }
 
 /** The invitation with its token. */

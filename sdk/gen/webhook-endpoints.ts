@@ -33,8 +33,9 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Adds an endpoint; its secret is shown once. Errors: `validation_failed` (400, an address that is not public https on port 443 or 8443),
-   * `limit_reached` (409, 20 a team).
+   * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`,
+   * `build.finished` with `project:read`, those of runners with `runner:read`. Errors: `validation_failed` (400, an address that is not
+   * public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).
    *
    * Needs: scope `team:manage`.
    *
@@ -46,8 +47,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent. Errors: `not_found` (404),
-   * `validation_failed` (400).
+   * Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent. As for `create`, an API key must
+   * be able to read every event that is sent from then on. Errors: `not_found` (404), `validation_failed` (400), `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
    */

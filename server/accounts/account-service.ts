@@ -11,16 +11,20 @@ import type { Caller, Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
 import { roleNumber } from '../platform/scopes.ts';
 import type { AuthDeps } from './auth-service.ts';
+import { useClaim } from './claims.ts';
+import type { ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from './password.ts';
+import { assertInPerson } from './proof.ts';
 import { endOtherSessions } from './sessions.ts';
 import { findUserById, setPasswordHash, setUsername } from './store.ts';
 import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
 
-export type AccountDeps = Pick<AuthDeps, 'changes' | 'clock' | 'passwords' | 'secrets' | 'tries'> & {
-  readonly limits: Limits;
-};
+export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries'> &
+  ClaimDeps & {
+    readonly limits: Limits;
+  };
 
 export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
   const { clock, secrets, limits } = deps;
@@ -61,19 +65,21 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
       return { secret, otpauthUrl: otpauthUrl(secret, user.email) };
     },
     totpConfirm: async ({ code }, ctx: Ctx) => ({ recoveryCodes: [...(await confirm(deps, ctx, code))] }),
-    totpDisable: async (_request, ctx: Ctx) => {
+    totpDisable: async (proof, ctx: Ctx) => {
+      await assertInPerson(deps, ctx, await ownAccount(ctx.db, ctx.caller), proof);
       await ctx.db.transact(async (db) => {
         if (await removeTotp(db, ctx.caller.userId))
           await recordAct(db, ctx, act(ctx, 'account.totp_disabled'));
       });
       return {};
     },
+    claimEmail: async (request, ctx: Ctx) => {
+      const { id, email } = await useClaim(deps, ctx, request);
+      return { userId: id, email };
+    },
     changePassword: async ({ currentPassword, newPassword }, ctx: Ctx) => {
       const user = await ownAccount(ctx.db, ctx.caller);
-      deps.tries.password.spend(user.email, ctx.call.remoteAddress);
-      const { ok } = await deps.passwords.verify(currentPassword, user.passwordHash);
-      if (!ok) throw apiError('credentials_invalid', 'the current password is wrong');
-      deps.tries.password.wasRight(user.email, ctx.call.remoteAddress);
+      await assertInPerson(deps, ctx, user, { currentPassword });
       checkPasswordStrength(newPassword, user);
       const hash = await deps.passwords.hash(newPassword); // before the transaction: it takes long
       await ctx.db.transact(async (db) => {
@@ -131,6 +137,7 @@ async function describe({ db, caller }: Ctx) {
   return {
     userId: user.id,
     email: user.email,
+    emailVerified: user.emailVerifiedAt !== null,
     username: user.username,
     staff: user.staff,
     credential: caller.kind === 'session' ? CredentialKind.SESSION : CredentialKind.API_KEY,

@@ -203,11 +203,61 @@ describe.skipIf(!postgresHere)('accounts', () => {
         (await server.call('POST /account/totp/confirm', { as: person.token, body: { code: '123456' } }))
           .code,
       ).toBe('totp_not_pending');
-      expect((await server.call('DELETE /account/totp', { as: person.token })).status).toBe(204);
+      const off = { as: person.token, body: { currentPassword: PASSWORD } };
+      expect((await server.call('POST /account/totp/disable', off)).status).toBe(204);
       expect((await server.call('GET /account/totp', { as: person.token })).body).toMatchObject({
         enrolled: false,
       });
       expect((await login({})).status).toBe(200);
+    });
+
+    describe('is not turned off by a session alone', () => {
+      const enrolled = async (): Promise<boolean> =>
+        (await server.call('GET /account/totp', { as: person.token })).body['enrolled'] === true;
+      const off = async (body: Record<string, unknown>) =>
+        await server.call('POST /account/totp/disable', { as: person.token, body });
+      const offByConnect = async (body: Record<string, unknown>) =>
+        await server.call('POST /svc.account.v1.AccountService/TotpDisable', { as: person.token, body });
+
+      it('by any door, with nothing or with what is wrong', async () => {
+        await enroll();
+        expect((await off({})).code).toBe('proof_required');
+        expect((await offByConnect({})).status).toBe(403);
+        expect((await server.call('DELETE /account/totp', { as: person.token })).status).toBe(405);
+        expect((await off({ currentPassword: 'not the password' })).code).toBe('credentials_invalid');
+        expect((await offByConnect({ currentPassword: 'not the password' })).status).toBe(401);
+        expect((await off({ code: '000000' })).code).toBe('totp_invalid');
+        expect((await off({ code: 'not-a-recovery-code' })).code).toBe('totp_invalid');
+        // Of two that are sent each must be right.
+        expect((await off({ currentPassword: PASSWORD, code: '000000' })).code).toBe('totp_invalid');
+        expect((await server.call('POST /account/totp', { as: person.token, body: {} })).status).toBe(409);
+        expect(await enrolled()).toBe(true);
+      });
+
+      it('but by the password, by a code, or by a recovery code', async () => {
+        for (const proof of ['password', 'code', 'recovery']) {
+          const { secret, recovery } = await enroll();
+          next();
+          const code = proof === 'code' ? totpCode(secret, stepAt(clock.now())) : recovery[3];
+          const answer = await off(proof === 'password' ? { currentPassword: PASSWORD } : { code });
+          expect(answer.status, proof).toBe(204);
+          expect(await enrolled()).toBe(false);
+          next();
+        }
+      });
+
+      it('by guessing: wrong ones count as tries, with those of sign-in', async () => {
+        const { secret } = await enroll();
+        for (let n = 0; n < 5; n += 1) expect((await off({ code: '000000' })).code).toBe('totp_invalid');
+        next();
+        const code = totpCode(secret, stepAt(clock.now()));
+        expect((await off({ code })).code).toBe('rate_limited');
+        expect((await login({ totpCode: code })).code).toBe('rate_limited');
+        for (let n = 0; n < 10; n += 1)
+          expect((await off({ currentPassword: `wrong ${n}` })).code).toBe('credentials_invalid');
+        expect((await off({ currentPassword: PASSWORD })).code).toBe('rate_limited');
+        expect(await enrolled()).toBe(true);
+      });
     });
 
     it('has its secret stored sealed and bound to its account', async () => {

@@ -10,10 +10,11 @@ import type { Ctx } from '../platform/context.ts';
 import type { CredentialChanges } from '../platform/credential-changes.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Passwords } from './password.ts';
+import { checkCode } from './proof.ts';
 import { endSession, openSession, sessionTimesOf } from './sessions.ts';
 import { findUserByEmail, normalizeEmail, setPasswordHash } from './store.ts';
 import type { User } from './store.ts';
-import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
+import { findTotp } from './totp-store.ts';
 import type { Tries } from './tries.ts';
 
 export interface AuthDeps {
@@ -75,22 +76,13 @@ async function checkPassword(
 /** Asked only after the password was right, so that it tells a stranger nothing about an account. */
 async function checkSecondFactor(
   deps: AuthDeps,
-  { db, call }: Ctx,
+  ctx: Ctx,
   user: User,
   code: string | undefined,
 ): Promise<void> {
-  const totp = await findTotp(db, user.id);
+  const totp = await findTotp(ctx.db, user.id);
   if (totp === undefined || totp.confirmed_at === null) return;
   if (code === undefined)
     throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
-  deps.tries.code.spend(user.id, call.remoteAddress);
-  const ok = /^\d{6}$/.test(code)
-    ? await acceptTotpCode({ db, clock: deps.clock, secrets: deps.secrets }, user.id, totp, code)
-    : await acceptRecoveryCode(db, user.id, code);
-  if (!ok)
-    throw apiError(
-      'totp_invalid',
-      'one-time code is wrong, was used already, or the clock of the device is off by more than 30 s',
-    );
-  deps.tries.code.wasRight(user.id, call.remoteAddress);
+  await checkCode(deps, ctx, user, code);
 }

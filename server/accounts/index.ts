@@ -1,6 +1,8 @@
 export { createAccountService } from './account-service.ts';
+export { createAdminAccounts } from './admin-accounts-service.ts';
 export { createAuthService } from './auth-service.ts';
 export type { AuthDeps } from './auth-service.ts';
+export type { TeamsOfAccount } from './claims.ts';
 export { checkPasswordStrength, createPasswords, DEFAULT_COST } from './password.ts';
 export type { PasswordCost, Passwords } from './password.ts';
 export { hashToken, looksLikeSessionToken } from './session-token.ts';

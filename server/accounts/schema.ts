@@ -13,8 +13,35 @@ export const users = pgTable(
     passwordHash: text('password_hash').notNull(),
     staff: boolean('staff').notNull().default(false),
     createdAt: instant('created_at').notNull(),
+    /** When it was proved that the address is the holder's; null: whoever saw an invitation to it made the account. */
+    emailVerifiedAt: instant('email_verified_at'),
   },
   (t) => [uniqueIndex('users_email').on(t.email), uniqueIndex('users_username').on(t.username)],
+);
+
+/** Tokens with which the owner of an address, known to staff, makes the verified account of it. */
+export const accountClaims = pgTable(
+  'account_claims',
+  {
+    id: id('id').primaryKey(),
+    /** Lower-cased. */
+    email: text('email').notNull(),
+    /** SHA-256 of the token. */
+    tokenHash: bytes('token_hash').notNull(),
+    /** The member of staff who vouches. */
+    createdBy: id('created_by')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+  },
+  (t) => [
+    uniqueIndex('account_claims_token_hash').on(t.tokenHash),
+    uniqueIndex('account_claims_open')
+      .on(t.email)
+      .where(sql`${t.usedAt} is null`),
+  ],
 );
 
 export const sessions = pgTable(

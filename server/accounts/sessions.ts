@@ -47,6 +47,10 @@ export async function endOtherSessions(
   await sql`delete from sessions where user_id = ${userId} and id <> ${keptSessionId}`;
 }
 
+export async function endAllSessions({ sql }: Database, userId: string): Promise<void> {
+  await sql`delete from sessions where user_id = ${userId}`;
+}
+
 /** Forgets sessions that ended by age, and those that nobody used for longer than any idle limit. */
 export async function purgeSessions({ sql }: Database, clock: Clock, times: SessionTimes): Promise<number> {
   const now = clock.now();

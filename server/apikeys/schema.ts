@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { foreignKey, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { users } from '../accounts/schema.ts';
 import { bytes, id, instant } from '../platform/db/columns.ts';
@@ -16,6 +17,8 @@ export const apiKeys = pgTable(
     /** HMAC-SHA-256 of the secret part under the installation's pepper. */
     digest: bytes('digest').notNull(),
     scopes: text('scopes').array().notNull(),
+    /** The key that it was made with, whose end is its end too; null when a session made it. */
+    parentId: id('parent_id'),
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at').notNull(),
     lastUsedAt: instant('last_used_at'),
@@ -24,10 +27,16 @@ export const apiKeys = pgTable(
   (t) => [
     uniqueIndex('api_keys_kid').on(t.kid),
     index('api_keys_user').on(t.userId, t.createdAt),
+    index('api_keys_parent')
+      .on(t.parentId)
+      .where(sql`${t.parentId} is not null`),
     foreignKey({ columns: [t.userId], foreignColumns: [users.id], name: 'api_keys_user_fk' }).onDelete(
       'cascade',
     ),
     foreignKey({ columns: [t.teamId], foreignColumns: [teams.id], name: 'api_keys_team_fk' }).onDelete(
+      'cascade',
+    ),
+    foreignKey({ columns: [t.parentId], foreignColumns: [t.id], name: 'api_keys_parent_fk' }).onDelete(
       'cascade',
     ),
   ],

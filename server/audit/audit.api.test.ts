@@ -3,7 +3,7 @@ import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:c
 import canonicalize from 'canonicalize';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { join, newKey, PASSWORD, stranger } from '../../test/setup/people.ts';
+import { firstSession, join, newKey, revokeKey, PASSWORD, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../test/setup/server.ts';
 import { stepAt, totpCode } from '../accounts/totp-code.ts';
@@ -58,8 +58,9 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2', description: 'we build' });
     await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2' }); // changes nothing
     const ann = await join(server, owner, teamId, 'developer');
-    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' });
-    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' });
+    const session = await firstSession(server);
+    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
+    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
     const { body: invited } = await must(`POST /teams/${teamId}/invites`, 201, { email: 'Bo@example.com' });
     const inviteId = (invited['invite'] as { id: string }).id;
     await must(`DELETE /teams/${teamId}/invites/${inviteId}`, 204);
@@ -70,8 +71,8 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     await must(`DELETE /environments/${environment}`, 204);
     await must(`DELETE /projects/${project}`, 204);
     const key = await newKey(server, owner, { teamId, name: 'narrow', scopes: ['run:read'] });
-    await must(`DELETE /api-keys/${key.id}`, 204);
-    await must(`DELETE /api-keys/${key.id}`, 204);
+    await revokeKey(server, owner, key.id);
+    await revokeKey(server, owner, key.id);
     const regions = (await must('GET /regions', 200)).body['regions'] as Array<{
       id: string;
       operator: string;
@@ -182,8 +183,8 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     const begun = await must('POST /account/totp', 201, {}, person.token);
     const code = totpCode(fromBase32(String(begun.body['secret'])), stepAt(clock.now()));
     await must('POST /account/totp/confirm', 200, { code }, person.token);
-    await must('DELETE /account/totp', 204, undefined, person.token);
-    await must('DELETE /account/totp', 204, undefined, person.token);
+    await must('POST /account/totp/disable', 204, { currentPassword: PASSWORD }, person.token);
+    await must('POST /account/totp/disable', 204, { currentPassword: PASSWORD }, person.token);
     const change = { currentPassword: PASSWORD, newPassword: 'another pass phrase' };
     await must('POST /account/password', 204, change, person.token);
     const found = (await entries('/admin/audit', staff)).slice(before);

@@ -7,7 +7,7 @@
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/index.ts';
-import { parseKey, secretMatches } from '../apikeys/index.ts';
+import { endOfKey, parseKey, secretMatches } from '../apikeys/index.ts';
 import type { CiJobs } from '../ci/index.ts';
 import type { SessionTimes } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -56,6 +56,7 @@ interface CommonRow {
   readonly user_id: string;
   readonly staff: boolean;
   readonly memberships: Readonly<Record<string, Role>> | null;
+  /** Of a key: its revocation, or the end of a key that it was made with, when that comes earlier. */
   readonly expires_at: Date;
 }
 
@@ -63,7 +64,6 @@ interface KeyRow extends CommonRow {
   readonly digest: Uint8Array;
   readonly scopes: readonly string[];
   readonly team_id: string | null;
-  readonly revoked_at: Date | null;
   readonly last_used_at: Date | null;
 }
 
@@ -155,13 +155,12 @@ async function proveKey(
   const parts = parseKey(credential);
   if (parts === undefined) return undefined; // Never was a key: no look into the database.
   const [row] = await db.sql<KeyRow[]>`
-    select k.id, k.user_id, k.digest, k.scopes, k.team_id, k.expires_at, k.revoked_at, k.last_used_at, u.staff,
+    select k.id, k.user_id, k.digest, k.scopes, k.team_id, ${endOfKey(db.sql, db.sql`k.id`)} as expires_at, k.last_used_at, u.staff,
       (select jsonb_object_agg(m.team_id, m.role) from team_members m
        where m.user_id = k.user_id and (k.team_id is null or m.team_id = k.team_id)) as memberships
     from api_keys k join users u on u.id = k.user_id where k.kid = ${parts.kid}`;
   const matches = secretMatches(pepper, parts.secret, row?.digest);
-  if (!matches || row === undefined || row.revoked_at !== null || row.expires_at <= clock.now())
-    return undefined;
+  if (!matches || row === undefined || row.expires_at <= clock.now()) return undefined;
   return {
     caller: {
       kind: 'api_key',

@@ -125,6 +125,7 @@ function Header({ session: who }: { readonly session?: SignedIn }) {
           <div class="whoami">
             <span class="whoami-mail" title={who.who.email}>
               {who.who.email}
+              {!who.who.emailVerified && ' (unverified)'}
             </span>
             <button class="button button-quiet" type="button" onClick={() => void signOut()}>
               Sign out

@@ -285,6 +285,29 @@ describe.skipIf(!there)('events on their way out', () => {
       expect(await refused(sdk.webhookEndpoints.get(teamId, id))).toBe('404 not_found');
     });
 
+    it('are told to a key’s receiver only as far as the key could read them itself', async () => {
+      const url = 'https://hooks.example.com/';
+      const reads = {
+        'run.finished': 'run:read',
+        'build.finished': 'project:read',
+        'runner.flagged': 'runner:read',
+      };
+      const manager = await newKey(server, server.first.apiKey, { scopes: ['team:manage'] });
+      for (const [event, scope] of Object.entries(reads)) {
+        const body = { url, events: [event] };
+        const route = `POST /teams/${teamId}/webhook-endpoints`;
+        expect((await server.call(route, { as: manager.secret, body })).code, event).toBe('scope_missing');
+        const both = await newKey(server, server.first.apiKey, { scopes: ['team:manage', scope] });
+        const made = await server.call(route, { as: both.secret, body });
+        expect(made.status, made.text).toBe(201);
+        const { id } = made.body['endpoint'] as { id: string };
+        const elsewhere = { as: manager.secret, body: { url: 'https://other.example.com/' } };
+        const change = `PATCH /teams/${teamId}/webhook-endpoints/${id}`;
+        expect((await server.call(change, elsewhere)).code).toBe('scope_missing');
+        expect((await server.call(change, { ...elsewhere, as: both.secret })).status).toBe(200);
+      }
+    });
+
     it('are refused addresses inside, and events that do not exist', async () => {
       for (const url of [
         'http://169.254.169.254/latest',

@@ -60,7 +60,7 @@ export interface TeamScope {
 
 /** Of a call with an Idempotency-Key on an RPC that stores it in its own statement. See platform/idempotency.ts. */
 export interface IdempotencyClaim {
-  /** `user:<id>`, `ci_job:<credential id>` */
+  /** `user:<id>`, `user:<id>/<team id>` of a narrowed key, `ci_job:<credential id>` */
   readonly principal: string;
   readonly rpc: string;
   readonly key: string;

@@ -42,10 +42,15 @@ export function idempotencyKey(call: CallContext): string | undefined {
   );
 }
 
-export function claimFor(rpc: RpcInfo, caller: Caller, key: string, request: Message): IdempotencyClaim {
+/** A key that is narrowed to a team is somebody else than its person: it must not be told what another credential did in another team. */
+function principalOf({ kind, credentialId, userId, onlyTeamId }: Caller): string {
   // Of a job its run's: a repeated call may come with another id_token than the first.
-  const principal = caller.kind === 'ci_job' ? `ci_job:${caller.credentialId}` : `user:${caller.userId}`;
-  return { principal, rpc: rpc.id, key, fingerprint: fingerprint(rpc, request) };
+  if (kind === 'ci_job') return `ci_job:${credentialId}`;
+  return onlyTeamId === undefined ? `user:${userId}` : `user:${userId}/${onlyTeamId}`;
+}
+
+export function claimFor(rpc: RpcInfo, caller: Caller, key: string, request: Message): IdempotencyClaim {
+  return { principal: principalOf(caller), rpc: rpc.id, key, fingerprint: fingerprint(rpc, request) };
 }
 
 /** The same over every protocol: the message's JSON with sorted names, since maps and optional fields have no order on the wire. */

@@ -18,6 +18,7 @@ export type IdPrefix =
   | 'cir'
   | 'cit'
   | 'ciw'
+  | 'clm'
   | 'env'
   | 'evt'
   | 'fch'

@@ -17,12 +17,20 @@ const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {
 };
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 1, developer: 2, admin: 3, owner: 4 };
+/** Weakest first. */
+export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 export const STAFF_SCOPE = 'staff';
+export const KEY_SCOPE = 'key:manage';
 
 /** What a team's role grants there, before the credential narrows it. */
 export function roleGrants(role: Role, scope: string): boolean {
   return GRANTED[role].has(scope);
+}
+
+/** All that the role grants on its team. */
+export function scopesOf(role: Role): ReadonlySet<string> {
+  return GRANTED[role];
 }
 
 export function roleAtLeast(role: Role, least: Role): boolean {
@@ -32,9 +40,9 @@ export function roleAtLeast(role: Role, least: Role): boolean {
 const scopeNames = enumNames(ScopeSchema);
 const roleNames = enumNames(RoleSchema);
 
-/** All scopes but `staff`. */
+/** All scopes that count on teams: all but `staff` and `key:manage`. */
 export const TEAM_SCOPES: readonly string[] = [...scopeNames.byNumber]
-  .filter(([number, name]) => number !== 0 && name !== STAFF_SCOPE)
+  .filter(([number, name]) => number !== 0 && name !== STAFF_SCOPE && name !== KEY_SCOPE)
   .map(([, name]) => name);
 
 export function scopeName(scope: ScopeNumber): string {
@@ -56,5 +64,9 @@ export function roleNumber(role: Role): RoleNumber {
 
 /** What a session may do at most. Reporting CI runs is for CI credentials, not for people (SPEC 5.1). */
 export function sessionScopes(staff: boolean): ReadonlySet<string> {
-  return new Set([...TEAM_SCOPES.filter((scope) => scope !== 'ci:write'), ...(staff ? [STAFF_SCOPE] : [])]);
+  return new Set([
+    ...TEAM_SCOPES.filter((scope) => scope !== 'ci:write'),
+    KEY_SCOPE,
+    ...(staff ? [STAFF_SCOPE] : []),
+  ]);
 }

@@ -1,5 +1,6 @@
 /**
- * Enrollment: a one-shot token is exchanged for a place in the team's roster. The token is used up in the statement that makes the runner; a
+ * Enrollment: a one-shot token is exchanged for a place in the team's roster. It holds no longer than whoever issued it could issue it: as a
+ * member who may manage runners, and with the API key that it was issued with. The token is used up in the statement that makes the runner; a
  * name that is taken rolls both back, so that the token is still good. The same token with the same key answers the same runner for 15
  * minutes, so that a lost answer loses nothing.
  */
@@ -9,16 +10,21 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { EnrollRequest, EnrollResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { decodePublicKey, keyThumbprint, publicKeyWeakness } from '@svc/proto/signature/keys.ts';
+import { endOfKey } from '../apikeys/index.ts';
 import { appendAudit } from '../audit/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Caller } from '../platform/context.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { Database, SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
+import { roleGrants, ROLES } from '../platform/scopes.ts';
 import { intervals } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 
 export const TOKEN_MINUTES = 15;
 const TOKEN_BYTES = 32;
+/** Roles that may issue one. */
+const MAY_ISSUE = ROLES.filter((role) => roleGrants(role, 'runner:manage'));
 
 export interface EnrollDeps {
   readonly db: Database;
@@ -36,15 +42,16 @@ export async function issueToken(
   sql: SqlTag,
   {
     teamId,
-    userId,
+    caller,
     runnersMax,
-  }: { readonly teamId: string; readonly userId: string; readonly runnersMax: number },
+  }: { readonly teamId: string; readonly caller: Caller; readonly runnersMax: number },
 ): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date } | undefined> {
   const id = newId('tok');
   const token = `enr_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+  const withKey = caller.kind === 'session' ? null : caller.credentialId;
   const [row] = await sql<Array<{ expiresAt: Date }>>`
-    insert into enrollment_tokens (id, team_id, token_hash, created_by, created_at, expires_at)
-    select ${id}, ${teamId}, ${hashOf(token)}, ${userId}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
+    insert into enrollment_tokens (id, team_id, token_hash, created_by, created_with_key, created_at, expires_at)
+    select ${id}, ${teamId}, ${hashOf(token)}, ${caller.userId}, ${withKey}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
     where (select count(*) from runners where team_id = ${teamId} and revoked_at is null) < ${runnersMax}::int
     returning expires_at as "expiresAt"`;
   return row === undefined ? undefined : { id, token, expiresAt: row.expiresAt };
@@ -111,7 +118,7 @@ async function register(
   const { name } = request;
   try {
     return await db.transact(async (tx) => {
-      const made = await insertRunner(tx.sql, request, keyId, runnersMax);
+      const made = await insertRunner(tx.sql, request, keyId, { runnersMax, now: clock.now() });
       if (made !== undefined && made.id !== '') {
         await appendAudit(
           tx,
@@ -150,13 +157,18 @@ async function insertRunner(
   sql: SqlTag,
   request: EnrollRequest,
   keyId: string,
-  runnersMax: number,
+  { runnersMax, now }: { readonly runnersMax: number; readonly now: Date },
 ): Promise<(Registered & { readonly tokenId: string }) | undefined> {
   const { token, name, publicKey, labels, facts } = request;
   const [row] = await sql<Array<Registered & { tokenId: string }>>`
       with token as materialized (
-        select id, team_id from enrollment_tokens
-        where token_hash = ${hashOf(token)} and used_at is null and expires_at > clock_timestamp() for update
+        select t.id, t.team_id from enrollment_tokens t
+        where t.token_hash = ${hashOf(token)} and t.used_at is null and t.expires_at > clock_timestamp()
+          and exists (
+            select 1 from team_members m
+            where m.team_id = t.team_id and m.user_id = t.created_by and m.role = any(${MAY_ISSUE}))
+          and (t.created_with_key is null or ${endOfKey(sql, sql`t.created_with_key`)} > ${now})
+        for update of t
       ),
       room as materialized (
         select (select count(*) from runners r where r.team_id = (select team_id from token) and r.revoked_at is null) < ${runnersMax}::int as room

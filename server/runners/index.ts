@@ -157,7 +157,7 @@ function tell({ queue, onError }: RunnersDeps, db: Database, event: ControlEvent
 async function issue({ runnersPerTeamMax }: RunnersDeps, db: Database, ctx: Ctx, teamId: string) {
   const issued = await issueToken(db.sql, {
     teamId,
-    userId: ctx.caller.userId,
+    caller: ctx.caller,
     runnersMax: runnersPerTeamMax,
   });
   if (issued === undefined) {

@@ -4,7 +4,7 @@ import type { RunnersEvent } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../../test/e2e/independent-runner.ts';
 import { has } from '../../test/setup/needs.ts';
-import { newKey, stranger } from '../../test/setup/people.ts';
+import { newKey, revokeKey, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { listen } from '../../test/setup/told.ts';
@@ -90,7 +90,7 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
     const key = await newKey(server, as, { scopes: ['runner:read'] });
     const told = watch(key.secret);
     await told.event('the present', () => true);
-    expect((await server.call(`DELETE /api-keys/${key.id}`, { as })).status).toBe(204);
+    expect((await revokeKey(server, as, key.id)).status).toBe(204);
     expect(await told.ended).toBe('credentials_invalid');
     expect(await watch((await stranger(server)).token).ended).toBe('not_found');
   });

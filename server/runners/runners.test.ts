@@ -9,11 +9,15 @@ import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { generateSigningKey } from '@svc/proto/signature/keys.ts';
 import { has } from '../../test/setup/needs.ts';
+import { createUser } from '../accounts/index.ts';
+import { insertApiKey } from '../apikeys/index.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createCursors } from '../platform/cursor.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { heartbeat } from '../work/heartbeat.ts';
+import { insertMember } from '../teams/index.ts';
 import { callUnary } from '../work/testing/ctx.ts';
+import type { TestCall } from '../work/testing/ctx.ts';
 import { createWorld } from '../work/testing/world.ts';
 import type { World } from '../work/testing/world.ts';
 import { createEnroll, createRunners } from './index.ts';
@@ -23,6 +27,7 @@ import { TIMED } from '../../test/setup/timed.ts';
 const there = await has('postgres');
 const { method } = RunnersService;
 const MAX = 5;
+const secrets = createSecrets(randomBytes(32));
 
 describe.skipIf(!there)('runners of a team', () => {
   let world: World;
@@ -33,6 +38,16 @@ describe.skipIf(!there)('runners of a team', () => {
   const events: ControlEvent[] = [];
   beforeAll(async () => {
     world = await createWorld();
+    const issuer = {
+      id: world.userId,
+      email: 'issuer@example.com',
+      username: 'issuer',
+      passwordHash: '',
+      staff: false,
+      emailVerifiedAt: null,
+      createdAt: systemClock.now(),
+    };
+    await createUser(world.db, issuer);
     queue = createLocalQueue();
     queue.onControl((event) => events.push(event));
     enroll = createEnroll({
@@ -42,7 +57,7 @@ describe.skipIf(!there)('runners of a team', () => {
       runnersPerTeamMax: MAX,
     });
     service = createRunners({
-      cursors: createCursors(createSecrets(randomBytes(32))),
+      cursors: createCursors(secrets),
       queue,
       settings: world.settings,
       runnersPerTeamMax: MAX,
@@ -57,12 +72,13 @@ describe.skipIf(!there)('runners of a team', () => {
   afterAll(async () => await world.drop());
   beforeEach(async () => {
     team = await world.team();
+    await insertMember(world.db, team, { userId: world.userId, role: 'owner', joinedAt: systemClock.now() });
     events.length = 0;
   });
 
   const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
-  const token = async (): Promise<string> =>
-    (await callUnary(service, method.createEnrollToken, { teamId: team }, as())).token;
+  const token = async (caller: TestCall['caller'] = {}): Promise<string> =>
+    (await callUnary(service, method.createEnrollToken, { teamId: team }, { ...as(), caller })).token;
   const join = async (fields: { token: string; name?: string; publicKey?: string }) =>
     await enroll(
       create(EnrollRequestSchema, { name: 'box', publicKey: generateSigningKey().publicKey, ...fields }),
@@ -164,6 +180,35 @@ describe.skipIf(!there)('runners of a team', () => {
       for (let i = 0; i < MAX; i += 1) await enrolled(`box-${i}`);
       await expect(token()).rejects.toMatchObject({ code: 'limit_reached' });
       await expect(join({ token: spare, name: 'one-more' })).rejects.toMatchObject({ code: 'limit_reached' });
+    });
+
+    it('refuses a token whose issuer left the team, or may not issue one any more', async () => {
+      for (const change of [`update team_members set role = 'developer'`, `delete from team_members`]) {
+        const issued = await token();
+        await world.db.sql.unsafe(`${change} where team_id = '${team}'`);
+        await expect(join({ token: issued })).rejects.toMatchObject({ code: 'token_invalid' });
+        await world.db.sql`update team_members set role = 'admin' where team_id = ${team}`;
+      }
+    });
+
+    it('refuses a token that was issued with an API key which has ended', async () => {
+      const expiresAt = new Date(systemClock.now().getTime() + 60_000);
+      const key = {
+        userId: world.userId,
+        name: 'issues',
+        scopes: ['runner:manage'],
+        teamId: undefined,
+        parentId: undefined,
+        expiresAt,
+      };
+      const { row } = await insertApiKey(world.db, { clock: systemClock, secrets }, key);
+      const caller = { kind: 'api_key', credentialId: row.id } as const;
+      const issued = [await token(caller), await token(caller)];
+      await join({ token: issued[0]!, name: 'in time' });
+      await world.db.sql`update api_keys set revoked_at = now() where id = ${row.id}`;
+      await expect(join({ token: issued[1]!, name: 'too late' })).rejects.toMatchObject({
+        code: 'token_invalid',
+      });
     });
 
     it('stores no token, only its hash', async () => {

@@ -93,6 +93,8 @@ export const enrollmentTokens = pgTable(
     /** SHA-256 of the token. */
     tokenHash: bytes('token_hash').notNull(),
     createdBy: id('created_by').notNull(),
+    /** The API key that it was made with, which it ends with. */
+    createdWithKey: id('created_with_key'),
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at').notNull(),
     usedAt: instant('used_at'),

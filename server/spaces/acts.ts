@@ -7,6 +7,7 @@ import type { CreateRequest } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import { PLATFORM_CHAIN, recordAct } from '../audit/index.ts';
 import type { Caller, Ctx, Role } from '../platform/context.ts';
 import { newId } from '../platform/ids.ts';
+import { assertMayGrantRole } from '../platform/grants.ts';
 import { notFound } from '../platform/not-found.ts';
 import { roleName } from '../platform/scopes.ts';
 import {
@@ -37,6 +38,13 @@ export function refuseNarrowed({ onlyTeamId }: Caller): void {
   );
 }
 
+const SPACE_SCOPES: ReadonlySet<string> = new Set(['project:read', 'project:write']);
+
+/** A space grants nothing on a team; a member does with it what these scopes allow. */
+export function assertMayGrantSpaceRole(caller: Caller, role: Role): void {
+  assertMayGrantRole(caller, role, SPACE_SCOPES);
+}
+
 export function full(message: string, current: number, limit: number): Error {
   return apiError('limit_reached', message, { details: { limit, current } });
 }
@@ -46,6 +54,7 @@ export async function createSpace(ctx: Ctx, request: CreateRequest): Promise<Spa
   refuseNarrowed(caller);
   const members = membersOf(caller, request);
   const others = [...members.keys()].filter((userId) => userId !== caller.userId);
+  for (const userId of others) assertMayGrantSpaceRole(caller, members.get(userId) ?? 'owner');
   const known = await teammatesAmong(ctx.db, ctx.teams, others);
   if (others.some((userId) => !known.has(userId))) throw notFound('account');
   const now = ctx.clock.now();

@@ -8,7 +8,7 @@ import type { Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
 import { notFound } from '../platform/not-found.ts';
 import { roleAtLeast } from '../platform/scopes.ts';
-import { full, refuseNarrowed } from './acts.ts';
+import { assertMayGrantSpaceRole, full, refuseNarrowed } from './acts.ts';
 import {
   countSpaceMembers,
   deleteSpaceMember,
@@ -65,6 +65,7 @@ export async function setMember(
     if (before === undefined) await assertAddable(db, ctx, spaceId, userId);
     else if (role !== 'owner') await assertOwnerLeft(db, spaceId, before);
     if (before?.role === role) return before;
+    assertMayGrantSpaceRole(ctx.caller, role);
 
     await putSpaceMember(db, spaceId, { userId, role, joinedAt: ctx.clock.now() });
     const details = { userId, from: before?.role ?? null, to: role };

@@ -4,7 +4,7 @@ import type { SvcApiError, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../test/setup/features.ts';
 import { has } from '../../test/setup/needs.ts';
-import { join, newKey, signIn, stranger } from '../../test/setup/people.ts';
+import { firstSession, join, newKey, signIn, stranger, verify } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { OWNED_SPACES_MAX, PROJECTS_PER_SPACE_MAX } from './acts.ts';
@@ -39,8 +39,9 @@ describe.skipIf(!postgresHere)('spaces', () => {
   beforeAll(async () => {
     server = await startTestServer({ env: { LIMIT_REQUESTS_PER_MINUTE: '1000000' } });
     teamId = server.first.teamId;
-    owner = sdkOf(server.first.apiKey);
+    owner = sdkOf(await firstSession(server));
     ada = await join(server, server.first.apiKey, teamId, 'developer');
+    await verify(server, ada.userId);
     adaSdk = sdkOf(ada.token);
     adaTeamId = (await adaSdk.teams.create('lovelace')).id;
     other = await stranger(server);

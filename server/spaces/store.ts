@@ -24,6 +24,8 @@ export interface Space {
 export interface SpaceMember {
   readonly userId: string;
   readonly username: string;
+  /** The address of the account is known to be the person's. */
+  readonly emailVerified: boolean;
   readonly role: Role;
   readonly joinedAt: Date;
 }
@@ -126,7 +128,7 @@ export async function lockSpace({ sql }: Database, spaceId: string): Promise<boo
 }
 
 const memberColumns = (sql: SqlTag) =>
-  sql`m.user_id as "userId", u.username, m.role, m.joined_at as "joinedAt"`;
+  sql`m.user_id as "userId", u.username, u.email_verified_at is not null as "emailVerified", m.role, m.joined_at as "joinedAt"`;
 
 export async function listSpaceMembers({ sql }: Database, spaceId: string): Promise<readonly SpaceMember[]> {
   return await sql<SpaceMember[]>`
@@ -158,7 +160,7 @@ export async function countSpaceMembers(
 export async function putSpaceMember(
   { sql }: Database,
   spaceId: string,
-  { userId, role, joinedAt }: Omit<SpaceMember, 'username'>,
+  { userId, role, joinedAt }: Pick<SpaceMember, 'userId' | 'role' | 'joinedAt'>,
 ): Promise<void> {
   await sql`
     insert into space_members (space_id, user_id, role, joined_at) values (${spaceId}, ${userId}, ${role}, ${joinedAt})

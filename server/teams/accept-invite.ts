@@ -1,4 +1,8 @@
-/** Joining a team by invitation: with the account that was invited, or by making it. */
+/**
+ * Joining a team by invitation: with the account that was invited, or by making it. Whoever made the invitation saw its token too, so that it
+ * proves nothing about the address: the account that it makes is unverified, and an unverified account joins another team only when that
+ * confirms it.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength, createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
 import type { Passwords, User } from '../accounts/index.ts';
@@ -9,9 +13,9 @@ import type { CredentialChanges } from '../platform/credential-changes.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
-import { findInvite, useInvite } from './invites.ts';
+import { awaitWord, findInvite, useInvite } from './invites.ts';
 import type { Invite } from './invites.ts';
-import { findMember, findTeam, insertMember } from './store.ts';
+import { findMember, findTeam, insertMember, lockTeam } from './store.ts';
 import type { Member, Team } from './store.ts';
 
 export interface AcceptDeps {
@@ -26,17 +30,24 @@ export interface Acceptance {
   readonly password?: string | undefined;
 }
 
+/** Undefined: the acceptance is noted, and the team must confirm it. */
 export async function acceptInvite(
   deps: AcceptDeps,
   ctx: Ctx,
   request: Acceptance,
-): Promise<{ team: Team; member: Member }> {
+): Promise<{ team: Team; member: Member } | undefined> {
   const { caller, db } = ctx;
+  if (caller.kind !== 'anonymous' && caller.kind !== 'session') throw inPersonOnly();
   const invite = await findInvite(db, request.token, deps.clock.now());
   if (invite === undefined) throw invalid();
   const fresh = caller.kind === 'anonymous' ? await newAccount(deps, db, invite, request) : undefined;
   try {
-    return await db.transact(async (tx) => await join(deps, tx, ctx, invite, fresh));
+    return await db.transact(async (tx) => {
+      // Removing its maker takes the same lock, and may have come first.
+      await lockTeam(tx, invite.teamId);
+      if ((await findInvite(tx, request.token, deps.clock.now())) === undefined) throw invalid();
+      return await join(deps, tx, ctx, invite, fresh);
+    });
   } catch (error) {
     if (isUniqueViolation(error, 'users_email')) throw signInFirst();
     throw error;
@@ -46,14 +57,22 @@ export async function acceptInvite(
 function invalid(): Error {
   return apiError(
     'invite_invalid',
-    'the invitation does not exist, was used, was taken back, or is older than 7 days; ask for a new one',
+    'the invitation does not exist, was used, was taken back, is older than 7 days, or whoever made it may not invite any more; ask for a new one',
+  );
+}
+
+/** It would gain a team for the account that the key was not made for. */
+function inPersonOnly(): Error {
+  return apiError(
+    'session_required',
+    'an API key cannot accept an invitation; sign in with the invited address, or send no credential to create its account',
   );
 }
 
 function signInFirst(): Error {
   return apiError(
     'credentials_missing',
-    'the invited address has an account already; sign in with it and accept again',
+    'the invited address has an account already; sign in with it and accept again, or, when it is not yours, ask those who run this installation for a claim of the address',
   );
 }
 
@@ -73,13 +92,16 @@ async function newAccount(
     );
   }
   checkPasswordStrength(password, { email: invite.email, username });
-  const id = newId('user', deps.clock.now().getTime());
+  const passwordHash = await deps.passwords.hash(password);
+  const createdAt = deps.clock.now();
   return {
-    id,
+    id: newId('user', createdAt.getTime()),
     email: invite.email,
     username,
     staff: false,
-    passwordHash: await deps.passwords.hash(password),
+    passwordHash,
+    emailVerifiedAt: null,
+    createdAt,
   };
 }
 
@@ -89,7 +111,7 @@ async function join(
   ctx: Ctx,
   invite: Invite,
   fresh: User | undefined,
-): Promise<{ team: Team; member: Member }> {
+): Promise<{ team: Team; member: Member } | undefined> {
   const { caller } = ctx;
   const now = deps.clock.now();
   const user = fresh ?? (await findUserById(db, caller.userId));
@@ -99,8 +121,19 @@ async function join(
       'the invitation is for another e-mail address than the one of this account; sign in with the invited one',
     );
   }
+  if (fresh === undefined && user.emailVerifiedAt === null) {
+    await awaitWord(db, invite.id, user.id, now);
+    const details = { email: invite.email, username: user.username };
+    await recordAct(db, ctx, {
+      chain: invite.teamId,
+      action: 'team_invite.awaits_confirmation',
+      target: invite.id,
+      details,
+    });
+    return undefined;
+  }
   if (!(await useInvite(db, invite.id, now))) throw invalid();
-  if (fresh !== undefined) await createUser(db, fresh, now);
+  if (fresh !== undefined) await createUser(db, fresh);
   await insertMember(db, invite.teamId, { userId: user.id, role: invite.role, joinedAt: now });
   await deps.changes.announce(db, { userId: user.id });
   const team = await findTeam(db, invite.teamId);

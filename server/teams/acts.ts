@@ -1,20 +1,23 @@
 /** What changes a team, its members and its invitations: each in one transaction with its entry in the ledger. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { findUserById } from '../accounts/index.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Ctx, Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
+import { assertMayGrantRole } from '../platform/grants.ts';
 import { notFound } from '../platform/not-found.ts';
 import { roleName } from '../platform/scopes.ts';
 import { defaultRegion } from '../regions/index.ts';
 import type { AcceptDeps } from './accept-invite.ts';
-import { createInvite, deleteInvite } from './invites.ts';
-import { changeRole, removeMember } from './members.ts';
+import { createInvite, deleteInvite, endInvitesOf } from './invites.ts';
+import { assertMayGive, changeRole, lockedActor, removeMember } from './members.ts';
 import {
   countOwnedTeams,
   deleteTeam,
+  findMemberByEmail,
   findTeam,
   insertMember,
   insertTeam,
@@ -50,7 +53,13 @@ export async function invite(
   ctx: Ctx,
   request: { readonly teamId: string; readonly email: string; readonly role: Role },
 ): ReturnType<typeof createInvite> {
-  const created = await createInvite({ db, clock: ctx.clock }, request);
+  const { caller, clock } = ctx;
+  assertMayGrantRole(caller, request.role);
+  assertMayGive(await lockedActor(db, request.teamId, caller.userId), request.role);
+  if ((await findMemberByEmail(db, request.teamId, request.email)) !== undefined) {
+    throw apiError('already_member', 'the person is a member of the team already; change the role instead');
+  }
+  const created = await createInvite({ db, clock, caller }, request);
   const { id, email, role, teamId } = created.invite;
   await recordAct(db, ctx, {
     chain: teamId,
@@ -96,6 +105,13 @@ export async function createTeam(
     throw apiError(
       'scope_missing',
       'the API key is narrowed to one team and cannot create another; use one that is not',
+    );
+  }
+  const verifiedAt = (await findUserById(db, caller.userId))?.emailVerifiedAt ?? null;
+  if (verifiedAt === null) {
+    throw apiError(
+      'email_unverified',
+      'the e-mail address of the account is not verified, so that it cannot found a team; ask those who run this installation to verify it',
     );
   }
   const owned = await countOwnedTeams(db, caller.userId);
@@ -164,14 +180,17 @@ export async function changeMemberRole(
   change: { readonly teamId: string; readonly userId: string; readonly role: Role },
 ): Promise<Member> {
   const { teamId, userId, role } = change;
+  assertMayGrantRole(ctx.caller, role);
   const { member, before } = await changeRole(db, teamId, ctx.caller.userId, userId, role);
+  const invitesEnded = await endInvitesOf(db, { teamId, ...member }, role);
   await changes.announce(db, { userId });
   if (before !== member.role) {
+    const { username } = member;
     await recordAct(db, ctx, {
       chain: teamId,
       action: 'team_member.role_changed',
       target: userId,
-      details: { username: member.username, from: before, to: member.role },
+      details: { username, from: before, to: member.role, ...(invitesEnded > 0 && { invitesEnded }) },
     });
   }
   return member;
@@ -184,13 +203,15 @@ export async function dropMember(
   ctx: Ctx,
   { teamId, userId }: { readonly teamId: string; readonly userId: string },
 ): Promise<void> {
-  const { username, role } = await removeMember(db, teamId, ctx.caller.userId, userId);
+  const member = await removeMember(db, teamId, ctx.caller.userId, userId);
+  const { username, role } = member;
+  const invitesEnded = await endInvitesOf(db, { teamId, ...member }, undefined);
   await changes.announce(db, { userId });
   await recordAct(db, ctx, {
     chain: teamId,
     action: 'team_member.removed',
     target: userId,
-    details: { username, role },
+    details: { username, role, ...(invitesEnded > 0 && { invitesEnded }) },
   });
 }
 

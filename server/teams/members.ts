@@ -6,7 +6,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { Role } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
 import { notFound } from '../platform/not-found.ts';
-import { roleAtLeast } from '../platform/scopes.ts';
+import { roleAtLeast, roleGrants } from '../platform/scopes.ts';
 import { countOwners, deleteMember, findMember, lockTeam, setMemberRole } from './store.ts';
 import type { Member } from './store.ts';
 
@@ -27,6 +27,11 @@ export function assertMayGive(actor: Actor, role: Role): void {
   );
 }
 
+/** Whether a member with this role may invite somebody with that one. */
+export function mayInvite(own: Role, given: Role): boolean {
+  return roleGrants(own, 'team:manage') && roleAtLeast(own, given);
+}
+
 function assertMayChange(actor: Actor, member: Member): void {
   if (actor.userId === member.userId) return;
   const needed: Role = member.role === 'owner' || member.role === 'admin' ? 'owner' : 'admin';
@@ -41,15 +46,20 @@ function assertMayChange(actor: Actor, member: Member): void {
 }
 
 /** The team's row is locked from here to the end of the transaction; the actor's role is read again under that lock. */
+export async function lockedActor(db: Database, teamId: string, actorId: string): Promise<Actor> {
+  if (!(await lockTeam(db, teamId))) throw notFound('team');
+  const actor = await findMember(db, teamId, actorId);
+  if (actor === undefined) throw notFound('team');
+  return actor;
+}
+
 async function lockedPair(
   db: Database,
   teamId: string,
   actorId: string,
   userId: string,
 ): Promise<{ actor: Actor; member: Member }> {
-  if (!(await lockTeam(db, teamId))) throw notFound('team');
-  const actor = await findMember(db, teamId, actorId);
-  if (actor === undefined) throw notFound('team');
+  const actor = await lockedActor(db, teamId, actorId);
   const member = await findMember(db, teamId, userId);
   if (member === undefined) throw notFound('member');
   return { actor, member };

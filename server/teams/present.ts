@@ -25,6 +25,7 @@ export function presentMember(member: Member) {
   return {
     userId: member.userId,
     email: member.email,
+    emailVerified: member.emailVerified,
     username: member.username,
     role: roleNumber(member.role),
     joinedAt: timestampFromDate(member.joinedAt),
@@ -38,5 +39,8 @@ export function presentInvite(invite: Invite) {
     role: roleNumber(invite.role),
     expiresAt: timestampFromDate(invite.expiresAt),
     createdAt: timestampFromDate(invite.createdAt),
+    ...(invite.awaiting === undefined
+      ? {}
+      : { awaiting: { ...invite.awaiting, since: timestampFromDate(invite.awaiting.since) } }),
   };
 }

@@ -19,6 +19,8 @@ export interface Member {
   readonly userId: string;
   readonly email: string;
   readonly username: string;
+  /** The address is known to be the person's. */
+  readonly emailVerified: boolean;
   readonly role: Role;
   readonly joinedAt: Date;
 }
@@ -86,12 +88,21 @@ export async function deleteTeam({ sql }: Database, teamId: string): Promise<voi
 }
 
 const memberColumns = (sql: SqlTag) =>
-  sql`m.user_id as "userId", u.email, u.username, m.role, m.joined_at as "joinedAt"`;
+  sql`m.user_id as "userId", u.email, u.username, u.email_verified_at is not null as "emailVerified", m.role, m.joined_at as "joinedAt"`;
 
 export async function listMembers({ sql }: Database, teamId: string): Promise<readonly Member[]> {
   return await sql<Member[]>`
     select ${memberColumns(sql)} from team_members m join users u on u.id = m.user_id
     where m.team_id = ${teamId} order by u.username limit ${LIST_MAX}`;
+}
+
+/** Of one account; in the order of team ids, so that two that lock them do not wait for each other. */
+export async function listMemberships(
+  { sql }: Database,
+  userId: string,
+): Promise<ReadonlyArray<{ readonly teamId: string; readonly role: Role }>> {
+  return await sql<Array<{ teamId: string; role: Role }>>`
+    select team_id as "teamId", role from team_members where user_id = ${userId} order by team_id`;
 }
 
 export async function findMember(

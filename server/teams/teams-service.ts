@@ -1,10 +1,8 @@
 /** Teams of the caller, their members and invitations. */
-import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TeamKind, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import type { Ctx, Role } from '../platform/context.ts';
-import { notFound } from '../platform/not-found.ts';
+import type { Ctx } from '../platform/context.ts';
 import { roleName } from '../platform/scopes.ts';
 import { acceptInvite } from './accept-invite.ts';
 import {
@@ -18,11 +16,10 @@ import {
   teamOf,
 } from './acts.ts';
 import type { TeamsDeps } from './acts.ts';
+import { confirmInvite } from './confirm-invite.ts';
 import { listInvites } from './invites.ts';
-import { assertMayGive } from './members.ts';
-import type { Actor } from './members.ts';
 import { presentInvite, presentMember, presentTeam } from './present.ts';
-import { findMemberByEmail, listMembers, listTeams } from './store.ts';
+import { listMembers, listTeams } from './store.ts';
 import type { Team } from './store.ts';
 
 export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
@@ -63,14 +60,7 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
     }),
     inviteMember: async ({ teamId, email, role }, ctx: Ctx) => {
       const given = role === undefined ? 'developer' : roleName(role);
-      assertMayGive(actorOf(ctx, teamId), given);
       const address = email.trim().toLowerCase();
-      if ((await findMemberByEmail(ctx.db, teamId, address)) !== undefined) {
-        throw apiError(
-          'already_member',
-          'the person is a member of the team already; change the role instead',
-        );
-      }
       const created = await ctx.db.transact(
         async (db) => await invite(db, ctx, { teamId, email: address, role: given }),
       );
@@ -80,9 +70,15 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       await ctx.db.transact(async (db) => await revokeInvite(db, ctx, { teamId, inviteId }));
       return {};
     },
+    confirmInvite: async ({ teamId, inviteId }, ctx: Ctx) =>
+      presentMember(
+        await ctx.db.transact(async (db) => await confirmInvite(deps, db, ctx, { teamId, inviteId })),
+      ),
     acceptInvite: async (request, ctx: Ctx) => {
-      const { team, member } = await acceptInvite(deps, ctx, request);
-      return { team: presentTeam(team, member.role) };
+      const joined = await acceptInvite(deps, ctx, request);
+      return joined === undefined
+        ? { pending: true }
+        : { team: presentTeam(joined.team, joined.member.role), pending: false };
     },
   });
 }
@@ -90,10 +86,4 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
 function kindName(kind: TeamKind | undefined): Team['kind'] | undefined {
   if (kind === undefined) return undefined;
   return kind === TeamKind.PERSONAL ? 'personal' : 'organization';
-}
-
-function actorOf(ctx: Ctx, teamId: string): Actor {
-  const role: Role | undefined = ctx.teams.role(teamId);
-  if (role === undefined) throw notFound('team');
-  return { userId: ctx.caller.userId, role };
 }

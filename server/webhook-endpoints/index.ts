@@ -8,8 +8,9 @@ import {
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import { recordAct } from '../audit/index.ts';
-import type { Ctx } from '../platform/context.ts';
+import type { Caller, Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
+import { assertHoldsAll } from '../platform/grants.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
 import { closePage, openPage } from '../platform/paging.ts';
@@ -77,6 +78,7 @@ function secretCalls({ secrets, allowPrivate }: WebhookEndpointsDeps): Pick<Serv
   return {
     create: async ({ teamId, url, events, description = '' }, ctx) => {
       checkUrl(url, allowPrivate);
+      assertMaySee(ctx.caller, events);
       const id = newId('whe');
       const secret = newSecret();
       return await ctx.db.transact(async (db) => {
@@ -118,6 +120,22 @@ function secretCalls({ secrets, allowPrivate }: WebhookEndpointsDeps): Pick<Serv
   };
 }
 
+/** What an event tells is read with this scope elsewhere. */
+const SCOPE_OF: Readonly<Record<string, string>> = {
+  'build.finished': 'project:read',
+  'run.finished': 'run:read',
+  'runner.degraded': 'runner:read',
+  'runner.flagged': 'runner:read',
+  'runner.recovered': 'runner:read',
+  'runner.revoked': 'runner:read',
+};
+
+/** An endpoint tells its receiver, for as long as it is there, what the events hold: a key names only those that it could read itself. */
+function assertMaySee(caller: Caller, events: readonly string[]): void {
+  const scopes = new Set(events.map((event) => SCOPE_OF[event] ?? 'staff'));
+  assertHoldsAll(caller, scopes, `have ${events.join(', ')} sent somewhere`);
+}
+
 function checkUrl(url: string, allowPrivate: boolean): void {
   const problem = urlProblem(url, allowPrivate);
   if (problem !== undefined) throw apiError('validation_failed', `url cannot be called: ${problem}`);
@@ -130,6 +148,7 @@ function changeCalls({ allowPrivate }: WebhookEndpointsDeps): Omit<Service, Read
       return await ctx.db.transact(async (db) => {
         const change = { url, description, events: events.length === 0 ? undefined : events, enabled };
         const endpoint = found(await updateEndpoint(db.sql, { teamId, endpointId }, change));
+        assertMaySee(ctx.caller, endpoint.events);
         const details = {
           host: new URL(endpoint.url).host,
           events: [...endpoint.events],

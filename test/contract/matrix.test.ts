@@ -1,15 +1,21 @@
 /**
  * Every public RPC of the contract, called by nobody, with garbage, with an expired and a revoked key, by a member of another team, without
- * the scope, and by the right caller. Refused calls must change no row; another team's resource must read like a missing one. The matrix is made from
- * the contract: an RPC without a valid request in requests.ts fails it.
+ * the scope, and by the right caller. Refused calls must change no row; another team's resource must read like a missing one; nobody may hold more after a
+ * call than the credential of the call does, or longer (grants.ts). The matrix is made from the contract: an RPC without a valid request in requests.ts or
+ * without an answer in grants.ts fails it.
  */
+import { existsSync } from 'node:fs';
 import type { DescField } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KEY_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { has } from '../setup/needs.ts';
+import { added, authorities, excess } from './authority.ts';
+import type { HeldKey } from './authority.ts';
+import { ATTEMPT, BOUNDED, NOTHING } from './grants.ts';
 import { LAST, REQUESTS } from './requests.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -93,6 +99,9 @@ async function rowCounts(): Promise<Record<string, number>> {
   return counts;
 }
 
+/** Credentials as they are written. */
+const SECRETS = /cpk_live_\w{12}_\w|sest_[\w-]{20}|invt_[\w-]{20}|enr_[\w-]{20}|claim_[\w-]{20}/;
+
 const requestOf = (rpc: RpcInfo) => {
   const request = REQUESTS[rpc.id];
   if (request === undefined) throw new Error(`${rpc.id} has no valid request in test/contract/requests.ts`);
@@ -154,10 +163,14 @@ describe.runIf(postgresThere)('the contract matrix', () => {
             fields,
             rpc.scope?.startsWith('ci:') === true ? world.poorCiKey : world.poorKey,
           );
-          expectRefused(rpc, poor, [[403, 'scope_missing']]);
+          expectRefused(rpc, poor, [[403, rpc.auth === 'session' ? 'session_required' : 'scope_missing']]);
         }
-        if (rpc.auth === 'session')
-          expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'session_required']]);
+        if (rpc.auth === 'session') {
+          for (const key of [world.key, world.staffKey])
+            expectRefused(rpc, await call(rpc, fields, key), [[403, 'session_required']]);
+        }
+        if (rpc.scope === 'staff')
+          expectRefused(rpc, await call(rpc, fields, world.session), [[403, 'scope_missing']]);
         if (rpc.auth === 'staff')
           expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'scope_missing']]);
         expect(await rowCounts()).toEqual(before);
@@ -168,7 +181,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
   describe('gives a member of another team the answer of a missing resource', () => {
     const withIds = publicRpcs.filter(
       (rpc) =>
-        idFields(rpc).length > 0 && needsCredential(rpc) && rpc.auth !== 'staff' && rpc.scope !== undefined,
+        idFields(rpc).length > 0 && needsCredential(rpc) && rpc.scope !== undefined && rpc.scope !== 'staff',
     );
     for (const rpc of withIds) {
       it(rpc.id, async () => {
@@ -200,6 +213,85 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     }
   });
 
+  it('has an answer for every RPC to whether its call gives anything to anybody', () => {
+    const answered = [...NOTHING, ...Object.keys(BOUNDED)];
+    expect(answered.toSorted()).toEqual(rpcs.map(({ id }) => id).toSorted());
+    for (const [id, { attempts, story }] of Object.entries(BOUNDED)) {
+      expect((attempts === undefined) !== (story === undefined), id).toBe(true);
+      if (story !== undefined)
+        expect(existsSync(new URL(`../../${story}`, import.meta.url)), story).toBe(true);
+    }
+  });
+
+  describe('lets no API key give more than it has, or for longer', () => {
+    const keys: Array<HeldKey & { readonly secret: string }> = [];
+    const trying = publicRpcs.filter(({ id }) => BOUNDED[id]?.attempts !== undefined);
+    const create = rpcs.find(({ id }) => id === 'svc.apikeys.v1.ApiKeysService/Create');
+
+    async function keyWith(scopes: readonly string[], teamId?: string): Promise<void> {
+      if (create === undefined) throw new Error('no RPC makes API keys');
+      const fields = { name: 'tries', scopes, expiresInDays: 1, ...(teamId === undefined ? {} : { teamId }) };
+      const made = await call(create, fields, world.session);
+      const { apiKey, secret } = JSON.parse(made.text) as {
+        apiKey: { id: string; expiresAt: string };
+        secret: string;
+      };
+      const { userId } = world;
+      keys.push({ id: apiKey.id, userId, scopes: new Set(scopes), teamId, endsAt: apiKey.expiresAt, secret });
+    }
+
+    /** As it was before the attempts of one key. */
+    async function clear(): Promise<void> {
+      const { sql, memberId, teamId, endpointId } = world;
+      await sql`delete from api_keys where name = ${ATTEMPT}`;
+      await sql`delete from teams where name = ${ATTEMPT}`;
+      await sql`delete from spaces where name = ${ATTEMPT}`;
+      await sql`delete from space_members where user_id = ${memberId}`;
+      await sql`delete from team_invites where email like ${`${ATTEMPT}-%`}`;
+      await sql`delete from enrollment_tokens where used_at is null`;
+      await sql`delete from webhook_endpoints where url like ${`https://${ATTEMPT}.%`} and id <> ${endpointId}`;
+      await sql`
+        update webhook_endpoints set url = 'https://hooks.example.com/', events = '{run.finished}' where id = ${endpointId}`;
+      await sql`update team_members set role = 'viewer' where team_id = ${teamId} and user_id = ${memberId}`;
+    }
+
+    beforeAll(async () => {
+      const all = [...TEAM_SCOPES, KEY_SCOPE];
+      for (const scope of all) await keyWith([scope]);
+      for (const scope of trying.flatMap((rpc) => rpc.scope ?? []))
+        await keyWith([scope, 'run:read', 'team:read']);
+      await keyWith(all);
+      await keyWith(all, world.teamId);
+    }, 60_000);
+
+    for (const rpc of trying) {
+      it(
+        rpc.id,
+        async () => {
+          let given = 0;
+          for (const key of keys) {
+            const before = await authorities(world.sql);
+            for (const fields of BOUNDED[rpc.id]?.attempts?.(world) ?? []) {
+              const reply = await call(rpc, fields, key.secret);
+              expect(reply.status, reply.text).toBeLessThan(500);
+              if (reply.status < 300) given += 1;
+              const more = added(before, await authorities(world.sql)).map((made) => excess(made, key));
+              const what = `${JSON.stringify(fields)} by a key with ${[...key.scopes].join(' ')}`;
+              expect(
+                more.filter((each) => each !== undefined),
+                what,
+              ).toEqual([]);
+            }
+            await clear();
+          }
+          // Otherwise the requests are wrong, and nothing was tried.
+          expect(given).toBeGreaterThan(0);
+        },
+        120_000,
+      );
+    }
+  });
+
   describe('lets the right caller through', () => {
     const order = [
       ...publicRpcs.filter(({ id }) => !LAST.includes(id)),
@@ -211,13 +303,21 @@ describe.runIf(postgresThere)('the contract matrix', () => {
         const credential =
           as === 'nobody'
             ? undefined
-            : rpc.auth === 'staff'
-              ? world.staffKey
-              : as === 'session' || rpc.auth === 'session'
-                ? world.session
-                : world.key;
+            : as === 'staff_session'
+              ? world.staffSession
+              : rpc.auth === 'staff'
+                ? world.staffKey
+                : as === 'session' || rpc.auth === 'session'
+                  ? world.session
+                  : world.key;
+        const before = await authorities(world.sql);
         const reply = await call(rpc, fields(world), credential);
         expect(reply.status, reply.text).toBe(status);
+        if (BOUNDED[rpc.id] !== undefined) return;
+        expect(added(before, await authorities(world.sql)), 'grants.ts says that it gives nothing').toEqual(
+          [],
+        );
+        expect(reply.text, 'grants.ts says that it gives nothing').not.toMatch(SECRETS);
       });
     }
   });

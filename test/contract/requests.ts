@@ -7,7 +7,7 @@ export interface ValidRequest {
   /** Status for the right caller; default: the RPC's success status. Some calls are right and still refused, with this code. */
   readonly status?: number;
   /** Which credential is the right one; default: by the RPC's declaration. */
-  readonly as?: 'session' | 'nobody';
+  readonly as?: 'session' | 'staff_session' | 'nobody';
 }
 
 const team = ({ teamId }: World) => ({ teamId });
@@ -26,13 +26,29 @@ const ciRun = ({ ciRunId }: World) => ({ runId: ciRunId });
 const nothing = () => ({});
 
 export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
+  'svc.account.v1.AdminAccountsService/CreateClaim': {
+    fields: () => ({ email: 'claimed@example.com' }),
+    as: 'staff_session',
+  },
+  'svc.account.v1.AdminAccountsService/Find': { fields: () => ({ email: 'owner@example.com' }) },
+  'svc.account.v1.AdminAccountsService/VerifyEmail': {
+    fields: ({ memberId }) => ({ userId: memberId }),
+    as: 'staff_session',
+  },
+  'svc.account.v1.AccountService/ClaimEmail': {
+    fields: () => ({ token: 'claim_unknown', username: 'claimant', password: 'a long pass phrase' }),
+    status: 404,
+    as: 'nobody',
+  },
   'svc.account.v1.AccountService/ChangePassword': {
     fields: () => ({ currentPassword: 'not the password', newPassword: 'a new long pass phrase' }),
     status: 401,
   },
   'svc.account.v1.AccountService/Plan': { fields: nothing },
   'svc.account.v1.AccountService/TotpConfirm': { fields: () => ({ code: '000000' }), status: 409 },
-  'svc.account.v1.AccountService/TotpDisable': { fields: nothing },
+  'svc.account.v1.AccountService/TotpDisable': {
+    fields: () => ({ currentPassword: 'a long pass phrase' }),
+  },
   'svc.account.v1.AccountService/TotpEnroll': { fields: nothing },
   'svc.account.v1.AccountService/TotpStatus': { fields: nothing },
   'svc.account.v1.AccountService/UpdateUsername': { fields: () => ({ username: 'owner-renamed' }) },
@@ -235,6 +251,10 @@ export const REQUESTS: Readonly<Record<string, ValidRequest>> = {
     fields: () => ({ token: 'inv_unknown' }),
     status: 404,
     as: 'session',
+  },
+  'svc.teams.v1.TeamsService/ConfirmInvite': {
+    fields: ({ teamId, inviteId }) => ({ teamId, inviteId }),
+    status: 409, // nobody waits
   },
   'svc.teams.v1.TeamsService/Create': { fields: () => ({ name: 'made by the matrix' }) },
   'svc.teams.v1.TeamsService/Delete': { fields: team },

@@ -3,8 +3,12 @@
  * every kind. Everything is made through the public API; only what time would do (an expired key) is done in SQL.
  */
 import { createSvcSDK } from '@svc/sdk';
+import type { ApiKeysCreateParams } from '@svc/sdk';
 import postgres from 'postgres';
-import type { Platform } from '../e2e/platform.ts';
+import { KEY_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
+import type { Platform, Sdk } from '../e2e/platform.ts';
+
+type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
 export interface World {
   readonly teamId: string;
@@ -45,12 +49,18 @@ export interface World {
   readonly sql: postgres.Sql;
 }
 
-/** A new account by invitation, with a session and a team of its own. */
-async function newAccount(platform: Platform, teamId: string, name: string, password: string) {
+/** A new account by invitation, whose address `staff` vouch for, with a session. */
+async function newAccount(
+  platform: Platform,
+  { teamId, staff }: { readonly teamId: string; readonly staff: Sdk },
+  name: string,
+  password: string,
+) {
   const { token } = await platform.sdk.teams.inviteMember(teamId, `${name}@example.com`, 'developer');
   const nobody = createSvcSDK({ baseUrl: platform.url });
   await nobody.teams.acceptInvite(token, { username: name, password });
   const { token: session, userId } = await nobody.auth.login(`${name}@example.com`, password);
+  await staff.adminAccounts.verifyEmail(userId);
   return { session, userId, sdk: createSvcSDK({ baseUrl: platform.url, token: session }) };
 }
 
@@ -71,7 +81,12 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const { bootstrap, staff } = platform;
   for (const key of SWITCHED_ON)
     await staff.platformFeatures.setState(key, { state: 'enabled', reason: 'the matrix calls everything' });
-  const inviting = (await platform.sdk.teams.create('lobby')).id;
+  const nobody = createSvcSDK({ baseUrl: platform.url });
+  const { token: staffSession } = await nobody.auth.login(bootstrap.staffEmail, bootstrap.staffPassword);
+  const inviting = {
+    teamId: (await platform.sdk.teams.create('lobby')).id,
+    staff: createSvcSDK({ baseUrl: platform.url, token: staffSession }),
+  };
   const owner = await newAccount(platform, inviting, 'owner', 'a long pass phrase');
   const stranger = await newAccount(platform, inviting, 'stranger', 'another pass phrase');
   const { userId: memberId } = await newAccount(platform, inviting, 'member', 'a third pass phrase');
@@ -80,12 +95,12 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   await stranger.sdk.teams.create('elsewhere');
   const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
   if (region === undefined) throw new Error('no customer-operated region');
-  const nobody = createSvcSDK({ baseUrl: platform.url });
   const joining = await owner.sdk.teams.inviteMember(team.id, 'member@example.com', 'viewer');
   const { token: memberSession } = await nobody.auth.login('member@example.com', 'a third pass phrase');
   await createSvcSDK({ baseUrl: platform.url, token: memberSession }).teams.acceptInvite(joining.token);
 
-  const key = await owner.sdk.apiKeys.create('all');
+  const all = { scopes: [...TEAM_SCOPES, KEY_SCOPE] as Scopes };
+  const key = await owner.sdk.apiKeys.create('all', all);
   const sdk = createSvcSDK({ baseUrl: platform.url, apiKey: key.secret });
   const poor = await owner.sdk.apiKeys.create('poor', { scopes: ['ci:read'] });
   const poorCi = await owner.sdk.apiKeys.create('poor in CI', { scopes: ['team:read'] });
@@ -124,8 +139,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
   const runnerId = await createIndependentRunner(platform.url).enroll(enrollToken, 'matrix');
-  const strangerKey = await stranger.sdk.apiKeys.create('stranger');
-  const { token: staffSession } = await nobody.auth.login(bootstrap.staffEmail, bootstrap.staffPassword);
+  const strangerKey = await stranger.sdk.apiKeys.create('stranger', all);
 
   return {
     teamId: team.id,

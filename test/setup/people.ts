@@ -1,6 +1,6 @@
 /** People of a test: joined through the API as real ones are, by invitation. */
 import { randomBytes } from 'node:crypto';
-import type { TestServer } from './server.ts';
+import type { TestResponse, TestServer } from './server.ts';
 
 export interface Person {
   readonly userId: string;
@@ -24,11 +24,35 @@ export async function signIn(
   return body as { token: string; userId: string };
 }
 
-/** A new account with a role in a team; `as` invites. */
+/** A session of the account of the first start. */
+export async function firstSession(server: TestServer): Promise<string> {
+  const { staffEmail, staffPassword } = server.first;
+  return (await signIn(server, staffEmail, staffPassword)).token;
+}
+
+/** In place of the first start's keys a session of their account: keys make neither keys nor owners and admins. */
+async function inPerson(server: TestServer, as: string): Promise<string> {
+  const { apiKey, staffApiKey } = server.first;
+  return as === apiKey || as === staffApiKey ? await firstSession(server) : as;
+}
+
+/** Staff vouch for the address of an account. */
+export async function verify(server: TestServer, userId: string): Promise<void> {
+  const { status, text } = await server.call(`POST /admin/accounts/${userId}/verify-email`, {
+    as: await firstSession(server),
+    body: {},
+  });
+  if (status !== 200) throw new Error(`verification of ${userId} answered ${status}: ${text}`);
+}
+
+/** A new account with a role in a team; `as` invites. Its address is not verified. */
 export async function join(server: TestServer, as: string, teamId: string, role: string): Promise<Person> {
   const username = `p${randomBytes(5).toString('hex')}`;
   const email = `${username}@example.com`;
-  const invited = await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, role } });
+  const invited = await server.call(`POST /teams/${teamId}/invites`, {
+    as: await inPerson(server, as),
+    body: { email, role },
+  });
   if (invited.status !== 201) throw new Error(`invitation answered ${invited.status}: ${invited.text}`);
   const accepted = await server.call('POST /invites/accept', {
     body: { token: invited.body['token'], username, password: PASSWORD },
@@ -37,9 +61,10 @@ export async function join(server: TestServer, as: string, teamId: string, role:
   return { email, username, password: PASSWORD, ...(await signIn(server, email)) };
 }
 
-/** A person who owns a team of their own and belongs to no other: the other tenant. */
+/** A person with a verified address who owns a team of their own and belongs to no other: the other tenant. */
 export async function stranger(server: TestServer): Promise<Person & { readonly teamId: string }> {
   const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  await verify(server, person.userId);
   const team = await server.call('POST /teams', { as: person.token, body: { name: 'other team' } });
   const left = await server.call(`DELETE /teams/${server.first.teamId}/members/${person.userId}`, {
     as: person.token,
@@ -56,9 +81,14 @@ export async function newKey(
   request: Readonly<Record<string, unknown>> = {},
 ): Promise<{ id: string; secret: string }> {
   const { status, text, body } = await server.call('POST /api-keys', {
-    as,
+    as: await inPerson(server, as),
     body: { name: 'test', ...request },
   });
   if (status !== 201) throw new Error(`key creation answered ${status}: ${text}`);
   return { id: String((body['apiKey'] as { id: string }).id), secret: String(body['secret']) };
+}
+
+/** Ends an API key of the person. */
+export async function revokeKey(server: TestServer, as: string, id: string): Promise<TestResponse> {
+  return await server.call(`DELETE /api-keys/${id}`, { as: await inPerson(server, as) });
 }

@@ -12,7 +12,7 @@ export const settings = pgTable('settings', {
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    /** `user:<id>`, or `ci_job:<run>`: a key is the caller's own, whichever credential is used. */
+    /** `user:<id>`, with `/<team>` of a key that is narrowed to one, or `ci_job:<run>`: a key is the caller's own, whichever credential is used. */
     principal: text('principal').notNull(),
     rpc: text('rpc').notNull(),
     key: text('key').notNull(),

@@ -5,7 +5,7 @@ import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { systemClock } from '../../platform/clock.ts';
-import type { Ctx, IdempotencyClaim } from '../../platform/context.ts';
+import type { Caller, Ctx, IdempotencyClaim } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 
@@ -16,11 +16,13 @@ export interface TestCall {
   readonly idempotency?: Omit<IdempotencyClaim, 'rpc'>;
   readonly signal?: AbortSignal;
   readonly responseHeaders?: Map<string, string>;
+  /** What differs from a session. */
+  readonly caller?: Partial<Caller>;
 }
 
 export function testCtx(
   rpcId: string,
-  { db, userId, teamIds, idempotency, signal, responseHeaders }: TestCall,
+  { db, userId, teamIds, idempotency, signal, responseHeaders, caller }: TestCall,
 ): Ctx {
   const rpc = rpcs.find((each) => each.id === rpcId);
   if (rpc === undefined) throw new Error(`no RPC ${rpcId}`);
@@ -36,12 +38,13 @@ export function testCtx(
   return {
     call,
     caller: {
-      kind: 'api_key',
+      kind: 'session',
       userId,
-      credentialId: 'key_test',
+      credentialId: 'ses_test',
       staff: false,
       scopes: new Set(),
       memberships: new Map(),
+      ...caller,
     },
     teams: {
       teamIds,

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/account/v1/account.proto.
  */
 export const file_svc_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0IuMBCg5XaG9hbWlSZXNwb25zZRIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEhIKBXN0YWZmGAQgASgIQgPgQQMSNwoKY3JlZGVudGlhbBgFIAEoDjIeLnN2Yy5hY2NvdW50LnYxLkNyZWRlbnRpYWxLaW5kQgPgQQMSEwoGc2NvcGVzGAYgAygJQgPgQQMSLgoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwQgPgQQMiXgoKTWVtYmVyc2hpcBIUCgd0ZWFtX2lkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEicKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgPgQQMiDQoLUGxhblJlcXVlc3QiwAEKDFBsYW5SZXNwb25zZRIRCgRuYW1lGAEgASgJQgPgQQMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDUID4EEDEhkKDGFwaV9rZXlzX21heBgDIAEoDUID4EEDEhYKCXRlYW1zX21heBgEIAEoDUID4EEDEiEKFHJ1bm5lcnNfcGVyX3RlYW1fbWF4GAUgASgNQgPgQQMSJQoYcXVldWVkX3J1bnNfcGVyX3RlYW1fbWF4GAYgASgNQgPgQQMiUQoVVXBkYXRlVXNlcm5hbWVSZXF1ZXN0EjgKCHVzZXJuYW1lGAEgASgJQibgQQK6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJCITChFUb3RwU3RhdHVzUmVxdWVzdCKaAQoSVG90cFN0YXR1c1Jlc3BvbnNlEhUKCGVucm9sbGVkGAEgASgIQgPgQQMSOgoMY29uZmlybWVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESIAoTcmVjb3ZlcnlfY29kZXNfbGVmdBgDIAEoDUID4EEDQg8KDV9jb25maXJtZWRfYXQiEwoRVG90cEVucm9sbFJlcXVlc3QiTwoSVG90cEVucm9sbFJlc3BvbnNlEhkKBnNlY3JldBgBIAEoCUIJ4EEDirUYAggBEh4KC290cGF1dGhfdXJsGAIgASgJQgngQQOKtRgCCAEiPgoSVG90cENvbmZpcm1SZXF1ZXN0EigKBGNvZGUYASABKAlCGuBBArpIDnIMMgpeWzAtOV17Nn0kirUYAggBIjgKE1RvdHBDb25maXJtUmVzcG9uc2USIQoOcmVjb3ZlcnlfY29kZXMYASADKAlCCeBBA4q1GAIIASIUChJUb3RwRGlzYWJsZVJlcXVlc3QiFQoTVG90cERpc2FibGVSZXNwb25zZSJxChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSLQoQY3VycmVudF9wYXNzd29yZBgBIAEoCUIT4EECukgHcgUQASiAAoq1GAIIARIpCgxuZXdfcGFzc3dvcmQYAiABKAlCE+BBArpIB3IFEAwogAKKtRgCCAEiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSprCg5DcmVkZW50aWFsS2luZBIfChtDUkVERU5USUFMX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDUkVERU5USUFMX0tJTkRfQVBJX0tFWRABEhsKF0NSRURFTlRJQUxfS0lORF9TRVNTSU9OEAIyzwgKDkFjY291bnRTZXJ2aWNlEmIKBldob2FtaRIdLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSIZkAIBirUYAjADgtPkkwIKEggvYWNjb3VudBJhCgRQbGFuEhsuc3ZjLmFjY291bnQudjEuUGxhblJlcXVlc3QaHC5zdmMuYWNjb3VudC52MS5QbGFuUmVzcG9uc2UiHpACAYq1GAIwA4LT5JMCDxINL2FjY291bnQvcGxhbhKRAQoOVXBkYXRlVXNlcm5hbWUSJS5zdmMuYWNjb3VudC52MS5VcGRhdGVVc2VybmFtZVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSI4irUYGBIIdXNlcm5hbWUqCHVzZXJuYW1lMARQAYLT5JMCFjoBKjIRL2FjY291bnQvdXNlcm5hbWUScwoKVG90cFN0YXR1cxIhLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cFN0YXR1c1Jlc3BvbnNlIh6QAgGKtRgCMAOC0+STAg8SDS9hY2NvdW50L3RvdHASeAoKVG90cEVucm9sbBIhLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cEVucm9sbFJlc3BvbnNlIiOKtRgHMARQBFjJAYLT5JMCEjoBKiINL2FjY291bnQvdG90cBKUAQoLVG90cENvbmZpcm0SIi5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlc3BvbnNlIjyKtRgYEgRjb2RlKgRjb2RlMARQBIoBBWxvZ2lugtPkkwIaOgEqIhUvYWNjb3VudC90b3RwL2NvbmZpcm0SegoLVG90cERpc2FibGUSIi5zdmMuYWNjb3VudC52MS5Ub3RwRGlzYWJsZVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwRGlzYWJsZVJlc3BvbnNlIiKKtRgJMARQA1jMAXABgtPkkwIPKg0vYWNjb3VudC90b3RwErMBCg5DaGFuZ2VQYXNzd29yZBIlLnN2Yy5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBomLnN2Yy5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiUoq1GDISEGN1cnJlbnRfcGFzc3dvcmQSDG5ld19wYXNzd29yZCIBLTAEUARYzAGKAQVsb2dpboLT5JMCFjoBKiIRL2FjY291bnQvcGFzc3dvcmQaKoq1GCYKB2FjY291bnQSB2FjY291bnQaEFlvdXIgb3duIGFjY291bnQoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0IoACCg5XaG9hbWlSZXNwb25zZRIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEhIKBXN0YWZmGAQgASgIQgPgQQMSNwoKY3JlZGVudGlhbBgFIAEoDjIeLnN2Yy5hY2NvdW50LnYxLkNyZWRlbnRpYWxLaW5kQgPgQQMSEwoGc2NvcGVzGAYgAygJQgPgQQMSLgoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwQgPgQQMSGwoOZW1haWxfdmVyaWZpZWQYCCABKAhCA+BBAyJeCgpNZW1iZXJzaGlwEhQKB3RlYW1faWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAyINCgtQbGFuUmVxdWVzdCLAAQoMUGxhblJlc3BvbnNlEhEKBG5hbWUYASABKAlCA+BBAxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNQgPgQQMSGQoMYXBpX2tleXNfbWF4GAMgASgNQgPgQQMSFgoJdGVhbXNfbWF4GAQgASgNQgPgQQMSIQoUcnVubmVyc19wZXJfdGVhbV9tYXgYBSABKA1CA+BBAxIlChhxdWV1ZWRfcnVuc19wZXJfdGVhbV9tYXgYBiABKA1CA+BBAyJRChVVcGRhdGVVc2VybmFtZVJlcXVlc3QSOAoIdXNlcm5hbWUYASABKAlCJuBBArpIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokIhMKEVRvdHBTdGF0dXNSZXF1ZXN0IpoBChJUb3RwU3RhdHVzUmVzcG9uc2USFQoIZW5yb2xsZWQYASABKAhCA+BBAxI6Cgxjb25maXJtZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIgChNyZWNvdmVyeV9jb2Rlc19sZWZ0GAMgASgNQgPgQQNCDwoNX2NvbmZpcm1lZF9hdCITChFUb3RwRW5yb2xsUmVxdWVzdCJPChJUb3RwRW5yb2xsUmVzcG9uc2USGQoGc2VjcmV0GAEgASgJQgngQQOKtRgCCAESHgoLb3RwYXV0aF91cmwYAiABKAlCCeBBA4q1GAIIASI+ChJUb3RwQ29uZmlybVJlcXVlc3QSKAoEY29kZRgBIAEoCUIa4EECukgOcgwyCl5bMC05XXs2fSSKtRgCCAEiOAoTVG90cENvbmZpcm1SZXNwb25zZRIhCg5yZWNvdmVyeV9jb2RlcxgBIAMoCUIJ4EEDirUYAggBIokBChJUb3RwRGlzYWJsZVJlcXVlc3QSMQoQY3VycmVudF9wYXNzd29yZBgBIAEoCUISukgHcgUQASiAAoq1GAQIASABSACIAQESIgoEY29kZRgCIAEoCUIPukgGcgQQBhggirUYAggBSAGIAQFCEwoRX2N1cnJlbnRfcGFzc3dvcmRCBwoFX2NvZGUiFQoTVG90cERpc2FibGVSZXNwb25zZSJxChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSLQoQY3VycmVudF9wYXNzd29yZBgBIAEoCUIT4EECukgHcgUQASiAAoq1GAIIARIpCgxuZXdfcGFzc3dvcmQYAiABKAlCE+BBArpIB3IFEAwogAKKtRgCCAEiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIrCgtGaW5kUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUQAxj+ASKOAgoOQWNjb3VudERldGFpbHMSFAoHdXNlcl9pZBgBIAEoCUID4EEDEhIKBWVtYWlsGAIgASgJQgPgQQMSFQoIdXNlcm5hbWUYAyABKAlCA+BBAxISCgVzdGFmZhgEIAEoCEID4EEDEhsKDmVtYWlsX3ZlcmlmaWVkGAUgASgIQgPgQQMSPwoRZW1haWxfdmVyaWZpZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQhQKEl9lbWFpbF92ZXJpZmllZF9hdCIqChJWZXJpZnlFbWFpbFJlcXVlc3QSFAoHdXNlcl9pZBgBIAEoCUID4EECIjIKEkNyZWF0ZUNsYWltUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUY/gFgASJkChNDcmVhdGVDbGFpbVJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyKYAQoRQ2xhaW1FbWFpbFJlcXVlc3QSIgoFdG9rZW4YASABKAlCE+BBArpIB3IFEAEYyAGKtRgCCAESOAoIdXNlcm5hbWUYAiABKAlCJuBBArpIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokEiUKCHBhc3N3b3JkGAMgASgJQhPgQQK6SAdyBRAMKIACirUYAggBIj4KEkNsYWltRW1haWxSZXNwb25zZRIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAyprCg5DcmVkZW50aWFsS2luZBIfChtDUkVERU5USUFMX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDUkVERU5USUFMX0tJTkRfQVBJX0tFWRABEhsKF0NSRURFTlRJQUxfS0lORF9TRVNTSU9OEAIylwsKDkFjY291bnRTZXJ2aWNlEmIKBldob2FtaRIdLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSIZkAIBirUYAjADgtPkkwIKEggvYWNjb3VudBJhCgRQbGFuEhsuc3ZjLmFjY291bnQudjEuUGxhblJlcXVlc3QaHC5zdmMuYWNjb3VudC52MS5QbGFuUmVzcG9uc2UiHpACAYq1GAIwA4LT5JMCDxINL2FjY291bnQvcGxhbhKRAQoOVXBkYXRlVXNlcm5hbWUSJS5zdmMuYWNjb3VudC52MS5VcGRhdGVVc2VybmFtZVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSI4irUYGBIIdXNlcm5hbWUqCHVzZXJuYW1lMARQAYLT5JMCFjoBKjIRL2FjY291bnQvdXNlcm5hbWUScwoKVG90cFN0YXR1cxIhLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cFN0YXR1c1Jlc3BvbnNlIh6QAgGKtRgCMAOC0+STAg8SDS9hY2NvdW50L3RvdHASeAoKVG90cEVucm9sbBIhLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cEVucm9sbFJlc3BvbnNlIiOKtRgHMARQBFjJAYLT5JMCEjoBKiINL2FjY291bnQvdG90cBKUAQoLVG90cENvbmZpcm0SIi5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlc3BvbnNlIjyKtRgYEgRjb2RlKgRjb2RlMARQBIoBBWxvZ2lugtPkkwIaOgEqIhUvYWNjb3VudC90b3RwL2NvbmZpcm0SkAIKC1RvdHBEaXNhYmxlEiIuc3ZjLmFjY291bnQudjEuVG90cERpc2FibGVSZXF1ZXN0GiMuc3ZjLmFjY291bnQudjEuVG90cERpc2FibGVSZXNwb25zZSK3AYq1GJIBMARQA1jMAXABigEFbG9naW6aAX4KKVdpdGggYSBjb2RlIG9mIHRoZSBhcHAgdGhhdCBpcyB0dXJuZWQgb2ZmEihhY2NvdW50IHRvdHAtZGlzYWJsZSAtLWNvZGUgMTIzNDU2IC0teWVzGidhY2NvdW50LnRvdHBEaXNhYmxlKHsgY29kZTogJzEyMzQ1NicgfSmC0+STAho6ASoiFS9hY2NvdW50L3RvdHAvZGlzYWJsZRKuAQoKQ2xhaW1FbWFpbBIhLnN2Yy5hY2NvdW50LnYxLkNsYWltRW1haWxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlc3BvbnNlIlmKtRg8EgV0b2tlbhIIdXNlcm5hbWUSCHBhc3N3b3JkIgVjbGFpbSoFdG9rZW4wAVAEWMkBgAGAIIoBBWxvZ2lugtPkkwITOgEqIg4vYWNjb3VudC9jbGFpbRKzAQoOQ2hhbmdlUGFzc3dvcmQSJS5zdmMuYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaJi5zdmMuYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlIlKKtRgyEhBjdXJyZW50X3Bhc3N3b3JkEgxuZXdfcGFzc3dvcmQiAS0wBFAEWMwBigEFbG9naW6C0+STAhY6ASoiES9hY2NvdW50L3Bhc3N3b3JkGiqKtRgmCgdhY2NvdW50EgdhY2NvdW50GhBZb3VyIG93biBhY2NvdW50KAEyjwQKFEFkbWluQWNjb3VudHNTZXJ2aWNlEnUKBEZpbmQSGy5zdmMuYWNjb3VudC52MS5GaW5kUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLkFjY291bnREZXRhaWxzIjCQAgGKtRgSEgVlbWFpbCoFZW1haWwwBTgMgtPkkwIREg8vYWRtaW4vYWNjb3VudHMSjgEKC1ZlcmlmeUVtYWlsEiIuc3ZjLmFjY291bnQudjEuVmVyaWZ5RW1haWxSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiO4q1GAYwBDgMUAGC0+STAis6ASoiJi9hZG1pbi9hY2NvdW50cy97dXNlcl9pZH0vdmVyaWZ5LWVtYWlsEqIBCgtDcmVhdGVDbGFpbRIiLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVxdWVzdBojLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVzcG9uc2UiSoq1GCYSBWVtYWlsIg1jbGFpbXMgY3JlYXRlKgVlbWFpbDAEOAxQBFjJAYLT5JMCGjoBKiIVL2FkbWluL2FjY291bnQtY2xhaW1zGkqKtRhGCg1hZG1pbkFjY291bnRzEg5hZG1pbi1hY2NvdW50cxojU3RhZmY6IGFjY291bnRzIGFuZCB0aGVpciBhZGRyZXNzZXMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Nothing to say.
@@ -91,6 +91,13 @@ export type WhoamiResponse = Message<"svc.account.v1.WhoamiResponse"> & {
    * @generated from field: repeated svc.account.v1.Membership teams = 7;
    */
   teams: Membership[];
+
+  /**
+   * Whether the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it.
+   *
+   * @generated from field: bool email_verified = 8;
+   */
+  emailVerified: boolean;
 };
 
 /**
@@ -363,11 +370,24 @@ export const TotpConfirmResponseSchema: GenMessage<TotpConfirmResponse> = /*@__P
   messageDesc(file_svc_account_v1_account, 11);
 
 /**
- * Nothing to say.
+ * Proof that the person of the session is there: one of the two; both are checked when both are sent.
  *
  * @generated from message svc.account.v1.TotpDisableRequest
  */
 export type TotpDisableRequest = Message<"svc.account.v1.TotpDisableRequest"> & {
+  /**
+   * The password in force.
+   *
+   * @generated from field: optional string current_password = 1;
+   */
+  currentPassword?: string | undefined;
+
+  /**
+   * Six digits of the authenticator app, or one recovery code.
+   *
+   * @generated from field: optional string code = 2;
+   */
+  code?: string | undefined;
 };
 
 /**
@@ -434,6 +454,223 @@ export type ChangePasswordResponse = Message<"svc.account.v1.ChangePasswordRespo
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
   messageDesc(file_svc_account_v1_account, 15);
+
+/**
+ * Which account.
+ *
+ * @generated from message svc.account.v1.FindRequest
+ */
+export type FindRequest = Message<"svc.account.v1.FindRequest"> & {
+  /**
+   * E-mail address; letter case does not matter.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message svc.account.v1.FindRequest.
+ * Use `create(FindRequestSchema)` to create a new message.
+ */
+export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 16);
+
+/**
+ * An account as staff see it.
+ *
+ * @generated from message svc.account.v1.AccountDetails
+ */
+export type AccountDetails = Message<"svc.account.v1.AccountDetails"> & {
+  /**
+   * Account id, `user_…`.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * E-mail address.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * Public user name.
+   *
+   * @generated from field: string username = 3;
+   */
+  username: string;
+
+  /**
+   * Whether the account belongs to platform staff.
+   *
+   * @generated from field: bool staff = 4;
+   */
+  staff: boolean;
+
+  /**
+   * Whether the e-mail address is known to be the account's.
+   *
+   * @generated from field: bool email_verified = 5;
+   */
+  emailVerified: boolean;
+
+  /**
+   * Since when; absent while it is not.
+   *
+   * @generated from field: optional google.protobuf.Timestamp email_verified_at = 6;
+   */
+  emailVerifiedAt?: Timestamp | undefined;
+
+  /**
+   * When the account was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.account.v1.AccountDetails.
+ * Use `create(AccountDetailsSchema)` to create a new message.
+ */
+export const AccountDetailsSchema: GenMessage<AccountDetails> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 17);
+
+/**
+ * Which account.
+ *
+ * @generated from message svc.account.v1.VerifyEmailRequest
+ */
+export type VerifyEmailRequest = Message<"svc.account.v1.VerifyEmailRequest"> & {
+  /**
+   * Account id.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message svc.account.v1.VerifyEmailRequest.
+ * Use `create(VerifyEmailRequestSchema)` to create a new message.
+ */
+export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 18);
+
+/**
+ * Whose address.
+ *
+ * @generated from message svc.account.v1.CreateClaimRequest
+ */
+export type CreateClaimRequest = Message<"svc.account.v1.CreateClaimRequest"> & {
+  /**
+   * E-mail address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message svc.account.v1.CreateClaimRequest.
+ * Use `create(CreateClaimRequestSchema)` to create a new message.
+ */
+export const CreateClaimRequestSchema: GenMessage<CreateClaimRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 19);
+
+/**
+ * A claim with its token.
+ *
+ * @generated from message svc.account.v1.CreateClaimResponse
+ */
+export type CreateClaimResponse = Message<"svc.account.v1.CreateClaimResponse"> & {
+  /**
+   * Token for `account.claimEmail`, shown once.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * When it stops working.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.account.v1.CreateClaimResponse.
+ * Use `create(CreateClaimResponseSchema)` to create a new message.
+ */
+export const CreateClaimResponseSchema: GenMessage<CreateClaimResponse> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 20);
+
+/**
+ * The claim, and the new account.
+ *
+ * @generated from message svc.account.v1.ClaimEmailRequest
+ */
+export type ClaimEmailRequest = Message<"svc.account.v1.ClaimEmailRequest"> & {
+  /**
+   * Token of the claim.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * User name of the new account; rules as in `account.updateUsername`.
+   *
+   * @generated from field: string username = 2;
+   */
+  username: string;
+
+  /**
+   * Password of the new account, 12 characters to 256 bytes.
+   *
+   * @generated from field: string password = 3;
+   */
+  password: string;
+};
+
+/**
+ * Describes the message svc.account.v1.ClaimEmailRequest.
+ * Use `create(ClaimEmailRequestSchema)` to create a new message.
+ */
+export const ClaimEmailRequestSchema: GenMessage<ClaimEmailRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 21);
+
+/**
+ * The new account.
+ *
+ * @generated from message svc.account.v1.ClaimEmailResponse
+ */
+export type ClaimEmailResponse = Message<"svc.account.v1.ClaimEmailResponse"> & {
+  /**
+   * Account id, `user_…`.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * The address that is verified now.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message svc.account.v1.ClaimEmailResponse.
+ * Use `create(ClaimEmailResponseSchema)` to create a new message.
+ */
+export const ClaimEmailResponseSchema: GenMessage<ClaimEmailResponse> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 22);
 
 /**
  * How a call was authenticated.
@@ -538,7 +775,10 @@ export const AccountService: GenService<{
     output: typeof TotpConfirmResponseSchema;
   },
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. Does nothing when none is enrolled.
+   * Turns the one-time code off and forgets the secret and the recovery codes. The session alone is not enough: the current password or a
+   * code goes with it, and wrong ones count like those at sign-in. Does nothing more when none is enrolled. A new secret is enrolled after the old one
+   * was turned off.
+   * Errors: `proof_required` (403, neither was sent), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * @generated from rpc svc.account.v1.AccountService.TotpDisable
    */
@@ -546,6 +786,18 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof TotpDisableRequestSchema;
     output: typeof TotpDisableResponseSchema;
+  },
+  /**
+   * Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and
+   * API keys end, it leaves its teams, and its invitations end with it; a team that it owned alone passes to the new account.
+   * Errors: `claim_invalid` (404), `state_conflict` (409, the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
+   *
+   * @generated from rpc svc.account.v1.AccountService.ClaimEmail
+   */
+  claimEmail: {
+    methodKind: "unary";
+    input: typeof ClaimEmailRequestSchema;
+    output: typeof ClaimEmailResponseSchema;
   },
   /**
    * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401), `password_weak` (400).
@@ -559,4 +811,48 @@ export const AccountService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_account_v1_account, 0);
+
+/**
+ * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its owner uses a claim that staff made;
+ * an account that was made by accepting an invitation is unverified, because whoever made the invitation saw its token. It reaches the
+ * inviting team alone, founds no team, and another team confirms it before it is a member there.
+ *
+ * @generated from service svc.account.v1.AdminAccountsService
+ */
+export const AdminAccountsService: GenService<{
+  /**
+   * The account of an e-mail address. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.account.v1.AdminAccountsService.Find
+   */
+  find: {
+    methodKind: "unary";
+    input: typeof FindRequestSchema;
+    output: typeof AccountDetailsSchema;
+  },
+  /**
+   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of staff. Doing so again changes
+   * nothing. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.account.v1.AdminAccountsService.VerifyEmail
+   */
+  verifyEmail: {
+    methodKind: "unary";
+    input: typeof VerifyEmailRequestSchema;
+    output: typeof AccountDetailsSchema;
+  },
+  /**
+   * Makes a claim of an address, for the person whom staff know to own it; hand the token over yourself. It is good for 7 days, once, and as
+   * long as whoever made it is staff; a new one replaces the open one. Needs a session of staff.
+   * Errors: `state_conflict` (409, the address belongs to a verified account).
+   *
+   * @generated from rpc svc.account.v1.AdminAccountsService.CreateClaim
+   */
+  createClaim: {
+    methodKind: "unary";
+    input: typeof CreateClaimRequestSchema;
+    output: typeof CreateClaimResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_svc_account_v1_account, 1);
 

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/apikeys/v1/apikeys.proto.
  */
 export const file_svc_apikeys_v1_apikeys: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYXBpa2V5cy92MS9hcGlrZXlzLnByb3RvEg5zdmMuYXBpa2V5cy52MSKUAwoGQXBpS2V5Eg8KAmlkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhMKBnByZWZpeBgDIAEoCUID4EEDEioKBnNjb3BlcxgEIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlQgPgQQMSGQoHdGVhbV9pZBgFIAEoCUID4EEDSACIAQESMwoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjoKDGxhc3RfdXNlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gBiAEBEjgKCnJldm9rZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAogBAUIKCghfdGVhbV9pZEIPCg1fbGFzdF91c2VkX2F0Qg0KC19yZXZva2VkX2F0Ig0KC0xpc3RSZXF1ZXN0Ij0KDExpc3RSZXNwb25zZRItCghhcGlfa2V5cxgBIAMoCzIWLnN2Yy5hcGlrZXlzLnYxLkFwaUtleUID4EEDIucBCg1DcmVhdGVSZXF1ZXN0EhoKBG5hbWUYASABKAlCDOBBArpIBnIEEAEYZBJFCgZzY29wZXMYAiADKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZUIeukgQkgENECAYASIHggEEEAEgAIq1GAcSBXNjb3BlEikKB3RlYW1faWQYAyABKAlCE7pIBnIEEAEYKIq1GAYSBHRlYW1IAIgBARIoCg9leHBpcmVzX2luX2RheXMYBCABKA1CCrpIByoFGO0CKAFIAYgBAUIKCghfdGVhbV9pZEISChBfZXhwaXJlc19pbl9kYXlzIlkKDkNyZWF0ZVJlc3BvbnNlEiwKB2FwaV9rZXkYASABKAsyFi5zdmMuYXBpa2V5cy52MS5BcGlLZXlCA+BBAxIZCgZzZWNyZXQYAiABKAlCCeBBA4q1GAIIASIoCg1SZXZva2VSZXF1ZXN0EhcKCmFwaV9rZXlfaWQYASABKAlCA+BBAiIQCg5SZXZva2VSZXNwb25zZTKTBQoOQXBpS2V5c1NlcnZpY2USqwEKBExpc3QSGy5zdmMuYXBpa2V5cy52MS5MaXN0UmVxdWVzdBocLnN2Yy5hcGlrZXlzLnYxLkxpc3RSZXNwb25zZSJokAIBirUYUDADogEIYXBpX2tleXOqAQJpZKoBBG5hbWWqAQZwcmVmaXiqAQZzY29wZXOqAQlleHBpcmVzQXSqAQpsYXN0VXNlZEF0qgEJcmV2b2tlZEF0gtPkkwILEgkvYXBpLWtleXMSrgIKBkNyZWF0ZRIdLnN2Yy5hcGlrZXlzLnYxLkNyZWF0ZVJlcXVlc3QaHi5zdmMuYXBpa2V5cy52MS5DcmVhdGVSZXNwb25zZSLkAYq1GMsBEgRuYW1lKgRuYW1lMANQBFjJAZoBtAEKKkEga2V5IGZvciBDSSBqb2JzIG9mIG9uZSB0ZWFtLCBmb3IgMzAgZGF5cxJDa2V5cyBjcmVhdGUgY2kgLS1zY29wZSBjaTp3cml0ZSAtLXRlYW0gdGVhbV8wMSAtLWV4cGlyZXMtaW4tZGF5cyAzMBpBYXBpS2V5cy5jcmVhdGUoJ2NpJywgeyBzY29wZXM6IFsnY2k6d3JpdGUnXSwgZXhwaXJlc0luRGF5czogMzAgfSmC0+STAg46ASoiCS9hcGkta2V5cxJ0CgZSZXZva2USHS5zdmMuYXBpa2V5cy52MS5SZXZva2VSZXF1ZXN0Gh4uc3ZjLmFwaWtleXMudjEuUmV2b2tlUmVzcG9uc2UiK4q1GAkwA1ADWMwBcAGC0+STAhgqFi9hcGkta2V5cy97YXBpX2tleV9pZH0aLIq1GCgKB2FwaUtleXMSBGtleXMaFUFQSSBrZXlzIGZvciBwcm9ncmFtcygBYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYXBpa2V5cy92MS9hcGlrZXlzLnByb3RvEg5zdmMuYXBpa2V5cy52MSK/AwoGQXBpS2V5Eg8KAmlkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhMKBnByZWZpeBgDIAEoCUID4EEDEioKBnNjb3BlcxgEIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlQgPgQQMSGQoHdGVhbV9pZBgFIAEoCUID4EEDSACIAQESMwoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjoKDGxhc3RfdXNlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gBiAEBEjgKCnJldm9rZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAogBARIbCglwYXJlbnRfaWQYCiABKAlCA+BBA0gDiAEBQgoKCF90ZWFtX2lkQg8KDV9sYXN0X3VzZWRfYXRCDQoLX3Jldm9rZWRfYXRCDAoKX3BhcmVudF9pZCINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIYXBpX2tleXMYASADKAsyFi5zdmMuYXBpa2V5cy52MS5BcGlLZXlCA+BBAyLnAQoNQ3JlYXRlUmVxdWVzdBIaCgRuYW1lGAEgASgJQgzgQQK6SAZyBBABGGQSRQoGc2NvcGVzGAIgAygOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGVCHrpIEJIBDRAgGAEiB4IBBBABIACKtRgHEgVzY29wZRIpCgd0ZWFtX2lkGAMgASgJQhO6SAZyBBABGCiKtRgGEgR0ZWFtSACIAQESKAoPZXhwaXJlc19pbl9kYXlzGAQgASgNQgq6SAcqBRjtAigBSAGIAQFCCgoIX3RlYW1faWRCEgoQX2V4cGlyZXNfaW5fZGF5cyJZCg5DcmVhdGVSZXNwb25zZRIsCgdhcGlfa2V5GAEgASgLMhYuc3ZjLmFwaWtleXMudjEuQXBpS2V5QgPgQQMSGQoGc2VjcmV0GAIgASgJQgngQQOKtRgCCAEiKAoNUmV2b2tlUmVxdWVzdBIXCgphcGlfa2V5X2lkGAEgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UymQUKDkFwaUtleXNTZXJ2aWNlEq0BCgRMaXN0Ehsuc3ZjLmFwaWtleXMudjEuTGlzdFJlcXVlc3QaHC5zdmMuYXBpa2V5cy52MS5MaXN0UmVzcG9uc2UiapACAYq1GFIwAzgOogEIYXBpX2tleXOqAQJpZKoBBG5hbWWqAQZwcmVmaXiqAQZzY29wZXOqAQlleHBpcmVzQXSqAQpsYXN0VXNlZEF0qgEJcmV2b2tlZEF0gtPkkwILEgkvYXBpLWtleXMSsAIKBkNyZWF0ZRIdLnN2Yy5hcGlrZXlzLnYxLkNyZWF0ZVJlcXVlc3QaHi5zdmMuYXBpa2V5cy52MS5DcmVhdGVSZXNwb25zZSLmAYq1GM0BEgRuYW1lKgRuYW1lMAM4DlAEWMkBmgG0AQoqQSBrZXkgZm9yIENJIGpvYnMgb2Ygb25lIHRlYW0sIGZvciAzMCBkYXlzEkNrZXlzIGNyZWF0ZSBjaSAtLXNjb3BlIGNpOndyaXRlIC0tdGVhbSB0ZWFtXzAxIC0tZXhwaXJlcy1pbi1kYXlzIDMwGkFhcGlLZXlzLmNyZWF0ZSgnY2knLCB7IHNjb3BlczogWydjaTp3cml0ZSddLCBleHBpcmVzSW5EYXlzOiAzMCB9KYLT5JMCDjoBKiIJL2FwaS1rZXlzEnYKBlJldm9rZRIdLnN2Yy5hcGlrZXlzLnYxLlJldm9rZVJlcXVlc3QaHi5zdmMuYXBpa2V5cy52MS5SZXZva2VSZXNwb25zZSItirUYCzADOA5QA1jMAXABgtPkkwIYKhYvYXBpLWtleXMve2FwaV9rZXlfaWR9GiyKtRgoCgdhcGlLZXlzEgRrZXlzGhVBUEkga2V5cyBmb3IgcHJvZ3JhbXMoAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * An API key without its secret.
@@ -89,6 +89,13 @@ export type ApiKey = Message<"svc.apikeys.v1.ApiKey"> & {
    * @generated from field: optional google.protobuf.Timestamp revoked_at = 9;
    */
   revokedAt?: Timestamp | undefined;
+
+  /**
+   * The key that it was made with and ends with; absent when a person made it.
+   *
+   * @generated from field: optional string parent_id = 10;
+   */
+  parentId?: string | undefined;
 };
 
 /**
@@ -148,7 +155,7 @@ export type CreateRequest = Message<"svc.apikeys.v1.CreateRequest"> & {
   name: string;
 
   /**
-   * What it may do. Default: everything the caller may do, without `staff`.
+   * What it may do. Default: everything the caller may do, without `staff` and `key:manage`.
    *
    * @generated from field: repeated svc.options.v1.Scope scopes = 2;
    */
@@ -162,7 +169,7 @@ export type CreateRequest = Message<"svc.apikeys.v1.CreateRequest"> & {
   teamId?: string | undefined;
 
   /**
-   * Lifetime in days, 1 to 365. Default: 90.
+   * Lifetime in days, 1 to 365; made with a key, until that key's end at the latest. Default: 90.
    *
    * @generated from field: optional uint32 expires_in_days = 4;
    */
@@ -241,13 +248,17 @@ export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 6);
 
 /**
- * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team.
+ * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team. Keys are managed with a
+ * session, or with a key that holds the scope `key:manage`. A key that was made with another one is its child: it holds no more scopes,
+ * no more teams and no more time than its parent, and ends with it. A key without the scope `staff` neither sees nor touches one that
+ * holds it; one that is narrowed to a team manages the keys of that team alone.
  *
  * @generated from service svc.apikeys.v1.ApiKeysService
  */
 export const ApiKeysService: GenService<{
   /**
    * All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again.
+   * Errors: `scope_missing` (403).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.List
    */
@@ -257,8 +268,8 @@ export const ApiKeysService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Creates a key and answers its secret once. A call made with a key cannot create a key that may do more than itself.
-   * Errors: `scope_missing` (403), `limit_reached` (409).
+   * Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with it, however long it asked for.
+   * Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached` (409).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.Create
    */
@@ -268,8 +279,8 @@ export const ApiKeysService: GenService<{
     output: typeof CreateResponseSchema;
   },
   /**
-   * Revokes a key at once; calls made with it answer `credentials_invalid` (401). Revoking it again changes nothing.
-   * Errors: `not_found` (404).
+   * Revokes a key at once, and with it every key that was made with it; calls made with them answer `credentials_invalid` (401). Revoking it
+   * again changes nothing. Errors: `scope_missing` (403), `not_found` (404).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.Revoke
    */

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/teams/v1/teams.proto.
  */
 export const file_svc_teams_v1_teams: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLRAgoEVGVhbRIPCgJpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EEDEhwKCmF2YXRhcl91cmwYBCABKAlCA+BBA0gAiAEBEikKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCA+BBAxIWCglyZWdpb25faWQYBiABKAlCA+BBAxIvCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yQgPgQQMSLAoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBA0gBiAEBEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGUipgEKBk1lbWJlchIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEicKBHJvbGUYBCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgPgQQMSMgoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIsABCgZJbnZpdGUSDwoCaWQYASABKAlCA+BBAxISCgVlbWFpbBgCIAEoCUID4EEDEicKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgPgQQMSMwoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIg0KC0xpc3RSZXF1ZXN0IjYKDExpc3RSZXNwb25zZRImCgV0ZWFtcxgBIAMoCzISLnN2Yy50ZWFtcy52MS5UZWFtQgPgQQMiIgoKR2V0UmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQIiZwoJTmV3TWVtYmVyEhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRj+AWABEjMKBHJvbGUYAiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiXwoNQ3JlYXRlUmVxdWVzdBIaCgRuYW1lGAEgASgJQgzgQQK6SAZyBBABGGQSMgoHbWVtYmVycxgCIAMoCzIXLnN2Yy50ZWFtcy52MS5OZXdNZW1iZXJCCLpIBZIBAhAyIoQCCg1VcGRhdGVSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAhIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjUKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCCrpIB4IBBBABIABIA4gBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX2F2YXRhcl91cmxCBwoFX2tpbmQiJQoNRGVsZXRlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UiKgoSTGlzdE1lbWJlcnNSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAiJBChNMaXN0TWVtYmVyc1Jlc3BvbnNlEioKB21lbWJlcnMYASADKAsyFC5zdmMudGVhbXMudjEuTWVtYmVyQgPgQQMieAoXVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEhQKB3VzZXJfaWQYAiABKAlCA+BBAhIxCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIN4EECukgHggEEEAEgACJBChNSZW1vdmVNZW1iZXJSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAhIUCgd1c2VyX2lkGAIgASgJQgPgQQIiFgoUUmVtb3ZlTWVtYmVyUmVzcG9uc2UiKgoSTGlzdEludml0ZXNSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAiJBChNMaXN0SW52aXRlc1Jlc3BvbnNlEioKB2ludml0ZXMYASADKAsyFC5zdmMudGVhbXMudjEuSW52aXRlQgPgQQMihwEKE0ludml0ZU1lbWJlclJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEhwKBWVtYWlsGAIgASgJQg3gQQK6SAdyBRj+AWABEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiWwoUSW52aXRlTWVtYmVyUmVzcG9uc2USKQoGaW52aXRlGAEgASgLMhQuc3ZjLnRlYW1zLnYxLkludml0ZUID4EEDEhgKBXRva2VuGAIgASgJQgngQQOKtRgCCAEiQwoTUmV2b2tlSW52aXRlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISFgoJaW52aXRlX2lkGAIgASgJQgPgQQIiFgoUUmV2b2tlSW52aXRlUmVzcG9uc2UiuAEKE0FjY2VwdEludml0ZVJlcXVlc3QSIgoFdG9rZW4YASABKAlCE+BBArpIB3IFEAEYyAGKtRgCCAESOgoIdXNlcm5hbWUYAiABKAlCI7pIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokSACIAQESJwoIcGFzc3dvcmQYAyABKAlCELpIB3IFEAwogAKKtRgCCAFIAYgBAUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIj0KFEFjY2VwdEludml0ZVJlc3BvbnNlEiUKBHRlYW0YASABKAsyEi5zdmMudGVhbXMudjEuVGVhbUID4EEDIkkKEFNldFJlZ2lvblJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEh8KCXJlZ2lvbl9pZBgCIAEoCUIM4EECukgGcgQQARgoKlkKCFRlYW1LaW5kEhkKFVRFQU1fS0lORF9VTlNQRUNJRklFRBAAEhYKElRFQU1fS0lORF9QRVJTT05BTBABEhoKFlRFQU1fS0lORF9PUkdBTklaQVRJT04QAjLLDgoMVGVhbXNTZXJ2aWNlEn4KBExpc3QSGS5zdmMudGVhbXMudjEuTGlzdFJlcXVlc3QaGi5zdmMudGVhbXMudjEuTGlzdFJlc3BvbnNlIj+QAgGKtRgqMAM4AaIBBXRlYW1zqgECaWSqAQRuYW1lqgEEcm9sZaoBCG9wZXJhdG9ygtPkkwIIEgYvdGVhbXMSWAoDR2V0Ehguc3ZjLnRlYW1zLnYxLkdldFJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIjkAIBirUYBDADOAGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SdwoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSI8irUYJxIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZTADOAJQAVjJAYLT5JMCCzoBKiIGL3RlYW1zEmAKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iJYq1GAYwAzgCUAGC0+STAhU6ASoyEC90ZWFtcy97dGVhbV9pZH0SbgoGRGVsZXRlEhsuc3ZjLnRlYW1zLnYxLkRlbGV0ZVJlcXVlc3QaHC5zdmMudGVhbXMudjEuRGVsZXRlUmVzcG9uc2UiKYq1GA0wAzgCQARQAVjMAXABgtPkkwISKhAvdGVhbXMve3RlYW1faWR9EroBCgtMaXN0TWVtYmVycxIgLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXNwb25zZSJmkAIBirUYPyIMbWVtYmVycyBsaXN0MAM4AaIBB21lbWJlcnOqAQZ1c2VySWSqAQh1c2VybmFtZaoBBWVtYWlsqgEEcm9sZYLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzEsEBChBVcGRhdGVNZW1iZXJSb2xlEiUuc3ZjLnRlYW1zLnYxLlVwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJwirUYPxIHdGVhbV9pZBIHdXNlcl9pZBIEcm9sZSIQbWVtYmVycyBzZXQtcm9sZSoHdXNlcl9pZCoEcm9sZTADOAJQAYLT5JMCJzoBKjIiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRKgAQoMUmVtb3ZlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIi5zdmMudGVhbXMudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiSYq1GBsiDm1lbWJlcnMgcmVtb3ZlMAM4AlABWMwBcAGC0+STAiQqIi90ZWFtcy97dGVhbV9pZH0vbWVtYmVycy97dXNlcl9pZH0StwEKC0xpc3RJbnZpdGVzEiAuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0SW52aXRlc1Jlc3BvbnNlImOQAgGKtRg8IgxpbnZpdGVzIGxpc3QwAzgCogEHaW52aXRlc6oBAmlkqgEFZW1haWyqAQRyb2xlqgEJZXhwaXJlc0F0gtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMSugEKDEludml0ZU1lbWJlchIhLnN2Yy50ZWFtcy52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlc3BvbnNlImOKtRg8Egd0ZWFtX2lkEgVlbWFpbBIEcm9sZRoEcm9sZSIOaW52aXRlcyBjcmVhdGUqBWVtYWlsMAM4AlAEWMkBgtPkkwIdOgEqIhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMSogEKDFJldm9rZUludml0ZRIhLnN2Yy50ZWFtcy52MS5SZXZva2VJbnZpdGVSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLlJldm9rZUludml0ZVJlc3BvbnNlIkuKtRgbIg5pbnZpdGVzIHJldm9rZTADOAJQAVjMAXABgtPkkwImKiQvdGVhbXMve3RlYW1faWR9L2ludml0ZXMve2ludml0ZV9pZH0SnwEKDEFjY2VwdEludml0ZRIhLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLkFjY2VwdEludml0ZVJlc3BvbnNlIkiKtRgqEgV0b2tlbiIOaW52aXRlcyBhY2NlcHQqBXRva2VuMAJQBIoBBWxvZ2lugtPkkwIUOgEqIg8vaW52aXRlcy9hY2NlcHQaNIq1GDAKBXRlYW1zEgV0ZWFtcxoeVGVhbXMsIG1lbWJlcnMgYW5kIGludml0YXRpb25zKAEy8AEKEUFkbWluVGVhbXNTZXJ2aWNlEpsBCglTZXRSZWdpb24SHi5zdmMudGVhbXMudjEuU2V0UmVnaW9uUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIlqKtRguEgd0ZWFtX2lkEglyZWdpb25faWQqB3RlYW1faWQqCXJlZ2lvbl9pZDAFOAxQAYLT5JMCIjoBKhodL2FkbWluL3RlYW1zL3t0ZWFtX2lkfS9yZWdpb24aPYq1GDkKCmFkbWluVGVhbXMSC2FkbWluLXRlYW1zGhxTdGFmZjogdGVhbXMgb2YgdGhlIHBsYXRmb3JtKAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_regions_v1_regions]);
+  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLRAgoEVGVhbRIPCgJpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EEDEhwKCmF2YXRhcl91cmwYBCABKAlCA+BBA0gAiAEBEikKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCA+BBAxIWCglyZWdpb25faWQYBiABKAlCA+BBAxIvCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yQgPgQQMSLAoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBA0gBiAEBEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGUiwwEKBk1lbWJlchIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEicKBHJvbGUYBCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgPgQQMSMgoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhsKDmVtYWlsX3ZlcmlmaWVkGAYgASgIQgPgQQMigQIKBkludml0ZRIPCgJpZBgBIAEoCUID4EEDEhIKBWVtYWlsGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAxIzCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjMKCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMgoIYXdhaXRpbmcYBiABKAsyFi5zdmMudGVhbXMudjEuQXdhaXRpbmdCA+BBA0gAiAEBQgsKCV9hd2FpdGluZyJnCghBd2FpdGluZxIUCgd1c2VyX2lkGAEgASgJQgPgQQMSFQoIdXNlcm5hbWUYAiABKAlCA+BBAxIuCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyINCgtMaXN0UmVxdWVzdCI2CgxMaXN0UmVzcG9uc2USJgoFdGVhbXMYASADKAsyEi5zdmMudGVhbXMudjEuVGVhbUID4EEDIiIKCkdldFJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECImcKCU5ld01lbWJlchIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUY/gFgARIzCgRyb2xlGAIgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIl8KDUNyZWF0ZVJlcXVlc3QSGgoEbmFtZRgBIAEoCUIM4EECukgGcgQQARhkEjIKB21lbWJlcnMYAiADKAsyFy5zdmMudGVhbXMudjEuTmV3TWVtYmVyQgi6SAWSAQIQMiKEAgoNVXBkYXRlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSAGIAQESMwoKYXZhdGFyX3VybBgEIAEoCUIaukgXchUY9AMyEF5odHRwczovL1teXHNdKyRIAogBARI1CgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiUKDURlbGV0ZVJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECIhAKDkRlbGV0ZVJlc3BvbnNlIioKEkxpc3RNZW1iZXJzUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQIiQQoTTGlzdE1lbWJlcnNSZXNwb25zZRIqCgdtZW1iZXJzGAEgAygLMhQuc3ZjLnRlYW1zLnYxLk1lbWJlckID4EEDIngKF1VwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAhIUCgd1c2VyX2lkGAIgASgJQgPgQQISMQoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCDeBBArpIB4IBBBABIAAiQQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISFAoHdXNlcl9pZBgCIAEoCUID4EECIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIioKEkxpc3RJbnZpdGVzUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQIiQQoTTGlzdEludml0ZXNSZXNwb25zZRIqCgdpbnZpdGVzGAEgAygLMhQuc3ZjLnRlYW1zLnYxLkludml0ZUID4EEDIocBChNJbnZpdGVNZW1iZXJSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAhIcCgVlbWFpbBgCIAEoCUIN4EECukgHcgUY/gFgARIzCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIlsKFEludml0ZU1lbWJlclJlc3BvbnNlEikKBmludml0ZRgBIAEoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGVCA+BBAxIYCgV0b2tlbhgCIAEoCUIJ4EEDirUYAggBIkMKE1Jldm9rZUludml0ZVJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEhYKCWludml0ZV9pZBgCIAEoCUID4EECIhYKFFJldm9rZUludml0ZVJlc3BvbnNlIrgBChNBY2NlcHRJbnZpdGVSZXF1ZXN0EiIKBXRva2VuGAEgASgJQhPgQQK6SAdyBRABGMgBirUYAggBEjoKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJEgAiAEBEicKCHBhc3N3b3JkGAMgASgJQhC6SAdyBRAMKIACirUYAggBSAGIAQFCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZCJEChRDb25maXJtSW52aXRlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISFgoJaW52aXRlX2lkGAIgASgJQgPgQQIiUwoUQWNjZXB0SW52aXRlUmVzcG9uc2USJQoEdGVhbRgBIAEoCzISLnN2Yy50ZWFtcy52MS5UZWFtQgPgQQMSFAoHcGVuZGluZxgCIAEoCEID4EEDIkkKEFNldFJlZ2lvblJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEh8KCXJlZ2lvbl9pZBgCIAEoCUIM4EECukgGcgQQARgoKlkKCFRlYW1LaW5kEhkKFVRFQU1fS0lORF9VTlNQRUNJRklFRBAAEhYKElRFQU1fS0lORF9QRVJTT05BTBABEhoKFlRFQU1fS0lORF9PUkdBTklaQVRJT04QAjKREAoMVGVhbXNTZXJ2aWNlEn4KBExpc3QSGS5zdmMudGVhbXMudjEuTGlzdFJlcXVlc3QaGi5zdmMudGVhbXMudjEuTGlzdFJlc3BvbnNlIj+QAgGKtRgqMAM4AaIBBXRlYW1zqgECaWSqAQRuYW1lqgEEcm9sZaoBCG9wZXJhdG9ygtPkkwIIEgYvdGVhbXMSWAoDR2V0Ehguc3ZjLnRlYW1zLnYxLkdldFJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIjkAIBirUYBDADOAGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SdwoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSI8irUYJxIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZTADOAJQAVjJAYLT5JMCCzoBKiIGL3RlYW1zEmAKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iJYq1GAYwAzgCUAGC0+STAhU6ASoyEC90ZWFtcy97dGVhbV9pZH0SbgoGRGVsZXRlEhsuc3ZjLnRlYW1zLnYxLkRlbGV0ZVJlcXVlc3QaHC5zdmMudGVhbXMudjEuRGVsZXRlUmVzcG9uc2UiKYq1GA0wAzgCQARQAVjMAXABgtPkkwISKhAvdGVhbXMve3RlYW1faWR9EsoBCgtMaXN0TWVtYmVycxIgLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXNwb25zZSJ2kAIBirUYTyIMbWVtYmVycyBsaXN0MAM4AaIBB21lbWJlcnOqAQZ1c2VySWSqAQh1c2VybmFtZaoBBWVtYWlsqgENZW1haWxWZXJpZmllZKoBBHJvbGWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vbWVtYmVycxLBAQoQVXBkYXRlTWVtYmVyUm9sZRIlLnN2Yy50ZWFtcy52MS5VcGRhdGVNZW1iZXJSb2xlUmVxdWVzdBoULnN2Yy50ZWFtcy52MS5NZW1iZXIicIq1GD8SB3RlYW1faWQSB3VzZXJfaWQSBHJvbGUiEG1lbWJlcnMgc2V0LXJvbGUqB3VzZXJfaWQqBHJvbGUwAzgCUAGC0+STAic6ASoyIi90ZWFtcy97dGVhbV9pZH0vbWVtYmVycy97dXNlcl9pZH0SoAEKDFJlbW92ZU1lbWJlchIhLnN2Yy50ZWFtcy52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIkmKtRgbIg5tZW1iZXJzIHJlbW92ZTADOAJQAVjMAXABgtPkkwIkKiIvdGVhbXMve3RlYW1faWR9L21lbWJlcnMve3VzZXJfaWR9EssBCgtMaXN0SW52aXRlcxIgLnN2Yy50ZWFtcy52MS5MaXN0SW52aXRlc1JlcXVlc3QaIS5zdmMudGVhbXMudjEuTGlzdEludml0ZXNSZXNwb25zZSJ3kAIBirUYUCIMaW52aXRlcyBsaXN0MAM4AqIBB2ludml0ZXOqAQJpZKoBBWVtYWlsqgEEcm9sZaoBCWV4cGlyZXNBdKoBEWF3YWl0aW5nLnVzZXJuYW1lgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMSugEKDEludml0ZU1lbWJlchIhLnN2Yy50ZWFtcy52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlc3BvbnNlImOKtRg8Egd0ZWFtX2lkEgVlbWFpbBIEcm9sZRoEcm9sZSIOaW52aXRlcyBjcmVhdGUqBWVtYWlsMAM4AlAEWMkBgtPkkwIdOgEqIhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMSogEKDFJldm9rZUludml0ZRIhLnN2Yy50ZWFtcy52MS5SZXZva2VJbnZpdGVSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLlJldm9rZUludml0ZVJlc3BvbnNlIkuKtRgbIg5pbnZpdGVzIHJldm9rZTADOAJQAVjMAXABgtPkkwImKiQvdGVhbXMve3RlYW1faWR9L2ludml0ZXMve2ludml0ZV9pZH0SnwEKDUNvbmZpcm1JbnZpdGUSIi5zdmMudGVhbXMudjEuQ29uZmlybUludml0ZVJlcXVlc3QaFC5zdmMudGVhbXMudjEuTWVtYmVyIlSKtRgZIg9pbnZpdGVzIGNvbmZpcm0wAzgCUAFwAYLT5JMCMToBKiIsL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzL3tpbnZpdGVfaWR9L2NvbmZpcm0SnwEKDEFjY2VwdEludml0ZRIhLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLkFjY2VwdEludml0ZVJlc3BvbnNlIkiKtRgqEgV0b2tlbiIOaW52aXRlcyBhY2NlcHQqBXRva2VuMAJQBIoBBWxvZ2lugtPkkwIUOgEqIg8vaW52aXRlcy9hY2NlcHQaNIq1GDAKBXRlYW1zEgV0ZWFtcxoeVGVhbXMsIG1lbWJlcnMgYW5kIGludml0YXRpb25zKAEy8AEKEUFkbWluVGVhbXNTZXJ2aWNlEpsBCglTZXRSZWdpb24SHi5zdmMudGVhbXMudjEuU2V0UmVnaW9uUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIlqKtRguEgd0ZWFtX2lkEglyZWdpb25faWQqB3RlYW1faWQqCXJlZ2lvbl9pZDAFOAxQAYLT5JMCIjoBKhodL2FkbWluL3RlYW1zL3t0ZWFtX2lkfS9yZWdpb24aPYq1GDkKCmFkbWluVGVhbXMSC2FkbWluLXRlYW1zGhxTdGFmZjogdGVhbXMgb2YgdGhlIHBsYXRmb3JtKAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_regions_v1_regions]);
 
 /**
  * One team.
@@ -140,6 +140,13 @@ export type Member = Message<"svc.teams.v1.Member"> & {
    * @generated from field: google.protobuf.Timestamp joined_at = 5;
    */
   joinedAt?: Timestamp | undefined;
+
+  /**
+   * Whether the e-mail address is known to be the person's; false for an account that was made by accepting an invitation.
+   *
+   * @generated from field: bool email_verified = 6;
+   */
+  emailVerified: boolean;
 };
 
 /**
@@ -189,6 +196,13 @@ export type Invite = Message<"svc.teams.v1.Invite"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does.
+   *
+   * @generated from field: optional svc.teams.v1.Awaiting awaiting = 6;
+   */
+  awaiting?: Awaiting | undefined;
 };
 
 /**
@@ -197,6 +211,41 @@ export type Invite = Message<"svc.teams.v1.Invite"> & {
  */
 export const InviteSchema: GenMessage<Invite> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 2);
+
+/**
+ * An account with an unverified address that wants to join.
+ *
+ * @generated from message svc.teams.v1.Awaiting
+ */
+export type Awaiting = Message<"svc.teams.v1.Awaiting"> & {
+  /**
+   * Account id, `user_…`.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * Public user name.
+   *
+   * @generated from field: string username = 2;
+   */
+  username: string;
+
+  /**
+   * Since when.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.Awaiting.
+ * Use `create(AwaitingSchema)` to create a new message.
+ */
+export const AwaitingSchema: GenMessage<Awaiting> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 3);
 
 /**
  * Nothing to say.
@@ -211,7 +260,7 @@ export type ListRequest = Message<"svc.teams.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 3);
+  messageDesc(file_svc_teams_v1_teams, 4);
 
 /**
  * Teams of the caller.
@@ -232,7 +281,7 @@ export type ListResponse = Message<"svc.teams.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 4);
+  messageDesc(file_svc_teams_v1_teams, 5);
 
 /**
  * Which team.
@@ -253,7 +302,7 @@ export type GetRequest = Message<"svc.teams.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 5);
+  messageDesc(file_svc_teams_v1_teams, 6);
 
 /**
  * A person to invite.
@@ -281,7 +330,7 @@ export type NewMember = Message<"svc.teams.v1.NewMember"> & {
  * Use `create(NewMemberSchema)` to create a new message.
  */
 export const NewMemberSchema: GenMessage<NewMember> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 6);
+  messageDesc(file_svc_teams_v1_teams, 7);
 
 /**
  * The new team.
@@ -309,7 +358,7 @@ export type CreateRequest = Message<"svc.teams.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 7);
+  messageDesc(file_svc_teams_v1_teams, 8);
 
 /**
  * What changes.
@@ -358,7 +407,7 @@ export type UpdateRequest = Message<"svc.teams.v1.UpdateRequest"> & {
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 8);
+  messageDesc(file_svc_teams_v1_teams, 9);
 
 /**
  * Which team.
@@ -379,7 +428,7 @@ export type DeleteRequest = Message<"svc.teams.v1.DeleteRequest"> & {
  * Use `create(DeleteRequestSchema)` to create a new message.
  */
 export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 9);
+  messageDesc(file_svc_teams_v1_teams, 10);
 
 /**
  * Nothing to say.
@@ -394,7 +443,7 @@ export type DeleteResponse = Message<"svc.teams.v1.DeleteResponse"> & {
  * Use `create(DeleteResponseSchema)` to create a new message.
  */
 export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 10);
+  messageDesc(file_svc_teams_v1_teams, 11);
 
 /**
  * Which team.
@@ -415,7 +464,7 @@ export type ListMembersRequest = Message<"svc.teams.v1.ListMembersRequest"> & {
  * Use `create(ListMembersRequestSchema)` to create a new message.
  */
 export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 11);
+  messageDesc(file_svc_teams_v1_teams, 12);
 
 /**
  * Members of a team.
@@ -436,7 +485,7 @@ export type ListMembersResponse = Message<"svc.teams.v1.ListMembersResponse"> & 
  * Use `create(ListMembersResponseSchema)` to create a new message.
  */
 export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 12);
+  messageDesc(file_svc_teams_v1_teams, 13);
 
 /**
  * Which member, which role.
@@ -471,7 +520,7 @@ export type UpdateMemberRoleRequest = Message<"svc.teams.v1.UpdateMemberRoleRequ
  * Use `create(UpdateMemberRoleRequestSchema)` to create a new message.
  */
 export const UpdateMemberRoleRequestSchema: GenMessage<UpdateMemberRoleRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 13);
+  messageDesc(file_svc_teams_v1_teams, 14);
 
 /**
  * Which member.
@@ -499,7 +548,7 @@ export type RemoveMemberRequest = Message<"svc.teams.v1.RemoveMemberRequest"> & 
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 14);
+  messageDesc(file_svc_teams_v1_teams, 15);
 
 /**
  * Nothing to say.
@@ -514,7 +563,7 @@ export type RemoveMemberResponse = Message<"svc.teams.v1.RemoveMemberResponse"> 
  * Use `create(RemoveMemberResponseSchema)` to create a new message.
  */
 export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 15);
+  messageDesc(file_svc_teams_v1_teams, 16);
 
 /**
  * Which team.
@@ -535,7 +584,7 @@ export type ListInvitesRequest = Message<"svc.teams.v1.ListInvitesRequest"> & {
  * Use `create(ListInvitesRequestSchema)` to create a new message.
  */
 export const ListInvitesRequestSchema: GenMessage<ListInvitesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 16);
+  messageDesc(file_svc_teams_v1_teams, 17);
 
 /**
  * Open invitations.
@@ -556,7 +605,7 @@ export type ListInvitesResponse = Message<"svc.teams.v1.ListInvitesResponse"> & 
  * Use `create(ListInvitesResponseSchema)` to create a new message.
  */
 export const ListInvitesResponseSchema: GenMessage<ListInvitesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 17);
+  messageDesc(file_svc_teams_v1_teams, 18);
 
 /**
  * Who is invited.
@@ -591,7 +640,7 @@ export type InviteMemberRequest = Message<"svc.teams.v1.InviteMemberRequest"> & 
  * Use `create(InviteMemberRequestSchema)` to create a new message.
  */
 export const InviteMemberRequestSchema: GenMessage<InviteMemberRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 18);
+  messageDesc(file_svc_teams_v1_teams, 19);
 
 /**
  * The invitation with its token.
@@ -619,7 +668,7 @@ export type InviteMemberResponse = Message<"svc.teams.v1.InviteMemberResponse"> 
  * Use `create(InviteMemberResponseSchema)` to create a new message.
  */
 export const InviteMemberResponseSchema: GenMessage<InviteMemberResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 19);
+  messageDesc(file_svc_teams_v1_teams, 20);
 
 /**
  * Which invitation.
@@ -647,7 +696,7 @@ export type RevokeInviteRequest = Message<"svc.teams.v1.RevokeInviteRequest"> & 
  * Use `create(RevokeInviteRequestSchema)` to create a new message.
  */
 export const RevokeInviteRequestSchema: GenMessage<RevokeInviteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 20);
+  messageDesc(file_svc_teams_v1_teams, 21);
 
 /**
  * Nothing to say.
@@ -662,7 +711,7 @@ export type RevokeInviteResponse = Message<"svc.teams.v1.RevokeInviteResponse"> 
  * Use `create(RevokeInviteResponseSchema)` to create a new message.
  */
 export const RevokeInviteResponseSchema: GenMessage<RevokeInviteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 21);
+  messageDesc(file_svc_teams_v1_teams, 22);
 
 /**
  * The invitation, and the new account if there is none yet.
@@ -697,7 +746,35 @@ export type AcceptInviteRequest = Message<"svc.teams.v1.AcceptInviteRequest"> & 
  * Use `create(AcceptInviteRequestSchema)` to create a new message.
  */
 export const AcceptInviteRequestSchema: GenMessage<AcceptInviteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 22);
+  messageDesc(file_svc_teams_v1_teams, 23);
+
+/**
+ * Which invitation.
+ *
+ * @generated from message svc.teams.v1.ConfirmInviteRequest
+ */
+export type ConfirmInviteRequest = Message<"svc.teams.v1.ConfirmInviteRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Invitation id.
+   *
+   * @generated from field: string invite_id = 2;
+   */
+  inviteId: string;
+};
+
+/**
+ * Describes the message svc.teams.v1.ConfirmInviteRequest.
+ * Use `create(ConfirmInviteRequestSchema)` to create a new message.
+ */
+export const ConfirmInviteRequestSchema: GenMessage<ConfirmInviteRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 24);
 
 /**
  * The team that was joined.
@@ -706,11 +783,18 @@ export const AcceptInviteRequestSchema: GenMessage<AcceptInviteRequest> = /*@__P
  */
 export type AcceptInviteResponse = Message<"svc.teams.v1.AcceptInviteResponse"> & {
   /**
-   * The team.
+   * The team; absent while the acceptance is pending.
    *
    * @generated from field: svc.teams.v1.Team team = 1;
    */
   team?: Team | undefined;
+
+  /**
+   * The team must confirm it first, because the account's address is not verified.
+   *
+   * @generated from field: bool pending = 2;
+   */
+  pending: boolean;
 };
 
 /**
@@ -718,7 +802,7 @@ export type AcceptInviteResponse = Message<"svc.teams.v1.AcceptInviteResponse"> 
  * Use `create(AcceptInviteResponseSchema)` to create a new message.
  */
 export const AcceptInviteResponseSchema: GenMessage<AcceptInviteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 23);
+  messageDesc(file_svc_teams_v1_teams, 25);
 
 /**
  * Which region for which team.
@@ -746,7 +830,7 @@ export type SetRegionRequest = Message<"svc.teams.v1.SetRegionRequest"> & {
  * Use `create(SetRegionRequestSchema)` to create a new message.
  */
 export const SetRegionRequestSchema: GenMessage<SetRegionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 24);
+  messageDesc(file_svc_teams_v1_teams, 26);
 
 /**
  * What a team is for.
@@ -783,7 +867,8 @@ export const TeamKindSchema: GenEnum<TeamKind> = /*@__PURE__*/
   enumDesc(file_svc_teams_v1_teams, 0);
 
 /**
- * Teams of the caller.
+ * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
+ * and admins are made with a session alone, and an API key gives a role only when it holds every scope that the role grants.
  *
  * @generated from service svc.teams.v1.TeamsService
  */
@@ -809,8 +894,9 @@ export const TeamsService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Creates a team that the caller owns, and invites the named members. It is service-operated until staff assign it a region
-   * whose operator is `customer`. Errors: `limit_reached` (409).
+   * Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is service-operated until staff assign it
+   * a region whose operator is `customer`. Errors: `email_unverified` (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give),
+   * `scope_missing` (403).
    *
    * @generated from rpc svc.teams.v1.TeamsService.Create
    */
@@ -850,8 +936,9 @@ export const TeamsService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Changes the role of a member. Nobody can give a role above the own one, and a team keeps at least one owner.
-   * Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
+   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a
+   * role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with
+   * the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
    *
    * @generated from rpc svc.teams.v1.TeamsService.UpdateMemberRole
    */
@@ -861,7 +948,8 @@ export const TeamsService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Removes a member, or lets the caller leave. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
+   * Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the member's address, end with it,
+   * and so do enrollment tokens. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
    *
    * @generated from rpc svc.teams.v1.TeamsService.RemoveMember
    */
@@ -881,8 +969,10 @@ export const TeamsService: GenService<{
     output: typeof ListInvitesResponseSchema;
   },
   /**
-   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days; inviting the same
-   * address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403).
+   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days and no longer than whoever
+   * made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key
+   * that it was made with. Inviting the same address again replaces the open invitation.
+   * Errors: `already_member` (409), `role_insufficient` (403), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
    *
    * @generated from rpc svc.teams.v1.TeamsService.InviteMember
    */
@@ -902,9 +992,22 @@ export const TeamsService: GenService<{
     output: typeof RevokeInviteResponseSchema;
   },
   /**
+   * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address may be held by somebody else
+   * than its owner: ask the person before. Gives a role like `inviteMember`, with its errors; `not_found` (404), `state_conflict` (409, nobody waits).
+   *
+   * @generated from rpc svc.teams.v1.TeamsService.ConfirmInvite
+   */
+  confirmInvite: {
+    methodKind: "unary";
+    input: typeof ConfirmInviteRequestSchema;
+    output: typeof MemberSchema;
+  },
+  /**
    * Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no
-   * credential is needed; otherwise the caller's e-mail address must be the invited one. Errors: `invite_invalid` (404),
-   * `invite_other_account` (403), `username_taken` (409), `password_weak` (400).
+   * credential is needed; the address of that account is unverified. Otherwise the caller's e-mail address must be the invited one, and the
+   * credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the
+   * team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the
+   * address has an account), `username_taken` (409), `password_weak` (400).
    *
    * @generated from rpc svc.teams.v1.TeamsService.AcceptInvite
    */
