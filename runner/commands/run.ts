@@ -80,6 +80,8 @@ const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) 
     ...common,
     ...(settings.executor === undefined ? {} : { wanted: settings.executor }),
   });
+  if (executor.sharedUsers !== undefined)
+    log.warn({ problem: executor.sharedUsers }, 'tasks have no users of their own on this machine');
   const before = EXECUTORS.find((name) => name === readState(dataPaths(dataDir).state)?.executor);
   if (before !== undefined && before !== executor.name) await reapOther({ ...common, wanted: before }, log);
   return executor;

@@ -11,7 +11,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
-import { complaint, runCommand } from './command.ts';
+import { complaint, findProgram, runCommand } from './command.ts';
 import type { CommandResult } from './command.ts';
 import { createArgv, engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
@@ -24,6 +24,8 @@ import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './sup
 const TAIL_BYTES = 2_048;
 /** podman and docker use it for their own failures. */
 const ENGINE_FAILED = 125;
+/** A clone of millions of files. */
+const CHOWN_MS = 120_000;
 const NEVER = '0001-01-01T00:00:00Z';
 
 export interface EngineSandboxOptions {
@@ -82,6 +84,7 @@ export class EngineSandbox implements Sandbox {
       '--attach',
       ...(spec.stdin === undefined ? [] : ['--interactive']),
       ...(engine.name === 'podman' ? ['--sig-proxy=false', '--detach-keys='] : []),
+      ...(engine.ownUsers === undefined ? [] : [`--hooks-dir=${engine.ownUsers.hooksFolder}`]),
       name,
     );
     const child = spawn(program, args, {
@@ -153,6 +156,7 @@ export class EngineSandbox implements Sandbox {
       await rm(folder, { recursive: true, force: true });
     }
     await cgroups?.remove(name);
+    await this.#takeBackClone();
   }
 
   async #ending(state: State, exitCode: number, exit: ProcessExit): Promise<Verdict> {
@@ -197,6 +201,19 @@ export class EngineSandbox implements Sandbox {
     const left = await this.#call('ps', '--all', '--quiet', ...filters);
     if (left.code !== 0 || left.stdout.trim() !== '')
       throw new SandboxError(`${name} is not removed: ${complaint(removed)}`);
+  }
+
+  /** The engine gave the clone to a user of the container, and the build goes on with it as this one. Nothing that could put links into the way runs any more. */
+  async #takeBackClone(): Promise<void> {
+    const { engine, spec } = this.#options;
+    if (spec.clone === undefined || engine.ownUsers === undefined) return;
+    const owner = `${process.geteuid?.() ?? 0}:${process.getegid?.() ?? 0}`;
+    const program = findProgram('chown') ?? 'chown';
+    const taken = await runCommand([program, '-R', '-h', '-P', owner, '--', spec.clone.folder], {
+      timeoutMs: CHOWN_MS,
+    });
+    if (taken.code !== 0)
+      throw new SandboxError(`${spec.clone.folder} is not given back: ${complaint(taken)}`);
   }
 
   #createError(created: CommandResult): SandboxError {
