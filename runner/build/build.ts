@@ -26,6 +26,7 @@ import { buildImage, localTag } from './image.ts';
 import { packImage } from './pack.ts';
 import type { BuildPlan } from './plan.ts';
 import { pushImage } from './push.ts';
+import { checkDockerfile } from './references.ts';
 import { runSteps } from './steps.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
 
@@ -150,7 +151,10 @@ class Build {
     await context.say(`build type ${recipe.type}`);
     if (recipe.type === 'buildpack')
       await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
-    else if (hasDockerfile(recipe)) await buildImage(context, recipe, tag);
+    else if (hasDockerfile(recipe)) {
+      await checkDockerfile(recipe.dockerfile, this.#plan.variables);
+      await buildImage(context, recipe, tag);
+    }
   }
 
   /** Announces the phase and waits until the control plane knows; the build may be stopped instead. */

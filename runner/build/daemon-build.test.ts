@@ -109,6 +109,24 @@ describe.runIf(there)('daemon that builds', { timeout: 200_000 }, () => {
     expect(build.output.toString()).toContain(build.report?.message);
   });
 
+  it('reads no image by a part of its id, whatever names it', async () => {
+    const { cp } = await start();
+    const git = await gitServer();
+    const secret = await podman('images', '--quiet', '--no-trunc', '--filter=reference=localhost/svc-base');
+    const part = /sha256:([0-9a-f]{12})/.exec(secret)?.[1] ?? '';
+    expect(part).toHaveLength(12);
+    for (const dockerfile of [
+      `FROM ${part}\nCMD ["x"]\n`,
+      `FROM scratch\nCOPY --from=${part} /bin/sh /sh\n`,
+      `ARG X=${part.slice(0, 4)}\nFROM $X\n`,
+    ]) {
+      const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
+      const build = await built(cp, { source: { repository: url, branch: 'main' } });
+      expect(build.report).toMatchObject({ reason: 'exit', build: { phase: 'building' } });
+      expect(build.report?.message).toMatch(/^the Dockerfile is refused: line \d: .*could be the id/);
+    }
+  });
+
   it('gives secrets to those who ask, and shows them to nobody', async () => {
     const { cp, home } = await start();
     const git = await gitServer({ username: 'robot', password: 'git-pass-4711' });

@@ -18,6 +18,7 @@ import type { Engine } from './engine-argv.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import type { SandboxSpec } from './executor.ts';
 import { launchScript } from './launcher.ts';
+import { NOT_THERE, notThere, resolveImage } from './resolve-image.ts';
 import { SandboxError, signalOfExitCode } from './supervise.ts';
 import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
 
@@ -66,7 +67,8 @@ export class EngineSandbox implements Sandbox {
     const argv = createArgv(engine, {
       spec,
       name,
-      image,
+      // What the operator configured may be named as the engine likes; what a task asks for may not.
+      image: spec.image === undefined ? image : await resolveImage(engine, spec.image),
       launchFile,
       hostCpus: availableParallelism(),
       nowMs: Date.now(),
@@ -223,15 +225,7 @@ export class EngineSandbox implements Sandbox {
       this.#created = false; // It is not ours to remove.
       return new SandboxError(`a container ${name} exists already`);
     }
-    if (
-      /image not known|no such image|unable to find image|does not resolve to an image|not found in local storage/i.test(
-        said,
-      )
-    ) {
-      return new SandboxError(
-        `image ${image} is not on this machine and sandboxes never pull; run: ${engine.name} pull ${image}`,
-      );
-    }
+    if (NOT_THERE.test(said)) return new SandboxError(notThere(engine, image));
     return new SandboxError(`${engine.name} cannot create a container from ${image}: ${said}`);
   }
 

@@ -180,6 +180,30 @@ describe.runIf(there)('podman executor', () => {
     }
   });
 
+  it('finds an image by its exact name, and by no part of its id or name', async () => {
+    const image = await ensureBaseImage('podman', dataDir.path);
+    const format = '--format={{.Id}} {{index .RepoDigests 0}}';
+    const [id = '', byDigest = ''] = (await podman('image', 'inspect', format, image)).stdout
+      .trim()
+      .split(' ');
+    // podman itself takes all of these for the image.
+    for (const part of [id, id.slice(0, 12), id.slice(0, 5), `sha256:${id}`])
+      await expect(executor.start(makeSpec(['true'], { image: part }), () => undefined)).rejects.toThrow(
+        'could be the id of any image',
+      );
+    const short = image.replace('localhost/', '');
+    for (const name of [image, short, byDigest])
+      expect(await runToEnd(executor, makeSpec(['true'], { image: name }))).toMatchObject({ exitCode: 0 });
+    for (const name of [
+      image.replace('localhost/', 'docker.io/library/'),
+      `other/${short}`,
+      short.split(':')[0] ?? '',
+    ])
+      expect((await runToEnd(executor, makeSpec(['true'], { image: name }))).message).toContain(
+        `image ${name} is not on this machine`,
+      );
+  });
+
   it('uses the image that was asked for, and the default image otherwise', async () => {
     const images = (await podman('images', '--format', '{{.Repository}}:{{.Tag}}')).stdout.split('\n');
     const base = images.find((image) => image.startsWith('localhost/svc-base:'));
