@@ -71,7 +71,7 @@ export interface Config {
   readonly publicUrls: readonly string[] | undefined;
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
-  /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
+  /** Bearer credential of whoever reads /metrics; undefined: one made from the key-encryption key, in `DATA_DIR/metrics.token`. */
   readonly metricsToken: string | undefined;
   readonly jobRunnerEnabled: boolean;
   readonly runnersEnabled: boolean;

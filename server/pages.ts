@@ -56,7 +56,7 @@ export interface PagesDeps {
   readonly db: Database;
   readonly metrics: Metrics;
   /** See forOperators. */
-  readonly metricsToken: string | undefined;
+  readonly metricsToken: string;
   readonly gate: FeatureGate;
   isStopping(): boolean;
 }

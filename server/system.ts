@@ -52,6 +52,7 @@ import type { FeatureGate } from './platform/feature-gate.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
+import { ownMetricsToken } from './platform/metrics-token.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { createImageTargets } from './registries/index.ts';
@@ -218,7 +219,11 @@ async function assemble(
     ...createWebhookEndpoint({ db, clock, secrets, gate: features.gate, onStored: wakes.reading }),
   };
   const endpoints = config.roles.api ? ofOthers : {};
-  port = await openDoor({ config, log, db, apps, metrics, gate: features.gate, endpoints }, stops);
+  const metricsToken = config.metricsToken ?? ownMetricsToken(secrets, config.dataDir);
+  port = await openDoor(
+    { config, log, db, apps, metrics, metricsToken, gate: features.gate, endpoints },
+    stops,
+  );
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -400,6 +405,7 @@ async function openDoor(
     readonly db: Database;
     readonly apps: ReadonlyArray<App<unknown>>;
     readonly metrics: Metrics;
+    readonly metricsToken: string;
     readonly gate: FeatureGate;
     readonly endpoints: Readonly<Record<string, Endpoint>>;
   },
@@ -412,7 +418,7 @@ async function openDoor(
       db,
       metrics,
       gate,
-      metricsToken: config.metricsToken,
+      metricsToken: deps.metricsToken,
       isStopping: () => stopping,
     }),
     ...deps.endpoints,
