@@ -17,6 +17,7 @@ import { createOutputCap } from '../executor/output-cap.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { Log } from '../log.ts';
 import type { RunningWork, StartContext, WorkOutcome } from '../run-work.ts';
+import type { AppLimits } from '../settings.ts';
 import type { BuildPhase, WireBuildResult } from '../wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
@@ -38,6 +39,7 @@ export interface BuildOptions {
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
+  deployLimits: AppLimits;
   log: Log;
 }
 
@@ -130,6 +132,7 @@ class Build {
       image: deployed,
       env: { ...this.#plan.variables, ...this.#plan.secrets },
       bindAddress: this.#options.deployAddress,
+      limits: this.#options.deployLimits,
     });
     if (address === undefined) return;
     this.#result.address = address;
