@@ -55,7 +55,7 @@ import { createSafeFetch } from './platform/safe-fetch.ts';
 import { ownMetricsToken } from './platform/metrics-token.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
-import { createImageTargets } from './registries/index.ts';
+import { createImageTargets, createLocalRegistry } from './registries/index.ts';
 import { createEnroll, purgeTokens, startWatch } from './runners/index.ts';
 import { createServices } from './services.ts';
 import { purgeDeliveries, startDeliveries } from './webhook-endpoints/index.ts';
@@ -170,7 +170,8 @@ async function assemble(
   const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
   const targets = createImageTargets({ ...config, sql: db.sql, secrets });
-  const buildOffer = createBuildOffers({ ...config, sql: db.sql, secrets, targets });
+  const local = createLocalRegistry({ sql: db.sql, clock, secrets, dataDir: config.dataDir });
+  const buildOffer = createBuildOffers({ ...config, ...local, sql: db.sql, secrets, targets });
   const nonces = createNonceStore(db.sql);
   const dispatch = createDispatch({ ...work, db, features, nonces, enroll, buildOffer });
 
@@ -217,6 +218,7 @@ async function assemble(
   const ofOthers = {
     ...createOfrep({ admit: app.admit, snapshot: features.snapshot }),
     ...createWebhookEndpoint({ db, clock, secrets, gate: features.gate, onStored: wakes.reading }),
+    ...local.endpoints,
   };
   const endpoints = config.roles.api ? ofOthers : {};
   const metricsToken = config.metricsToken ?? ownMetricsToken(secrets, config.dataDir);
