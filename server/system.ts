@@ -221,11 +221,8 @@ async function assemble(
     ...local.endpoints,
   };
   const endpoints = config.roles.api ? ofOthers : {};
-  const metricsToken = config.metricsToken ?? ownMetricsToken(secrets, config.dataDir);
-  port = await openDoor(
-    { config, log, db, apps, metrics, metricsToken, gate: features.gate, endpoints },
-    stops,
-  );
+  const behind = { config, log, db, apps, metrics, secrets, gate: features.gate, endpoints };
+  port = await openDoor(behind, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -407,7 +404,7 @@ async function openDoor(
     readonly db: Database;
     readonly apps: ReadonlyArray<App<unknown>>;
     readonly metrics: Metrics;
-    readonly metricsToken: string;
+    readonly secrets: Secrets;
     readonly gate: FeatureGate;
     readonly endpoints: Readonly<Record<string, Endpoint>>;
   },
@@ -420,7 +417,7 @@ async function openDoor(
       db,
       metrics,
       gate,
-      metricsToken: deps.metricsToken,
+      metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
       isStopping: () => stopping,
     }),
     ...deps.endpoints,
