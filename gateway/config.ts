@@ -14,7 +14,7 @@ export interface Config {
   readonly publicUrls: readonly string[] | undefined;
   readonly trustedProxies: readonly string[];
   readonly logLevel: string;
-  /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
+  /** Bearer credential of whoever reads /metrics; undefined: nobody reads it. */
   readonly metricsToken: string | undefined;
   readonly runnersEnabled: boolean;
   /** How long a stop waits for claims under way and open requests. */

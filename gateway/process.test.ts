@@ -32,6 +32,7 @@ const environment = (): Record<string, string> => ({
   PORT: '0',
   DISPATCH_URLS: server.url,
   INTERNAL_TOKEN: TOKEN,
+  METRICS_TOKEN: TOKEN,
   AMQP_URL,
   LOG_LEVEL: 'warn',
 });
@@ -44,8 +45,9 @@ async function start(): Promise<GatewayProcess> {
 
 const poll = (port: number, body: object = { waitMs: 50_000 }) =>
   signed(key, '/runners/rnr_1/poll', { host: `127.0.0.1:${port}`, body });
-const page = async (port: number, path: string) => {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+const page = async (port: number, path: string, token = TOKEN) => {
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
   return { status: response.status, text: await response.text() };
 };
 
@@ -138,6 +140,11 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const metrics = (await page(port, '/metrics')).text.split('\n');
     expect(metrics).toContain('svc_gateway_polls_parked 0');
     expect(metrics).toContain('svc_gateway_polls_total{kind="run",outcome="empty"} 1');
+    expect((await page(port, '/metrics', 'another')).status).toBe(404);
+    const without = await startProcess(readConfig({ ...environment(), METRICS_TOKEN: '' }), log);
+    started.push(without);
+    for (const token of [TOKEN, '', 'undefined'])
+      expect((await page(without.port, '/metrics', token)).status).toBe(404);
     await server.kill();
     await send(port, poll(port, { waitMs: 0 }));
     expect((await page(port, '/readyz')).status).toBe(503);

@@ -28,6 +28,9 @@ export interface RunnerConfig {
   slots?: number;
   buildSlots?: number;
   deployAddress?: string;
+  deployMemoryMb?: number;
+  deployCpus?: number;
+  deployPids?: number;
   allowInsecureGit?: boolean;
   executor?: string;
   defaultImage?: string;

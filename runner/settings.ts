@@ -46,6 +46,24 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     help: 'address of this machine that deployed containers are bound to; default 127.0.0.1',
   },
   {
+    name: 'deploy-memory-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_MEMORY_MB',
+    help: 'memory of each deployed container, without swap, 16 to 4194304; default 1024',
+  },
+  {
+    name: 'deploy-cpus',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_CPUS',
+    help: 'processors of each deployed container, 1 to 1024, at most what the machine has; default 1',
+  },
+  {
+    name: 'deploy-pids',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_PIDS',
+    help: 'processes and threads of each deployed container, 4 to 4194304; default 512',
+  },
+  {
     name: 'allow-insecure-git',
     env: 'SVC_RUNNER_ALLOW_INSECURE_GIT',
     help: 'clone by plain http, from loopback addresses only',
@@ -92,10 +110,19 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
   { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
 ];
 
+export interface AppLimits {
+  memoryMb: number;
+  cpus: number;
+  /** Processes and threads together. */
+  pids: number;
+}
+
 export interface RunSettings {
   slots: number;
   buildSlots: number;
   deployAddress: string;
+  /** Of each deployed container. */
+  deployLimits: AppLimits;
   allowInsecureGit: boolean;
   executor?: ExecutorName;
   defaultImage?: string;
@@ -122,6 +149,16 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
     slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, 1, 256),
     buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, 0, 64),
     deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? '127.0.0.1'),
+    deployLimits: {
+      memoryMb: wholeNumber(
+        'deploy-memory-mb',
+        flags.text('deploy-memory-mb') ?? config.deployMemoryMb ?? 1_024,
+        16,
+        4_194_304,
+      ),
+      cpus: wholeNumber('deploy-cpus', flags.text('deploy-cpus') ?? config.deployCpus ?? 1, 1, 1_024),
+      pids: wholeNumber('deploy-pids', flags.text('deploy-pids') ?? config.deployPids ?? 512, 4, 4_194_304),
+    },
     allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
     ...(executor === undefined ? {} : { executor }),
     ...(defaultImage === undefined ? {} : { defaultImage }),

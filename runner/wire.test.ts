@@ -128,6 +128,7 @@ const buildPolled: {
       username: '',
       password: '',
       insecure: true,
+      guarded: true,
     },
     deploy: { kind: 'dokku', app: '', containerPort: 1, hostPort: 1, environmentId: '' },
     deployImage: '',

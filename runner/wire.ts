@@ -154,6 +154,7 @@ export interface WireImageTarget {
   username?: string;
   password?: string;
   insecure?: boolean;
+  guarded?: boolean;
 }
 
 export interface WireDeployTarget {

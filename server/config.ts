@@ -93,7 +93,7 @@ export interface Config {
   /** Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
-  /** Bearer credential of whoever reads /metrics; undefined: only callers on this machine read it. */
+  /** Bearer credential of whoever reads /metrics; undefined: one made from the key-encryption key, in `DATA_DIR/metrics.token`. */
   readonly metricsToken: string | undefined;
   readonly jobRunnerEnabled: boolean;
   readonly runnersEnabled: boolean;

@@ -61,7 +61,7 @@ export interface PagesDeps {
   readonly db: Database;
   readonly metrics: Metrics;
   /** See forOperators. */
-  readonly metricsToken: string | undefined;
+  readonly metricsToken: string;
   readonly gate: FeatureGate;
   readonly clock: Clock;
   /** Of one network, the probes and figures of operators not counted. */

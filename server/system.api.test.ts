@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { has } from '../test/setup/needs.ts';
 import { newKey } from '../test/setup/people.ts';
-import { request, startAllInOne, startTestServer } from '../test/setup/server.ts';
+import { FIGURES, request, startAllInOne, startTestServer } from '../test/setup/server.ts';
 import type { TestServer } from '../test/setup/server.ts';
 import type { Bootstrap } from './bootstrap.ts';
 
@@ -46,7 +46,7 @@ describe.skipIf(!postgresHere)('the server', () => {
 
   it('answers health, readiness and figures', async () => {
     const text = async (path: string): Promise<readonly [number, string]> => {
-      const response = await fetch(`${server.baseUrl}${path}`);
+      const response = await fetch(`${server.baseUrl}${path}`, { headers: FIGURES });
       return [response.status, await response.text()];
     };
     expect(await text('/healthz')).toEqual([200, 'ok\n']);
@@ -55,6 +55,32 @@ describe.skipIf(!postgresHere)('the server', () => {
     expect(status).toBe(200);
     expect(figures).toContain('svc_queue_up 1');
     expect(figures).toContain('svc_rpc_duration_seconds_count');
+  });
+
+  it('shows figures to who has the token, wherever from, and to nobody else', async () => {
+    const status = async (base: string, headers: Record<string, string> = {}): Promise<number> =>
+      (await fetch(`${base}/metrics`, { headers })).status;
+    for (const headers of [
+      {},
+      { authorization: 'Bearer x' },
+      { authorization: `Bearer ${server.first.staffApiKey}` },
+    ])
+      expect(await status(server.baseUrl, headers)).toBe(404);
+    expect(await status(server.baseUrl, FIGURES)).toBe(200);
+    // Without one of the operator's, what lies in the data folder.
+    const { databaseUrl, dataDir } = server;
+    const other = await startTestServer({ databaseUrl, dataDir, env: { METRICS_TOKEN: '' } });
+    try {
+      const path = joinPath(dataDir, 'metrics.token');
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      const token = readFileSync(path, 'utf8').trim();
+      expect(token).toMatch(/^[\w-]{43}$/);
+      expect(await status(other.baseUrl)).toBe(404);
+      expect(await status(other.baseUrl, FIGURES)).toBe(404);
+      expect(await status(other.baseUrl, { authorization: `Bearer ${token}` })).toBe(200);
+    } finally {
+      await other.stop();
+    }
   });
 
   it('says what is left of the rate, and refuses with a time to wait when nothing is', async () => {

@@ -53,9 +53,10 @@ import type { FeatureGate } from './platform/feature-gate.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
+import { ownMetricsToken } from './platform/metrics-token.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
-import { createImageTargets } from './registries/index.ts';
+import { createImageTargets, createLocalRegistry } from './registries/index.ts';
 import { createEnroll, purgeTokens, startWatch } from './runners/index.ts';
 import { createServices } from './services.ts';
 import { purgeDeliveries, startDeliveries } from './webhook-endpoints/index.ts';
@@ -171,7 +172,8 @@ async function assemble(
   const features = await startFeatures(config, { db, clock, secrets, onError }, stops);
   const enroll = createEnroll({ db, clock, settings, runnersPerTeamMax: config.limits.runnersPerTeamMax });
   const targets = createImageTargets({ ...config, sql: db.sql, secrets });
-  const buildOffer = createBuildOffers({ ...config, sql: db.sql, secrets, targets });
+  const local = createLocalRegistry({ sql: db.sql, clock, secrets, dataDir: config.dataDir });
+  const buildOffer = createBuildOffers({ ...config, ...local, sql: db.sql, secrets, targets });
   const nonces = createNonceStore(db.sql);
   const dispatch = createDispatch({ ...work, db, features, nonces, enroll, buildOffer });
 
@@ -219,9 +221,11 @@ async function assemble(
   const ofOthers = {
     ...createOfrep({ admit: app.admit, snapshot: features.snapshot }),
     ...createWebhookEndpoint({ db, clock, secrets, gate: features.gate, onStored: wakes.reading }),
+    ...local.endpoints,
   };
   const endpoints = config.roles.api ? ofOthers : {};
-  port = await openDoor({ config, log, db, clock, apps, metrics, gate: features.gate, endpoints }, stops);
+  const behind = { config, log, db, clock, apps, metrics, secrets, gate: features.gate, endpoints };
+  port = await openDoor(behind, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -407,6 +411,7 @@ async function openDoor(
     readonly db: Database;
     readonly apps: ReadonlyArray<App<unknown>>;
     readonly metrics: Metrics;
+    readonly secrets: Secrets;
     readonly gate: FeatureGate;
     readonly clock: Clock;
     readonly endpoints: Readonly<Record<string, Endpoint>>;
@@ -420,7 +425,7 @@ async function openDoor(
     ...createPages({
       ...deps,
       pagesPerMinute: config.limits.pagesPerMinute,
-      metricsToken: config.metricsToken,
+      metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
       isStopping: () => stopping,
       isUntrustedProxySeen: () => untrustedProxySeen,
     }),

@@ -17,6 +17,7 @@ import { createOutputCap } from '../executor/output-cap.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { Log } from '../log.ts';
 import type { RunningWork, StartContext, WorkOutcome } from '../run-work.ts';
+import type { AppLimits } from '../settings.ts';
 import type { BuildPhase, WireBuildResult } from '../wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
@@ -26,6 +27,7 @@ import { buildImage, localTag } from './image.ts';
 import { packImage } from './pack.ts';
 import type { BuildPlan } from './plan.ts';
 import { pushImage } from './push.ts';
+import { checkDockerfile } from './references.ts';
 import { runSteps } from './steps.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
 
@@ -37,6 +39,7 @@ export interface BuildOptions {
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
+  deployLimits: AppLimits;
   log: Log;
 }
 
@@ -129,6 +132,7 @@ class Build {
       image: deployed,
       env: { ...this.#plan.variables, ...this.#plan.secrets },
       bindAddress: this.#options.deployAddress,
+      limits: this.#options.deployLimits,
     });
     if (address === undefined) return;
     this.#result.address = address;
@@ -150,7 +154,10 @@ class Build {
     await context.say(`build type ${recipe.type}`);
     if (recipe.type === 'buildpack')
       await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
-    else if (hasDockerfile(recipe)) await buildImage(context, recipe, tag);
+    else if (hasDockerfile(recipe)) {
+      await checkDockerfile(recipe.dockerfile, this.#plan.variables);
+      await buildImage(context, recipe, tag);
+    }
   }
 
   /** Announces the phase and waits until the control plane knows; the build may be stopped instead. */

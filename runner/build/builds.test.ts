@@ -25,7 +25,13 @@ esac`,
   const log = collectedLog();
   await openBuilds({
     executor: { name: 'podman', buildEngine: engine } as Executor,
-    settings: { buildSlots: 0, allowInsecureGit: false, deployAddress: '127.0.0.1', ca: '' },
+    settings: {
+      buildSlots: 0,
+      allowInsecureGit: false,
+      deployAddress: '127.0.0.1',
+      deployLimits: { memoryMb: 64, cpus: 1, pids: 64 },
+      ca: '',
+    },
     dataDir,
     runnerId: 'rnr_test',
     env: {},

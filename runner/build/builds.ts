@@ -21,7 +21,7 @@ export interface Builds {
 
 export interface BuildsOptions {
   executor: Executor;
-  settings: Pick<RunSettings, 'buildSlots' | 'allowInsecureGit' | 'deployAddress' | 'ca'>;
+  settings: Pick<RunSettings, 'buildSlots' | 'allowInsecureGit' | 'deployAddress' | 'deployLimits' | 'ca'>;
   dataDir: string;
   runnerId: string;
   env: NodeJS.ProcessEnv;
@@ -55,6 +55,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
           env: options.env,
           caFile,
           deployAddress: settings.deployAddress,
+          deployLimits: settings.deployLimits,
           log,
         };
         return async (start) => startBuild(plan, build, start);

@@ -62,11 +62,12 @@ describe.runIf(there)('daemon that builds', { timeout: 200_000 }, () => {
       const { cp, home } = await start();
       const [git, images] = [await gitServer(), await registry()];
       const { url, commit } = git.commit('web', await appTree());
+      const name = app();
       const build = await built(cp, {
         source: { repository: url, branch: 'main', commit },
         buildType,
         image: { host: images.host, namespace: 'acme', repository: 'web', tag: 'b1', insecure: true },
-        deploy: { kind: 'container', app: app(), containerPort: 8080 },
+        deploy: { kind: 'container', app: name, containerPort: 8080 },
       });
       expect(build.output.toString()).toContain('STEP 1/');
       expect(build.report).toMatchObject({
@@ -88,6 +89,10 @@ describe.runIf(there)('daemon that builds', { timeout: 200_000 }, () => {
       expect(manifest.headers.get('docker-content-digest')).toBe(result?.digest);
       expect(images.pushes).toEqual(['acme/web:b1']);
       expect(await (await fetch(`${result?.address}/index.html`)).text()).toBe('hello from the build\n');
+      const held = '--format={{.EffectiveCaps}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}';
+      expect(await podman('inspect', '--type=container', held, `svc-app-${name}`)).toBe(
+        `[CAP_NET_BIND_SERVICE] ${1_024 * 1_048_576} 512`,
+      );
       expect(folders(home)).toEqual([]);
       expect(await orphans(home, cp.runnerId)).toEqual([]);
     });
@@ -107,6 +112,24 @@ describe.runIf(there)('daemon that builds', { timeout: 200_000 }, () => {
       'auto tried web/Dockerfile, then web/Containerfile, then buildpacks',
     );
     expect(build.output.toString()).toContain(build.report?.message);
+  });
+
+  it('reads no image by a part of its id, whatever names it', async () => {
+    const { cp } = await start();
+    const git = await gitServer();
+    const secret = await podman('images', '--quiet', '--no-trunc', '--filter=reference=localhost/svc-base');
+    const part = /sha256:([0-9a-f]{12})/.exec(secret)?.[1] ?? '';
+    expect(part).toHaveLength(12);
+    for (const dockerfile of [
+      `FROM ${part}\nCMD ["x"]\n`,
+      `FROM scratch\nCOPY --from=${part} /bin/sh /sh\n`,
+      `ARG X=${part.slice(0, 4)}\nFROM $X\n`,
+    ]) {
+      const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
+      const build = await built(cp, { source: { repository: url, branch: 'main' } });
+      expect(build.report).toMatchObject({ reason: 'exit', build: { phase: 'building' } });
+      expect(build.report?.message).toMatch(/^the Dockerfile is refused: line \d: .*could be the id/);
+    }
   });
 
   it('gives secrets to those who ask, and shows them to nobody', async () => {

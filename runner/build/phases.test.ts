@@ -191,7 +191,13 @@ esac`,
     onTestFinished(() => void (process.env['PATH'] = before));
     const target = context.plan.deploy;
     if (target === undefined) throw new Error('the plan has no target');
-    const done = dokkuDeployer.deploy(context, { target, image, env, bindAddress: '127.0.0.1' });
+    const done = dokkuDeployer.deploy(context, {
+      target,
+      image,
+      env,
+      bindAddress: '127.0.0.1',
+      limits: { memoryMb: 64, cpus: 1, pids: 64 },
+    });
     return { context, done };
   }
 

@@ -55,6 +55,8 @@ export interface ImagePlan {
   username?: string;
   password?: string;
   insecure: boolean;
+  /** Nothing is published there unless it refuses callers without a credential. */
+  guarded: boolean;
 }
 
 export interface DeployPlan {
@@ -216,6 +218,7 @@ function imageOf(image: WireImageTarget, existing: boolean): ImagePlan {
     ...set('username', image.username),
     ...set('password', image.password),
     insecure: image.insecure === true,
+    guarded: image.guarded === true,
   };
 }
 

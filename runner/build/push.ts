@@ -5,6 +5,7 @@ import { pause } from '../clock.ts';
 import { engineArgv } from '../executor/engine-argv.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
+import { requireGuarded } from './guarded-registry.ts';
 import type { ImagePlan } from './plan.ts';
 import { said, type ProcessResult } from './process.ts';
 import { registryAccess } from './registry-auth.ts';
@@ -17,6 +18,7 @@ const REFUSED =
 export async function pushImage(context: BuildContext, tag: string, image: ImagePlan): Promise<string> {
   const { engine } = context.engine;
   const destination = `${image.name}:${image.tag}`;
+  await requireGuarded(image);
   const access = await registryAccess(context, image);
   const env = { ...engineEnv(context), ...access.env };
   const digestFile = join(context.workspace.temporary, 'digest');

@@ -20,6 +20,7 @@ describe('registryAccess()', () => {
       username: 'ci',
       password: 'p',
       insecure: false,
+      guarded: false,
     };
     const { flags, env } = await registryAccess(context, image);
     const file = `${context.workspace.secrets}/registry/config.json`;

@@ -1,6 +1,7 @@
 /** Deploys as a container, with a program in the engine's place that keeps containers as files: name and environment. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testContext } from '../testing/build-context.ts';
@@ -51,7 +52,8 @@ esac`;
       context.fake('podman', `${before}\n${script}`);
       const target = context.plan.deploy;
       if (target === undefined) throw new Error('the plan has no target');
-      const request = { target, image: IMAGE, env: {}, bindAddress: '127.0.0.1' };
+      const limits = { memoryMb: 300, cpus: 4_000, pids: 40 };
+      const request = { target, image: IMAGE, env: {}, bindAddress: '127.0.0.1', limits };
       return { context, done: containerDeployer.deploy(context, request) };
     },
   };
@@ -65,6 +67,25 @@ describe('containerDeployer', () => {
       expect(await done).toEqual({ address: `http://127.0.0.1:${port}` });
       expect(held()).toEqual({ 'svc-app-web': 'env_1' });
     }
+  });
+
+  it('holds the app within its limits, without capabilities but the one for low ports', async () => {
+    const { deploy } = await machine({});
+    const { context, done } = await deploy('env_1');
+    await done;
+    const argv = context.calls('podman').find((words) => words.includes('run')) ?? [];
+    expect(argv).toEqual(
+      expect.arrayContaining([
+        '--cap-drop=ALL',
+        '--cap-add=NET_BIND_SERVICE',
+        '--security-opt=no-new-privileges',
+        '--memory=300m',
+        '--memory-swap=300m',
+        `--cpus=${availableParallelism()}`,
+        '--pids-limit=40',
+      ]),
+    );
+    expect(argv.filter((word) => /^--(cap-add|privileged|device)/.test(word))).toHaveLength(1);
   });
 
   it.each(['svc-app-web', 'svc-app-web.next', 'svc-app-web.old'])(

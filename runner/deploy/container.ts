@@ -7,6 +7,7 @@
  * time, it is stopped for the moment in which the new one is started on that port, and started again when that fails.
  */
 import { createConnection } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { call, engineEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed, withRetries } from '../build/failure.ts';
 import { said } from '../build/process.ts';
@@ -132,6 +133,7 @@ async function run(
   options: { name: string; hostPort: number },
 ): Promise<void> {
   const { engine } = context.engine;
+  const { limits } = request;
   const { app, containerPort, environment } = request.target;
   const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
   const variables = await variablesOf(context, request.env);
@@ -148,6 +150,14 @@ async function run(
     `--label=svc.work=${context.plan.id}-${context.plan.epoch}`,
     `--publish=${published}`,
     '--security-opt=no-new-privileges',
+    // Enough to listen on a port below 1024; an app that changes its user has it set in its image (USER).
+    '--cap-drop=ALL',
+    '--cap-add=NET_BIND_SERVICE',
+    `--memory=${limits.memoryMb}m`,
+    `--memory-swap=${limits.memoryMb}m`,
+    // docker refuses more than the machine has.
+    `--cpus=${Math.min(limits.cpus, availableParallelism())}`,
+    `--pids-limit=${limits.pids}`,
     `--stop-timeout=${STOP_SECONDS}`,
     // A daemon's own raised limits can make the runtime fail.
     `--ulimit=nofile=${files}:${files}`,

@@ -1,6 +1,7 @@
 /** Brings an image up on this machine. Called in the phase `deploying`, after the control plane has confirmed that phase. */
 import type { BuildContext } from '../build/context.ts';
 import type { DeployPlan } from '../build/plan.ts';
+import type { AppLimits } from '../settings.ts';
 import { containerDeployer } from './container.ts';
 import { dokkuDeployer } from './dokku.ts';
 
@@ -12,6 +13,8 @@ export interface DeployRequest {
   env: Readonly<Record<string, string>>;
   /** Address of this machine that containers are bound to. */
   bindAddress: string;
+  /** Of a container; Dokku has settings of its own. */
+  limits: AppLimits;
 }
 
 export interface Deployed {

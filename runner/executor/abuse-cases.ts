@@ -306,13 +306,21 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
     held: 'there are no artifacts: what a task hands out is bytes of output and an exit code, and nothing that it wrote is read or unpacked. Build steps write into the clone, of which every path is resolved and held inside (`build/detect.ts`, with tests of its own)',
   },
   {
-    abuse: 'image `-v/:/host`, env name with `=` or a newline, a label in an id',
+    abuse:
+      'image `-v/:/host`, an image’s id or the beginning of one, env name with `=` or a newline, a label in an id',
     held: 'refused before anything is started',
     async act(bench) {
       const bad = [
-        ...['-v/:/host', '--privileged', 'a b', 'dir:/', 'oci-archive:/etc/shadow'].map((image) => ({
-          image,
-        })),
+        ...[
+          '-v/:/host',
+          '--privileged',
+          'a b',
+          'dir:/',
+          'oci-archive:/etc/shadow',
+          'c13f',
+          '97',
+          `sha256:${'a'.repeat(64)}`,
+        ].map((image) => ({ image })),
         ...['A=B', 'A\nB', '', '-e', 'A\0B'].map((name) => ({ env: { [name]: 'x' } })),
         ...['x,cp.runner=y', 'x\ny', '--label', '../../x'].flatMap((id) => [
           { workId: id },

@@ -4,6 +4,7 @@ import { ENGINE_TIMEOUTS } from './engine-argv.ts';
 import { EngineExecutor } from './engine.ts';
 import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
+import { DOCKER_ADVICE } from './user-range.ts';
 
 const INFO_TIMEOUT_MS = 10_000;
 
@@ -31,15 +32,19 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
     ...(shellPath === undefined ? {} : { shellPath }),
   };
   const description = `docker ${info.ServerVersion}, runtime ${info.DefaultRuntime}, cgroup v${info.CgroupVersion}, docker's own seccomp`;
+  const has = (name: string) =>
+    info.SecurityOptions?.some((option) => option.startsWith(`name=${name}`)) === true;
+  const rootless = has('rootless');
   const create = (image: string) =>
     new EngineExecutor({
       engine,
       cgroups: undefined,
-      rootless: info.SecurityOptions?.some((option) => option.startsWith('name=rootless')) === true,
+      rootless,
       runnerId: options.runnerId,
       launchFolder,
       defaultImage: image,
       description,
+      ...(rootless || has('userns') ? {} : { sharedUsers: DOCKER_ADVICE }),
       ...(info.DockerRootDir === undefined ? {} : { storageFolder: info.DockerRootDir }),
       log: options.log,
     });

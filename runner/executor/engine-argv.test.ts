@@ -139,6 +139,15 @@ describe('createArgv() by engine', () => {
     );
   });
 
+  it('asks podman for users of their own where there are some, and for the clone to be theirs', () => {
+    const clone = { folder: '/data/clone', user: '0:0' };
+    expect(build(PODMAN).filter((word) => word.startsWith('--userns'))).toEqual([]);
+    expect(build(PODMAN, { network: 'private', clone })).toContain('--volume=/data/clone:/workspace:rw,z');
+    const own = { ...PODMAN, ownUsers: { hooksFolder: '/data/hooks' } };
+    expect(build(own)).toContain('--userns=auto:size=65536');
+    expect(build(own, { network: 'private', clone })).toContain('--volume=/data/clone:/workspace:rw,z,U');
+  });
+
   it('gives docker nothing that docker refuses', () => {
     const argv = build(DOCKER);
     expect(argv.slice(0, 3)).toEqual(['/usr/bin/docker', '--log-level=error', 'create']);

@@ -2,6 +2,7 @@
 import { CA_BUNDLE_IN_CONTAINER } from '../ca-bundle.ts';
 import type { SandboxSpec } from './executor.ts';
 import { GRACE_MS } from './supervise.ts';
+import { RANGE_IDS } from './user-range.ts';
 
 export type EngineName = 'podman' | 'docker';
 
@@ -18,6 +19,8 @@ export interface Engine {
   timeouts: EngineTimeouts;
   /** Hard limit of processes for the task's user, see taskProcessesMax. */
   processesPerUser: number;
+  /** Each container has users of the host for itself, given out by the engine. Absent: they are the host's own. */
+  ownUsers?: { hooksFolder: string };
   /** Parent group for evidence of memory kills, see engine-cgroup.ts. */
   cgroupParentOf?: (containerName: string) => string;
 }
@@ -75,7 +78,7 @@ export function createArgv(engine: Engine, options: CreateOptions): string[] {
     ...isolation(engine, spec),
     ...limits(engine, options),
     ...mounts(engine, spec, launchFile),
-    ...(engine.name === 'podman' ? podmanOnly(spec) : dockerOnly(engine)),
+    ...(engine.name === 'podman' ? podmanOnly(engine, spec) : dockerOnly(engine)),
     ...(engine.cgroupParentOf === undefined ? [] : [`--cgroup-parent=${engine.cgroupParentOf(name)}`]),
     ...(spec.stdin === undefined ? [] : ['--interactive']),
     '--env=HOME=/workspace',
@@ -145,7 +148,8 @@ function mounts(engine: Engine, spec: SandboxSpec, launchFile: string): string[]
     `--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=${tmpMb}m,mode=1777`,
     spec.clone === undefined
       ? `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(memoryMb)}m,mode=1777`
-      : `--volume=${spec.clone.folder}:/workspace:rw,z`,
+      : // `U`: the engine hands the folder to the user that `user` is on the host.
+        `--volume=${spec.clone.folder}:/workspace:rw,z${engine.ownUsers === undefined ? '' : ',U'}`,
     // `z`: on hosts with SELinux the container may not read unlabelled files.
     `--volume=${launchFile}:${LAUNCH_PATH}:ro,z`,
     ...(engine.shellPath === undefined ? [] : [`--volume=${engine.shellPath}:${SHELL_PATH}:ro,z`]),
@@ -160,9 +164,10 @@ function workspaceMb(memoryMb: number): number {
   return Math.max(1, Math.min(1024, Math.floor(memoryMb / 2)));
 }
 
-function podmanOnly(spec: SandboxSpec): string[] {
+function podmanOnly(engine: Engine, spec: SandboxSpec): string[] {
   const netSeconds = Math.ceil(spec.limits.timeoutSeconds) + GRACE_MS / 1000 + ENGINE_DEADLINE_SLACK_SECONDS;
   return [
+    ...(engine.ownUsers === undefined ? [] : [`--userns=auto:size=${RANGE_IDS}`]),
     '--read-only-tmpfs=false',
     '--uts=private',
     '--systemd=false',

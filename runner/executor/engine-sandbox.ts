@@ -11,19 +11,22 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
-import { complaint, runCommand } from './command.ts';
+import { complaint, findProgram, runCommand } from './command.ts';
 import type { CommandResult } from './command.ts';
 import { createArgv, engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import type { SandboxSpec } from './executor.ts';
 import { launchScript } from './launcher.ts';
+import { NOT_THERE, notThere, resolveImage } from './resolve-image.ts';
 import { SandboxError, signalOfExitCode } from './supervise.ts';
 import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
 
 const TAIL_BYTES = 2_048;
 /** podman and docker use it for their own failures. */
 const ENGINE_FAILED = 125;
+/** A clone of millions of files. */
+const CHOWN_MS = 120_000;
 const NEVER = '0001-01-01T00:00:00Z';
 
 export interface EngineSandboxOptions {
@@ -64,7 +67,8 @@ export class EngineSandbox implements Sandbox {
     const argv = createArgv(engine, {
       spec,
       name,
-      image,
+      // What the operator configured may be named as the engine likes; what a task asks for may not.
+      image: spec.image === undefined ? image : await resolveImage(engine, spec.image),
       launchFile,
       hostCpus: availableParallelism(),
       nowMs: Date.now(),
@@ -82,6 +86,7 @@ export class EngineSandbox implements Sandbox {
       '--attach',
       ...(spec.stdin === undefined ? [] : ['--interactive']),
       ...(engine.name === 'podman' ? ['--sig-proxy=false', '--detach-keys='] : []),
+      ...(engine.ownUsers === undefined ? [] : [`--hooks-dir=${engine.ownUsers.hooksFolder}`]),
       name,
     );
     const child = spawn(program, args, {
@@ -153,6 +158,7 @@ export class EngineSandbox implements Sandbox {
       await rm(folder, { recursive: true, force: true });
     }
     await cgroups?.remove(name);
+    await this.#takeBackClone();
   }
 
   async #ending(state: State, exitCode: number, exit: ProcessExit): Promise<Verdict> {
@@ -199,6 +205,19 @@ export class EngineSandbox implements Sandbox {
       throw new SandboxError(`${name} is not removed: ${complaint(removed)}`);
   }
 
+  /** The engine gave the clone to a user of the container, and the build goes on with it as this one. Nothing that could put links into the way runs any more. */
+  async #takeBackClone(): Promise<void> {
+    const { engine, spec } = this.#options;
+    if (spec.clone === undefined || engine.ownUsers === undefined) return;
+    const owner = `${process.geteuid?.() ?? 0}:${process.getegid?.() ?? 0}`;
+    const program = findProgram('chown') ?? 'chown';
+    const taken = await runCommand([program, '-R', '-h', '-P', owner, '--', spec.clone.folder], {
+      timeoutMs: CHOWN_MS,
+    });
+    if (taken.code !== 0)
+      throw new SandboxError(`${spec.clone.folder} is not given back: ${complaint(taken)}`);
+  }
+
   #createError(created: CommandResult): SandboxError {
     const { engine, image, name } = this.#options;
     const said = complaint(created);
@@ -206,15 +225,7 @@ export class EngineSandbox implements Sandbox {
       this.#created = false; // It is not ours to remove.
       return new SandboxError(`a container ${name} exists already`);
     }
-    if (
-      /image not known|no such image|unable to find image|does not resolve to an image|not found in local storage/i.test(
-        said,
-      )
-    ) {
-      return new SandboxError(
-        `image ${image} is not on this machine and sandboxes never pull; run: ${engine.name} pull ${image}`,
-      );
-    }
+    if (NOT_THERE.test(said)) return new SandboxError(notThere(engine, image));
     return new SandboxError(`${engine.name} cannot create a container from ${image}: ${said}`);
   }
 

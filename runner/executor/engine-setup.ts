@@ -1,6 +1,6 @@
 /** What both engines need once, before the first run: a place for launch scripts, a shell to read them, a proof that it works. */
 import { createHash } from 'node:crypto';
-import { chmod, copyFile, lstat, mkdir, rename, statfs } from 'node:fs/promises';
+import { chmod, copyFile, lstat, mkdir, rename, statfs, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ensureBaseImage, findStaticBusybox } from './base-image.ts';
 import type { DetectOptions, Executor } from './executor.ts';
@@ -23,6 +23,26 @@ export async function prepareShell(dataDir: string): Promise<string | undefined>
   await chmod(`${path}.new`, 0o555);
   await rename(`${path}.new`, path);
   return path;
+}
+
+/**
+ * Folder with the hook that opens a task's pipes to it. The runtime gives them to the task's user, but for a container with users of its own it may not, and
+ * then /dev/stdout cannot be opened by its name. They can be reached through the task's own processes alone, so that others may open them is no way in.
+ */
+export async function prepareHooks(dataDir: string): Promise<string> {
+  const folder = join(resolve(dataDir), 'hooks');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const script =
+    `pid=$(sed -n 's/.*"pid": *\\([0-9][0-9]*\\).*/\\1/p'); ` +
+    'for at in 0 1 2; do [ -p "/proc/$pid/fd/$at" ] && chmod 0666 "/proc/$pid/fd/$at"; done; exit 0';
+  const hook = {
+    version: '1.0.0',
+    hook: { path: '/bin/sh', args: ['sh', '-c', script], env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'] },
+    when: { always: true },
+    stages: ['prestart'],
+  };
+  await writeFile(join(folder, 'svc-pipes.json'), JSON.stringify(hook), { mode: 0o600 });
+  return folder;
 }
 
 /** Launch scripts hold the tasks' environment: kept in memory where a tmpfs can be had, and entered by this user only. */

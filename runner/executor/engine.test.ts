@@ -65,12 +65,42 @@ describe('an engine that misbehaves', () => {
 
   it('that has no such image names the image and the way out', async () => {
     const run = await runToEnd(
-      await engine(`create) echo 'Error: No such image: x:1' >&2; exit 1;;`),
+      await engine(`image) echo 'Error: No such image: x:1' >&2; exit 1;;`),
       makeSpec(['true'], { image: 'x:1' }),
     );
     expect(run).toMatchObject({
       reason: 'engine_error',
       message: 'image x:1 is not on this machine and sandboxes never pull; run: docker pull x:1',
+    });
+  });
+
+  it('runs what bears the very name that was asked for, by its full id, and nothing that the engine took for it', async () => {
+    const id = `sha256:${'c13f'.repeat(16)}`;
+    const answer = (...names: string[]) => `image) echo '${id} ${JSON.stringify(names)} []';;`;
+    const calls = async () => await readFile(join(folder.path, 'calls'), 'utf8');
+    const there = await engine(answer('other:1', 'beef:latest'));
+    await runToEnd(there, makeSpec(['true'], { image: 'beef:latest' }));
+    expect(await calls()).toContain(' docker.io/library/beef:latest\n');
+    expect(await calls()).toMatch(new RegExp(` create .* ${id} /run/svc/launch true\n`));
+    for (const names of [['other:1'], [], ['quay.io/x/beef:latest'], ['<none>:<none>']]) {
+      await writeFile(join(folder.path, 'calls'), '');
+      const run = await runToEnd(
+        await engine(answer(...names)),
+        makeSpec(['true'], { image: 'beef:latest' }),
+      );
+      expect(run.message).toContain('image beef:latest is not on this machine');
+      expect(await calls()).not.toContain(' create ');
+    }
+  });
+
+  it('that cannot look for the image says so, and not that there is none', async () => {
+    const run = await runToEnd(
+      await engine(`image) echo 'the store is locked' >&2; exit 125;;`),
+      makeSpec(['true'], { image: 'x:1' }),
+    );
+    expect(run).toMatchObject({
+      reason: 'engine_error',
+      message: expect.stringContaining('the store is locked') as string,
     });
   });
 

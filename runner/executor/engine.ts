@@ -31,6 +31,8 @@ export interface EngineExecutorOptions {
   defaultImage: string;
   description: string;
   storageFolder?: string;
+  /** See Executor. */
+  sharedUsers?: string;
   log: (message: string, fields?: object) => void;
 }
 
@@ -53,6 +55,10 @@ export class EngineExecutor implements Executor {
 
   get storageFolder(): string | undefined {
     return this.#options.storageFolder;
+  }
+
+  get sharedUsers(): string | undefined {
+    return this.#options.sharedUsers;
   }
 
   get buildEngine(): BuildEngine {

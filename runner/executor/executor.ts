@@ -115,6 +115,8 @@ export interface Executor {
   reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
   /** Where its engine keeps images and containers on this machine; absent where there is no engine, or one of another machine. */
   readonly storageFolder?: string | undefined;
+  /** Why tasks are users of the host that others of it may be too, and what to do about it; absent where each has users of its own. */
+  readonly sharedUsers?: string | undefined;
   /** What builds need of a container engine; absent where there is none: then this runner cannot build. */
   readonly buildEngine?: BuildEngine;
 }
@@ -177,6 +179,8 @@ export interface ExecutorSurvey {
   works: boolean;
   /** The executor's description, or why it does not work and what to install. */
   detail: string;
+  /** See Executor. */
+  sharedUsers?: string | undefined;
 }
 
 /** Tries every candidate, for diagnosis; runs a probe task in each that works. */
@@ -184,7 +188,9 @@ export async function surveyExecutors(options: Omit<DetectOptions, 'wanted'>): P
   const found: ExecutorSurvey[] = [];
   for (const { name, create } of CANDIDATES) {
     try {
-      found.push({ name, works: true, detail: (await create(options)).describe() });
+      const executor = await create(options);
+      const { sharedUsers } = executor;
+      found.push({ name, works: true, detail: executor.describe(), sharedUsers });
     } catch (error) {
       found.push({ name, works: false, detail: error instanceof Error ? error.message : String(error) });
     }

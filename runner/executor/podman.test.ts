@@ -1,5 +1,5 @@
 /** What only podman must answer for; what every executor must hold is in executor.test.ts. */
-import { readdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
@@ -8,6 +8,7 @@ import { runCommand } from './command.ts';
 import type { Executor } from './executor.ts';
 import { RUNNER_ID, makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
 import { createPodmanExecutor } from './podman.ts';
+import { RANGE_IDS } from './user-range.ts';
 
 const there = await has('podman');
 
@@ -32,7 +33,7 @@ describe.runIf(there)('podman executor', () => {
   it('says which runtime passed the probe', () => {
     expect(executor).toMatchObject({ name: 'podman', isolation: 'container' });
     expect(executor.describe()).toMatch(
-      /^podman \d+\.\d+\.\d+, runtime (crun|runc|runsc|youki), (root|rootless), cgroup v[12], tightened seccomp$/,
+      /^podman \d+\.\d+\.\d+, runtime (crun|runc|runsc|youki), (users of its own|users of the host|rootless), cgroup v[12], tightened seccomp$/,
     );
   });
 
@@ -89,6 +90,72 @@ describe.runIf(there)('podman executor', () => {
     await run.running.done;
   });
 
+  describe.runIf(process.getuid?.() === 0)('as root, with a range of users for containers', () => {
+    /** Uids of the host that processes with this command line have. */
+    const usersOf = async (line: string): Promise<number[]> => {
+      const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+      const read = async (path: string) => await readFile(path, 'utf8').catch(() => ''); // Ended meanwhile.
+      const found = await Promise.all(
+        pids.map(async (pid) =>
+          (await read(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ').trim() === line
+            ? Number(/^Uid:\t(\d+)/m.exec(await read(`/proc/${pid}/status`))?.[1] ?? NaN)
+            : NaN,
+        ),
+      );
+      return found.filter((uid) => !Number.isNaN(uid));
+    };
+
+    it('gives each task users that are nobody on the host, nor in another task', async () => {
+      expect(executor.sharedUsers).toBeUndefined();
+      const runs = await Promise.all(
+        ['3331', '3332'].map(async (seconds) => ({
+          seconds,
+          run: await startCollecting(executor, makeSpec(shell(`id -u; exec sleep ${seconds}`))),
+        })),
+      );
+      const uids: number[] = [];
+      for (const { seconds, run } of runs) {
+        await waitFor('the task', run.text, (text) => text === '65532\n');
+        uids.push(
+          ...(await waitFor(
+            'its process',
+            () => usersOf(`sleep ${seconds}`),
+            (at) => at.length === 1,
+          )),
+        );
+      }
+      for (const { run } of runs) run.running.kill('cancelled', 0);
+      await Promise.all(runs.map(({ run }) => run.running.done));
+      for (const uid of uids) expect(uid).toBeGreaterThan(2 * RANGE_IDS);
+      expect(Math.abs((uids[0] ?? 0) - (uids[1] ?? 0))).toBeGreaterThanOrEqual(RANGE_IDS);
+    });
+
+    it('does the same for a build step, which owns its clone as long as it runs', async () => {
+      const folder = join(dataDir.path, 'clone');
+      await mkdir(join(folder, 'sub'), { recursive: true, mode: 0o700 });
+      await writeFile(join(folder, 'sub', 'mine'), 'of the runner\n', { mode: 0o600 });
+      await symlink('/etc/hostname', join(folder, 'out'));
+      const { uid: outside } = await stat('/etc/hostname');
+      const script = 'id -u; cat sub/mine; ln -s /etc/passwd sub/link; echo x >sub/made; exec sleep 3333';
+      const run = await startCollecting(
+        executor,
+        makeSpec(shell(script), { network: 'private', clone: { folder, user: '0:0' } }),
+      );
+      await waitFor('the step', run.text, (text) => text === '0\nof the runner\n');
+      const [uid] = await waitFor(
+        'its process',
+        () => usersOf('sleep 3333'),
+        (at) => at.length === 1,
+      );
+      expect(uid).toBeGreaterThan(2 * RANGE_IDS);
+      run.running.kill('cancelled', 0);
+      await run.running.done;
+      for (const name of ['.', 'sub', 'sub/mine', 'sub/made', 'sub/link'])
+        expect((await lstat(join(folder, name))).uid).toBe(0);
+      for (const path of ['/etc/hostname', '/etc/passwd']) expect((await stat(path)).uid).toBe(outside);
+    });
+  });
+
   it('notices that a container was removed behind its back', async () => {
     const spec = makeSpec(shell('echo up; sleep 30'));
     const run = await startCollecting(executor, spec);
@@ -111,6 +178,30 @@ describe.runIf(there)('podman executor', () => {
     } finally {
       await podman('rmi', image);
     }
+  });
+
+  it('finds an image by its exact name, and by no part of its id or name', async () => {
+    const image = await ensureBaseImage('podman', dataDir.path);
+    const format = '--format={{.Id}} {{index .RepoDigests 0}}';
+    const [id = '', byDigest = ''] = (await podman('image', 'inspect', format, image)).stdout
+      .trim()
+      .split(' ');
+    // podman itself takes all of these for the image.
+    for (const part of [id, id.slice(0, 12), id.slice(0, 5), `sha256:${id}`])
+      await expect(executor.start(makeSpec(['true'], { image: part }), () => undefined)).rejects.toThrow(
+        'could be the id of any image',
+      );
+    const short = image.replace('localhost/', '');
+    for (const name of [image, short, byDigest])
+      expect(await runToEnd(executor, makeSpec(['true'], { image: name }))).toMatchObject({ exitCode: 0 });
+    for (const name of [
+      image.replace('localhost/', 'docker.io/library/'),
+      `other/${short}`,
+      short.split(':')[0] ?? '',
+    ])
+      expect((await runToEnd(executor, makeSpec(['true'], { image: name }))).message).toContain(
+        `image ${name} is not on this machine`,
+      );
   });
 
   it('uses the image that was asked for, and the default image otherwise', async () => {

@@ -5,9 +5,17 @@ import { complaint, findProgram, runCommand } from './command.ts';
 import { createEngineCgroups } from './engine-cgroup.ts';
 import { ENGINE_TIMEOUTS } from './engine-argv.ts';
 import { EngineExecutor } from './engine.ts';
-import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
+import {
+  chooseImage,
+  prepareHooks,
+  prepareLaunchFolder,
+  prepareShell,
+  probe,
+  taskProcessesMax,
+} from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
 import { parseProfile, tightenProfile } from './seccomp.ts';
+import { adviceForPodman } from './user-range.ts';
 
 const INFO_TIMEOUT_MS = 20_000;
 const RUNTIMES = ['crun', 'runc', 'runsc', 'youki'];
@@ -42,35 +50,42 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
   const processesPerUser = await taskProcessesMax();
   const launchFolder = await prepareLaunchFolder(options.dataDir, options.runnerId);
 
+  const hooksFolder = await prepareHooks(options.dataDir);
+  const shared = {
+    name: 'podman' as const,
+    program,
+    seccompPath,
+    timeouts: ENGINE_TIMEOUTS,
+    processesPerUser,
+    ...(shellPath === undefined ? {} : { shellPath }),
+    ...(cgroups === undefined ? {} : { cgroupParentOf: cgroups.parentOf }),
+  };
   const failures: string[] = [];
   for (const runtime of candidates(info.host.ociRuntime.name)) {
-    const engine = {
-      name: 'podman' as const,
-      program,
-      runtime,
-      seccompPath,
-      timeouts: ENGINE_TIMEOUTS,
-      processesPerUser,
-      ...(shellPath === undefined ? {} : { shellPath }),
-      ...(cgroups === undefined ? {} : { cgroupParentOf: cgroups.parentOf }),
-    };
-    const description = `podman ${info.version.Version}, runtime ${runtime}, ${rootless ? 'rootless' : 'root'}, cgroup ${info.host.cgroupVersion}, tightened seccomp`;
-    const create = (image: string) =>
-      new EngineExecutor({
-        engine,
-        cgroups,
-        rootless,
-        runnerId: options.runnerId,
-        launchFolder,
-        defaultImage: image,
-        description,
-        ...(info.store?.graphRoot === undefined ? {} : { storageFolder: info.store.graphRoot }),
-        log: options.log,
-      });
-    const failure = await probe(create(images.probe), options.runnerId);
-    if (failure === undefined) return create(images.runs);
-    failures.push(`${runtime}: ${failure}`);
-    options.log('container runtime does not work here', { engine: 'podman', runtime, reason: failure });
+    let failed = '';
+    // Rootless, everything of the engine is in a range of its user already.
+    for (const ownUsers of rootless ? [false] : [true, false]) {
+      const sharedUsers = ownUsers || rootless ? undefined : await adviceForPodman(failed);
+      const users = ownUsers ? 'users of its own' : rootless ? 'rootless' : 'users of the host';
+      const create = (image: string) =>
+        new EngineExecutor({
+          engine: { ...shared, runtime, ...(ownUsers ? { ownUsers: { hooksFolder } } : {}) },
+          cgroups,
+          rootless,
+          runnerId: options.runnerId,
+          launchFolder,
+          defaultImage: image,
+          description: `podman ${info.version.Version}, runtime ${runtime}, ${users}, cgroup ${info.host.cgroupVersion}, tightened seccomp`,
+          ...(info.store?.graphRoot === undefined ? {} : { storageFolder: info.store.graphRoot }),
+          ...(sharedUsers === undefined ? {} : { sharedUsers }),
+          log: options.log,
+        });
+      const failure = await probe(create(images.probe), options.runnerId);
+      if (failure === undefined) return create(images.runs);
+      failed = failure;
+    }
+    failures.push(`${runtime}: ${failed}`);
+    options.log('container runtime does not work here', { engine: 'podman', runtime, reason: failed });
   }
   throw new Error(`no runtime works (${failures.join('; ')}); install crun or runc`);
 }

@@ -2,6 +2,7 @@
  * Refuses a spec that could never run, or that would be read by an engine as something else than a name: every string of it
  * ends up in an argument list, a path or a label.
  */
+import { problemOfImage } from '@svc/proto/images/reference.ts';
 import type { SandboxLimits, SandboxSpec } from './executor.ts';
 
 /** The spec itself is at fault: the control plane should never have sent it. */
@@ -17,16 +18,6 @@ const STRINGS_BYTES_MAX = 1_048_576;
 const TIMEOUT_SECONDS_MAX = 7 * 86_400;
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-const COMPONENT = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
-const HOST = '(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)';
-const REFERENCE = new RegExp(
-  `^${HOST}?${COMPONENT}(?:/${COMPONENT})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
-);
-const IMAGE_ID = /^(?:sha256:)?[0-9a-f]{64}$/;
-/** `oci-archive:x` and its like would make podman read a file of the host. */
-const TRANSPORT =
-  /^(?:dir|docker|docker-archive|docker-daemon|oci|oci-archive|containers-storage|ostree|sif|tarball):/;
-
 interface Range {
   min: number;
   max: number;
@@ -74,13 +65,8 @@ export function checkId(field: string, value: string): void {
 }
 
 export function checkImage(image: string): void {
-  const allowed =
-    IMAGE_ID.test(image) || (image.length <= 512 && REFERENCE.test(image) && !TRANSPORT.test(image));
-  if (!allowed) {
-    throw new InvalidSpecError(
-      `image is ${quote(image)}, expected a reference like host/name:tag or name@sha256:<64 hex digits>`,
-    );
-  }
+  const problem = problemOfImage(image);
+  if (problem !== undefined) throw new InvalidSpecError(`image is ${quote(image)}: ${problem}`);
 }
 
 function checkCommand(command: readonly string[]): void {

@@ -84,7 +84,10 @@ export class SandboxRuns {
 export interface SandboxRunsCreateParams {
   /** What it is for. Default: `agent_task`. */
   purpose?: Purpose;
-  /** Image by digest or local name. Default: the runner's own. Never pulled while running. */
+  /**
+   * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64 digits>`. Never by an id: a word of hexadecimal digits
+   * alone is refused, and is written with its tag if it is a name. Default: the runner's own. Never pulled while running.
+   */
   image?: string;
   /** Command line, 1 to 256 words of at most 32,768 bytes, together at most 131,072; not passed through a shell. */
   command: readonly string[];

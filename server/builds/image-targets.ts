@@ -27,24 +27,51 @@ export function liesIn(
   return image.startsWith(namespace === '' ? `${host}/` : `${host}/${namespace}/`);
 }
 
-/** Behind the team's own registries the service's local one: each team has a namespace of its own there. */
-export function withLocalRegistry(targets: ImageTargets, localRegistry: string): TeamTargets {
-  const localOf = (teamId: string): RegistryTarget => ({
+/** Under which a runner has a build. */
+export interface Lease {
+  readonly workId: string;
+  readonly epoch: number;
+}
+
+/** What lets the holder of a lease read and write the team's images in the local registry. server/registries implements it. */
+export type LeaseCredential = (
+  teamId: string,
+  lease: Lease,
+) => { readonly username: string; readonly password: string };
+
+export interface LocalRegistry {
+  readonly localRegistry: string;
+  readonly leaseCredential: LeaseCredential;
+}
+
+/** Behind the team's own registries the service's local one: each team has a namespace of its own there, and each lease a credential for it. */
+export function withLocalRegistry(
+  targets: ImageTargets,
+  { localRegistry, leaseCredential }: LocalRegistry,
+): TeamTargets {
+  const localOf = (teamId: string, lease: Lease): LocalTarget => ({
     host: localRegistry,
     namespace: teamId,
     insecure: true,
+    local: true,
+    ...leaseCredential(teamId, lease),
   });
   return {
-    targetFor: async (teamId, environment) =>
-      (await targets.targetFor(teamId, environment)) ?? localOf(teamId),
-    // It has no credentials that could go to the wrong place, so its host is enough.
-    holderOf: async (teamId, image) =>
+    targetFor: async (teamId, environment, lease) =>
+      (await targets.targetFor(teamId, environment)) ?? localOf(teamId, lease),
+    holderOf: async (teamId, image, lease) =>
       (await targets.holderOf(teamId, image)) ??
-      (image.startsWith(`${localRegistry}/`) ? localOf(teamId) : undefined),
+      // The credential is of the team's own images alone, so its host is enough.
+      (image.startsWith(`${localRegistry}/`) ? localOf(teamId, lease) : undefined),
   };
 }
 
+export interface LocalTarget extends RegistryTarget {
+  readonly local?: true;
+}
+
 /** The same with the local registry: there is always somewhere to go. */
-export interface TeamTargets extends ImageTargets {
-  targetFor(teamId: string, environment: { readonly id: string }): Promise<RegistryTarget>;
+export interface TeamTargets {
+  targetFor(teamId: string, environment: { readonly id: string }, lease: Lease): Promise<LocalTarget>;
+  holderOf(teamId: string, image: string, lease: Lease): Promise<LocalTarget | undefined>;
 }

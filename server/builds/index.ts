@@ -18,7 +18,7 @@ import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
 export { liesIn } from './image-targets.ts';
-export type { ImageTargets, RegistryTarget } from './image-targets.ts';
+export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
 export { createBuildOffers } from './offer.ts';
 export type { OfferDeps } from './offer.ts';
 

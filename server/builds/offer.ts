@@ -13,7 +13,7 @@ import type { SqlTag } from '../platform/db/index.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Grant } from '../work/index.ts';
 import { withLocalRegistry } from './image-targets.ts';
-import type { ImageTargets, RegistryTarget } from './image-targets.ts';
+import type { ImageTargets, LeaseCredential, LocalTarget } from './image-targets.ts';
 import { BUILD_LIMITS, openBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 
@@ -23,6 +23,7 @@ export interface OfferDeps {
   readonly targets: ImageTargets;
   /** Host and port of the service's local registry. */
   readonly localRegistry: string;
+  readonly leaseCredential: LeaseCredential;
   /** Builder image of buildpack builds, with its digest; empty: the runner's own pinned one. */
   readonly builderImage: string;
 }
@@ -32,8 +33,8 @@ const DEPLOYS: Readonly<Record<Deploy['kind'], DeployKind>> = {
   dokku: DeployKind.DOKKU,
 };
 
-export function createBuildOffers({ sql, secrets, targets, localRegistry, builderImage }: OfferDeps) {
-  const { targetFor, holderOf } = withLocalRegistry(targets, localRegistry);
+export function createBuildOffers({ sql, secrets, targets, builderImage, ...local }: OfferDeps) {
+  const { targetFor, holderOf } = withLocalRegistry(targets, local);
   return async (grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>> => {
     const { workId: id, leaseId, epoch, attempt } = grant;
     // Written by submission alone, from a BuildSpec.
@@ -49,9 +50,9 @@ export function createBuildOffers({ sql, secrets, targets, localRegistry, builde
     // Credentials go to the registry that they belong to, and to no other.
     const target =
       deployImage === undefined
-        ? await targetFor(owner.teamId, { id: owner.environmentId })
-        : await holderOf(owner.teamId, deployImage);
-    const image = target === undefined ? undefined : imageTarget(spec, target);
+        ? await targetFor(owner.teamId, { id: owner.environmentId }, grant)
+        : await holderOf(owner.teamId, deployImage, grant);
+    const image = target === undefined ? undefined : imageTarget(spec, target, owner.inServicePool);
     return {
       id,
       leaseId,
@@ -108,12 +109,15 @@ function buildSource(
 
 function imageTarget(
   { source, number, repository, deployImage }: BuildSpec,
-  { host, namespace, username, password, insecure }: RegistryTarget,
+  { host, namespace, username, password, insecure, local }: LocalTarget,
+  inServicePool: boolean,
 ): MessageInitShape<typeof ImageTargetSchema> {
   const registry = {
     host,
     namespace,
     insecure,
+    // There the machine is shared: nothing may go where everybody reads it.
+    guarded: inServicePool && local === true,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
   };

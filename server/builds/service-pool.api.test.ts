@@ -59,7 +59,7 @@ describe.skipIf(!(await has('postgres')))('builds of a service-operated team', (
       expect(offer).toMatchObject({
         id: build.id,
         source: { repository: 'https://git.example.com/acme/web', commit: COMMIT },
-        image: { namespace: teamId },
+        image: { namespace: teamId, username: teamId, guarded: true },
       });
       for (const runner of others) expect(await runner.poll()).toBeUndefined();
       await ofPool.finish(offer);

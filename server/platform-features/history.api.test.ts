@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
+import { FIGURES, startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { operationsOf, REASON } from './testing/operations.ts';
 import type { Feature } from './testing/operations.ts';
@@ -201,7 +201,7 @@ describe.skipIf(!postgresHere)('platform features', () => {
 
   it('shows a scrape which features are on, and why not', async () => {
     await set('host.automation.maintenance', 'enabled');
-    const text = await (await fetch(`${server.baseUrl}/metrics`)).text();
+    const text = await (await fetch(`${server.baseUrl}/metrics`, { headers: FIGURES })).text();
     const lines = text.split('\n').filter((line) => line.startsWith('svc_platform_feature_'));
     const { revision } = await counts();
     expect(lines).toContain(`svc_platform_feature_revision ${revision}`);

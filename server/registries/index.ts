@@ -26,6 +26,7 @@ import type { Registry } from './store.ts';
 import { isOfPool, mayBeInsecure, sealedAt } from './targets.ts';
 import type { Credentials, ReachDeps } from './targets.ts';
 
+export { createLocalRegistry } from './local-access.ts';
 export { createImageTargets } from './targets.ts';
 
 const REGISTRIES_MAX = 50;

@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Ctx } from '../platform/context.ts';
 import { replay } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
@@ -75,9 +76,13 @@ function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateReque
   if (bytes > COMMAND_BYTES_MAX)
     throw invalid(
       'command',
+      'max_bytes',
       `command is ${bytes} bytes long, at most ${COMMAND_BYTES_MAX} are taken; put data into stdin`,
     );
   const { env, stdin, image, limits } = request;
+  const problem = image === undefined ? undefined : problemOfImage(image);
+  if (problem !== undefined)
+    throw invalid('image', 'reference', `image cannot be ${JSON.stringify(image)}: ${problem}`);
   const sealed = sealInput(secrets, id, stdin === undefined ? { env } : { env, stdin });
   return {
     purpose: 'agent_task',
@@ -98,8 +103,8 @@ function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateReque
   };
 }
 
-function invalid(field: string, message: string): Error {
+function invalid(field: string, rule: string, message: string): Error {
   return apiError('validation_failed', message, {
-    details: { fields: [{ field, rule: 'max_bytes', message }] },
+    details: { fields: [{ field, rule, message }] },
   });
 }

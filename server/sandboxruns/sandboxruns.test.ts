@@ -235,6 +235,103 @@ describe.skipIf(!there)('sandbox runs', () => {
     expect((await callUnary(service, method.get, { runId: run.id }, as())).state).toBe(RunState.QUEUED);
   });
 
+  it.each<[string, string, string]>([
+    ['three digits of an id', '97e', 'could be the id'],
+    ['an id', 'c13f'.repeat(16), 'could be the id'],
+    ['an id with its kind', `sha256:${'c13f'.repeat(16)}`, 'could be the id'],
+    ['a short digest', 'alpine@sha256:97e', 'expected a reference'],
+    ['a file of the machine', 'oci-archive:etc', 'expected a reference'],
+    ['an address', 'docker://alpine', 'expected a reference'],
+  ])('name their image exactly, and not by %s', async (_, image, why) => {
+    await expect(submit({ image })).rejects.toMatchObject({
+      code: 'validation_failed',
+      message: expect.stringContaining(why) as string,
+      details: { fields: [{ field: 'image', rule: 'reference' }] },
+    });
+    expect((await submit({ image: 'cafe:latest' })).image).toBe('cafe:latest');
+  });
+
+  describe('environment and input', () => {
+    const given = { env: { TOKEN: 'hunter2' }, stdin: 'a secret too' };
+    const isSealed = async (id: string): Promise<boolean> =>
+      'sealed' in ((await world.item(id))['spec'] as Record<string, unknown>);
+    const held = async (): Promise<string> => {
+      const { id } = await submit(given);
+      await world.poll(runner);
+      expect(await isSealed(id)).toBe(true);
+      return id;
+    };
+
+    const ends: ReadonlyArray<[string, RunState, (id: string) => Promise<unknown>]> = [
+      ['it succeeds', RunState.SUCCEEDED, async (id) => await world.report(runner, id, 1)],
+      ['it fails', RunState.FAILED, async (id) => await world.report(runner, id, 1, { exitCode: 3 })],
+      [
+        'it cannot be run',
+        RunState.FAILED,
+        async (id) => await world.report(runner, id, 1, { reason: 'engine_error', exitCode: undefined }),
+      ],
+      [
+        'it is cancelled while it runs',
+        RunState.CANCELLED,
+        async (id) => {
+          await callUnary(service, method.cancel, { runId: id }, as());
+          expect(await isSealed(id)).toBe(true);
+          await world.report(runner, id, 1, { reason: 'cancelled', exitCode: undefined });
+        },
+      ],
+      [
+        'it is cancelled and its runner is lost',
+        RunState.CANCELLED,
+        async (id) => {
+          await callUnary(service, method.cancel, { runId: id }, as());
+          await world.expire(id);
+          await sweep(world.db.sql, world.settings);
+        },
+      ],
+      [
+        'its time passes and nobody reports',
+        RunState.FAILED,
+        async (id) => {
+          await world.db
+            .sql`update work_items set deadline_at = now() - interval '1 minute' where id = ${id}`;
+          await world.expire(id);
+          await sweep(world.db.sql, world.settings);
+        },
+      ],
+      [
+        'it is given up',
+        RunState.DEAD,
+        async (id) => {
+          await world.db.sql`update work_items set attempt = max_attempts where id = ${id}`;
+          await world.expire(id);
+          await sweep(world.db.sql, world.settings);
+        },
+      ],
+    ];
+    it.each(ends)('are gone when %s', async (_, state, end) => {
+      const id = await held();
+      await end(id);
+      const run = await callUnary(service, method.get, { runId: id }, as());
+      expect(run).toMatchObject({ state, envNames: ['TOKEN'], command: ['echo', 'hi'] });
+      expect(await isSealed(id)).toBe(false);
+    });
+
+    it('are gone when it is cancelled before anybody had it', async () => {
+      const { id } = await submit(given);
+      await callUnary(service, method.cancel, { runId: id }, as());
+      expect(await isSealed(id)).toBe(false);
+    });
+
+    it('are there for the next attempt when the first one is lost', async () => {
+      const id = await held();
+      await world.expire(id);
+      await sweep(world.db.sql, world.settings);
+      const again = await world.poll(runner);
+      expect(again).toMatchObject({ workId: id, epoch: 2 });
+      expect(runOffer(again!, 1_000, secrets)).toMatchObject(given);
+    });
+  });
+
   it('tell who executed them, when, and for how long', async () => {
     const { id } = await submit();
     await world.poll(runner);

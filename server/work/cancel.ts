@@ -4,7 +4,7 @@
  */
 import type { SqlTag } from '../platform/db/index.ts';
 import { settleBuilds } from './build-sql.ts';
-import { announce, endedColumns } from './sql.ts';
+import { announce, endedColumns, wiped } from './sql.ts';
 import type { WorkState } from './states.ts';
 
 export interface Cancelled {
@@ -29,7 +29,7 @@ export async function cancel(
       update work_items w set
         cancel_requested_at = clock_timestamp(),
         state = case when w.state = 'queued' then 'cancelled' else w.state end,
-        spec = case when w.kind = 'build' and w.state = 'queued' then w.spec - 'sealed' else w.spec end,
+        ${wiped(sql, sql`w.state = 'queued'`)},
         finished_at = case when w.state = 'queued' then clock_timestamp() end,
         reason = case when w.state = 'queued' then 'cancelled' end
       from item i

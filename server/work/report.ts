@@ -12,7 +12,7 @@ import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { reportedPhases, settleBuilds } from './build-sql.ts';
 import type { BuildOutcome } from './build-sql.ts';
-import { announce, endedColumns } from './sql.ts';
+import { announce, endedColumns, wiped } from './sql.ts';
 import type { Fragment } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
 
@@ -129,7 +129,7 @@ async function accept(
         reason = ${reason}, exit_code = ${exitCode}::int, message = ${message}::text,
         metered_ms = least(extract(epoch from greatest(at.now, w.claimed_at) - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
         self_reported_ms = ${durationMs === null ? null : Math.min(durationMs, INT_MAX)}::int,
-        phase = greatest(w.phase, ${build.phase}::int)${kind === 'build' ? sql`, spec = w.spec - 'sealed'` : sql``}
+        phase = greatest(w.phase, ${build.phase}::int), ${wiped(sql, sql`true`)}
       from at
       where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
         and w.state in ('offered', 'running') and exists (select from fresh)

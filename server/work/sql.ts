@@ -95,6 +95,11 @@ export function endedColumns(sql: SqlTag): Fragment {
   return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.finished_at, w.build_id, w.phase`;
 }
 
+/** Assignment: environment, input and credentials are for the runner alone, and nobody needs them any more when the item has ended. */
+export function wiped(sql: SqlTag, ends: Fragment): Fragment {
+  return sql`spec = case when ${ends} then w.spec - 'sealed' else w.spec end`;
+}
+
 /**
  * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever happens. Its id is the item's, so
  * that a second attempt to write it cannot even be expressed.
@@ -154,7 +159,7 @@ export function release(
         lease_id = null, lease_expires_at = null, poll_id = null, deadline_at = null,
         run_after = clock_timestamp() + l.wait, hint_due_at = clock_timestamp() + l.wait, hint_count = 0,
         phase = case when l.next = 'queued' then 0 else w.phase end,
-        spec = case when w.kind = 'build' and l.next <> 'queued' then w.spec - 'sealed' else w.spec end,
+        ${wiped(sql, sql`l.next <> 'queued'`)},
         finished_at = case when l.next = 'queued' then null else clock_timestamp() end,
         reason = case l.next when 'cancelled' then 'cancelled' when 'failed' then case when l.over_time then 'timeout' else 'lease_lost' end when 'dead' then 'lease_lost' end,
         message = case l.next

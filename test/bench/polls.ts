@@ -128,11 +128,16 @@ interface Running {
   stop(): Promise<void>;
 }
 
-const NO_LIMITS = { LIMIT_REQUESTS_PER_MINUTE: '10000000', LIMIT_SUBMITS_PER_MINUTE: '10000000' };
+const METRICS_TOKEN = 'bench-metrics-token';
+const SETTINGS = {
+  METRICS_TOKEN,
+  LIMIT_REQUESTS_PER_MINUTE: '10000000',
+  LIMIT_SUBMITS_PER_MINUTE: '10000000',
+};
 
 async function start(layout: Layout, databaseUrl: string): Promise<Running> {
   if (layout === 'one process') {
-    const platform = await startPlatform({ ...NO_LIMITS, DATABASE_URL: databaseUrl });
+    const platform = await startPlatform({ ...SETTINGS, DATABASE_URL: databaseUrl });
     const { port } = new URL(platform.url);
     return {
       platform,
@@ -149,13 +154,14 @@ async function start(layout: Layout, databaseUrl: string): Promise<Running> {
   };
   const platform = await startPlatform({
     ...shared,
-    ...NO_LIMITS,
+    ...SETTINGS,
     DATABASE_URL: databaseUrl,
     SVC_MODE: 'split',
     INTERNAL_PORT: String(internalPort),
   });
   const gateway = startProgram('gateway/dist/main.js', [], {
     ...shared,
+    METRICS_TOKEN,
     PORT: String(port),
     HOST: '127.0.0.1',
     DISPATCH_URLS: `grpc://127.0.0.1:${internalPort}`,
@@ -193,7 +199,9 @@ async function measure(layout: Layout): Promise<Measured> {
       Array.from({ length: POLLS_PER_RUNNER }, () => signedPoll(port, runner)),
     );
     const parked = async () => {
-      const metrics = await (await fetch(`${url}/metrics`)).text();
+      const metrics = await (
+        await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
+      ).text();
       const counts = [...metrics.matchAll(/^svc_gateway_polls_parked(?:\{[^}]*\})? (\d+)$/gm)].map((match) =>
         Number(match[1]),
       );

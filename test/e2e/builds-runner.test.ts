@@ -5,11 +5,12 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
 import { startGitServer, type GitServer, type TreeEntry } from '../setup/git-server.ts';
 import { has } from '../setup/needs.ts';
-import { startRegistry, type Registry } from '../setup/registry.ts';
+import { freePort, startRegistry, type Registry } from '../setup/registry.ts';
 import { startPlatform, type Platform } from './platform.ts';
 import { waitFor } from './processes.ts';
 
@@ -42,11 +43,17 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   let runnerId: string;
 
   beforeAll(async () => {
-    [git, registry] = await Promise.all([startGitServer(), startRegistry()]);
+    const port = await freePort();
+    git = await startGitServer();
     platform = await startPlatform({
-      LOCAL_REGISTRY: registry.host,
+      LOCAL_REGISTRY: `127.0.0.1:${port}`,
       LEASE_MS: '20000',
       HEARTBEAT_MS: '1000',
+    });
+    const certificate = join(platform.folder, 'platform', 'registry.crt');
+    registry = await startRegistry({
+      port,
+      tokens: { realm: `${platform.url}/registry/token`, certificate },
     });
     teamId = await platform.customerTeam('builders');
     const runner = await platform.startRunner(teamId, 'builder', [

@@ -153,6 +153,7 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
       PORT: '0',
       DISPATCH_URLS: dispatchUrl,
       INTERNAL_TOKEN,
+      METRICS_TOKEN: INTERNAL_TOKEN,
       AMQP_URL,
       LOG_LEVEL: 'error',
       ...env,
@@ -171,8 +172,9 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
     const tookMs: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       const held = runner.call('poll', { waitMs: 40_000 });
+      const headers = { authorization: `Bearer ${INTERNAL_TOKEN}` };
       await waitFor('the poll to be held', async () => {
-        const metrics = await (await fetch(`${url}/metrics`)).text();
+        const metrics = await (await fetch(`${url}/metrics`, { headers })).text();
         return metrics.includes('svc_gateway_polls_parked 1') ? true : undefined;
       });
       await set(platform, 'disabled');

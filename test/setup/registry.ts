@@ -9,6 +9,10 @@ import { join } from 'node:path';
 export interface RegistryOptions {
   username?: string;
   password?: string;
+  /** Of the door; any free one otherwise. */
+  port?: number;
+  /** The service's token authentication: the address of its endpoint, and the file of its certificate. */
+  tokens?: { realm: string; certificate: string };
 }
 
 export interface Registry {
@@ -26,9 +30,14 @@ export interface Registry {
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-registry-'));
   const port = await freePort();
+  const { tokens } = options;
+  const auth =
+    tokens === undefined
+      ? ''
+      : `auth:\n  token:\n    realm: ${tokens.realm}\n    service: svc-registry\n    issuer: svc\n    rootcertbundle: ${tokens.certificate}\n`;
   writeFileSync(
     join(folder, 'config.yml'),
-    `version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: ${folder}/data\nhttp:\n  addr: 127.0.0.1:${port}\n  relativeurls: true\n`,
+    `version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: ${folder}/data\nhttp:\n  addr: 127.0.0.1:${port}\n  relativeurls: true\n${auth}`,
   );
   const child = spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: 'ignore' });
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -50,7 +59,7 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     waiting.add(pass);
     response.on('close', () => waiting.delete(pass));
   });
-  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => door.listen(options.port ?? 0, '127.0.0.1', resolve));
   return {
     host: `127.0.0.1:${(door.address() as AddressInfo).port}`,
     pushes,
@@ -92,7 +101,7 @@ function relay(port: number, request: IncomingMessage, response: ServerResponse)
   request.pipe(onward);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createProbe();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
   const { port } = probe.address() as AddressInfo;

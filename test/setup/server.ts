@@ -52,6 +52,10 @@ export interface TestServerOptions {
   readonly dataDir?: string;
 }
 
+const METRICS_TOKEN = 'metrics-token-of-the-tests';
+/** Headers of who reads a test server's figures. */
+export const FIGURES = { authorization: `Bearer ${METRICS_TOKEN}` };
+
 /** Cheap on purpose: the real cost has its own test. */
 export const TEST_PASSWORD_COST = { ln: 10, r: 8, p: 1 };
 
@@ -76,6 +80,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     DATA_DIR: dataDir,
     DATABASE_URL: options.databaseUrl ?? own?.url,
     LIMIT_LOGINS_PER_MINUTE: '1000000',
+    METRICS_TOKEN,
     ...options.env,
   };
   const server = await startAllInOne(env, options);

@@ -16,6 +16,8 @@ export const executors: CheckGroup = async (context, check) => {
   });
   for (const { name, works, detail } of survey)
     await check(name, () => ({ status: works ? 'ok' : 'skip', detail: shortened(detail) }));
+  const chosen = chosenOf(context, survey);
+  if (chosen !== undefined) await check('task users', () => users(chosen));
   if (survey.length > 0) await check('builds', () => builds(survey));
 };
 
@@ -41,11 +43,16 @@ async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]
   }
 }
 
-function verdict(
+function chosenOf(
   { settings: { executor: wanted } }: CheckContext,
   survey: readonly ExecutorSurvey[],
-): Finding {
-  const chosen = survey.find(({ name, works }) => works && (wanted === undefined || wanted === name));
+): ExecutorSurvey | undefined {
+  return survey.find(({ name, works }) => works && (wanted === undefined || wanted === name));
+}
+
+function verdict(context: CheckContext, survey: readonly ExecutorSurvey[]): Finding {
+  const { executor: wanted } = context.settings;
+  const chosen = chosenOf(context, survey);
   if (chosen === undefined)
     return {
       status: 'fail',
@@ -56,6 +63,16 @@ function verdict(
   return {
     status: 'ok',
     detail: `runs use ${chosen.name}${wanted === undefined ? ', the strongest that works here' : ', as configured'}`,
+  };
+}
+
+function users({ sharedUsers }: ExecutorSurvey): Finding {
+  if (sharedUsers === undefined) return { status: 'ok', detail: 'each task has users of its own' };
+  return {
+    status: 'warn',
+    detail:
+      'tasks are users of this machine, and all of them the same: one that leaves its container can touch what is of another',
+    advice: sharedUsers,
   };
 }
 

@@ -309,7 +309,8 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
   purpose?: Purpose | undefined;
 
   /**
-   * Image by digest or local name. Default: the runner's own. Never pulled while running.
+   * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64 digits>`. Never by an id: a word of hexadecimal digits
+   * alone is refused, and is written with its tag if it is a name. Default: the runner's own. Never pulled while running.
    *
    * @generated from field: optional string image = 3;
    */
