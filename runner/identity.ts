@@ -29,6 +29,10 @@ export interface RunnerConfig {
   buildSlots?: number;
   deployAddress?: string;
   allowInsecureGit?: boolean;
+  allowEgress?: string;
+  allowRegistry?: string;
+  allowUncontainedBuilds?: boolean;
+  maxStoreMb?: number;
   executor?: string;
   defaultImage?: string;
   caFile?: string;

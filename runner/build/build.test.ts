@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testContext } from '../testing/build-context.ts';
+import { testContext, uncontainedBuilder } from '../testing/build-context.ts';
 import { collectedLog } from '../testing/collected-log.ts';
 import { startBuild } from './build.ts';
 
@@ -14,6 +14,7 @@ describe('startBuild()', () => {
     fake('podman', `sleep ${cleaningMs / 1_000}`);
     const options = {
       host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
+      builder: uncontainedBuilder(),
       executor: { start: () => Promise.reject(new Error('no steps here')) },
       env,
       caFile: undefined,

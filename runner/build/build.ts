@@ -19,6 +19,7 @@ import type { Log } from '../log.ts';
 import type { RunningWork, StartContext, WorkOutcome } from '../run-work.ts';
 import type { BuildPhase, WireBuildResult } from '../wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
+import { admit, admitBuildpack, forgetDeployed, type Builder } from './builder.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
 import { detectRecipe, type Recipe } from './detect.ts';
 import { cloneSource } from './git.ts';
@@ -27,6 +28,7 @@ import { packImage } from './pack.ts';
 import type { BuildPlan } from './plan.ts';
 import { pushImage } from './push.ts';
 import { runSteps } from './steps.ts';
+import { handOver } from './transfer.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
 
 const GRACE_MS = 5_000;
@@ -34,6 +36,8 @@ const GRACE_MS = 5_000;
 export interface BuildOptions {
   host: BuildHost & { engine: NonNullable<BuildHost['engine']> };
   executor: Pick<Executor, 'start'>;
+  /** How image builds are held on this machine. */
+  builder: Builder;
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
@@ -54,7 +58,7 @@ class Build {
   readonly #options: BuildOptions;
   readonly #start: StartContext;
   readonly #control: BuildControl;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #begunMs = monotonicMs();
   readonly #result: WireBuildResult & { phases: NonNullable<WireBuildResult['phases']> } = { phases: [] };
   #phaseBegunMs = 0;
@@ -70,6 +74,7 @@ class Build {
       control,
       workspace: workspaceOf(options.host, plan.id, plan.epoch),
       engine: options.host.engine,
+      contained: undefined,
       runnerId: options.host.runnerId,
       env: options.env,
       caFile: options.caFile,
@@ -85,6 +90,7 @@ class Build {
     let outcome: WorkOutcome;
     try {
       await makeWorkspace(this.#context.workspace);
+      if (this.#plan.source !== undefined) await this.#enterContainment();
       await this.#phases();
       outcome = { reason: 'exit', exitCode: 0, durationMs: 0 };
     } catch (error) {
@@ -97,6 +103,15 @@ class Build {
     // Cleaning counts: the control plane meters until the report comes, and a difference counts against this runner.
     const durationMs = Math.round(monotonicMs() - this.#begunMs);
     return { ...outcome, durationMs, build: this.#result };
+  }
+
+  /** What is cloned is built where it cannot reach the machine, or, in the service's pool, not at all. */
+  async #enterContainment(): Promise<void> {
+    const { builder } = this.#options;
+    const way = await this.#control.race(builder.way());
+    const line = admit(way, this.#plan.shared, builder.allowUncontained);
+    if (line !== undefined) await this.#context.say(line);
+    if (way.held) this.#context = { ...this.#context, contained: await builder.open(way, this.#plan.team) };
   }
 
   async #phases(): Promise<void> {
@@ -123,6 +138,7 @@ class Build {
       deployed = `${image.name}@${this.#result.digest}`;
     }
     if (deploy === undefined || deployed === undefined) return;
+    if (deployed === tag && this.#result.buildType === 'dockerfile') await handOver(this.#context, tag);
     await this.#enter('deploying', `deploying ${deploy.app} as ${deploy.kind}`);
     const { address } = await deployerOf(deploy.kind).deploy(this.#context, {
       target: deploy,
@@ -148,6 +164,7 @@ class Build {
     });
     this.#result.buildType = recipe.type;
     await context.say(`build type ${recipe.type}`);
+    if (recipe.type === 'buildpack') admitBuildpack(this.#plan.shared, this.#options.builder.allowUncontained);
     if (recipe.type === 'buildpack')
       await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
     else if (hasDockerfile(recipe)) await buildImage(context, recipe, tag);
@@ -205,14 +222,17 @@ class Build {
   }
 
   async #clean(): Promise<void> {
-    const { host, log } = this.#options;
-    const { engine } = host.engine;
-    const published = this.#plan.image !== undefined && this.#plan.source !== undefined;
+    const { host, builder, log } = this.#options;
+    const { contained } = this.#context;
     try {
-      // Without a registry the image is what came of the build, and stays.
-      if (published || this.#result.phase === 'building')
-        await this.#forgetImage(engineArgv(engine, 'rmi', localTag(this.#plan.id, this.#plan.epoch)));
+      if (contained === undefined) await this.#forgetImage();
       await destroyWorkspace(host, this.#context.workspace);
+      if (contained !== undefined)
+        await builder.close(contained, {
+          tag: localTag(this.#plan.id, this.#plan.epoch),
+          name: this.#context.workspace.name,
+        });
+      if (this.#result.phase === 'deploying') await forgetDeployed(host.engine.engine);
     } catch (error) {
       log.error(
         { id: this.#plan.id, problem: errorText(error) },
@@ -221,13 +241,21 @@ class Build {
     }
   }
 
-  async #forgetImage(argv: readonly string[]): Promise<void> {
-    if (this.#result.phase === 'cloning') return;
+  async #forgetImage(): Promise<void> {
+    const { image, source, deploy } = this.#plan;
+    const { phase } = this.#result;
+    // Without a registry the deployed container is of this very image.
+    const published = image !== undefined && source !== undefined;
+    if (phase === undefined || phase === 'cloning' || (!published && phase === 'deploying' && deploy !== undefined)) return;
     const fresh = createControl(30_000);
     // Not there when the build failed before it: nothing to say about that.
-    await call({ ...this.#context, control: fresh }, { argv, env: engineEnv(this.#context) }).catch(
-      () => undefined,
-    );
+    await call(
+      { ...this.#context, control: fresh },
+      {
+        argv: engineArgv(this.#options.host.engine.engine, 'rmi', localTag(this.#plan.id, this.#plan.epoch)),
+        env: engineEnv(this.#context),
+      },
+    ).catch(() => undefined);
     fresh.end();
   }
 }

@@ -77,6 +77,8 @@ export function createBuildOffers({ sql, secrets, targets, localRegistry, builde
       ...(deployImage === undefined ? {} : { deployImage }),
       limits: { ...BUILD_LIMITS, timeoutSeconds: spec.timeoutSeconds },
       builderImage,
+      teamId: owner.teamId,
+      shared: owner.inServicePool,
     };
   };
 }

@@ -1,0 +1,184 @@
+/** How this runner builds images: contained where a real build has shown that the containment holds, and what is refused or said where it does not. */
+import { errorText } from '../durable-file.ts';
+import { runCommand } from '../executor/command.ts';
+import type { BuildEngine } from '../executor/executor.ts';
+import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import type { Log } from '../log.ts';
+import { createBaseImages, type BaseImages } from './base-images.ts';
+import { containedCall, type ContainedHost } from './contained-engine.ts';
+import { createContainment, ownerOf } from './containment.ts';
+import { prove } from './containment-probe.ts';
+import type { ContainedBuild } from './context.ts';
+import { createControl } from './control.ts';
+import type { Endpoint } from './egress.ts';
+import { describeEngine } from './engine-floor.ts';
+import { BuildFailed, MachineFailed } from './failure.ts';
+import { createStores, noteUse, type TeamStore } from './team-store.ts';
+
+const CLEAN_MS = 120_000;
+const CLEAN_LIMITS = { memoryMb: 512, cpus: 2 };
+/** Longer than any build takes from its image to its container. */
+const DEPLOYED_HOURS = 25;
+
+/** How builds are held on this machine. */
+export type Way =
+  | { held: true; host: ContainedHost; baseImages: BaseImages; detail: string }
+  /** `why`: what is missing; `engine`: what the engine's version means for it. */
+  | { held: false; why: string; engine: string };
+
+export interface BuilderOptions {
+  buildEngine: BuildEngine;
+  dataDir: string;
+  allowUncontained: boolean;
+  allowedEgress: readonly Endpoint[];
+  allowedRegistries: readonly Endpoint[];
+  /** All stores together, in MiB. */
+  maxStoreMb: number;
+  log: Log;
+  now: () => Date;
+}
+
+export interface Builder {
+  readonly allowUncontained: boolean;
+  /** Found out once. */
+  way(): Promise<Way>;
+  open(way: Way & { held: true }, team: string): Promise<ContainedBuild>;
+  /** After its processes and folders are gone: its image, and, when it was the team's last, all that builds of it left. */
+  close(contained: ContainedBuild, build: { tag: string; name: string }): Promise<void>;
+}
+
+export function createBuilder(options: BuilderOptions): Builder {
+  const { buildEngine, allowUncontained, log } = options;
+  const { engine } = buildEngine;
+  let way: Promise<Way> | undefined;
+  let tidying: Promise<void> = Promise.resolve();
+  const tidy = async (host: ContainedHost): Promise<void> => {
+    for (const store of await host.stores.surplus(options.maxStoreMb)) {
+      log.info({ team: store.key }, 'the images and caches of a team go, because all together are over --max-store-mb');
+      await emptyStore(host, engine, store);
+      await host.stores.remove(store);
+    }
+  };
+  return {
+    allowUncontained,
+    async way() {
+      way ??= findWay(options);
+      return await way;
+    },
+    async open({ host, baseImages }, team) {
+      await tidying;
+      const store = await host.stores.take(team);
+      await noteUse(store, options.now());
+      const { allowedEgress, allowedRegistries } = options;
+      return { host, store, baseImages, allowedEgress, allowedRegistries };
+    },
+    async close({ host, store }, build) {
+      const last = host.stores.giveBack(store);
+      await cleanStore(host, engine, { store, last, ...build });
+      tidying = tidying
+        .then(async () => await tidy(host))
+        .catch((error: unknown) =>
+          log.error({ problem: errorText(error) }, 'stores of images cannot be held within their bound'),
+        );
+    },
+  };
+}
+
+async function findWay(options: BuilderOptions): Promise<Way> {
+  const { buildEngine, dataDir, log } = options;
+  const { engine } = buildEngine;
+  const version = await describeEngine(engine);
+  try {
+    if (engine.name !== 'podman')
+      throw new Error('docker builds in its own daemon, which is out of this runner\'s hands; use podman');
+    const containment = await createContainment();
+    const stores = createStores({ dataDir, owner: ownerOf(containment.users) });
+    const driver = await prove({ containment, stores, engine, dataDir });
+    const host = { containment, stores, driver };
+    const detail = `${version}; builds are contained: ${containment.describe()}, storage ${driver}`;
+    log.info({ containment: detail }, 'builds are contained');
+    return { held: true, host, baseImages: createBaseImages({ host, engine }), detail };
+  } catch (error) {
+    const why = errorText(error);
+    log.warn({ problem: why, engine: version }, 'builds are not contained on this machine');
+    return { held: false, why, engine: version };
+  }
+}
+
+/** What is to be said in the build's output; throws when it must not be built here. */
+export function admit(way: Way, shared: boolean, allowUncontained: boolean): string | undefined {
+  if (way.held) return undefined;
+  const state = `builds are not contained on this machine (${way.why}; ${way.engine})`;
+  if (shared && !allowUncontained)
+    throw new MachineFailed(
+      `${state}, and a machine that builds for many teams refuses them: its operator runs svc-runner doctor, or allows it with --allow-uncontained-builds`,
+    );
+  return `warning: ${state}: a Dockerfile can reach this machine`;
+}
+
+/** Its phases are containers of the machine's own engine. */
+export function admitBuildpack(shared: boolean, allowUncontained: boolean): void {
+  if (shared && !allowUncontained)
+    throw new BuildFailed(
+      'builds by buildpacks are not contained, and a machine that builds for many teams refuses them: add a Dockerfile',
+    );
+}
+
+/** Images of deploys that nothing runs any more; the engine keeps those that are in use. */
+export async function forgetDeployed(engine: Engine): Promise<void> {
+  const filters = ['--filter=label=svc.work', `--filter=until=${DEPLOYED_HOURS}h`];
+  await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), { timeoutMs: CLEAN_MS });
+}
+
+/** Containers and half-made images are of builds that were killed, as long as no other of the team runs. */
+const CLEAN_ALL = `p=$1; t=$2
+"$p" rmi --force "$t" >/dev/null 2>&1
+ids=$("$p" ps --all --quiet --external) && [ -n "$ids" ] && "$p" rm --force $ids
+"$p" image prune --force
+cd /var/tmp && find . -mindepth 1 -maxdepth 1 ! -name 'buildah-cache*' -exec rm -rf {} +
+exit 0`;
+
+async function cleanStore(
+  host: ContainedHost,
+  engine: Engine,
+  { store, last, tag, name }: { store: TeamStore; last: boolean; tag: string; name: string },
+): Promise<void> {
+  const control = createControl(CLEAN_MS);
+  try {
+    await containedCall(
+      host,
+      engine,
+      {
+        args: last
+          ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
+          : ['rmi', '--force', tag],
+        store,
+        name: `${name}.clean`,
+        limits: CLEAN_LIMITS,
+      },
+      control,
+    );
+  } finally {
+    control.end();
+  }
+}
+
+/** By its owner: files of a build belong to users that only its namespace has. */
+async function emptyStore(host: ContainedHost, engine: Engine, store: TeamStore): Promise<void> {
+  const control = createControl(CLEAN_MS * 5);
+  try {
+    await containedCall(
+      host,
+      engine,
+      {
+        args: { command: ['find', '/var/lib/containers/storage', '/var/tmp', '-mindepth', '1', '-delete'] },
+        store,
+        name: `svc-store-${process.pid}`,
+        limits: CLEAN_LIMITS,
+      },
+      control,
+    );
+  } finally {
+    control.end();
+  }
+}
