@@ -15,6 +15,7 @@ import { fileBind } from './containment-script.ts';
 import { createControl } from './control.ts';
 import { MachineFailed } from './failure.ts';
 import { said } from './process.ts';
+import type { TeamStore } from './team-store.ts';
 
 const LIST_MS = 30_000;
 const COPY_MS = 600_000;
@@ -31,6 +32,8 @@ interface Listed {
 export interface BaseImages {
   /** Has those ready that the text of a build may mean. */
   provide(text: string): Promise<void>;
+  /** Undefined as long as it holds nothing: an engine does not read what it has not made. */
+  store(): Promise<TeamStore | undefined>;
 }
 
 export interface BaseImagesOptions {
@@ -47,13 +50,17 @@ export function createBaseImages(options: BaseImagesOptions): BaseImages {
       last = now.catch(() => undefined);
       await now;
     },
+    async store() {
+      const store = await options.host.stores.bases();
+      return Object.keys(await readNote(noteOf(store))).length > 0 ? store : undefined;
+    },
   };
 }
 
 async function sync(options: BaseImagesOptions, text: string): Promise<void> {
   const { host, engine } = options;
   const store = await host.stores.bases();
-  const note = join(store.folder, 'images.json');
+  const note = noteOf(store);
   const known = await readNote(note);
   const there = await namedImages(engine);
   const wanted = [...there].filter(([name, id]) => known[name] !== id && mayMean(text, name));
@@ -125,6 +132,8 @@ async function inBases({ host, engine }: BaseImagesOptions, args: readonly strin
     control.end();
   }
 }
+
+const noteOf = (store: TeamStore) => join(store.folder, 'images.json');
 
 async function readNote(path: string): Promise<Record<string, string>> {
   try {

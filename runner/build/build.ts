@@ -99,7 +99,7 @@ class Build {
     this.#leavePhase();
     this.#control.end();
     await this.#sayEnd(outcome);
-    await this.#clean();
+    await this.#clean(outcome.exitCode === 0);
     // Cleaning counts: the control plane meters until the report comes, and a difference counts against this runner.
     const durationMs = Math.round(monotonicMs() - this.#begunMs);
     return { ...outcome, durationMs, build: this.#result };
@@ -221,7 +221,7 @@ class Build {
     await this.#context.say(text).catch(() => undefined);
   }
 
-  async #clean(): Promise<void> {
+  async #clean(well: boolean): Promise<void> {
     const { host, builder, log } = this.#options;
     const { contained } = this.#context;
     try {
@@ -231,6 +231,7 @@ class Build {
         await builder.close(contained, {
           tag: localTag(this.#plan.id, this.#plan.epoch),
           name: this.#context.workspace.name,
+          well,
         });
       if (this.#result.phase === 'deploying') await forgetDeployed(host.engine.engine);
     } catch (error) {

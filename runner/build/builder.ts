@@ -43,8 +43,8 @@ export interface Builder {
   /** Found out once. */
   way(): Promise<Way>;
   open(way: Way & { held: true }, team: string): Promise<ContainedBuild>;
-  /** After its processes and folders are gone: its image, and, when it was the team's last, all that builds of it left. */
-  close(contained: ContainedBuild, build: { tag: string; name: string }): Promise<void>;
+  /** After its processes and folders are gone: its image, and, when it ended badly and was the team's last, all that builds of it left. */
+  close(contained: ContainedBuild, build: { tag: string; name: string; well: boolean }): Promise<void>;
 }
 
 export function createBuilder(options: BuilderOptions): Builder {
@@ -52,6 +52,8 @@ export function createBuilder(options: BuilderOptions): Builder {
   const { engine } = buildEngine;
   let way: Promise<Way> | undefined;
   let tidying: Promise<void> = Promise.resolve();
+  /** Stores in which a build ended badly since they were last put in order. */
+  const dirty = new Set<string>();
   const tidy = async (host: ContainedHost): Promise<void> => {
     for (const store of await host.stores.surplus(options.maxStoreMb)) {
       log.info({ team: store.key }, 'the images and caches of a team go, because all together are over --max-store-mb');
@@ -73,8 +75,10 @@ export function createBuilder(options: BuilderOptions): Builder {
       return { host, store, baseImages, allowedEgress, allowedRegistries };
     },
     async close({ host, store }, build) {
+      if (!build.well) dirty.add(store.key);
       const last = host.stores.giveBack(store);
-      await cleanStore(host, engine, { store, last, ...build });
+      const all = last && dirty.delete(store.key);
+      await cleanStore(host, engine, { store, all, ...build });
       tidying = tidying
         .then(async () => await tidy(host))
         .catch((error: unknown) =>
@@ -141,7 +145,7 @@ exit 0`;
 async function cleanStore(
   host: ContainedHost,
   engine: Engine,
-  { store, last, tag, name }: { store: TeamStore; last: boolean; tag: string; name: string },
+  { store, all, tag, name }: { store: TeamStore; all: boolean; tag: string; name: string },
 ): Promise<void> {
   const control = createControl(CLEAN_MS);
   try {
@@ -149,7 +153,7 @@ async function cleanStore(
       host,
       engine,
       {
-        args: last
+        args: all
           ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
           : ['rmi', '--force', tag],
         store,

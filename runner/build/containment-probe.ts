@@ -8,6 +8,7 @@ import { release } from 'node:os';
 import { join, resolve } from 'node:path';
 import { writeDurably } from '../durable-file.ts';
 import { baseRootTar } from '../executor/base-image.ts';
+import { writeTar } from '../executor/tar.ts';
 import type { Engine } from '../executor/engine-argv.ts';
 import { VERSION } from '../version.ts';
 import { containedCall } from './contained-engine.ts';
@@ -73,11 +74,15 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
   try {
     await mkdir(context, { recursive: true, mode: 0o700 });
     await writeFile(canary, 'seen');
-    await writeFile(join(context, 'root.tar'), await baseRootTar());
-    await writeFile(join(context, 'Dockerfile'), dockerfile(canary));
+    const files = {
+      'root.tar': await baseRootTar(),
+      'link.tar': writeTar([{ type: 'link', path: 't', target: '/' }]),
+      Dockerfile: dockerfile(canary),
+    };
+    for (const [file, content] of Object.entries(files)) await writeFile(join(context, file), content);
     const owner = ownerOf(containment.users);
     if (owner !== undefined)
-      for (const path of [context, join(context, 'root.tar'), join(context, 'Dockerfile')])
+      for (const path of [context, ...Object.keys(files).map((file) => join(context, file))])
         await chown(path, owner.uid, owner.gid);
     const lines: string[] = [];
     const done = await containedCall(
@@ -96,7 +101,6 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
     const output = lines.join('');
     if (/^svc-probe: seen$/m.test(output) || (await exists(`${canary}.written`)))
       return 'a build that tried to reach the data folder of this runner reached it';
-    // An engine without the hole may refuse the second stage, and has built the first.
     return /^svc-probe: ran$/m.test(output) ? undefined : said(done);
   } finally {
     control.end();
@@ -106,14 +110,15 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
   }
 }
 
+/** Ends with a step that fails: nothing of it is to be kept. An engine without the hole mounts the root of the first stage. */
 function dockerfile(canary: string): string {
-  const look = `[ ! -e '/mnt${canary}' ] || echo 'svc-probe: seen'; echo x >'/mnt${canary}.written'; true`;
+  const script = `echo 'svc-probe: ran'; [ ! -e '/mnt${canary}' ] || echo 'svc-probe: seen'; echo x >'/mnt${canary}.written'; exit 3`;
   return [
     'FROM scratch AS b',
+    'ADD link.tar /',
+    'FROM scratch',
     'ADD root.tar /',
-    `RUN ${JSON.stringify(['/bin/sh', '-c', "ln -s / /t; echo 'svc-probe: ran'"])}`,
-    'FROM b',
-    `RUN --mount=type=bind,from=b,source=/t,target=/mnt,rw ${JSON.stringify(['/bin/sh', '-c', look])}`,
+    `RUN --mount=type=bind,from=b,source=/t,target=/mnt,rw ${JSON.stringify(['/bin/sh', '-c', script])}`,
     '',
   ].join('\n');
 }

@@ -7,7 +7,7 @@
  * network of the engine's own to be set up. What this does not hold stands in abuse-cases.ts of this folder, from which docs/sandbox.md is made.
  */
 import type { ChildProcess } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { detectCgroups, type CgroupHost } from '../executor/cgroup.ts';
@@ -28,6 +28,7 @@ const RANGE_BASE = 0x7001_0000;
 /** Besides what the steps of a build may take: the engine itself, and what it keeps in memory while it packs layers. */
 const ENGINE_MEMORY_MB = 384;
 const PIDS = 4_096;
+const PLACES = ['/mnt', '/media', '/srv', '/opt', '/tmp'];
 /** `up` and `ready`. */
 const WORDS_MAX = 64;
 
@@ -123,7 +124,7 @@ class Namespaces implements Containment {
     });
     let egress: Egress | undefined;
     const scripts = {
-      layout: this.#layout,
+      layout: { ...this.#layout, mountPoint: await placeBeside(binds) },
       binds,
       etc,
       mappedRange: this.users.kind !== 'self',
@@ -189,6 +190,15 @@ async function mapBy(
   const words = [pid, 0, own, 1, 1, start, count].map(String);
   const mapped = await runCommand([tool, ...words], { timeoutMs: SETUP_MS });
   if (mapped.code !== 0) throw new Error(`${tool} failed: ${complaint(mapped)}`);
+}
+
+/** Somewhere to carry the new root that hides nothing of what is to be bound. */
+async function placeBeside(binds: readonly Bind[]): Promise<string> {
+  for (const place of PLACES) {
+    const there = await stat(place).catch(() => undefined);
+    if (there?.isDirectory() === true && !binds.some(({ source }) => source.startsWith(`${place}/`))) return place;
+  }
+  throw new Error(`none of ${PLACES.join(', ')} can carry the root of a build: each is absent or holds the data folder`);
 }
 
 /** Words on a line of their own that the scripts write to descriptor 3; `heard` is false when the command ended without the word. */

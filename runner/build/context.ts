@@ -138,13 +138,14 @@ export async function engineCall(context: BuildContext, options: EngineCallOptio
       env: { ...engineEnv(context), ...options.env },
       ...onOutput,
     });
+  const bases = await contained.baseImages.store();
   const result = await containedCall(
     contained.host,
     engine.engine,
     {
       args: options.args,
       store: contained.store,
-      bases: await contained.host.stores.bases(),
+      ...(bases === undefined ? {} : { bases }),
       binds: options.binds,
       name: workspace.name,
       caFile,

@@ -54,8 +54,8 @@ export interface EgressRules {
 }
 
 export interface World {
-  /** Empty when the name has none; rejects when nobody can be asked. */
-  resolve(name: string): Promise<string[]>;
+  /** Empty when the name has none; rejects when nobody can be asked. `known`: a name of the operator's, which may stand in the hosts file. */
+  resolve(name: string, known: boolean): Promise<string[]>;
   dial(endpoint: Endpoint): Socket;
 }
 
@@ -159,9 +159,9 @@ class WayOut {
   }
 
   readonly #exists: Exists = async (name) => {
-    if (this.#special(name) || this.#proxyFor({ host: name, port: 443 }) !== undefined) return 'yes';
+    if (this.#known(name) || this.#proxyFor({ host: name, port: 443 }) !== undefined) return 'yes';
     try {
-      return (await this.#world.resolve(name)).length > 0 ? 'yes' : 'no';
+      return (await this.#world.resolve(name, false)).length > 0 ? 'yes' : 'no';
     } catch {
       return 'unknown';
     }
@@ -188,7 +188,7 @@ class WayOut {
     const literal = isIP(host) !== 0;
     const resolved = literal
       ? [host]
-      : await this.#world.resolve(host).catch((error: unknown) => {
+      : await this.#world.resolve(host, this.#known(host)).catch((error: unknown) => {
           // Behind a proxy names are often the proxy's business.
           if (proxied) return undefined;
           throw error;
@@ -212,7 +212,7 @@ class WayOut {
     return registry.privateToo;
   }
 
-  #special(name: string): boolean {
+  #known(name: string): boolean {
     const { allowed, registry } = this.#rules;
     return allowed.some(({ host }) => host === name) || registry?.host === name;
   }
@@ -284,7 +284,7 @@ async function tunnel(proxy: URL, { host, port }: Endpoint): Promise<Socket> {
   });
 }
 
-/** Names by the machine's servers of names; those of its hosts file for few, because that way takes a thread of the daemon. */
+/** The hosts file is asked for known names alone: that way takes one of the daemon's few threads for as long as the answer takes. */
 function createWorld(): World {
   const resolver = new Resolver({ timeout: 5_000, tries: 2 });
   const absent = (error: unknown) => /ENOTFOUND|ENODATA/.test((error as NodeJS.ErrnoException).code ?? '');
@@ -294,12 +294,11 @@ function createWorld(): World {
       throw error;
     });
   return {
-    async resolve(name) {
+    async resolve(name, known) {
+      if (known) return (await lookup(name, { all: true })).map(({ address }) => address);
       const found = await Promise.allSettled([ask(resolver.resolve4(name)), ask(resolver.resolve6(name))]);
       const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
       if (addresses.length > 0) return addresses;
-      const known = await lookup(name, { all: true }).catch(() => []);
-      if (known.length > 0) return known.map(({ address }) => address);
       const failed = found.find((one) => one.status === 'rejected');
       if (failed !== undefined) throw failed.reason as Error;
       return [];
