@@ -109,7 +109,13 @@ class Build {
   async #enterContainment(): Promise<void> {
     const { builder } = this.#options;
     const way = await this.#control.race(builder.way());
-    const line = admit(way, this.#plan.shared, builder.allowUncontained);
+    let line: string | undefined;
+    try {
+      line = admit(way, this.#plan.shared, builder.allowUncontained);
+    } catch (error) {
+      builder.noteRefusal(`builds: not contained on this machine, see svc-runner doctor`);
+      throw error;
+    }
     if (line !== undefined) await this.#context.say(line);
     if (way.held) this.#context = { ...this.#context, contained: await builder.open(way, this.#plan.team) };
   }

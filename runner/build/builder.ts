@@ -20,6 +20,9 @@ const CLEAN_LIMITS = { memoryMb: 512, cpus: 2 };
 /** Longer than any build takes from its image to its container. */
 const DEPLOYED_HOURS = 25;
 
+/** By contract, of a reason in a poll. */
+const REASON_LENGTH_MAX = 200;
+
 /** How builds are held on this machine. */
 export type Way =
   | { held: true; host: ContainedHost; baseImages: BaseImages; detail: string }
@@ -40,6 +43,9 @@ export interface BuilderOptions {
 
 export interface Builder {
   readonly allowUncontained: boolean;
+  /** Why it takes no builds any more: it was offered one that a machine which builds for many teams must refuse. */
+  notReady(): string[];
+  noteRefusal(reason: string): void;
   /** Found out once. */
   way(): Promise<Way>;
   open(way: Way & { held: true }, team: string): Promise<ContainedBuild>;
@@ -51,6 +57,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   const { buildEngine, allowUncontained, log } = options;
   const { engine } = buildEngine;
   let way: Promise<Way> | undefined;
+  let refusal: string | undefined;
   let tidying: Promise<void> = Promise.resolve();
   /** Stores in which a build ended badly since they were last put in order. */
   const dirty = new Set<string>();
@@ -63,6 +70,10 @@ export function createBuilder(options: BuilderOptions): Builder {
   };
   return {
     allowUncontained,
+    notReady: () => (refusal === undefined ? [] : [refusal]),
+    noteRefusal(reason) {
+      refusal ??= reason.slice(0, REASON_LENGTH_MAX);
+    },
     async way() {
       way ??= findWay(options);
       return await way;

@@ -18,6 +18,8 @@ import { sweepWorkspaces, type BuildHost } from './workspace.ts';
 export interface Builds {
   slots: Slots;
   work: Work<BuildOffer>;
+  /** Why no builds can be taken, besides what holds for all work. */
+  notReady(): string[];
 }
 
 export interface BuildsOptions {
@@ -66,6 +68,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
   const caFile = await writeCaBundle(dataDir, { ca: settings.ca, env: options.env });
   return {
     slots: createSlots(settings.buildSlots),
+    notReady: builder.notReady,
     work: {
       kind: 'build',
       secretsOf: secretsOfBuild,

@@ -7,7 +7,7 @@ import { containedCall, type ContainedHost } from './contained-engine.ts';
 import { ownerOf } from './containment.ts';
 import type { Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
-import { endpointOf, type Endpoint, type EgressRules } from './egress.ts';
+import { endpointOf, type EgressRules, type Endpoint, type World } from './egress.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { MARK } from './marked.ts';
 import type { BuildPlan } from './plan.ts';
@@ -42,6 +42,8 @@ export interface ContainedBuild {
   allowedEgress: readonly Endpoint[];
   /** Registries that pulls and pushes reach besides, wherever they are. */
   allowedRegistries: readonly Endpoint[];
+  /** For tests. */
+  world?: World;
 }
 
 /** How this machine reaches the world; nothing else of the daemon's environment goes to a build. */
@@ -150,7 +152,9 @@ export async function engineCall(context: BuildContext, options: EngineCallOptio
       name: workspace.name,
       caFile,
       limits: plan.limits,
-      ...(options.network === 'none' ? {} : { egress: egressOf(context, contained, options) }),
+      ...(options.network === 'none'
+        ? {}
+        : { egress: { ...egressOf(context, contained, options.network), ports: options.ports ?? [] } }),
       ...onOutput,
     },
     control,
@@ -160,17 +164,17 @@ export async function engineCall(context: BuildContext, options: EngineCallOptio
   return result;
 }
 
-function egressOf(
+export function egressOf(
   context: BuildContext,
   contained: ContainedBuild,
-  { network, ports = [] }: EngineCallOptions,
+  network: 'public' | 'registry',
 ): EgressRules {
   const { plan, env } = context;
   const host = plan.image === undefined ? undefined : endpointOf(plan.image.host, HTTPS_PORT);
   return {
     allowed: [...contained.allowedEgress, ...(network === 'registry' ? contained.allowedRegistries : [])],
-    ports,
     env,
+    ...(contained.world === undefined ? {} : { world: contained.world }),
     refused: (line) => void context.say(line).catch(() => undefined),
     // In the service's pool anybody may call anything of its network a registry of his.
     ...(network === 'registry' && host !== undefined ? { registry: { ...host, privateToo: !plan.shared } } : {}),

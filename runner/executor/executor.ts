@@ -55,8 +55,8 @@ export interface SandboxSpec {
   /** Absolute; default `/workspace`. */
   workdir?: string;
   stdin?: string;
-  /** `private`: the engine's own network, outward only; for build steps. */
-  network: 'none' | 'private';
+  /** For build steps: `private`, the engine's own network, outward only; or one that is held open meanwhile, with its server of names. */
+  network: 'none' | 'private' | { readonly namespace: string; readonly nameServer: string };
   /** Build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
   clone?: CloneMount;
   limits: SandboxLimits;

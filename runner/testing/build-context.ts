@@ -85,6 +85,8 @@ export async function testContext(
 export function uncontainedBuilder(): Builder {
   return {
     allowUncontained: false,
+    notReady: () => [],
+    noteRefusal: () => undefined,
     way: async () => ({ held: false, why: 'no namespaces here', engine: 'podman 5.3.2' }),
     open: () => Promise.reject(new Error('nothing is contained here')),
     close: async () => undefined,
