@@ -66,7 +66,7 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
   {
     name: 'allow-uncontained-builds',
     env: 'SVC_RUNNER_ALLOW_UNCONTAINED_BUILDS',
-    help: "build for many teams although builds are not contained on this machine: a Dockerfile is then root on it",
+    help: 'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
   },
   {
     name: 'max-store-mb',

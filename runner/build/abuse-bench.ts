@@ -77,9 +77,12 @@ export function escape(script: string): string {
 
 /** Steps in one image with a shell; each is a line of sh. */
 export function steps(...scripts: string[]): string {
-  return ['FROM scratch', 'ADD root.tar /', ...scripts.map((script) => `RUN ${JSON.stringify(['/bin/sh', '-c', script])}`), ''].join(
-    '\n',
-  );
+  return [
+    'FROM scratch',
+    'ADD root.tar /',
+    ...scripts.map((script) => `RUN ${JSON.stringify(['/bin/sh', '-c', script])}`),
+    '',
+  ].join('\n');
 }
 
 export function linkTar(...links: [path: string, target: string][]): Buffer {
@@ -116,7 +119,16 @@ export async function createBench(dataDir: string, runtime: string | undefined):
   const way = await builder.way();
   if (!way.held) throw new Error(`builds are not contained here: ${way.why}`);
   const host = await serve(secret);
-  const parts: Parts = { dataDir, engine, builder, way, secret, root: await baseRootTar(), images: [], ...world(host.port) };
+  const parts: Parts = {
+    dataDir,
+    engine,
+    builder,
+    way,
+    secret,
+    root: await baseRootTar(),
+    images: [],
+    ...world(host.port),
+  };
   const mounts = (await listMounts()).length;
   return {
     secret,
@@ -232,7 +244,11 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
     say: async (line) => void output.push(`==> ${line}\n`),
     output: async (_stream, chunk) => void output.push(Buffer.from(chunk).toString()),
   };
-  const recipe = { type: 'dockerfile' as const, folder: workspace.clone, dockerfile: join(workspace.clone, 'Dockerfile') };
+  const recipe = {
+    type: 'dockerfile' as const,
+    folder: workspace.clone,
+    dockerfile: join(workspace.clone, 'Dockerfile'),
+  };
   const tag = localTag(plan.id, plan.epoch);
   const failure = await buildImage(context, recipe, tag).then(
     () => undefined,
@@ -241,7 +257,11 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
   control.end();
   await destroyWorkspace(host, workspace);
   const keeps = of.keep !== undefined;
-  await builder.close(contained, { tag: keeps ? 'localhost/none:1' : tag, name: workspace.name, well: failure === undefined });
+  await builder.close(contained, {
+    tag: keeps ? 'localhost/none:1' : tag,
+    name: workspace.name,
+    well: failure === undefined,
+  });
   return { failure, output: output.join('') };
 }
 

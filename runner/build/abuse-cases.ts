@@ -77,7 +77,8 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     },
   },
   {
-    abuse: '`/etc/passwd` and `/etc/group` of the image as links to the machine’s files or to an endless one (CVE-2024-9676)',
+    abuse:
+      '`/etc/passwd` and `/etc/group` of the image as links to the machine’s files or to an endless one (CVE-2024-9676)',
     held: 'are looked up in the build’s own root, within the build’s time and memory',
     docker: BY_VERSION,
     async act(bench) {
@@ -136,7 +137,9 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       const name = `localhost/deployed-${process.pid}:1`;
       const id = await bench.imageOfMachine(name, 'svc.work=bld_other-1');
       for (const from of [name, id.slice(0, 12)]) {
-        const build = await bench.build(`FROM scratch\nADD root.tar /\nCOPY --from=${from} /secret /s\nRUN ["/bin/cat", "/s"]\n`);
+        const build = await bench.build(
+          `FROM scratch\nADD root.tar /\nCOPY --from=${from} /secret /s\nRUN ["/bin/cat", "/s"]\n`,
+        );
         expect(build.failure).toMatch(/cannot be built/);
         expect(build.output).not.toContain(bench.secret);
       }
@@ -168,7 +171,8 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
   {
     abuse: '`ADD http://127.0.0.1…`, and a step that calls the machine’s loopback by its addresses and names',
     held: 'refused, and said in the output; the loopback of a build is its own',
-    docker: 'a step has the engine’s own network, without the machine’s loopback; `ADD` is the daemon’s, and not held',
+    docker:
+      'a step has the engine’s own network, without the machine’s loopback; `ADD` is the daemon’s, and not held',
     async act(bench) {
       const { hostPort: port } = bench;
       bench.names.set('loop.test', [['127.0.0.1']]);
@@ -177,15 +181,20 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
         const build = await bench.build(`FROM scratch\nADD http://${host}:${port}/ /s\n`);
         expect(build.failure).toMatch(/cannot be built/);
       }
-      const calls = ['127.0.0.1', '0.0.0.0', '127.1.2.3'].map((host) => `wget -T 5 -q -O - http://${host}:${port}/`);
-      const build = await bench.build(steps(`echo it ran; ${calls.join('; ')}; true`) + `# http://x:${port}/\n`);
+      const calls = ['127.0.0.1', '0.0.0.0', '127.1.2.3'].map(
+        (host) => `wget -T 5 -q -O - http://${host}:${port}/`,
+      );
+      const build = await bench.build(
+        steps(`echo it ran; ${calls.join('; ')}; true`) + `# http://x:${port}/\n`,
+      );
       expectBlind(bench, build);
       expect(build.output).toContain(`127.0.0.1:${port} is not reached: it is no public address`);
       expect(bench.requests()).toBe(before);
     },
   },
   {
-    abuse: 'metadata addresses, private networks, IPv4 in IPv6, and names that stand for them, at first or later',
+    abuse:
+      'metadata addresses, private networks, IPv4 in IPv6, and names that stand for them, at first or later',
     held: 'public addresses alone are called, on ports 22, 80, 443, 9418, 11371 and those written in the Dockerfile; what was checked is what is called',
     docker: NOT_HELD,
     async act(bench) {
@@ -193,7 +202,15 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       bench.names.set('rebound.test', [[PUBLIC], ['169.254.169.254'], ['10.0.0.1']]);
       bench.names.set('mixed.test', [['10.0.0.1', '::ffff:10.0.0.1', '64:ff9b::a9fe:a9fe', 'fd00:ec2::254']]);
       bench.called.length = 0;
-      const refused = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'mixed.test', 'rebound.test'];
+      const refused = [
+        '169.254.169.254',
+        '10.0.0.1',
+        '172.16.0.1',
+        '192.168.1.1',
+        '100.64.0.1',
+        'mixed.test',
+        'rebound.test',
+      ];
       for (const host of [...refused, '[fd00:ec2::254]', '[::ffff:169.254.169.254]']) {
         const build = await bench.build(`FROM scratch\nADD http://${host}/latest/meta-data /s\n`);
         expect(build.failure, host).toMatch(/cannot be built/);
@@ -211,7 +228,8 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     },
   },
   {
-    abuse: 'device nodes, block devices, sockets of engines, raw memory, sysctls and control groups of the machine',
+    abuse:
+      'device nodes, block devices, sockets of engines, raw memory, sysctls and control groups of the machine',
     held: 'null, zero, full, random and urandom are all the devices there are, none can be made, and the engine’s root is nobody to the kernel',
     docker: 'steps: held by docker’s capabilities and device groups; the daemon itself is root',
     async act(bench) {
@@ -237,12 +255,15 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     },
   },
   {
-    abuse: 'processes of the machine and of other builds: `kill -9 -1`, `/proc/<pid>/environ`, abstract sockets',
+    abuse:
+      'processes of the machine and of other builds: `kill -9 -1`, `/proc/<pid>/environ`, abstract sockets',
     held: 'the build sees and reaches its own alone',
     docker: 'steps: held by their own process namespace',
     async act(bench) {
       const build = await bench.build(
-        steps(`echo it ran; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c SVC_ABUSE; cat /proc/net/unix | wc -l`),
+        steps(
+          `echo it ran; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c SVC_ABUSE; cat /proc/net/unix | wc -l`,
+        ),
       );
       expectBlind(bench, build);
       expect(build.output).not.toMatch(/vitest|node /);
@@ -251,7 +272,8 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     },
   },
   {
-    abuse: 'secrets of other teams’ builds: their clones, registry passwords, git keys; the operator’s logins',
+    abuse:
+      'secrets of other teams’ builds: their clones, registry passwords, git keys; the operator’s logins',
     held: 'of folders of builds its own clone is there, and of secrets its own `--secret` files; the file of logins is empty, pulls of the team’s own images come before the first step',
     docker: 'the folder of logins is empty; a hole of the engine shows the rest',
     async act(bench) {
@@ -268,7 +290,9 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     held: 'end at the build’s own limits, where control groups can be written: of engine and steps together',
     docker: 'by docker’s own limits for steps',
     async act(bench) {
-      const build = await bench.build(steps('echo it ran; head -c 2000000000 /dev/zero | tail'), { memoryMb: 64 });
+      const build = await bench.build(steps('echo it ran; head -c 2000000000 /dev/zero | tail'), {
+        memoryMb: 64,
+      });
       expectBlind(bench, build);
       expect(build.failure).toBe('the build was over the memory limit of 64 MiB');
       expectBlind(bench, await bench.build(steps('echo it ran')));
@@ -278,7 +302,11 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
 
 export function buildAbuseTable(): string {
   const rows = BUILD_ABUSE_CASES.map(({ abuse, held, docker }) => [abuse, held, docker].join(' | '));
-  return ['what a Dockerfile tries | what holds with podman, contained | with docker', '--- | --- | ---', ...rows]
+  return [
+    'what a Dockerfile tries | what holds with podman, contained | with docker',
+    '--- | --- | ---',
+    ...rows,
+  ]
     .map((row) => `| ${row} |\n`)
     .join('');
 }

@@ -45,7 +45,10 @@ describe('what cannot be held', () => {
     expect(() => admit(loose, true, false)).toThrow(
       'builds are not contained on this machine (docker builds in its own daemon; docker 24.0.1), and a machine that builds for many teams refuses them',
     );
-    for (const [shared, allowed] of [[true, true], [false, false]] as const)
+    for (const [shared, allowed] of [
+      [true, true],
+      [false, false],
+    ] as const)
       expect(admit(loose, shared, allowed)).toContain('warning: builds are not contained on this machine');
     expect(() => admitBuildpack(true, false)).toThrow('add a Dockerfile');
     expect(() => admitBuildpack(false, false)).not.toThrow();
@@ -65,7 +68,12 @@ describe('what cannot be held', () => {
   });
 
   it('is never asked of docker: no host network, no privileges, no entitlements, no parallel stages', () => {
-    const engine = { name: 'docker' as const, program: '/usr/bin/docker', timeouts: {} as never, processesPerUser: 1 };
+    const engine = {
+      name: 'docker' as const,
+      program: '/usr/bin/docker',
+      timeouts: {} as never,
+      processesPerUser: 1,
+    };
     const args = imageArgs(engine, {
       secrets: [{ name: 'own', file: '/s' }],
       variables: { A: '--network=host' },
@@ -76,7 +84,9 @@ describe('what cannot be held', () => {
       authFlags: [],
       limits: { memoryMb: 64, cpus: 1 },
     });
-    expect(args.filter((arg) => /^--(?:network|privileged|allow|jobs|security-opt|volume|device|ssh)/.test(arg))).toEqual([]);
+    expect(
+      args.filter((arg) => /^--(?:network|privileged|allow|jobs|security-opt|volume|device|ssh)/.test(arg)),
+    ).toEqual([]);
     expect(args).toContain('--memory=64m');
   });
 });

@@ -102,7 +102,9 @@ async function copy(options: BaseImagesOptions, name: string): Promise<void> {
   const archive = join(store.folder, 'copy.tar');
   try {
     await rm(archive, { force: true });
-    const saved = await runCommand(engineArgv(engine, 'save', `--output=${archive}`, name), { timeoutMs: COPY_MS });
+    const saved = await runCommand(engineArgv(engine, 'save', `--output=${archive}`, name), {
+      timeoutMs: COPY_MS,
+    });
     if (saved.code !== 0) throw new MachineFailed(`image ${name} cannot be read: ${complaint(saved)}`);
     const owner = ownerOf(host.containment.users);
     if (owner !== undefined) await chown(archive, owner.uid, owner.gid);
@@ -112,7 +114,11 @@ async function copy(options: BaseImagesOptions, name: string): Promise<void> {
   }
 }
 
-async function inBases({ host, engine }: BaseImagesOptions, args: readonly string[], archive?: string): Promise<void> {
+async function inBases(
+  { host, engine }: BaseImagesOptions,
+  args: readonly string[],
+  archive?: string,
+): Promise<void> {
   const control = createControl(COPY_MS);
   try {
     const done = await containedCall(

@@ -170,7 +170,8 @@ class Build {
     });
     this.#result.buildType = recipe.type;
     await context.say(`build type ${recipe.type}`);
-    if (recipe.type === 'buildpack') admitBuildpack(this.#plan.shared, this.#options.builder.allowUncontained);
+    if (recipe.type === 'buildpack')
+      admitBuildpack(this.#plan.shared, this.#options.builder.allowUncontained);
     if (recipe.type === 'buildpack')
       await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
     else if (hasDockerfile(recipe)) await buildImage(context, recipe, tag);
@@ -253,7 +254,12 @@ class Build {
     const { phase } = this.#result;
     // Without a registry the deployed container is of this very image.
     const published = image !== undefined && source !== undefined;
-    if (phase === undefined || phase === 'cloning' || (!published && phase === 'deploying' && deploy !== undefined)) return;
+    if (
+      phase === undefined ||
+      phase === 'cloning' ||
+      (!published && phase === 'deploying' && deploy !== undefined)
+    )
+      return;
     const fresh = createControl(30_000);
     // Not there when the build failed before it: nothing to say about that.
     await call(

@@ -11,7 +11,7 @@ import { prove } from './containment-probe.ts';
 import type { ContainedBuild } from './context.ts';
 import { createControl } from './control.ts';
 import type { Endpoint } from './egress.ts';
-import { describeEngine } from './engine-floor.ts';
+import { engineVersion } from './engine-floor.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { createStores, noteUse, type TeamStore } from './team-store.ts';
 
@@ -25,9 +25,9 @@ const REASON_LENGTH_MAX = 200;
 
 /** How builds are held on this machine. */
 export type Way =
-  | { held: true; host: ContainedHost; baseImages: BaseImages; detail: string }
-  /** `why`: what is missing; `engine`: what the engine's version means for it. */
-  | { held: false; why: string; engine: string };
+  | { held: true; host: ContainedHost; baseImages: BaseImages; detail: string; flaws?: string }
+  /** `why`: what is missing; `flaws`: what to do about an engine that is known to let builds out. */
+  | { held: false; why: string; engine: string; flaws?: string };
 
 export interface BuilderOptions {
   buildEngine: BuildEngine;
@@ -63,7 +63,10 @@ export function createBuilder(options: BuilderOptions): Builder {
   const dirty = new Set<string>();
   const tidy = async (host: ContainedHost): Promise<void> => {
     for (const store of await host.stores.surplus(options.maxStoreMb)) {
-      log.info({ team: store.key }, 'the images and caches of a team go, because all together are over --max-store-mb');
+      log.info(
+        { team: store.key },
+        'the images and caches of a team go, because all together are over --max-store-mb',
+      );
       await emptyStore(host, engine, store);
       await host.stores.remove(store);
     }
@@ -75,7 +78,12 @@ export function createBuilder(options: BuilderOptions): Builder {
       refusal ??= reason.slice(0, REASON_LENGTH_MAX);
     },
     async way() {
-      way ??= findWay(options);
+      way ??= findWay(options).then((found) => {
+        if (found.held) log.info({ containment: found.detail }, 'builds are contained');
+        else
+          log.warn({ problem: found.why, engine: found.engine }, 'builds are not contained on this machine');
+        return found;
+      });
       return await way;
     },
     async open({ host, baseImages }, team) {
@@ -99,31 +107,33 @@ export function createBuilder(options: BuilderOptions): Builder {
   };
 }
 
-async function findWay(options: BuilderOptions): Promise<Way> {
-  const { buildEngine, dataDir, log } = options;
+export async function findWay({
+  buildEngine,
+  dataDir,
+}: Pick<BuilderOptions, 'buildEngine' | 'dataDir'>): Promise<Way> {
   const { engine } = buildEngine;
-  const version = await describeEngine(engine);
+  const { version, belowFloor } = await engineVersion(engine);
+  const named = `${engine.name} ${version}${belowFloor === undefined ? '' : ', which has known holes'}`;
+  const flaws = belowFloor === undefined ? {} : { flaws: belowFloor.remedy };
   try {
     if (engine.name !== 'podman')
-      throw new Error('docker builds in its own daemon, which is out of this runner\'s hands; use podman');
+      throw new Error("docker builds in its own daemon, which is out of this runner's hands; use podman");
     const containment = await createContainment();
     const stores = createStores({ dataDir, owner: ownerOf(containment.users) });
     const driver = await prove({ containment, stores, engine, dataDir });
     const host = { containment, stores, driver };
-    const detail = `${version}; builds are contained: ${containment.describe()}, storage ${driver}`;
-    log.info({ containment: detail }, 'builds are contained');
-    return { held: true, host, baseImages: createBaseImages({ host, engine }), detail };
+    const detail = `images are built with ${named}, and builds are contained: ${containment.describe()}, storage ${driver}`;
+    return { held: true, host, baseImages: createBaseImages({ host, engine }), detail, ...flaws };
   } catch (error) {
-    const why = errorText(error);
-    log.warn({ problem: why, engine: version }, 'builds are not contained on this machine');
-    return { held: false, why, engine: version };
+    return { held: false, why: errorText(error), engine: named, ...flaws };
   }
 }
 
 /** What is to be said in the build's output; throws when it must not be built here. */
 export function admit(way: Way, shared: boolean, allowUncontained: boolean): string | undefined {
   if (way.held) return undefined;
-  const state = `builds are not contained on this machine (${way.why}; ${way.engine})`;
+  const remedy = way.flaws === undefined ? '' : `; ${way.flaws}`;
+  const state = `builds are not contained on this machine (${way.why}; ${way.engine}${remedy})`;
   if (shared && !allowUncontained)
     throw new MachineFailed(
       `${state}, and a machine that builds for many teams refuses them: its operator runs svc-runner doctor, or allows it with --allow-uncontained-builds`,
@@ -142,7 +152,9 @@ export function admitBuildpack(shared: boolean, allowUncontained: boolean): void
 /** Images of deploys that nothing runs any more; the engine keeps those that are in use. */
 export async function forgetDeployed(engine: Engine): Promise<void> {
   const filters = ['--filter=label=svc.work', `--filter=until=${DEPLOYED_HOURS}h`];
-  await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), { timeoutMs: CLEAN_MS });
+  await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), {
+    timeoutMs: CLEAN_MS,
+  });
 }
 
 /** Containers and half-made images are of builds that were killed, as long as no other of the team runs. */

@@ -89,7 +89,13 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
       { containment, stores, driver },
       engine,
       {
-        args: ['build', '--isolation=chroot', '--layers=false', `--file=${join(context, 'Dockerfile')}`, context],
+        args: [
+          'build',
+          '--isolation=chroot',
+          '--layers=false',
+          `--file=${join(context, 'Dockerfile')}`,
+          context,
+        ],
         store,
         binds: [folderBind(context, false)],
         name,

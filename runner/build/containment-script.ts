@@ -72,7 +72,9 @@ export function setupScript(scripts: ContainmentScripts): string {
   const folders = [
     ...['etc', 'proc', 'sys', 'root', 'var/tmp', 'dev/pts', ...MEMORY_FOLDERS],
     ...programs.map(({ path }) => path.slice(1)),
-    ...Object.keys(etc).flatMap((path) => (path.includes('/') ? [`etc/${path.replace(/\/[^/]*$/, '')}`] : [])),
+    ...Object.keys(etc).flatMap((path) =>
+      path.includes('/') ? [`etc/${path.replace(/\/[^/]*$/, '')}`] : [],
+    ),
   ];
   const files = [
     ...layout.binds.filter(({ directory }) => !directory).map(({ path }) => path.slice(1)),
@@ -100,7 +102,9 @@ export function setupScript(scripts: ContainmentScripts): string {
     ...(given.folders.length === 0 ? [] : [`mkdir -p ${given.folders.join(' ')}`]),
     ...given.files.map((path) => `: >${path}`),
     ...mountAll(givenMounts(scripts)),
-    ...Object.entries(etc).map(([name, text]) => `printf %s ${quoteShell(text)} >${quoteShell(`etc/${name}`)}`),
+    ...Object.entries(etc).map(
+      ([name, text]) => `printf %s ${quoteShell(text)} >${quoteShell(`etc/${name}`)}`,
+    ),
     'mkdir tmp/svc-old; pivot_root . tmp/svc-old; cd /; umount -l /tmp/svc-old; rmdir /tmp/svc-old',
     'hostname build 2>/dev/null || :',
     // Every address is this network's own: what is called arrives at the daemon's listeners, which see whom it was for (egress.ts).

@@ -19,7 +19,19 @@ import type { BuildControl } from './control.ts';
 import { openEgress, type Egress, type EgressRules } from './egress.ts';
 import { runProcess, type ProcessOptions, type ProcessResult } from './process.ts';
 
-const TOOLS = ['unshare', 'setpriv', 'nsenter', 'mount', 'umount', 'pivot_root', 'ip', 'sh', 'mkdir', 'ln', 'cp'];
+const TOOLS = [
+  'unshare',
+  'setpriv',
+  'nsenter',
+  'mount',
+  'umount',
+  'pivot_root',
+  'ip',
+  'sh',
+  'mkdir',
+  'ln',
+  'cp',
+];
 const SETUP_MS = 30_000;
 /** Users of a build; what images are made of. */
 const RANGE = 65_536;
@@ -196,9 +208,12 @@ async function mapBy(
 async function placeBeside(binds: readonly Bind[]): Promise<string> {
   for (const place of PLACES) {
     const there = await stat(place).catch(() => undefined);
-    if (there?.isDirectory() === true && !binds.some(({ source }) => source.startsWith(`${place}/`))) return place;
+    if (there?.isDirectory() === true && !binds.some(({ source }) => source.startsWith(`${place}/`)))
+      return place;
   }
-  throw new Error(`none of ${PLACES.join(', ')} can carry the root of a build: each is absent or holds the data folder`);
+  throw new Error(
+    `none of ${PLACES.join(', ')} can carry the root of a build: each is absent or holds the data folder`,
+  );
 }
 
 /** Words on a line of their own that the scripts write to descriptor 3; `heard` is false when the command ended without the word. */
@@ -259,7 +274,9 @@ async function chooseUsers(): Promise<Users> {
   }
   const { username, uid } = userInfo();
   const [ids, groups] = await Promise.all(
-    ['/etc/subuid', '/etc/subgid'].map(async (path) => rangeIn(await readFile(path, 'utf8').catch(() => ''), [username, String(uid)])),
+    ['/etc/subuid', '/etc/subgid'].map(async (path) =>
+      rangeIn(await readFile(path, 'utf8').catch(() => ''), [username, String(uid)]),
+    ),
   );
   const tools = findProgram('newuidmap') !== undefined && findProgram('newgidmap') !== undefined;
   return ids === undefined || groups === undefined || !tools
@@ -277,8 +294,11 @@ function coversRange(map: string): boolean {
 /** The first line of the user, `name:start:count`. */
 export function rangeIn(text: string, names: readonly string[]): [number, number] | undefined {
   for (const line of text.split('\n')) {
-    const [name = '', start = NaN, count = NaN] = line.split(':').map((part, at) => (at === 0 ? part : Number(part))) as [string, number, number];
-    if (names.includes(name) && Number.isInteger(start) && count > 0) return [start, Math.min(count, RANGE - 1)];
+    const [name = '', start = NaN, count = NaN] = line
+      .split(':')
+      .map((part, at) => (at === 0 ? part : Number(part))) as [string, number, number];
+    if (names.includes(name) && Number.isInteger(start) && count > 0)
+      return [start, Math.min(count, RANGE - 1)];
   }
   return undefined;
 }

@@ -110,11 +110,13 @@ const CHOWN_MS = 300_000;
 
 /** Folders of the build become the contained engine's own, where that is another user. Links are not followed. */
 export async function giveToContainment(context: BuildContext, folders: readonly string[]): Promise<void> {
-  const owner = context.contained === undefined ? undefined : ownerOf(context.contained.host.containment.users);
+  const owner =
+    context.contained === undefined ? undefined : ownerOf(context.contained.host.containment.users);
   if (owner === undefined) return;
   const argv = ['chown', '--recursive', '--no-dereference', `${owner.uid}:${owner.gid}`, '--', ...folders];
   const given = await call(context, { argv, env: cleanEnv(context), timeoutMs: CHOWN_MS });
-  if (given.code !== 0) throw new MachineFailed(`the clone cannot be given to the engine's user: ${said(given)}`);
+  if (given.code !== 0)
+    throw new MachineFailed(`the clone cannot be given to the engine's user: ${said(given)}`);
 }
 
 export interface EngineCallOptions {
@@ -177,6 +179,8 @@ export function egressOf(
     ...(contained.world === undefined ? {} : { world: contained.world }),
     refused: (line) => void context.say(line).catch(() => undefined),
     // In the service's pool anybody may call anything of its network a registry of his.
-    ...(network === 'registry' && host !== undefined ? { registry: { ...host, privateToo: !plan.shared } } : {}),
+    ...(network === 'registry' && host !== undefined
+      ? { registry: { ...host, privateToo: !plan.shared } }
+      : {}),
   };
 }

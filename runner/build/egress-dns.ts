@@ -13,7 +13,8 @@ const [TYPE_A, CLASS_IN] = [1, 1];
 const [NO_ERROR, FORMAT_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 1, 2, 3];
 const TTL_SECONDS = 60;
 const HEADER_BYTES = 12;
-const NAME = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const NAME =
+  /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export interface Names {
   /** An address of its own; undefined when there are too many. */

@@ -197,7 +197,9 @@ class WayOut {
     const allowed = resolved.filter((address) => this.#mayReach(endpoint, address));
     if (allowed.length === 0)
       throw new Error(
-        literal ? 'it is no public address' : `it stands for ${resolved.join(', ') || 'nothing'}, no public address`,
+        literal
+          ? 'it is no public address'
+          : `it stands for ${resolved.join(', ') || 'nothing'}, no public address`,
       );
     return allowed;
   }
@@ -206,7 +208,8 @@ class WayOut {
     if (isPublicAddress(address)) return true;
     if (this.#rules.allowed.some((one) => sameEndpoint(one, endpoint))) return true;
     const { registry } = this.#rules;
-    if (registry === undefined || !sameEndpoint(registry, endpoint) || isMetadataAddress(address)) return false;
+    if (registry === undefined || !sameEndpoint(registry, endpoint) || isMetadataAddress(address))
+      return false;
     // By a name it could be anybody's service of this machine; who writes the address down has said what it is.
     if (isLoopbackAddress(address)) return isLoopbackHost(registry.host);
     return registry.privateToo;
@@ -236,7 +239,8 @@ function isLoopbackHost(host: string): boolean {
 
 /** `host`, `host:port`, `[address]:port`; undefined for what is none. */
 export function endpointOf(text: string, defaultPort: number): Endpoint | undefined {
-  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s/:@[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const [, bracketed, plain, port] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^\s/:@[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = (bracketed ?? plain)?.toLowerCase();
   const number = port === undefined ? defaultPort : Number(port);
   if (host === undefined || number < 1 || number > 65_535) return undefined;
@@ -342,7 +346,10 @@ async function listenIn(
   helper.stderr?.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-1_000)));
   try {
     const dns = await new Promise<DatagramSocket>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no listeners within ${LISTEN_MS / 1_000} s`)), LISTEN_MS);
+      const timer = setTimeout(
+        () => reject(new Error(`no listeners within ${LISTEN_MS / 1_000} s`)),
+        LISTEN_MS,
+      );
       helper.on('message', (word, handle) => {
         if (word === 'server') servers.push(handle as Server);
         else {
@@ -353,7 +360,9 @@ async function listenIn(
       helper.once('error', reject);
       helper.once('exit', (code) => {
         clearTimeout(timer);
-        reject(new Error(`the listeners of the build's network cannot be made (${code}): ${complaint.trim()}`));
+        reject(
+          new Error(`the listeners of the build's network cannot be made (${code}): ${complaint.trim()}`),
+        );
       });
     });
     return { servers, dns };

@@ -31,10 +31,3 @@ export function judge(name: Engine['name'], version: string): EngineVersion {
   const below = parts.some(Number.isNaN) || (at !== -1 && (parts[at] ?? 0) < (floor[at] ?? 0));
   return below ? { version, belowFloor: { floor: floor.join('.'), remedy } } : { version };
 }
-
-/** In one piece, for people. */
-export async function describeEngine(engine: Pick<Engine, 'name' | 'program'>): Promise<string> {
-  const { version, belowFloor } = await engineVersion(engine);
-  const flaws = belowFloor === undefined ? '' : `, which has known holes: ${belowFloor.remedy}`;
-  return `${engine.name} ${version}${flaws}`;
-}

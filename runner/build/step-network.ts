@@ -23,11 +23,15 @@ export async function openStepNetwork(context: BuildContext): Promise<StepNetwor
   if (contained === undefined) return undefined;
   // Without root the network must belong to the users among whom the engine runs its containers.
   const among = engine.rootless ? [engine.engine.program, 'unshare'] : [];
-  const holder = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...among, 'unshare', '--net', '--', 'sh', '-c', SCRIPT], {
-    cwd: '/',
-    env: { ...cleanEnv(context), ...(engine.rootless ? { HOME: context.env['HOME'] ?? '/' } : {}) },
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
+  const holder = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', '--', ...among, 'unshare', '--net', '--', 'sh', '-c', SCRIPT],
+    {
+      cwd: '/',
+      env: { ...cleanEnv(context), ...(engine.rootless ? { HOME: context.env['HOME'] ?? '/' } : {}) },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    },
+  );
   const end = () => void holder.kill('SIGKILL');
   holder.stdin.on('error', () => undefined); // It has ended: so has the network.
   const gone = once(holder, 'close').catch(() => undefined);

@@ -36,10 +36,13 @@ async function holdName(archive: string, tag: string): Promise<void> {
   const read = await runCommand(['tar', '--extract', '--to-stdout', `--file=${archive}`, 'manifest.json'], {
     timeoutMs: CALL_MS,
   });
-  if (read.code !== 0) throw new MachineFailed(`the image that was handed over cannot be read: ${complaint(read)}`);
+  if (read.code !== 0)
+    throw new MachineFailed(`the image that was handed over cannot be read: ${complaint(read)}`);
   const named = namesIn(read.stdout);
   if (named?.length !== 1 || named[0] !== tag)
-    throw new MachineFailed(`the image that was handed over is called ${JSON.stringify(named)}, expected ${tag}`);
+    throw new MachineFailed(
+      `the image that was handed over is called ${JSON.stringify(named)}, expected ${tag}`,
+    );
 }
 
 /** Undefined for what is no one manifest. */

@@ -177,6 +177,7 @@ export interface ExecutorSurvey {
   works: boolean;
   /** The executor's description, or why it does not work and what to install. */
   detail: string;
+  buildEngine?: BuildEngine;
 }
 
 /** Tries every candidate, for diagnosis; runs a probe task in each that works. */
@@ -184,7 +185,14 @@ export async function surveyExecutors(options: Omit<DetectOptions, 'wanted'>): P
   const found: ExecutorSurvey[] = [];
   for (const { name, create } of CANDIDATES) {
     try {
-      found.push({ name, works: true, detail: (await create(options)).describe() });
+      const executor = await create(options);
+      const { buildEngine } = executor;
+      found.push({
+        name,
+        works: true,
+        detail: executor.describe(),
+        ...(buildEngine === undefined ? {} : { buildEngine }),
+      });
     } catch (error) {
       found.push({ name, works: false, detail: error instanceof Error ? error.message : String(error) });
     }
