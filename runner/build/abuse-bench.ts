@@ -28,6 +28,8 @@ export interface AbuseBuild {
   /** How it failed; undefined when it made an image. */
   failure: string | undefined;
   output: string;
+  /** The output without the lines that repeat the Dockerfile. */
+  said: string;
 }
 
 export interface BuildOf {
@@ -262,7 +264,9 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
     name: workspace.name,
     well: failure === undefined,
   });
-  return { failure, output: output.join('') };
+  const text = output.join('');
+  const said = text.split('\n').filter((line) => !/^(?:\[\d+\/\d+\] )?STEP \d/.test(line));
+  return { failure, output: text, said: said.join('\n') };
 }
 
 async function imageOfMachine(parts: Parts, name: string, label: string | undefined): Promise<string> {

@@ -19,12 +19,14 @@ export interface BuildAbuseCase {
 const BY_VERSION = 'by its version alone (25.0.2 or newer)';
 const NOT_HELD = 'not held';
 
+/** By address: a static busybox looks up no names. */
+const call = (host: string, port: number) => `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${host} ${port}`;
+
 /** Ran, and saw nothing of what it must not see. */
 function expectBlind(bench: Bench, build: AbuseBuild, ran = 'it ran'): void {
-  expect(build.output).toContain(ran);
-  expect(build.output).not.toContain(bench.secret);
-  // On a line of its own: the commands of the steps are in the output, too.
-  expect(build.output.split('\n')).not.toContain(basename(bench.keyFile));
+  expect(build.said).toContain(ran);
+  expect(build.said).not.toContain(bench.secret);
+  expect(build.said).not.toContain(basename(bench.keyFile));
 }
 
 /** Looks and writes where the runner's key is, below the folder that the hole leads to. */
@@ -45,7 +47,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       const build = await bench.build(escape(script));
       expectBlind(bench, build);
       expectUntouched(bench);
-      expect(build.output).not.toMatch(/shadow|subuid|fstab|sda|vda/);
+      expect(build.said).not.toMatch(/shadow|subuid|fstab|sda|vda/);
     },
   },
   {
@@ -125,7 +127,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       for (const from of [id, id.slice(0, 12), id.slice(0, 3), `localhost/svc-build:${victim.keep}-1`]) {
         const build = await bench.build(`FROM ${from}\nRUN ["/bin/cat", "/secret"]\n`);
         expect(build.failure).toMatch(/cannot be built/);
-        expect(build.output).not.toContain(bench.secret);
+        expect(build.said).not.toContain(bench.secret);
       }
     },
   },
@@ -141,13 +143,13 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
           `FROM scratch\nADD root.tar /\nCOPY --from=${from} /secret /s\nRUN ["/bin/cat", "/s"]\n`,
         );
         expect(build.failure).toMatch(/cannot be built/);
-        expect(build.output).not.toContain(bench.secret);
+        expect(build.said).not.toContain(bench.secret);
       }
       const given = `localhost/given-${process.pid}:1`;
       await bench.imageOfMachine(given, undefined);
       const build = await bench.build(`FROM ${given}\nADD root.tar /\nRUN ["/bin/cat", "/secret"]\n`);
       expect(build).toMatchObject({ failure: undefined });
-      expect(build.output).toContain(bench.secret);
+      expect(build.said).toContain(bench.secret);
     },
   },
   {
@@ -165,7 +167,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       expect(written.failure).toBeUndefined();
       expectBlind(bench, await bench.build(cached('echo it ran; cat /c/* 2>/dev/null; true')));
       const again = await bench.build(cached('cat /c/note'), { team: 'team_victim' });
-      expect(again.output).toContain(bench.secret);
+      expect(again.said).toContain(bench.secret);
     },
   },
   {
@@ -181,14 +183,12 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
         const build = await bench.build(`FROM scratch\nADD http://${host}:${port}/ /s\n`);
         expect(build.failure).toMatch(/cannot be built/);
       }
-      const calls = ['127.0.0.1', '0.0.0.0', '127.1.2.3'].map(
-        (host) => `wget -T 5 -q -O - http://${host}:${port}/`,
-      );
+      const calls = ['127.0.0.1', '0.0.0.0', '127.1.2.3'].map((host) => call(host, port));
       const build = await bench.build(
         steps(`echo it ran; ${calls.join('; ')}; true`) + `# http://x:${port}/\n`,
       );
       expectBlind(bench, build);
-      expect(build.output).toContain(`127.0.0.1:${port} is not reached: it is no public address`);
+      expect(build.said).toContain(`127.0.0.1:${port} is not reached: it is no public address`);
       expect(bench.requests()).toBe(before);
     },
   },
@@ -217,10 +217,11 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       }
       expect(bench.called).toEqual([]);
       const build = await bench.build(
-        'FROM scratch\nADD http://public.test/x /s\nADD root.tar /\nRUN ["/bin/sh", "-c", "cat /s; wget -T 5 -q -O - http://169.254.169.254/; wget -T 5 -q -O /dev/null http://93.184.216.34/ && echo reached"]\n',
+        steps(`echo it ran; ${call('169.254.169.254', 80)}; ${call(PUBLIC, 80)} >/dev/null; true`) +
+          'ADD http://public.test/x /s\nRUN ["/bin/cat", "/s"]\n',
       );
       expect(build).toMatchObject({ failure: undefined });
-      expect(build.output).toContain('reached');
+      expect(build.said).toContain(bench.secret);
       expect(bench.called).toEqual([
         { host: PUBLIC, port: 80 },
         { host: PUBLIC, port: 80 },
@@ -249,8 +250,8 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       ];
       const build = await bench.build(escape(script.join('; ')));
       expectBlind(bench, build);
-      expect(build.output).not.toMatch(/MADE|WROTE|MOUNTED|\.sock|\/dev\/[a-z]+\d/);
-      const [, outside] = /^\s+0\s+(\d+)\s+\d+$/m.exec(build.output) ?? [];
+      expect(build.said).not.toMatch(/MADE|WROTE|MOUNTED|\.sock|\/dev\/[a-z]+\d/);
+      const [, outside] = /^\s+0\s+(\d+)\s+\d+$/m.exec(build.said) ?? [];
       expect(Number(outside)).toBeGreaterThan(0);
     },
   },
@@ -266,7 +267,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
         ),
       );
       expectBlind(bench, build);
-      expect(build.output).not.toMatch(/vitest|node /);
+      expect(build.said).not.toMatch(/vitest|node /);
       await bench.build(steps('kill -9 -1'));
       expectBlind(bench, await bench.build(steps('echo it ran')));
     },
@@ -281,8 +282,8 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       const dockerfile = escape(script).replace('RUN --mount', 'RUN --mount=type=secret,id=own --mount');
       const build = await bench.build(dockerfile, { secrets: { own: 'own-4711' } });
       expectBlind(bench, build);
-      expect(build.output).toContain('own-4711');
-      expect(build.output).not.toMatch(/"auth"|askpass|id_ed25519|\/stores\//);
+      expect(build.said).toContain('own-4711');
+      expect(build.said).not.toMatch(/"auth"|askpass|id_ed25519|\/stores\//);
     },
   },
   {

@@ -74,7 +74,7 @@ export async function buildImage(
 ): Promise<void> {
   const { plan, workspace, contained } = context;
   const { engine } = context.engine;
-  const text = await dockerfileText(recipe.dockerfile);
+  const text = contained === undefined ? '' : await dockerfileText(recipe.dockerfile);
   const secrets = [];
   for (const [name, value] of Object.entries(plan.secrets))
     secrets.push({ name, file: await writeSecret(workspace, `secret-${name}`, value) });
