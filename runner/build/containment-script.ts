@@ -70,7 +70,13 @@ export function setupScript(scripts: ContainmentScripts): string {
   const root = quoteShell(rootOf(scripts));
   const programs = layout.binds.filter(({ directory }) => directory);
   const folders = [
-    ...['etc', 'proc', 'sys', 'root', 'var/tmp', 'dev/pts', ...MEMORY_FOLDERS],
+    'etc',
+    'proc',
+    'sys',
+    'root',
+    'var/tmp',
+    'dev/pts',
+    ...MEMORY_FOLDERS,
     ...programs.map(({ path }) => path.slice(1)),
     ...Object.keys(etc).flatMap((path) =>
       path.includes('/') ? [`etc/${path.replace(/\/[^/]*$/, '')}`] : [],

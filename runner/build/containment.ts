@@ -294,11 +294,8 @@ function coversRange(map: string): boolean {
 /** The first line of the user, `name:start:count`. */
 export function rangeIn(text: string, names: readonly string[]): [number, number] | undefined {
   for (const line of text.split('\n')) {
-    const [name = '', start = NaN, count = NaN] = line
-      .split(':')
-      .map((part, at) => (at === 0 ? part : Number(part))) as [string, number, number];
-    if (names.includes(name) && Number.isInteger(start) && count > 0)
-      return [start, Math.min(count, RANGE - 1)];
+    const [, name = '', start, count] = /^([^:]+):(\d+):(\d+)$/.exec(line.trim()) ?? [];
+    if (names.includes(name) && Number(count) > 0) return [Number(start), Math.min(Number(count), RANGE - 1)];
   }
   return undefined;
 }
