@@ -347,7 +347,11 @@ function pollOptions<K extends WorkKind>(
     api: parts.api,
     bootId: parts.bootId,
     held: () => parts.heartbeat.held(),
-    notReady: async () => [...(await parts.readiness.reasons()), ...parts.version.reasons()],
+    notReady: async () => [
+      ...(await parts.readiness.reasons()),
+      ...parts.version.reasons(),
+      ...(kind === 'build' ? (parts.builds?.notReady() ?? []) : []),
+    ],
     waitMs: () => parts.server.intervals.pollWaitMs,
     onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
     stop: shutdown.stopTaking,

@@ -32,6 +32,10 @@ export interface RunnerConfig {
   deployCpus?: number;
   deployPids?: number;
   allowInsecureGit?: boolean;
+  allowEgress?: string;
+  allowRegistry?: string;
+  allowUncontainedBuilds?: boolean;
+  maxStoreMb?: number;
   executor?: string;
   defaultImage?: string;
   caFile?: string;

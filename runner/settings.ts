@@ -1,6 +1,7 @@
 /** Settings of `svc-runner run`: flag, else environment variable, else config file, else default; each checked once, here. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { endpointOf, type Endpoint } from './build/egress.ts';
 import type { ExecutorName } from './executor/executor.ts';
 import { UsageError, type FlagSpec, type Flags } from './flags.ts';
 import type { RunnerConfig } from './identity.ts';
@@ -68,6 +69,29 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     env: 'SVC_RUNNER_ALLOW_INSECURE_GIT',
     help: 'clone by plain http, from loopback addresses only',
   },
+  {
+    name: 'allow-egress',
+    value: 'host:port,…',
+    env: 'SVC_RUNNER_ALLOW_EGRESS',
+    help: 'what image builds reach besides public addresses, such as a mirror of packages of this site',
+  },
+  {
+    name: 'allow-registry',
+    value: 'host:port,…',
+    env: 'SVC_RUNNER_ALLOW_REGISTRY',
+    help: 'registries on private addresses that pulls and pushes of builds reach, and steps of builds do not',
+  },
+  {
+    name: 'allow-uncontained-builds',
+    env: 'SVC_RUNNER_ALLOW_UNCONTAINED_BUILDS',
+    help: 'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
+  },
+  {
+    name: 'max-store-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_STORE_MB',
+    help: 'images and caches of all builds together; beyond it those of the teams that built least lately go; default 20480',
+  },
   EXECUTOR_FLAG,
   DEFAULT_IMAGE_FLAG,
   DATA_DIR_FLAG,
@@ -124,6 +148,10 @@ export interface RunSettings {
   /** Of each deployed container. */
   deployLimits: AppLimits;
   allowInsecureGit: boolean;
+  allowEgress: readonly Endpoint[];
+  allowRegistry: readonly Endpoint[];
+  allowUncontainedBuilds: boolean;
+  maxStoreMb: number;
   executor?: ExecutorName;
   defaultImage?: string;
   caFile?: string;
@@ -160,6 +188,15 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
       pids: wholeNumber('deploy-pids', flags.text('deploy-pids') ?? config.deployPids ?? 512, 4, 4_194_304),
     },
     allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
+    allowEgress: endpoints('allow-egress', flags.text('allow-egress') ?? config.allowEgress ?? ''),
+    allowRegistry: endpoints('allow-registry', flags.text('allow-registry') ?? config.allowRegistry ?? ''),
+    allowUncontainedBuilds: flags.on('allow-uncontained-builds') || config.allowUncontainedBuilds === true,
+    maxStoreMb: wholeNumber(
+      'max-store-mb',
+      flags.text('max-store-mb') ?? config.maxStoreMb ?? 20_480,
+      1,
+      104_857_600,
+    ),
     ...(executor === undefined ? {} : { executor }),
     ...(defaultImage === undefined ? {} : { defaultImage }),
     ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
@@ -201,6 +238,19 @@ function ipAddress(value: string): string {
   if (isIP(value) === 0)
     throw new UsageError(`--deploy-address is ${JSON.stringify(value)}, expected an address like 127.0.0.1`);
   return value;
+}
+
+/** Of registries and mirrors the port is commonly left out. */
+function endpoints(name: string, text: string): Endpoint[] {
+  return text
+    .split(/[\s,]+/)
+    .filter((part) => part !== '')
+    .map((part) => {
+      const endpoint = endpointOf(part, 443);
+      if (endpoint === undefined)
+        throw new UsageError(`--${name} holds ${JSON.stringify(part)}, expected host or host:port`);
+      return endpoint;
+    });
 }
 
 /** node_exporter reads no other names. */

@@ -134,6 +134,8 @@ const buildPolled: {
     deployImage: '',
     limits: { timeoutSeconds: 1, memoryMb: 1, cpus: 1, outputBytes: 1 },
     builderImage: '',
+    teamId: '',
+    shared: true,
   } satisfies Required<BuildOffer>,
 };
 const logs: Required<LogsRequest> = {

@@ -188,6 +188,8 @@ export interface BuildOffer {
   deployImage?: string;
   limits?: WireBuildLimits;
   builderImage?: string;
+  teamId?: string;
+  shared?: boolean;
 }
 
 export interface BuildPollReply {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testContext } from '../testing/build-context.ts';
+import { testContext, uncontainedBuilder } from '../testing/build-context.ts';
 import { collectedLog } from '../testing/collected-log.ts';
 import { startBuild } from './build.ts';
 
@@ -14,6 +14,7 @@ describe('startBuild()', () => {
     fake('podman', `sleep ${cleaningMs / 1_000}`);
     const options = {
       host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
+      builder: uncontainedBuilder(),
       executor: { start: () => Promise.reject(new Error('no steps here')) },
       env,
       caFile: undefined,
@@ -27,7 +28,11 @@ describe('startBuild()', () => {
       enter: () => Promise.reject(new Error('the journal cannot be written')),
     });
     const { reason, durationMs } = await build.done;
-    expect(calls('podman')).toEqual([expect.arrayContaining(['ps', '--external'])]);
+    expect(calls('podman')).toEqual([
+      expect.arrayContaining(['ps', '--external']),
+      // Images of earlier deploys that nothing runs any more.
+      expect.arrayContaining(['prune', '--filter=label=svc.work', '--filter=until=25h']),
+    ]);
     expect(reason).toBe('engine_error');
     expect(durationMs).toBeGreaterThanOrEqual(cleaningMs);
   });

@@ -20,6 +20,7 @@ import type { RunningWork, StartContext, WorkOutcome } from '../run-work.ts';
 import type { AppLimits } from '../settings.ts';
 import type { BuildPhase, WireBuildResult } from '../wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
+import { admit, admitBuildpack, forgetDeployed, type Builder } from './builder.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
 import { detectRecipe, type Recipe } from './detect.ts';
 import { cloneSource } from './git.ts';
@@ -29,6 +30,7 @@ import type { BuildPlan } from './plan.ts';
 import { pushImage } from './push.ts';
 import { checkDockerfile } from './references.ts';
 import { runSteps } from './steps.ts';
+import { handOver } from './transfer.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
 
 const GRACE_MS = 5_000;
@@ -36,6 +38,8 @@ const GRACE_MS = 5_000;
 export interface BuildOptions {
   host: BuildHost & { engine: NonNullable<BuildHost['engine']> };
   executor: Pick<Executor, 'start'>;
+  /** How image builds are held on this machine. */
+  builder: Builder;
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
@@ -57,7 +61,7 @@ class Build {
   readonly #options: BuildOptions;
   readonly #start: StartContext;
   readonly #control: BuildControl;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #begunMs = monotonicMs();
   readonly #result: WireBuildResult & { phases: NonNullable<WireBuildResult['phases']> } = { phases: [] };
   #phaseBegunMs = 0;
@@ -73,6 +77,7 @@ class Build {
       control,
       workspace: workspaceOf(options.host, plan.id, plan.epoch),
       engine: options.host.engine,
+      contained: undefined,
       runnerId: options.host.runnerId,
       env: options.env,
       caFile: options.caFile,
@@ -96,10 +101,25 @@ class Build {
     this.#leavePhase();
     this.#control.end();
     await this.#sayEnd(outcome);
-    await this.#clean();
+    await this.#clean(outcome.exitCode === 0);
     // Cleaning counts: the control plane meters until the report comes, and a difference counts against this runner.
     const durationMs = Math.round(monotonicMs() - this.#begunMs);
     return { ...outcome, durationMs, build: this.#result };
+  }
+
+  /** What is cloned is built where it cannot reach the machine, or, in the service's pool, not at all. */
+  async #enterContainment(): Promise<void> {
+    const { builder } = this.#options;
+    const way = await this.#control.race(builder.way());
+    let line: string | undefined;
+    try {
+      line = admit(way, this.#plan.shared, builder.allowUncontained);
+    } catch (error) {
+      builder.noteRefusal(`builds: not contained on this machine, see svc-runner doctor`);
+      throw error;
+    }
+    if (line !== undefined) await this.#context.say(line);
+    if (way.held) this.#context = { ...this.#context, contained: await builder.open(way, this.#plan.team) };
   }
 
   async #phases(): Promise<void> {
@@ -114,6 +134,7 @@ class Build {
       );
       this.#result.commit = await cloneSource(this.#context, source);
       await this.#context.say(`at commit ${this.#result.commit}`);
+      await this.#enterContainment();
       await this.#enter('building', `building with ${this.#plan.buildType}`);
       await this.#make(tag, source.buildPath);
       deployed = tag;
@@ -126,6 +147,7 @@ class Build {
       deployed = `${image.name}@${this.#result.digest}`;
     }
     if (deploy === undefined || deployed === undefined) return;
+    if (deployed === tag && this.#result.buildType === 'dockerfile') await handOver(this.#context, tag);
     await this.#enter('deploying', `deploying ${deploy.app} as ${deploy.kind}`);
     const { address } = await deployerOf(deploy.kind).deploy(this.#context, {
       target: deploy,
@@ -152,6 +174,8 @@ class Build {
     });
     this.#result.buildType = recipe.type;
     await context.say(`build type ${recipe.type}`);
+    if (recipe.type === 'buildpack')
+      admitBuildpack(this.#plan.shared, this.#options.builder.allowUncontained);
     if (recipe.type === 'buildpack')
       await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
     else if (hasDockerfile(recipe)) {
@@ -211,15 +235,19 @@ class Build {
     await this.#context.say(text).catch(() => undefined);
   }
 
-  async #clean(): Promise<void> {
-    const { host, log } = this.#options;
-    const { engine } = host.engine;
-    const published = this.#plan.image !== undefined && this.#plan.source !== undefined;
+  async #clean(well: boolean): Promise<void> {
+    const { host, builder, log } = this.#options;
+    const { contained } = this.#context;
     try {
-      // Without a registry the image is what came of the build, and stays.
-      if (published || this.#result.phase === 'building')
-        await this.#forgetImage(engineArgv(engine, 'rmi', localTag(this.#plan.id, this.#plan.epoch)));
+      if (contained === undefined) await this.#forgetImage();
       await destroyWorkspace(host, this.#context.workspace);
+      if (contained !== undefined)
+        await builder.close(contained, {
+          tag: localTag(this.#plan.id, this.#plan.epoch),
+          name: this.#context.workspace.name,
+          well,
+        });
+      if (this.#result.phase === 'deploying') await forgetDeployed(host.engine.engine);
     } catch (error) {
       log.error(
         { id: this.#plan.id, problem: errorText(error) },
@@ -228,13 +256,26 @@ class Build {
     }
   }
 
-  async #forgetImage(argv: readonly string[]): Promise<void> {
-    if (this.#result.phase === 'cloning') return;
+  async #forgetImage(): Promise<void> {
+    const { image, source, deploy } = this.#plan;
+    const { phase } = this.#result;
+    // Without a registry the deployed container is of this very image.
+    const published = image !== undefined && source !== undefined;
+    if (
+      phase === undefined ||
+      phase === 'cloning' ||
+      (!published && phase === 'deploying' && deploy !== undefined)
+    )
+      return;
     const fresh = createControl(30_000);
     // Not there when the build failed before it: nothing to say about that.
-    await call({ ...this.#context, control: fresh }, { argv, env: engineEnv(this.#context) }).catch(
-      () => undefined,
-    );
+    await call(
+      { ...this.#context, control: fresh },
+      {
+        argv: engineArgv(this.#options.host.engine.engine, 'rmi', localTag(this.#plan.id, this.#plan.epoch)),
+        env: engineEnv(this.#context),
+      },
+    ).catch(() => undefined);
     fresh.end();
   }
 }

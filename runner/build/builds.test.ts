@@ -5,6 +5,8 @@ import type { Executor } from '../executor/executor.ts';
 import { testContext } from '../testing/build-context.ts';
 import { collectedLog } from '../testing/collected-log.ts';
 import { tempDir } from '../testing/temp-dir.ts';
+import { parseFlags } from '../flags.ts';
+import { runSettings } from '../settings.ts';
 import { openBuilds } from './builds.ts';
 
 it('brings an app back that an earlier process was replacing, though folders and another app cannot be put in order', async () => {
@@ -25,13 +27,7 @@ esac`,
   const log = collectedLog();
   await openBuilds({
     executor: { name: 'podman', buildEngine: engine } as Executor,
-    settings: {
-      buildSlots: 0,
-      allowInsecureGit: false,
-      deployAddress: '127.0.0.1',
-      deployLimits: { memoryMb: 64, cpus: 1, pids: 64 },
-      ca: '',
-    },
+    settings: { ...runSettings(parseFlags([], [], {}), { buildSlots: 0 }), ca: '' },
     dataDir,
     runnerId: 'rnr_test',
     env: {},

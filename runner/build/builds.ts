@@ -10,6 +10,7 @@ import type { Work } from '../run-work.ts';
 import type { RunSettings } from '../settings.ts';
 import { createSlots, type Slots } from '../slots.ts';
 import type { BuildOffer } from '../wire.ts';
+import { createBuilder } from './builder.ts';
 import { startBuild } from './build.ts';
 import { planOf, secretsOfBuild } from './plan.ts';
 import { sweepWorkspaces, type BuildHost } from './workspace.ts';
@@ -17,11 +18,24 @@ import { sweepWorkspaces, type BuildHost } from './workspace.ts';
 export interface Builds {
   slots: Slots;
   work: Work<BuildOffer>;
+  /** Why no builds can be taken, besides what holds for all work. */
+  notReady(): string[];
 }
 
 export interface BuildsOptions {
   executor: Executor;
-  settings: Pick<RunSettings, 'buildSlots' | 'allowInsecureGit' | 'deployAddress' | 'deployLimits' | 'ca'>;
+  settings: Pick<
+    RunSettings,
+    | 'buildSlots'
+    | 'allowInsecureGit'
+    | 'deployAddress'
+    | 'deployLimits'
+    | 'ca'
+    | 'allowEgress'
+    | 'allowRegistry'
+    | 'allowUncontainedBuilds'
+    | 'maxStoreMb'
+  >;
   dataDir: string;
   runnerId: string;
   env: NodeJS.ProcessEnv;
@@ -40,9 +54,22 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
     return undefined;
   }
   if (settings.buildSlots === 0) return undefined;
+  const builder = createBuilder({
+    buildEngine: engine,
+    dataDir,
+    allowUncontained: settings.allowUncontainedBuilds,
+    allowedEgress: settings.allowEgress,
+    allowedRegistries: settings.allowRegistry,
+    maxStoreMb: settings.maxStoreMb,
+    log,
+    now: () => new Date(),
+  });
+  // Builds wait for the proof, runs do not.
+  void builder.way();
   const caFile = await writeCaBundle(dataDir, { ca: settings.ca, env: options.env });
   return {
     slots: createSlots(settings.buildSlots),
+    notReady: builder.notReady,
     work: {
       kind: 'build',
       secretsOf: secretsOfBuild,
@@ -52,6 +79,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
         const build = {
           host: { ...host, engine },
           executor,
+          builder,
           env: options.env,
           caFile,
           deployAddress: settings.deployAddress,

@@ -1,10 +1,18 @@
 /** What every phase of one build works with. */
 import { caEnv } from '../ca-bundle.ts';
+import { engineArgv } from '../executor/engine-argv.ts';
 import type { BuildEngine } from '../executor/executor.ts';
+import type { BaseImages } from './base-images.ts';
+import { containedCall, type ContainedHost } from './contained-engine.ts';
+import { ownerOf } from './containment.ts';
+import type { Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
+import { endpointOf, type EgressRules, type Endpoint, type World } from './egress.ts';
+import { BuildFailed, MachineFailed } from './failure.ts';
 import { MARK } from './marked.ts';
 import type { BuildPlan } from './plan.ts';
-import { runProcess, type ProcessOptions, type ProcessResult } from './process.ts';
+import { runProcess, said, type ProcessOptions, type ProcessResult } from './process.ts';
+import type { TeamStore } from './team-store.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface BuildContext {
@@ -17,10 +25,25 @@ export interface BuildContext {
   env: NodeJS.ProcessEnv;
   /** Authorities to trust, the usual ones among them; undefined: the usual ones alone. */
   caFile: string | undefined;
+  /** How the engine's calls are held; absent where this machine cannot hold them. */
+  contained: ContainedBuild | undefined;
   /** A line of the runner itself. */
   say: (line: string) => Promise<void>;
   /** Output of a command. */
   output: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
+}
+
+/** What a contained build has of its own and of its machine. */
+export interface ContainedBuild {
+  host: ContainedHost;
+  store: TeamStore;
+  baseImages: BaseImages;
+  /** What the operator lets builds reach besides public addresses. */
+  allowedEgress: readonly Endpoint[];
+  /** Registries that pulls and pushes reach besides, wherever they are. */
+  allowedRegistries: readonly Endpoint[];
+  /** For tests. */
+  world?: World;
 }
 
 /** How this machine reaches the world; nothing else of the daemon's environment goes to a build. */
@@ -80,4 +103,84 @@ export async function call(
   options: Omit<ProcessOptions, 'cwd'> & { cwd?: string },
 ): Promise<ProcessResult> {
   return await runProcess({ cwd: context.workspace.folder, ...options }, context.control);
+}
+
+const HTTPS_PORT = 443;
+const CHOWN_MS = 300_000;
+
+/** Folders of the build become the contained engine's own, where that is another user. Links are not followed. */
+export async function giveToContainment(context: BuildContext, folders: readonly string[]): Promise<void> {
+  const owner =
+    context.contained === undefined ? undefined : ownerOf(context.contained.host.containment.users);
+  if (owner === undefined) return;
+  const argv = ['chown', '--recursive', '--no-dereference', `${owner.uid}:${owner.gid}`, '--', ...folders];
+  const given = await call(context, { argv, env: cleanEnv(context), timeoutMs: CHOWN_MS });
+  if (given.code !== 0)
+    throw new MachineFailed(`the clone cannot be given to the engine's user: ${said(given)}`);
+}
+
+export interface EngineCallOptions {
+  args: readonly string[];
+  /** What it reads of the build. */
+  binds: readonly Bind[];
+  /** `public`: something of the build runs meanwhile; `registry`: nothing does, and the build's registry is reached, too. */
+  network: 'none' | 'public' | 'registry';
+  /** Ports besides the usual ones. */
+  ports?: readonly number[];
+  /** For an engine that is not contained. */
+  env?: Readonly<Record<string, string>>;
+  onOutput?: ProcessOptions['onOutput'];
+}
+
+/** A call of the engine for this build, contained where this machine can do that. */
+export async function engineCall(context: BuildContext, options: EngineCallOptions): Promise<ProcessResult> {
+  const { contained, engine, plan, workspace, control, caFile } = context;
+  const onOutput = options.onOutput === undefined ? {} : { onOutput: options.onOutput };
+  if (contained === undefined)
+    return await call(context, {
+      argv: engineArgv(engine.engine, ...options.args),
+      env: { ...engineEnv(context), ...options.env },
+      ...onOutput,
+    });
+  const bases = await contained.baseImages.store();
+  const result = await containedCall(
+    contained.host,
+    engine.engine,
+    {
+      args: options.args,
+      store: contained.store,
+      ...(bases === undefined ? {} : { bases }),
+      binds: options.binds,
+      name: workspace.name,
+      caFile,
+      limits: plan.limits,
+      ...(options.network === 'none'
+        ? {}
+        : { egress: { ...egressOf(context, contained, options.network), ports: options.ports ?? [] } }),
+      ...onOutput,
+    },
+    control,
+  );
+  if (result.overMemory)
+    throw new BuildFailed(`the build was over the memory limit of ${plan.limits.memoryMb} MiB`, 137);
+  return result;
+}
+
+export function egressOf(
+  context: BuildContext,
+  contained: ContainedBuild,
+  network: 'public' | 'registry',
+): EgressRules {
+  const { plan, env } = context;
+  const host = plan.image === undefined ? undefined : endpointOf(plan.image.host, HTTPS_PORT);
+  return {
+    allowed: [...contained.allowedEgress, ...(network === 'registry' ? contained.allowedRegistries : [])],
+    env,
+    ...(contained.world === undefined ? {} : { world: contained.world }),
+    refused: (line) => void context.say(line).catch(() => undefined),
+    // In the service's pool anybody may call anything of its network a registry of his.
+    ...(network === 'registry' && host !== undefined
+      ? { registry: { ...host, privateToo: !plan.shared } }
+      : {}),
+  };
 }

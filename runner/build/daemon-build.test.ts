@@ -70,6 +70,7 @@ describe.runIf(there)('daemon that builds', { timeout: 200_000 }, () => {
         deploy: { kind: 'container', app: name, containerPort: 8080 },
       });
       expect(build.output.toString()).toContain('STEP 1/');
+      expect(build.output.toString()).not.toContain('not contained');
       expect(build.report).toMatchObject({
         reason: 'exit',
         exitCode: 0,

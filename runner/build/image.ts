@@ -1,15 +1,24 @@
 /** Makes the image with the engine. Variables are build arguments, secrets are files of the private folder that only a step that asks for them sees. */
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { CA_SECRET } from '../ca-bundle.ts';
-import { engineArgv, type Engine } from '../executor/engine-argv.ts';
-import { call, engineEnv, type BuildContext } from './context.ts';
+import type { Engine } from '../executor/engine-argv.ts';
+import { fileBind, folderBind } from './containment-script.ts';
+import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import type { Recipe } from './detect.ts';
 import { BuildFailed } from './failure.ts';
 import { said } from './process.ts';
+import { registryAccess } from './registry-auth.ts';
 import { MARKER_SECRET, writeSecret } from './workspace.ts';
 
 const CPU_PERIOD_US = 100_000;
+/** More than anybody writes by hand. */
+const DOCKERFILE_BYTES_MAX = 1_048_576;
+const OWN_IMAGES_MAX = 16;
+const PORTS_MAX = 32;
+/** A name with a tag or a digest, or neither. */
+const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$/;
 
-export interface ImageArgvOptions {
+export interface ImageArgsOptions {
   /** `name` and file of each secret. */
   secrets: readonly { name: string; file: string }[];
   variables: Readonly<Record<string, string>>;
@@ -17,10 +26,14 @@ export interface ImageArgvOptions {
   folder: string;
   tag: string;
   labels: Readonly<Record<string, string>>;
-  memoryMb: number;
-  cpus: number;
-  /** Control group of the build's containers, where the engine takes one. */
-  cgroupParent?: string;
+  authFlags: readonly string[];
+  /** Of the build's containers by the engine; absent where the containment is the container and holds the limits. */
+  limits?: {
+    memoryMb: number;
+    cpus: number;
+    /** Control group, where the engine takes one. */
+    cgroupParent?: string;
+  };
 }
 
 /** Name of the image in the engine until it is published; stays when it is not. */
@@ -28,24 +41,30 @@ export function localTag(id: string, epoch: number): string {
   return `localhost/svc-build:${id}-${epoch}`;
 }
 
-export function imageArgv(engine: Engine, options: ImageArgvOptions): string[] {
-  return engineArgv(
-    engine,
+export function imageArgs(engine: Engine, options: ImageArgsOptions): string[] {
+  return [
     'build',
     // What is there is used, what is missing is fetched: the same on an engine that has no way out. docker does so without being told.
     ...(engine.name === 'podman' ? ['--pull=missing', '--layers=false', '--force-rm'] : ['--force-rm']),
     ...Object.entries(options.labels).map(([name, value]) => `--label=${name}=${value}`),
     ...Object.entries(options.variables).map(([name, value]) => `--build-arg=${name}=${value}`),
     ...options.secrets.map(({ name, file }) => `--secret=id=${name},src=${file}`),
-    `--memory=${options.memoryMb}m`,
-    `--memory-swap=${options.memoryMb}m`,
-    `--cpu-period=${CPU_PERIOD_US}`,
-    `--cpu-quota=${Math.max(1_000, Math.round(options.cpus * CPU_PERIOD_US))}`,
-    ...(options.cgroupParent === undefined ? [] : [`--cgroup-parent=${options.cgroupParent}`]),
+    ...options.authFlags,
+    ...(options.limits === undefined ? ['--isolation=chroot'] : limitArgs(options.limits)),
     `--tag=${options.tag}`,
     `--file=${options.dockerfile}`,
     options.folder,
-  );
+  ];
+}
+
+function limitArgs({ memoryMb, cpus, cgroupParent }: NonNullable<ImageArgsOptions['limits']>): string[] {
+  return [
+    `--memory=${memoryMb}m`,
+    `--memory-swap=${memoryMb}m`,
+    `--cpu-period=${CPU_PERIOD_US}`,
+    `--cpu-quota=${Math.max(1_000, Math.round(cpus * CPU_PERIOD_US))}`,
+    ...(cgroupParent === undefined ? [] : [`--cgroup-parent=${cgroupParent}`]),
+  ];
 }
 
 export async function buildImage(
@@ -53,27 +72,83 @@ export async function buildImage(
   recipe: Recipe & { dockerfile: string },
   tag: string,
 ): Promise<void> {
-  const { plan, workspace, engine } = context;
+  const { plan, workspace, contained } = context;
+  const { engine } = context.engine;
+  const text = contained === undefined ? '' : await dockerfileText(recipe.dockerfile);
   const secrets = [];
   for (const [name, value] of Object.entries(plan.secrets))
     secrets.push({ name, file: await writeSecret(workspace, `secret-${name}`, value) });
   if (context.caFile !== undefined) secrets.push({ name: CA_SECRET, file: context.caFile });
-  if (engine.engine.name === 'podman')
-    secrets.push({ name: MARKER_SECRET, file: `${workspace.secrets}/marker` });
-  const argv = imageArgv(engine.engine, {
+  if (engine.name === 'podman') secrets.push({ name: MARKER_SECRET, file: `${workspace.secrets}/marker` });
+  // Of the team's own registry the images are there already: no step of the build comes near its credentials.
+  if (contained !== undefined) await fetchBases(context, text);
+  const access = await registryAccess(context, contained === undefined ? plan.image : undefined);
+  const args = imageArgs(engine, {
     secrets,
     variables: plan.variables,
     dockerfile: recipe.dockerfile,
     folder: recipe.folder,
     tag,
     labels: { 'svc.work': `${plan.id}-${plan.epoch}`, 'svc.runner': context.runnerId },
-    memoryMb: plan.limits.memoryMb,
-    cpus: plan.limits.cpus,
-    ...(engine.engine.cgroupParentOf === undefined
-      ? {}
-      : { cgroupParent: engine.engine.cgroupParentOf(`cp-${plan.id}-${plan.epoch}`) }),
+    authFlags: access.flags.filter((flag) => contained === undefined || flag.startsWith('--authfile=')),
+    ...(contained === undefined ? { limits: limitsOf(context) } : {}),
   });
-  const result = await call(context, { argv, env: engineEnv(context), onOutput: context.output });
+  await giveToContainment(context, [workspace.clone, workspace.secrets]);
+  const result = await engineCall(context, {
+    args,
+    binds: [
+      folderBind(await realpath(workspace.clone), false),
+      ...[...secrets.map(({ file }) => file), access.file].map((file) => fileBind(file)),
+    ],
+    network: 'public',
+    ports: portsIn(text),
+    env: access.env,
+    onOutput: context.output,
+  });
   if (result.code !== 0)
     throw new BuildFailed(`the image cannot be built: ${said(result, 3)}`, result.code ?? 125);
+}
+
+function limitsOf({ plan, engine: { engine } }: BuildContext): NonNullable<ImageArgsOptions['limits']> {
+  const { memoryMb, cpus } = plan.limits;
+  const cgroupParent = engine.cgroupParentOf?.(`cp-${plan.id}-${plan.epoch}`);
+  return { memoryMb, cpus, ...(cgroupParent === undefined ? {} : { cgroupParent }) };
+}
+
+/** Empty beyond the limit: the engine has the last word about it. */
+async function dockerfileText(path: string): Promise<string> {
+  const { size } = await stat(path);
+  return size > DOCKERFILE_BYTES_MAX ? '' : await readFile(path, 'utf8');
+}
+
+/** Images that the text may name: the operator's, and the team's own, fetched with the team's credentials before anything of the build runs. */
+async function fetchBases(context: BuildContext, text: string): Promise<void> {
+  const { plan, contained } = context;
+  const meant = [text, ...Object.values(plan.variables)].join('\n');
+  await contained?.baseImages.provide(meant);
+  const own = imagesOf(plan.image?.host, meant);
+  if (own.length === 0) return;
+  const access = await registryAccess(context, plan.image);
+  await giveToContainment(context, [context.workspace.secrets]);
+  for (const name of own)
+    // One that cannot be had fails the build where it is used, if it is.
+    await engineCall(context, {
+      args: ['pull', ...access.flags, name],
+      binds: [fileBind(access.file)],
+      network: 'registry',
+      onOutput: context.output,
+    });
+}
+
+/** Names of a registry's images in a text; a variable in one leaves it to the engine, which asks without credentials. */
+export function imagesOf(host: string | undefined, text: string): string[] {
+  if (host === undefined) return [];
+  const found = text.split(/[\s,="']+/).filter((word) => word.startsWith(`${host}/`) && IMAGE.test(word));
+  return [...new Set(found)].slice(0, OWN_IMAGES_MAX);
+}
+
+/** Ports that are written behind a host: of `ADD http://host:port/…`, and of registries. */
+export function portsIn(text: string): number[] {
+  const found = [...text.matchAll(/[A-Za-z0-9\]]:(\d{2,5})\//g)].map(([, port]) => Number(port));
+  return [...new Set(found)].filter((port) => port > 0 && port <= 65_535).slice(0, PORTS_MAX);
 }

@@ -105,6 +105,7 @@ describe('buildImage()', () => {
       '--build-arg=COLOUR=green',
       `--secret=id=API_KEY,src=${secrets}/secret-API_KEY`,
       `--secret=id=svc.work,src=${secrets}/marker`,
+      `--authfile=${secrets}/registry/config.json`,
       '--memory=512m',
       '--memory-swap=512m',
       '--cpu-period=100000',

@@ -71,6 +71,10 @@ export interface DeployPlan {
 export interface BuildPlan {
   id: string;
   epoch: number;
+  /** Whose it is; of a control plane that does not say it, nobody else's than the build's own. */
+  team: string;
+  /** The machine builds for strangers to each other. */
+  shared: boolean;
   source?: SourcePlan;
   buildType: WireBuildType;
   variables: Readonly<Record<string, string>>;
@@ -115,6 +119,8 @@ export function planOf(offer: BuildOffer, options: PlanOptions): BuildPlan {
   return {
     id: offer.id,
     epoch: offer.epoch,
+    team: offer.teamId || offer.id,
+    shared: offer.shared === true,
     ...(offer.source === undefined ? {} : { source: sourceOf(offer.source, options) }),
     buildType: offer.buildType ?? 'auto',
     variables,

@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { errorText } from '../durable-file.ts';
 import type { BuildControl } from './control.ts';
 
 /** What is kept of the end of the output, for messages. */
@@ -20,6 +21,8 @@ export interface ProcessOptions {
   timeoutMs?: number;
   /** Aborted: this command alone is killed; the reason is the failure. */
   abort?: AbortSignal;
+  /** Speaks with the command by its descriptor 3; rejects: the command is killed, and that is its failure. */
+  started?: (child: ChildProcess) => Promise<void>;
 }
 
 export interface ProcessResult {
@@ -39,7 +42,12 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: { ...options.env },
-    stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [
+      options.stdin === undefined ? 'ignore' : 'pipe',
+      'pipe',
+      'pipe',
+      ...(options.started === undefined ? [] : ['pipe' as const]),
+    ],
     detached: true,
   });
   let failure: string | undefined;
@@ -50,6 +58,11 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
   child.stdin?.end(options.stdin);
   const exited = exitOf(child, (error) => fail(`${program} cannot be started: ${error.message}`));
   const letGo = endOn(child, options, control, fail);
+  const ready = options.started?.(child).catch((error: unknown) => {
+    // What it said before it ended by itself tells more.
+    if (child.exitCode === null) fail(errorText(error));
+    signalGroup(child, 'SIGKILL');
+  });
   const kept: Kept = { head: '', tail: Buffer.alloc(0) };
   const read = async (stream: 'stdout' | 'stderr'): Promise<void> => {
     try {
@@ -64,6 +77,7 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
   const exit = await exited;
   signalGroup(child, control.term.aborted ? 'SIGKILL' : 'SIGTERM'); // What it left in its group.
   await Promise.race([drained, aborted(control.kill)]);
+  await ready;
   letGo();
   control.check();
   if (exit.signal !== undefined) fail(`${program} was killed by ${exit.signal}`);

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../clock.ts';
-import { engineArgv } from '../executor/engine-argv.ts';
-import { call, engineEnv, type BuildContext } from './context.ts';
+import { fileBind, folderBind } from './containment-script.ts';
+import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
 import { requireGuarded } from './guarded-registry.ts';
 import type { ImagePlan } from './plan.ts';
@@ -20,19 +20,25 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
   const destination = `${image.name}:${image.tag}`;
   await requireGuarded(image);
   const access = await registryAccess(context, image);
-  const env = { ...engineEnv(context), ...access.env };
+  await giveToContainment(context, [context.workspace.secrets, context.workspace.temporary]);
   const digestFile = join(context.workspace.temporary, 'digest');
   if (engine.name === 'docker') {
-    const tagged = await call(context, { argv: engineArgv(engine, 'tag', tag, destination), env });
+    const tagged = await engineCall(context, { args: ['tag', tag, destination], binds: [], network: 'none' });
     if (tagged.code !== 0) throw new MachineFailed(`docker cannot tag the image: ${said(tagged)}`);
   }
-  const argv =
+  const args =
     engine.name === 'podman'
-      ? engineArgv(engine, 'push', ...access.flags, `--digestfile=${digestFile}`, tag, destination)
-      : engineArgv(engine, 'push', destination);
+      ? ['push', ...access.flags, `--digestfile=${digestFile}`, tag, destination]
+      : ['push', destination];
   const result = await withRetries(
     async () => {
-      const pushed = await call(context, { argv, env, onOutput: context.output });
+      const pushed = await engineCall(context, {
+        args,
+        binds: [fileBind(access.file), folderBind(context.workspace.temporary, true)],
+        network: 'registry',
+        env: access.env,
+        onOutput: context.output,
+      });
       if (pushed.code === 0) return pushed;
       const message = `the image cannot be pushed to ${destination}: ${said(pushed, 3)}`;
       throw REFUSED.test(pushed.tail)
@@ -52,7 +58,7 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
 function hint(result: ProcessResult, image: ImagePlan): string {
   if (/unauthorized|authentication required|denied|forbidden|\b40[13]\b/i.test(result.tail))
     return image.password === undefined
-      ? `; the build has no credentials for ${image.host}: register the registry with a password, or log the runner's user in with podman login or docker login`
+      ? `; the build has no credentials for ${image.host}: register the registry with a password`
       : `; the registry refused the credentials: check user name, password and the right to push`;
   if (/HTTP response to HTTPS client/i.test(result.tail))
     return `; ${image.host} speaks plain HTTP, which is allowed on loopback only`;

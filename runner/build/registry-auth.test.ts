@@ -30,4 +30,26 @@ describe('registryAccess()', () => {
     const auth = Buffer.from('ci:p').toString('base64');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ auths: { [name]: { auth } } });
   });
+
+  it.each(['podman', 'docker'] as const)(
+    "gives %s an empty file where the team has no login, so that the operator's is used for nobody",
+    async (engine) => {
+      const source = { repository: 'https://git.example/x.git', branch: 'main' };
+      const context = await testContext({ source }, engine);
+      const image = {
+        host: 'reg.example',
+        name: 'reg.example/web',
+        tag: '1',
+        insecure: false,
+        guarded: false,
+      };
+      for (const of of [undefined, image]) {
+        const { flags, file, env } = await registryAccess(context, of);
+        expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ auths: {} });
+        expect(engine === 'podman' ? flags : [`--authfile=${env['DOCKER_CONFIG']}/config.json`]).toEqual([
+          `--authfile=${file}`,
+        ]);
+      }
+    },
+  );
 });

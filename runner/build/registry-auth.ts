@@ -1,13 +1,15 @@
-/** Credentials for one registry in a file of this build alone; where the offer has none, the engine uses this user's own. */
+/** Credentials for one registry in a file of this build alone. Where the offer has none the file is empty: the operator's own logins are nobody's. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BuildContext } from './context.ts';
 import type { ImagePlan } from './plan.ts';
 import { writeSecret } from './workspace.ts';
 
-/** Flags and variables for a call of the engine that speaks to the registry. */
+/** Flags and variables for a call of the engine that speaks to a registry. */
 export interface RegistryAccess {
   flags: string[];
+  /** The file that they name. */
+  file: string;
   env: Record<string, string>;
 }
 
@@ -18,17 +20,21 @@ export async function registryAccess(
   const { engine } = context.engine;
   // docker decides by its daemon's configuration which registries may be without TLS.
   const insecure = image?.insecure === true && engine.name === 'podman' ? ['--tls-verify=false'] : [];
-  if (image?.password === undefined) return { flags: insecure, env: {} };
-  const auth = Buffer.from(`${image.username ?? ''}:${image.password}`).toString('base64');
   await mkdir(join(context.workspace.secrets, 'registry'), { recursive: true, mode: 0o700 });
   const file = await writeSecret(
     context.workspace,
     'registry/config.json',
-    JSON.stringify({ auths: { [nameInConfig(engine.name, image.host)]: { auth } } }),
+    JSON.stringify({ auths: authsOf(engine.name, image) }),
   );
   return engine.name === 'podman'
-    ? { flags: [`--authfile=${file}`, ...insecure], env: {} }
-    : { flags: [], env: { DOCKER_CONFIG: join(context.workspace.secrets, 'registry') } };
+    ? { flags: [`--authfile=${file}`, ...insecure], file, env: {} }
+    : { flags: [], file, env: { DOCKER_CONFIG: join(context.workspace.secrets, 'registry') } };
+}
+
+function authsOf(engine: string, image: ImagePlan | undefined): Record<string, { auth: string }> {
+  if (image?.password === undefined) return {};
+  const auth = Buffer.from(`${image.username ?? ''}:${image.password}`).toString('base64');
+  return { [nameInConfig(engine, image.host)]: { auth } };
 }
 
 /** docker looks Docker Hub up by an address of old; podman, and docker for every other registry, by the host. */

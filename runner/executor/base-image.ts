@@ -91,6 +91,11 @@ export function isStaticElf(bytes: Buffer): boolean {
   return count > 0;
 }
 
+/** A root with a shell, as an archive: what the base image is made of. */
+export async function baseRootTar(): Promise<Buffer> {
+  return writeTar(await rootEntries(true));
+}
+
 /** Tag of the base image in the engine's local storage; builds it when it is not there. Without busybox only for tests. */
 export async function ensureBaseImage(engine: string, dataDir: string, useBusybox = true): Promise<string> {
   if (process.platform !== 'linux')

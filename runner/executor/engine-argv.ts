@@ -105,7 +105,7 @@ function labels({ spec, nowMs }: CreateOptions): string[] {
 function isolation(engine: Engine, spec: SandboxSpec): string[] {
   return [
     // Without the option: the engine's own network, from which nothing of this machine's loopback can be reached.
-    ...(spec.network === 'none' ? ['--network=none'] : []),
+    ...networkArgs(spec.network),
     '--read-only',
     `--user=${spec.clone?.user ?? TASK_USER}`,
     '--cap-drop=ALL',
@@ -121,6 +121,12 @@ function isolation(engine: Engine, spec: SandboxSpec): string[] {
     '--pull=never',
     '--oom-score-adj=500',
   ];
+}
+
+function networkArgs(network: SandboxSpec['network']): string[] {
+  if (network === 'private') return [];
+  if (network === 'none') return ['--network=none'];
+  return [`--network=ns:${network.namespace}`, `--dns=${network.nameServer}`];
 }
 
 function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {

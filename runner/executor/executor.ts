@@ -55,8 +55,8 @@ export interface SandboxSpec {
   /** Absolute; default `/workspace`. */
   workdir?: string;
   stdin?: string;
-  /** `private`: the engine's own network, outward only; for build steps. */
-  network: 'none' | 'private';
+  /** For build steps: `private`, the engine's own network, outward only; or one that is held open meanwhile, with its server of names. */
+  network: 'none' | 'private' | { readonly namespace: string; readonly nameServer: string };
   /** Build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
   clone?: CloneMount;
   limits: SandboxLimits;
@@ -181,6 +181,7 @@ export interface ExecutorSurvey {
   detail: string;
   /** See Executor. */
   sharedUsers?: string | undefined;
+  buildEngine?: BuildEngine;
 }
 
 /** Tries every candidate, for diagnosis; runs a probe task in each that works. */
@@ -189,8 +190,14 @@ export async function surveyExecutors(options: Omit<DetectOptions, 'wanted'>): P
   for (const { name, create } of CANDIDATES) {
     try {
       const executor = await create(options);
-      const { sharedUsers } = executor;
-      found.push({ name, works: true, detail: executor.describe(), sharedUsers });
+      const { buildEngine, sharedUsers } = executor;
+      found.push({
+        name,
+        works: true,
+        detail: executor.describe(),
+        sharedUsers,
+        ...(buildEngine === undefined ? {} : { buildEngine }),
+      });
     } catch (error) {
       found.push({ name, works: false, detail: error instanceof Error ? error.message : String(error) });
     }

@@ -10,7 +10,7 @@
  * Descriptor 3 is a socket to the daemon: words and errors out (`up`, `started`, `exit 0`), `go` and the launch script in. Descriptor 4 is the
  * task's stderr; 2 belongs to unshare and the set-up, whose complaints go to the daemon. The task has neither.
  */
-import { lstat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { quoteShell } from './launcher.ts';
 import { listMounts } from './procfs.ts';
 import { octalEscapes } from './tiny-elf.ts';
@@ -92,7 +92,8 @@ async function present(paths: readonly string[]): Promise<string[]> {
   return paths.filter((_, index) => kinds[index] !== 'absent');
 }
 
-export async function readHostLayout(): Promise<HostLayout> {
+/** @param more Files and folders to show besides programs and what these need to be linked; of those, what is there. */
+export async function readHostLayout(more: readonly string[] = []): Promise<HostLayout> {
   const [mountPoint] = await present(MOUNT_POINTS);
   if (mountPoint === undefined)
     throw new Error(`none of ${MOUNT_POINTS.join(', ')} exists to carry the sandbox root`);
@@ -105,6 +106,7 @@ export async function readHostLayout(): Promise<HostLayout> {
   }
   for (const path of await present(ETC_BINDS))
     binds.push({ path, directory: (await kindOf(path)) === 'directory' });
+  for (const path of await present(more)) binds.push({ path, directory: (await stat(path)).isDirectory() });
   const bound = binds.map((bind) => `${bind.path}/`);
   const mounts = await listMounts();
   const inProc = async (names: readonly string[]) =>
@@ -257,7 +259,7 @@ function fstab({ layout, limits }: ScriptOptions): string {
   return lines.map((fields) => `${fields.map(escapeFstab).join(' ')} 0 0\n`).join('');
 }
 
-function escapeFstab(field: string): string {
+export function escapeFstab(field: string): string {
   return field.replace(/[\s\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 

@@ -39,8 +39,9 @@ export function checkSpec(spec: SandboxSpec): void {
   if (!Number.isSafeInteger(spec.epoch) || spec.epoch < 0) {
     throw new InvalidSpecError(`epoch is ${spec.epoch}, expected a whole number from 0`);
   }
-  if (spec.network !== 'none' && (spec.network !== 'private' || spec.clone === undefined))
-    throw new InvalidSpecError(`network is ${quote(spec.network)}, only "none" is supported`);
+  const network = typeof spec.network === 'object' ? 'private' : spec.network;
+  if (network !== 'none' && (network !== 'private' || spec.clone === undefined))
+    throw new InvalidSpecError(`network is ${quote(network)}, only "none" is supported`);
   if (spec.image !== undefined) checkImage(spec.image);
   checkCommand(spec.command);
   checkEnv(spec.env);

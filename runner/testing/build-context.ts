@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Builder } from '../build/builder.ts';
 import type { BuildContext } from '../build/context.ts';
 import { createControl } from '../build/control.ts';
 import { planOf } from '../build/plan.ts';
@@ -52,6 +53,7 @@ export async function testContext(
     workspace,
     control,
     engine: host.engine,
+    contained: undefined,
     runnerId: host.runnerId,
     env: { PATH: `${bin}:${process.env['PATH']}`, HOME: '/nowhere' },
     caFile: undefined,
@@ -76,5 +78,17 @@ export async function testContext(
         .filter((call) => call !== '')
         .map((call) => call.split('\n'));
     },
+  };
+}
+
+/** Of a machine that cannot contain builds. */
+export function uncontainedBuilder(): Builder {
+  return {
+    allowUncontained: false,
+    notReady: () => [],
+    noteRefusal: () => undefined,
+    way: async () => ({ held: false, why: 'no namespaces here', engine: 'podman 5.3.2' }),
+    open: () => Promise.reject(new Error('nothing is contained here')),
+    close: async () => undefined,
   };
 }

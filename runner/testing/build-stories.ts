@@ -1,5 +1,5 @@
 /** What the stories of builds have in common: a repository, a registry, and looks at the engine from outside. */
-import { readFileSync, readdirSync, existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startGitServer, type GitServer, type TreeEntry } from '../../test/setup/git-server.ts';
@@ -40,7 +40,15 @@ STOPSIGNAL SIGKILL
 CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]
 `;
 
+/** All stories of a file are of one machine, which need not prove its containment to each of their daemons. */
+let proof: string | undefined;
+
 export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]): DaemonProcess {
+  const path = join(home.dataDir, 'containment.json');
+  if (proof !== undefined) writeFileSync(path, proof);
+  onTestFinished(() => {
+    if (existsSync(path)) proof = readFileSync(path, 'utf8');
+  });
   return startProcess(bundle.main, [
     'run',
     '--data-dir',

@@ -78,6 +78,8 @@ export function createBuildOffers({ sql, secrets, targets, builderImage, ...loca
       ...(deployImage === undefined ? {} : { deployImage }),
       limits: { ...BUILD_LIMITS, timeoutSeconds: spec.timeoutSeconds },
       builderImage,
+      teamId: owner.teamId,
+      shared: owner.inServicePool,
     };
   };
 }

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { surveyExecutors, type ExecutorSurvey } from '../../executor/executor.ts';
+import { findWay, type Way } from '../../build/builder.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 const DETAIL_LENGTH_MAX = 300;
@@ -18,7 +19,7 @@ export const executors: CheckGroup = async (context, check) => {
     await check(name, () => ({ status: works ? 'ok' : 'skip', detail: shortened(detail) }));
   const chosen = chosenOf(context, survey);
   if (chosen !== undefined) await check('task users', () => users(chosen));
-  if (survey.length > 0) await check('builds', () => builds(survey));
+  if (survey.length > 0) await check('builds', async () => await builds(context, survey));
 };
 
 /** Some engines answer a simple question with a page. */
@@ -28,19 +29,43 @@ function shortened(text: string): string {
     : `${text.slice(0, DETAIL_LENGTH_MAX / 2)} … ${text.slice(-DETAIL_LENGTH_MAX / 2)}`;
 }
 
-async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]> {
+async function withScratch<T>(use: (scratch: string) => Promise<T>): Promise<T> {
   const scratch = await mkdtemp(join(tmpdir(), 'svc-runner-doctor-'));
   try {
-    return await surveyExecutors({
-      ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
-      dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch,
-      // Its own name: the tasks of a running daemon are not the doctor's business.
-      runnerId: `doctor-${process.pid}`,
-      log: () => undefined,
-    });
+    return await use(scratch);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]> {
+  return await withScratch(
+    async (scratch) =>
+      await surveyExecutors({
+        ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
+        dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch,
+        // Its own name: the tasks of a running daemon are not the doctor's business.
+        runnerId: `doctor-${process.pid}`,
+        log: () => undefined,
+      }),
+  );
+}
+
+/** What holds builds on this machine, or what to do about it. */
+export function containmentFinding(engine: string, way: Way): Finding {
+  if (way.held)
+    return {
+      status: way.flaws === undefined ? 'ok' : 'warn',
+      detail: way.detail,
+      ...(way.flaws === undefined
+        ? {}
+        : { advice: `${way.flaws}; builds are held by the containment alone until then` }),
+    };
+  return {
+    status: 'warn',
+    detail: `images are built with ${engine}, and builds are not contained: ${way.why} (${way.engine})`,
+    advice: `a Dockerfile can reach this machine, so a machine that builds for many teams refuses builds; ${way.flaws ?? 'mend what is named here'}`,
+  };
 }
 
 function chosenOf(
@@ -76,9 +101,24 @@ function users({ sharedUsers }: ExecutorSurvey): Finding {
   };
 }
 
-function builds(survey: readonly ExecutorSurvey[]): Finding {
-  const engine = survey.find(({ name, works }) => works && name !== 'namespaces');
-  if (engine !== undefined) return { status: 'ok', detail: `images are built with ${engine.name}` };
+/** With a real build that tries to get out, as the daemon's first. */
+async function builds(
+  { settings, paths }: CheckContext,
+  survey: readonly ExecutorSurvey[],
+): Promise<Finding> {
+  const found = survey.find(
+    ({ name, works, buildEngine }) =>
+      works && buildEngine !== undefined && (settings.executor === undefined || settings.executor === name),
+  );
+  if (found?.buildEngine !== undefined) {
+    const { buildEngine } = found;
+    return await withScratch(async (scratch) =>
+      containmentFinding(
+        found.name,
+        await findWay({ buildEngine, dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch }),
+      ),
+    );
+  }
   return {
     status: 'warn',
     detail: 'no container engine works here, so this runner takes sandbox runs and no builds',

@@ -1,0 +1,99 @@
+/** The abuse suite of builds: every case of abuse-cases.ts with the engine of this machine, and what is refused where it cannot be held. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import { findProgram } from '../executor/command.ts';
+import { makeDataDir } from '../executor/fixtures.ts';
+import { createBench, type Bench } from './abuse-bench.ts';
+import { BUILD_ABUSE_CASES, buildAbuseTable } from './abuse-cases.ts';
+import { admit, admitBuildpack } from './builder.ts';
+import { judge } from './engine-floor.ts';
+import { imageArgs } from './image.ts';
+
+/** Of one case; some ten seconds on an idle machine. */
+const CASE_MS = 600_000;
+const there = await has('podman');
+
+describe.runIf(there)('abuse of builds', () => {
+  let bench: Bench;
+  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
+
+  beforeAll(async () => {
+    dataDir = await makeDataDir();
+    bench = await createBench(dataDir.path, findProgram('runc') === undefined ? undefined : 'runc');
+  }, CASE_MS);
+  afterAll(async () => {
+    await bench.close();
+    await dataDir.remove();
+  }, CASE_MS);
+
+  for (const { abuse, held, act } of BUILD_ABUSE_CASES)
+    it(
+      `${abuse} → ${held}`,
+      async () => {
+        await act(bench);
+        expect(await bench.leftovers()).toEqual([]);
+      },
+      CASE_MS,
+    );
+});
+
+describe('what cannot be held', () => {
+  const loose = { held: false as const, why: 'docker builds in its own daemon', engine: 'docker 24.0.1' };
+
+  it('is refused by a machine that builds for many teams, unless its operator allows it, and said elsewhere', () => {
+    expect(() => admit(loose, true, false)).toThrow(
+      'builds are not contained on this machine (docker builds in its own daemon; docker 24.0.1), and a machine that builds for many teams refuses them',
+    );
+    for (const [shared, allowed] of [
+      [true, true],
+      [false, false],
+    ] as const)
+      expect(admit(loose, shared, allowed)).toContain('warning: builds are not contained on this machine');
+    expect(() => admitBuildpack(true, false)).toThrow('add a Dockerfile');
+    expect(() => admitBuildpack(false, false)).not.toThrow();
+  });
+
+  it.each([
+    ['podman', '4.3.1', true],
+    ['podman', '5.3.1', true],
+    ['podman', '5.3.2', false],
+    ['podman', '5.10.0', false],
+    ['podman', '6.0', false],
+    ['podman', 'unknown', true],
+    ['docker', '24.0.9', true],
+    ['docker', '25.0.2', false],
+  ] as const)('knows whether %s %s has holes that are known: %s', (name, version, below) => {
+    expect(judge(name, version).belowFloor !== undefined).toBe(below);
+  });
+
+  it('is never asked of docker: no host network, no privileges, no entitlements, no parallel stages', () => {
+    const engine = {
+      name: 'docker' as const,
+      program: '/usr/bin/docker',
+      timeouts: {} as never,
+      processesPerUser: 1,
+    };
+    const args = imageArgs(engine, {
+      secrets: [{ name: 'own', file: '/s' }],
+      variables: { A: '--network=host' },
+      dockerfile: '/clone/Dockerfile',
+      folder: '/clone',
+      tag: 't',
+      labels: {},
+      authFlags: [],
+      limits: { memoryMb: 64, cpus: 1 },
+    });
+    expect(
+      args.filter((arg) => /^--(?:network|privileged|allow|jobs|security-opt|volume|device|ssh)/.test(arg)),
+    ).toEqual([]);
+    expect(args).toContain('--memory=64m');
+  });
+});
+
+describe('docs/sandbox.md', () => {
+  it('holds the table of the cases', async () => {
+    const text = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
+    expect(text).toContain(buildAbuseTable());
+  });
+});

@@ -1,0 +1,150 @@
+/**
+ * Images that the operator gave this machine (`podman pull`, `podman load`), for every team's `FROM`: copied by their names into a store of their own, which
+ * contained builds read and cannot change. The engine's own store stays out of sight, because it holds what was deployed here, too.
+ *
+ * Copied is what a build names, when it is named first or has changed since; an image that the operator has removed is removed here.
+ */
+import { chown, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeDurably } from '../durable-file.ts';
+import { complaint, runCommand } from '../executor/command.ts';
+import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import { ownerOf } from './containment.ts';
+import { containedCall, type ContainedHost } from './contained-engine.ts';
+import { fileBind } from './containment-script.ts';
+import { createControl } from './control.ts';
+import { MachineFailed } from './failure.ts';
+import { said } from './process.ts';
+import type { TeamStore } from './team-store.ts';
+
+const LIST_MS = 30_000;
+const COPY_MS = 600_000;
+const LIMITS = { memoryMb: 512, cpus: 2 };
+/** Of builds: on every image that a runner made. */
+const BUILT_LABEL = 'svc.work';
+
+interface Listed {
+  Id?: string;
+  Names?: string[] | null;
+  Labels?: Record<string, string> | null;
+}
+
+export interface BaseImages {
+  /** Has those ready that the text of a build may mean. */
+  provide(text: string): Promise<void>;
+  /** Undefined as long as it holds nothing: an engine does not read what it has not made. */
+  store(): Promise<TeamStore | undefined>;
+}
+
+export interface BaseImagesOptions {
+  host: ContainedHost;
+  engine: Engine;
+}
+
+export function createBaseImages(options: BaseImagesOptions): BaseImages {
+  // One at a time: the second finds what the first has copied.
+  let last: Promise<void> = Promise.resolve();
+  return {
+    async provide(text) {
+      const now = last.then(async () => await sync(options, text));
+      last = now.catch(() => undefined);
+      await now;
+    },
+    async store() {
+      const store = await options.host.stores.bases();
+      return Object.keys(await readNote(noteOf(store))).length > 0 ? store : undefined;
+    },
+  };
+}
+
+async function sync(options: BaseImagesOptions, text: string): Promise<void> {
+  const { host, engine } = options;
+  const store = await host.stores.bases();
+  const note = noteOf(store);
+  const known = await readNote(note);
+  const there = await namedImages(engine);
+  const wanted = [...there].filter(([name, id]) => known[name] !== id && mayMean(text, name));
+  const gone = Object.keys(known).filter((name) => !there.has(name));
+  if (wanted.length === 0 && gone.length === 0) return;
+  for (const name of gone) {
+    await inBases(options, ['rmi', '--force', name]);
+    delete known[name];
+  }
+  for (const [name, id] of wanted) {
+    await copy(options, name);
+    known[name] = id;
+  }
+  await writeDurably(note, JSON.stringify(known), 0o600);
+}
+
+/** Names of the operator's images with the ids that they stand for now. */
+async function namedImages(engine: Engine): Promise<Map<string, string>> {
+  const listed = await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });
+  if (listed.code !== 0)
+    throw new MachineFailed(`the images of this machine cannot be listed: ${complaint(listed)}`);
+  const images = JSON.parse(listed.stdout || '[]') as Listed[];
+  return new Map(
+    images
+      .filter(({ Labels }) => Labels?.[BUILT_LABEL] === undefined)
+      .flatMap(({ Id = '', Names }) => (Names ?? []).map((name): [string, string] => [name, Id])),
+  );
+}
+
+/** By the last part of its repository: short names, variables in front of it and digests leave that as it is. */
+export function mayMean(text: string, name: string): boolean {
+  const repository = name.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+  return text.includes(repository.slice(repository.lastIndexOf('/') + 1));
+}
+
+async function copy(options: BaseImagesOptions, name: string): Promise<void> {
+  const { host, engine } = options;
+  const store = await host.stores.bases();
+  const archive = join(store.folder, 'copy.tar');
+  try {
+    await rm(archive, { force: true });
+    const saved = await runCommand(engineArgv(engine, 'save', `--output=${archive}`, name), {
+      timeoutMs: COPY_MS,
+    });
+    if (saved.code !== 0) throw new MachineFailed(`image ${name} cannot be read: ${complaint(saved)}`);
+    const owner = ownerOf(host.containment.users);
+    if (owner !== undefined) await chown(archive, owner.uid, owner.gid);
+    await inBases(options, ['load', '--quiet', '--input=/run/copy.tar'], archive);
+  } finally {
+    await rm(archive, { force: true });
+  }
+}
+
+async function inBases(
+  { host, engine }: BaseImagesOptions,
+  args: readonly string[],
+  archive?: string,
+): Promise<void> {
+  const control = createControl(COPY_MS);
+  try {
+    const done = await containedCall(
+      host,
+      engine,
+      {
+        args,
+        store: await host.stores.bases(),
+        name: `svc-bases-${process.pid}`,
+        limits: LIMITS,
+        ...(archive === undefined ? {} : { binds: [fileBind(archive, '/run/copy.tar')] }),
+      },
+      control,
+    );
+    if (done.code !== 0) throw new MachineFailed(`the store of base images cannot be changed: ${said(done)}`);
+  } finally {
+    control.end();
+  }
+}
+
+const noteOf = (store: TeamStore) => join(store.folder, 'images.json');
+
+async function readNote(path: string): Promise<Record<string, string>> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Record<string, string>;
+  } catch {
+    return {}; // Not there, or cut short: everything is copied anew.
+  }
+}

@@ -1,0 +1,211 @@
+/** How this runner builds images: contained where a real build has shown that the containment holds, and what is refused or said where it does not. */
+import { errorText } from '../durable-file.ts';
+import { runCommand } from '../executor/command.ts';
+import type { BuildEngine } from '../executor/executor.ts';
+import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import type { Log } from '../log.ts';
+import { createBaseImages, type BaseImages } from './base-images.ts';
+import { containedCall, type ContainedHost } from './contained-engine.ts';
+import { createContainment, ownerOf } from './containment.ts';
+import { prove } from './containment-probe.ts';
+import type { ContainedBuild } from './context.ts';
+import { createControl } from './control.ts';
+import type { Endpoint } from './egress.ts';
+import { engineVersion } from './engine-floor.ts';
+import { BuildFailed, MachineFailed } from './failure.ts';
+import { createStores, noteUse, type TeamStore } from './team-store.ts';
+
+const CLEAN_MS = 120_000;
+const CLEAN_LIMITS = { memoryMb: 512, cpus: 2 };
+/** Longer than any build takes from its image to its container. */
+const DEPLOYED_HOURS = 25;
+
+/** By contract, of a reason in a poll. */
+const REASON_LENGTH_MAX = 200;
+
+/** How builds are held on this machine. */
+export type Way =
+  | { held: true; host: ContainedHost; baseImages: BaseImages; detail: string; flaws?: string }
+  /** `why`: what is missing; `flaws`: what to do about an engine that is known to let builds out. */
+  | { held: false; why: string; engine: string; flaws?: string };
+
+export interface BuilderOptions {
+  buildEngine: BuildEngine;
+  dataDir: string;
+  allowUncontained: boolean;
+  allowedEgress: readonly Endpoint[];
+  allowedRegistries: readonly Endpoint[];
+  /** All stores together, in MiB. */
+  maxStoreMb: number;
+  log: Log;
+  now: () => Date;
+}
+
+export interface Builder {
+  readonly allowUncontained: boolean;
+  /** Why it takes no builds any more: it was offered one that a machine which builds for many teams must refuse. */
+  notReady(): string[];
+  noteRefusal(reason: string): void;
+  /** Found out once. */
+  way(): Promise<Way>;
+  open(way: Way & { held: true }, team: string): Promise<ContainedBuild>;
+  /** After its processes and folders are gone: its image, and, when it ended badly and was the team's last, all that builds of it left. */
+  close(contained: ContainedBuild, build: { tag: string; name: string; well: boolean }): Promise<void>;
+}
+
+export function createBuilder(options: BuilderOptions): Builder {
+  const { buildEngine, allowUncontained, log } = options;
+  const { engine } = buildEngine;
+  let way: Promise<Way> | undefined;
+  let refusal: string | undefined;
+  let tidying: Promise<void> = Promise.resolve();
+  /** Stores in which a build ended badly since they were last put in order. */
+  const dirty = new Set<string>();
+  const tidy = async (host: ContainedHost): Promise<void> => {
+    for (const store of await host.stores.surplus(options.maxStoreMb)) {
+      log.info(
+        { team: store.key },
+        'the images and caches of a team go, because all together are over --max-store-mb',
+      );
+      await emptyStore(host, engine, store);
+      await host.stores.remove(store);
+    }
+  };
+  return {
+    allowUncontained,
+    notReady: () => (refusal === undefined ? [] : [refusal]),
+    noteRefusal(reason) {
+      refusal ??= reason.slice(0, REASON_LENGTH_MAX);
+    },
+    async way() {
+      way ??= findWay(options).then((found) => {
+        if (found.held) log.info({ containment: found.detail }, 'builds are contained');
+        else
+          log.warn({ problem: found.why, engine: found.engine }, 'builds are not contained on this machine');
+        return found;
+      });
+      return await way;
+    },
+    async open({ host, baseImages }, team) {
+      await tidying;
+      const store = await host.stores.take(team);
+      await noteUse(store, options.now());
+      const { allowedEgress, allowedRegistries } = options;
+      return { host, store, baseImages, allowedEgress, allowedRegistries };
+    },
+    async close({ host, store }, build) {
+      if (!build.well) dirty.add(store.key);
+      const last = host.stores.giveBack(store);
+      const all = last && dirty.delete(store.key);
+      await cleanStore(host, engine, { store, all, ...build });
+      tidying = tidying
+        .then(async () => await tidy(host))
+        .catch((error: unknown) =>
+          log.error({ problem: errorText(error) }, 'stores of images cannot be held within their bound'),
+        );
+    },
+  };
+}
+
+export async function findWay({
+  buildEngine,
+  dataDir,
+}: Pick<BuilderOptions, 'buildEngine' | 'dataDir'>): Promise<Way> {
+  const { engine } = buildEngine;
+  const { version, belowFloor } = await engineVersion(engine);
+  const named = `${engine.name} ${version}${belowFloor === undefined ? '' : ', which has known holes'}`;
+  const flaws = belowFloor === undefined ? {} : { flaws: belowFloor.remedy };
+  try {
+    if (engine.name !== 'podman')
+      throw new Error("docker builds in its own daemon, which is out of this runner's hands; use podman");
+    const containment = await createContainment();
+    const stores = createStores({ dataDir, owner: ownerOf(containment.users) });
+    const driver = await prove({ containment, stores, engine, dataDir });
+    const host = { containment, stores, driver };
+    const detail = `images are built with ${named}, and builds are contained: ${containment.describe()}, storage ${driver}`;
+    return { held: true, host, baseImages: createBaseImages({ host, engine }), detail, ...flaws };
+  } catch (error) {
+    return { held: false, why: errorText(error), engine: named, ...flaws };
+  }
+}
+
+/** What is to be said in the build's output; throws when it must not be built here. */
+export function admit(way: Way, shared: boolean, allowUncontained: boolean): string | undefined {
+  if (way.held) return undefined;
+  const remedy = way.flaws === undefined ? '' : `; ${way.flaws}`;
+  const state = `builds are not contained on this machine (${way.why}; ${way.engine}${remedy})`;
+  if (shared && !allowUncontained)
+    throw new MachineFailed(
+      `${state}, and a machine that builds for many teams refuses them: its operator runs svc-runner doctor, or allows it with --allow-uncontained-builds`,
+    );
+  return `warning: ${state}: a Dockerfile can reach this machine`;
+}
+
+/** Its phases are containers of the machine's own engine. */
+export function admitBuildpack(shared: boolean, allowUncontained: boolean): void {
+  if (shared && !allowUncontained)
+    throw new BuildFailed(
+      'builds by buildpacks are not contained, and a machine that builds for many teams refuses them: add a Dockerfile',
+    );
+}
+
+/** Images of deploys that nothing runs any more; the engine keeps those that are in use. */
+export async function forgetDeployed(engine: Engine): Promise<void> {
+  const filters = ['--filter=label=svc.work', `--filter=until=${DEPLOYED_HOURS}h`];
+  await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), {
+    timeoutMs: CLEAN_MS,
+  });
+}
+
+/** Containers and half-made images are of builds that were killed, as long as no other of the team runs. */
+const CLEAN_ALL = `p=$1; t=$2
+"$p" rmi --force "$t" >/dev/null 2>&1
+ids=$("$p" ps --all --quiet --external) && [ -n "$ids" ] && "$p" rm --force $ids
+"$p" image prune --force
+cd /var/tmp && find . -mindepth 1 -maxdepth 1 ! -name 'buildah-cache*' -exec rm -rf {} +
+exit 0`;
+
+async function cleanStore(
+  host: ContainedHost,
+  engine: Engine,
+  { store, all, tag, name }: { store: TeamStore; all: boolean; tag: string; name: string },
+): Promise<void> {
+  const control = createControl(CLEAN_MS);
+  try {
+    await containedCall(
+      host,
+      engine,
+      {
+        args: all
+          ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
+          : ['rmi', '--force', tag],
+        store,
+        name: `${name}.clean`,
+        limits: CLEAN_LIMITS,
+      },
+      control,
+    );
+  } finally {
+    control.end();
+  }
+}
+
+/** By its owner: files of a build belong to users that only its namespace has. */
+async function emptyStore(host: ContainedHost, engine: Engine, store: TeamStore): Promise<void> {
+  const control = createControl(CLEAN_MS * 5);
+  try {
+    await containedCall(
+      host,
+      engine,
+      {
+        args: { command: ['find', '/var/lib/containers/storage', '/var/tmp', '-mindepth', '1', '-delete'] },
+        store,
+        name: `svc-store-${process.pid}`,
+        limits: CLEAN_LIMITS,
+      },
+      control,
+    );
+  } finally {
+    control.end();
+  }
+}

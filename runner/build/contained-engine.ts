@@ -1,0 +1,74 @@
+/** Calls of the engine for one build, or for what belongs to all: in the containment, with a store, and with as much of the network as it is to have. */
+import { caEnv } from '../ca-bundle.ts';
+import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import type { ContainedResult, Containment } from './containment.ts';
+import { CONTAINED_PATH, fileBind, type Bind } from './containment-script.ts';
+import type { BuildControl } from './control.ts';
+import type { EgressRules } from './egress.ts';
+import { NAME_SERVER } from './egress-dns.ts';
+import { MARK } from './marked.ts';
+import type { ProcessOptions } from './process.ts';
+import { storeOf, type StorageDriver, type Stores, type TeamStore } from './team-store.ts';
+
+/** Nothing that tells who lives on this machine. */
+const ETC: Readonly<Record<string, string>> = {
+  passwd: 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n',
+  group: 'root:x:0:\nnogroup:x:65534:\n',
+  hosts: '127.0.0.1 localhost build\n',
+  hostname: 'build\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+  'resolv.conf': `nameserver ${NAME_SERVER}\noptions timeout:10 attempts:2\n`,
+  'containers/containers.conf':
+    '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\n[containers]\nlog_driver = "none"\n',
+};
+
+/** What all builds of a runner have in common when they are contained. */
+export interface ContainedHost {
+  containment: Containment;
+  stores: Stores;
+  driver: StorageDriver;
+}
+
+export interface EngineCall extends Pick<ProcessOptions, 'onOutput' | 'timeoutMs'> {
+  /** Arguments of the engine, or a whole command. */
+  args: readonly string[] | { command: readonly string[] };
+  store: TeamStore;
+  bases?: TeamStore;
+  binds?: readonly Bind[];
+  /** Of the build, or of what it is for: one call of a name at a time. Also the mark by which its processes are found. */
+  name: string;
+  caFile?: string | undefined;
+  limits: { memoryMb: number; cpus: number };
+  egress?: EgressRules;
+}
+
+export async function containedCall(
+  host: ContainedHost,
+  engine: Engine,
+  call: EngineCall,
+  control: BuildControl,
+): Promise<ContainedResult> {
+  const { args, store, bases, binds = [], name, caFile, limits, egress, onOutput, timeoutMs } = call;
+  const given = storeOf(store, bases, host.driver);
+  return await host.containment.run(
+    {
+      argv: 'command' in args ? args.command : engineArgv(engine, ...args),
+      binds: [...given.binds, ...binds, ...(caFile === undefined ? [] : [fileBind(caFile)])],
+      etc: { ...ETC, ...given.etc },
+      env: {
+        PATH: CONTAINED_PATH,
+        LANG: 'C.UTF-8',
+        HOME: '/root',
+        ...(caFile === undefined ? {} : caEnv(caFile)),
+        ...given.env,
+        [MARK]: name,
+      },
+      name,
+      limits,
+      ...(egress === undefined ? {} : { egress }),
+      ...(onOutput === undefined ? {} : { onOutput }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    },
+    control,
+  );
+}

@@ -1,0 +1,301 @@
+/**
+ * Holds an engine's calls that touch what strangers wrote, whatever holes the engine has: its whole process tree runs in namespaces of its own (users, mounts,
+ * processes, network, ipc, host name, control groups), as a user of the host that nothing else is, on a root that holds programs, this team's store
+ * and what the call was given. A symbolic link or a `../` that leads the engine astray leads it to somewhere in there.
+ *
+ * Steps of a Dockerfile run with the isolation `chroot`, because the containment is the container: the same walls for engine and step, and no control group or
+ * network of the engine's own to be set up. What this does not hold stands in abuse-cases.ts of this folder, from which docs/sandbox.md is made.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { detectCgroups, type CgroupHost } from '../executor/cgroup.ts';
+import { complaint, findProgram, runCommand } from '../executor/command.ts';
+import { readHostLayout, type HostLayout } from '../executor/namespace-script.ts';
+import { childrenOf, listMounts, readText } from '../executor/procfs.ts';
+import { containedArgv, type Bind } from './containment-script.ts';
+import type { BuildControl } from './control.ts';
+import { openEgress, type Egress, type EgressRules } from './egress.ts';
+import { runProcess, type ProcessOptions, type ProcessResult } from './process.ts';
+
+const TOOLS = [
+  'unshare',
+  'setpriv',
+  'nsenter',
+  'mount',
+  'umount',
+  'pivot_root',
+  'ip',
+  'sh',
+  'mkdir',
+  'ln',
+  'cp',
+];
+const SETUP_MS = 30_000;
+/** Users of a build; what images are made of. */
+const RANGE = 65_536;
+/** Above what namespaces.ts gives to sandboxes, below 2^31. */
+const RANGE_BASE = 0x7001_0000;
+/** Besides what the steps of a build may take: the engine itself, and what it keeps in memory while it packs layers. */
+const ENGINE_MEMORY_MB = 384;
+const PIDS = 4_096;
+const PLACES = ['/mnt', '/media', '/srv', '/opt', '/tmp'];
+/** `up` and `ready`. */
+const WORDS_MAX = 64;
+
+/** What engines read of /etc: authorities, and where images come from. No credentials. */
+const ETC = [
+  '/etc/ssl/certs',
+  '/etc/ssl/cert.pem',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/pki/tls/certs',
+  '/etc/pki/ca-trust/extracted',
+  '/etc/containers/policy.json',
+  '/etc/containers/registries.conf',
+  '/etc/containers/registries.conf.d',
+  '/usr/share/containers',
+];
+
+/** Users of the host that root and all others of a build are. */
+export type Users =
+  /** The daemon is root and takes a block that nothing else has. `base` 0: root of a small namespace, which has none to spare. */
+  | { kind: 'range'; base: number }
+  /** The daemon's user and its subordinate ones, given out by newuidmap. */
+  | { kind: 'subordinate'; uid: [start: number, count: number]; gid: [start: number, count: number] }
+  /** Nothing but the daemon's own user. */
+  | { kind: 'self' };
+
+export interface ContainedCall extends Omit<ProcessOptions, 'cwd' | 'started'> {
+  binds: readonly Bind[];
+  /** Text of files below /etc. */
+  etc: Readonly<Record<string, string>>;
+  /** Unique on this machine while it runs. */
+  name: string;
+  limits: { memoryMb: number; cpus: number };
+  /** Absent: no network. */
+  egress?: EgressRules;
+}
+
+export interface Containment {
+  readonly users: Users;
+  /** For people: what holds, and what is missing. */
+  describe(): string;
+  /** As runProcess: rejects with BuildStopped when the build was stopped. */
+  run(call: ContainedCall, control: BuildControl): Promise<ContainedResult>;
+  /** Removes what an earlier daemon left. */
+  forget(name: string): Promise<void>;
+}
+
+export interface ContainedResult extends ProcessResult {
+  /** The kernel killed something of it for want of memory. */
+  overMemory: boolean;
+}
+
+/** Throws with what is missing on this machine and what to install; does not run anything yet. */
+export async function createContainment(): Promise<Containment> {
+  if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
+  const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
+  if (missing.length > 0)
+    throw new Error(`missing ${missing.join(', ')}; install util-linux, mount, coreutils and iproute2`);
+  const users = await chooseUsers();
+  const cgroups = await detectCgroups({
+    mounts: await listMounts(),
+    self: (await readText('/proc/self/cgroup')) ?? '',
+    pid: process.pid,
+  });
+  return new Namespaces(await readHostLayout(ETC), users, cgroups);
+}
+
+class Namespaces implements Containment {
+  readonly users: Users;
+  readonly #layout: HostLayout;
+  readonly #cgroups: CgroupHost | undefined;
+
+  constructor(layout: HostLayout, users: Users, cgroups: CgroupHost | undefined) {
+    this.#layout = layout;
+    this.users = users;
+    this.#cgroups = cgroups;
+  }
+
+  describe(): string {
+    const covers = [...(this.#cgroups?.covers ?? [])];
+    const limits = covers.length === 0 ? 'no limits by control groups' : `limits of ${covers.join(', ')}`;
+    return `namespaces of its own, ${describeUsers(this.users)}, ${limits}`;
+  }
+
+  async run(call: ContainedCall, control: BuildControl): Promise<ContainedResult> {
+    const { binds, etc, limits, egress: rules } = call;
+    await this.forget(call.name);
+    const group = await this.#cgroups?.create(call.name, {
+      ...limits,
+      memoryMb: limits.memoryMb + ENGINE_MEMORY_MB,
+      pids: PIDS,
+      timeoutSeconds: 0,
+      outputBytes: 0,
+    });
+    let egress: Egress | undefined;
+    const scripts = {
+      layout: { ...this.#layout, mountPoint: await placeBeside(binds) },
+      binds,
+      etc,
+      mappedRange: this.users.kind !== 'self',
+      staged: this.users.kind === 'range',
+      memoryFolderMb: Math.max(64, Math.floor(limits.memoryMb / 4)),
+    };
+    try {
+      const result = await runProcess(
+        {
+          ...call,
+          argv: containedArgv({ argv: call.argv, scripts }),
+          cwd: '/',
+          started: async (child) => {
+            const words = listen(child);
+            const init = (await words.heard('up')) ? await initOf(child) : undefined;
+            // Ended by itself: its output and its exit code tell why.
+            if (init === undefined) return;
+            await this.#mapUsers(init);
+            await group?.add(init);
+            words.go();
+            if (!(await words.heard('ready'))) return;
+            if (rules !== undefined) egress = await openEgress(init, rules);
+            words.go();
+          },
+        },
+        control,
+      );
+      return { ...result, overMemory: result.code !== 0 && ((await group?.oomKills()) ?? 0) > 0 };
+    } finally {
+      egress?.close();
+      await group?.remove();
+    }
+  }
+
+  async forget(name: string): Promise<void> {
+    await this.#cgroups?.removeLeftover(name);
+  }
+
+  async #mapUsers(pid: number): Promise<void> {
+    const { users } = this;
+    if (users.kind === 'subordinate') {
+      const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+      await mapBy('newuidmap', pid, uid, users.uid);
+      await mapBy('newgidmap', pid, gid, users.gid);
+      return;
+    }
+    if (users.kind === 'self') await writeFile(`/proc/${pid}/setgroups`, 'deny');
+    const [uid, gid, count] =
+      users.kind === 'range'
+        ? [users.base, users.base, RANGE]
+        : [process.geteuid?.() ?? 0, process.getegid?.() ?? 0, 1];
+    await writeFile(`/proc/${pid}/uid_map`, `0 ${uid} ${count}\n`);
+    await writeFile(`/proc/${pid}/gid_map`, `0 ${gid} ${count}\n`);
+  }
+}
+
+async function mapBy(
+  tool: string,
+  pid: number,
+  own: number,
+  [start, count]: [start: number, count: number],
+): Promise<void> {
+  const words = [pid, 0, own, 1, 1, start, count].map(String);
+  const mapped = await runCommand([tool, ...words], { timeoutMs: SETUP_MS });
+  if (mapped.code !== 0) throw new Error(`${tool} failed: ${complaint(mapped)}`);
+}
+
+/** Somewhere to carry the new root that hides nothing of what is to be bound. */
+async function placeBeside(binds: readonly Bind[]): Promise<string> {
+  for (const place of PLACES) {
+    const there = await stat(place).catch(() => undefined);
+    if (there?.isDirectory() === true && !binds.some(({ source }) => source.startsWith(`${place}/`)))
+      return place;
+  }
+  throw new Error(
+    `none of ${PLACES.join(', ')} can carry the root of a build: each is absent or holds the data folder`,
+  );
+}
+
+/** Words on a line of their own that the scripts write to descriptor 3; `heard` is false when the command ended without the word. */
+function listen(child: ChildProcess): { heard(word: string): Promise<boolean>; go(): void } {
+  const channel = child.stdio[3] as Duplex;
+  let text = '';
+  let gone = false;
+  let look: () => void = () => undefined;
+  channel.on('error', () => undefined); // Its other end died: `close` tells.
+  channel.on('data', (chunk: Buffer) => {
+    if (text.length < WORDS_MAX) text += chunk.toString();
+    look();
+  });
+  channel.on('close', () => {
+    gone = true;
+    look();
+  });
+  return {
+    async heard(word) {
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        look();
+      }, SETUP_MS);
+      const spoken = () => text.split('\n').includes(word);
+      while (!spoken() && !gone && !late) await new Promise<void>((resolve) => (look = resolve));
+      clearTimeout(timer);
+      if (late && !spoken()) throw new Error(`the containment was not ready within ${SETUP_MS / 1_000} s`);
+      return spoken();
+    },
+    go: () => void channel.write('go\n'),
+  };
+}
+
+async function initOf(child: ChildProcess): Promise<number | undefined> {
+  return child.pid === undefined ? undefined : (await childrenOf(child.pid))[0];
+}
+
+/** Whom files must belong to that the contained engine is to own: the host's user that is its root. */
+export function ownerOf(users: Users): { uid: number; gid: number } | undefined {
+  return users.kind === 'range' && users.base !== 0 ? { uid: users.base, gid: users.base } : undefined;
+}
+
+function describeUsers(users: Users): string {
+  if (users.kind === 'subordinate') return `users of its own (subordinate ids from ${users.uid[0]})`;
+  if (users.kind === 'self')
+    return "no user of its own (this user has no subordinate ids; give it some in /etc/subuid and /etc/subgid, and install uidmap: images that need more than one user can't be built)";
+  return users.base === 0
+    ? 'no user of its own (the runner is root of a namespace that has no users to spare)'
+    : `users of its own (ids from ${users.base})`;
+}
+
+async function chooseUsers(): Promise<Users> {
+  if (process.geteuid?.() === 0) {
+    const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
+    const spare = maps.every((map) => coversRange(map ?? ''));
+    return { kind: 'range', base: spare ? RANGE_BASE : 0 };
+  }
+  const { username, uid } = userInfo();
+  const [ids, groups] = await Promise.all(
+    ['/etc/subuid', '/etc/subgid'].map(async (path) =>
+      rangeIn(await readFile(path, 'utf8').catch(() => ''), [username, String(uid)]),
+    ),
+  );
+  const tools = findProgram('newuidmap') !== undefined && findProgram('newgidmap') !== undefined;
+  return ids === undefined || groups === undefined || !tools
+    ? { kind: 'self' }
+    : { kind: 'subordinate', uid: ids, gid: groups };
+}
+
+function coversRange(map: string): boolean {
+  return map.split('\n').some((line) => {
+    const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
+    return inside <= RANGE_BASE && RANGE_BASE + RANGE <= inside + count;
+  });
+}
+
+/** The first line of the user, `name:start:count`. */
+export function rangeIn(text: string, names: readonly string[]): [number, number] | undefined {
+  for (const line of text.split('\n')) {
+    const [, name = '', start, count] = /^([^:]+):(\d+):(\d+)$/.exec(line.trim()) ?? [];
+    if (names.includes(name) && Number(count) > 0) return [Number(start), Math.min(Number(count), RANGE - 1)];
+  }
+  return undefined;
+}

@@ -1,0 +1,107 @@
+/**
+ * The name server of a build's network. It answers with an address of its own for each name (198.18.0.0/15, set aside for tests), so that whoever calls that
+ * address is known to mean the name: what the name stands for is looked up, checked and called by the daemon, in one (egress.ts).
+ */
+
+/** 198.18.0.0/15 from its second network on; the first holds the name server. */
+const FIRST = (198 << 24) | (18 << 16) | (1 << 8);
+export const NAME_SERVER = '198.18.0.1';
+/** Names that one call of an engine may ask for. */
+const NAMES_MAX = 8_192;
+
+const [TYPE_A, CLASS_IN] = [1, 1];
+const [NO_ERROR, FORMAT_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 1, 2, 3];
+const TTL_SECONDS = 60;
+const HEADER_BYTES = 12;
+const NAME =
+  /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export interface Names {
+  /** An address of its own; undefined when there are too many. */
+  addressOf(name: string): string | undefined;
+  nameOf(address: string): string | undefined;
+}
+
+export function createNames(): Names {
+  const addresses = new Map<string, string>();
+  const names = new Map<string, string>();
+  return {
+    addressOf(name) {
+      const known = addresses.get(name);
+      if (known !== undefined || names.size >= NAMES_MAX) return known;
+      const number = FIRST + names.size;
+      const address = [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.');
+      addresses.set(name, address);
+      names.set(address, name);
+      return address;
+    },
+    nameOf: (address) => names.get(address),
+  };
+}
+
+export interface Question {
+  name: string;
+  /** Of its header and question, for the reply. */
+  end: number;
+  type: number;
+}
+
+/** Undefined for what is no question of one name. */
+export function questionOf(packet: Buffer): Question | undefined {
+  if (packet.length < HEADER_BYTES || packet.length > 512) return undefined;
+  const [flags, questions] = [packet.readUInt16BE(2), packet.readUInt16BE(4)];
+  if ((flags & 0xf800) !== 0 || questions !== 1) return undefined;
+  const labels: string[] = [];
+  let at = HEADER_BYTES;
+  for (;;) {
+    const length = packet[at];
+    // A pointer has no place in a question.
+    if (length === undefined || length > 63 || at + 1 + length > packet.length) return undefined;
+    at += 1;
+    if (length === 0) break;
+    labels.push(packet.toString('latin1', at, at + length));
+    at += length;
+  }
+  if (at + 4 > packet.length || packet.readUInt16BE(at + 2) !== CLASS_IN) return undefined;
+  return { name: labels.join('.').toLowerCase(), type: packet.readUInt16BE(at), end: at + 4 };
+}
+
+/** Whether a name is there: `unknown` when nobody can be asked. */
+export type Exists = (name: string) => Promise<'yes' | 'no' | 'unknown'>;
+
+/** The reply to a packet; undefined for what is not worth one. */
+export async function replyTo(packet: Buffer, names: Names, exists: Exists): Promise<Buffer | undefined> {
+  if (packet.length < HEADER_BYTES) return undefined;
+  const question = questionOf(packet);
+  if (question === undefined) return reply(packet, { code: FORMAT_ERROR, end: HEADER_BYTES });
+  const { name, type, end } = question;
+  if (!NAME.test(name)) return reply(packet, { code: NO_SUCH_NAME, end });
+  const there = await exists(name);
+  if (there !== 'yes') return reply(packet, { code: there === 'no' ? NO_SUCH_NAME : SERVER_FAILURE, end });
+  if (type !== TYPE_A) return reply(packet, { code: NO_ERROR, end });
+  const address = names.addressOf(name);
+  return address === undefined
+    ? reply(packet, { code: SERVER_FAILURE, end })
+    : reply(packet, { code: NO_ERROR, end, address });
+}
+
+function reply(
+  packet: Buffer,
+  { code, end, address }: { code: number; end: number; address?: string },
+): Buffer {
+  const head = Buffer.from(packet.subarray(0, end));
+  // A response, recursion available; of the flags the wish for recursion alone is given back.
+  head.writeUInt16BE(0x8080 | (packet.readUInt16BE(2) & 0x0100) | code, 2);
+  head.writeUInt16BE(end > HEADER_BYTES ? 1 : 0, 4);
+  head.writeUInt16BE(address === undefined ? 0 : 1, 6);
+  head.writeUInt32BE(0, 8);
+  if (address === undefined) return head;
+  const answer = Buffer.alloc(16);
+  answer.writeUInt16BE(0xc000 | HEADER_BYTES, 0);
+  answer.writeUInt16BE(TYPE_A, 2);
+  answer.writeUInt16BE(CLASS_IN, 4);
+  answer.writeUInt32BE(TTL_SECONDS, 6);
+  answer.writeUInt16BE(4, 10);
+  address.split('.').forEach((part, at) => answer.writeUInt8(Number(part), 12 + at));
+  return Buffer.concat([head, answer]);
+}

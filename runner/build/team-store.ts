@@ -1,0 +1,156 @@
+/**
+ * Images, layers and cache mounts of one team, in a folder that no other team's builds are shown; and the images that the operator gave this machine, in one
+ * that everybody's builds may read. An engine's call gets them by the configuration that `storeOf` puts before it.
+ *
+ *   <data>/stores/<team>/graph   the engine's own storage
+ *   <data>/stores/<team>/cache   cache mounts, and what the engine keeps while it works
+ *   <data>/stores/.bases/graph   the operator's
+ *
+ * A store in which a build ended badly is put in order when the last build of the team has gone; the least used go when all together are over their bound.
+ */
+import { createHash } from 'node:crypto';
+import { chown, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { runCommand } from '../executor/command.ts';
+import {
+  BASES_IN_CONTAINMENT,
+  CACHE_IN_CONTAINMENT,
+  STORE_IN_CONTAINMENT,
+  type Bind,
+} from './containment-script.ts';
+
+/** Of the operator's images; no team can be called that. */
+const BASES = '.bases';
+const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+/** How long it may take to look at the size of one. */
+const SIZE_MS = 120_000;
+
+export type StorageDriver = 'overlay' | 'vfs';
+
+export interface TeamStore {
+  readonly key: string;
+  readonly folder: string;
+  readonly graph: string;
+  readonly cache: string;
+}
+
+export interface StoresOptions {
+  dataDir: string;
+  /** Whom the folders belong to; absent: this process's user. */
+  owner: { uid: number; gid: number } | undefined;
+}
+
+export interface Stores {
+  /** Of a team; made when it is not there. Held until it is given back. */
+  take(team: string): Promise<TeamStore>;
+  /** True when nobody else holds it: then it may be put in order. */
+  giveBack(store: TeamStore): boolean;
+  /** The operator's images. */
+  bases(): Promise<TeamStore>;
+  /** Those that nobody holds, least used first, that must go for all together to stay within the bound. */
+  surplus(maxMb: number): Promise<TeamStore[]>;
+  remove(store: TeamStore): Promise<void>;
+}
+
+export function createStores({ dataDir, owner }: StoresOptions): Stores {
+  const parent = join(resolve(dataDir), 'stores');
+  const held = new Map<string, number>();
+  const at = (key: string): TeamStore => {
+    const folder = join(parent, key);
+    return { key, folder, graph: join(folder, 'graph'), cache: join(folder, 'cache') };
+  };
+  const open = async (key: string): Promise<TeamStore> => {
+    const store = at(key);
+    for (const folder of [store.folder, store.graph, store.cache]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
+    }
+    return store;
+  };
+  return {
+    async take(team) {
+      const key = keyOf(team);
+      held.set(key, (held.get(key) ?? 0) + 1);
+      return await open(key);
+    },
+    giveBack({ key }) {
+      const left = (held.get(key) ?? 1) - 1;
+      if (left > 0) held.set(key, left);
+      else held.delete(key);
+      return left <= 0;
+    },
+    bases: async () => await open(BASES),
+    async surplus(maxMb) {
+      const found: { store: TeamStore; usedMs: number; mb: number }[] = [];
+      for (const key of await readdir(parent).catch(() => [])) {
+        const store = at(key);
+        found.push({ store, usedMs: (await stat(store.folder)).mtimeMs, mb: await sizeMb(store.folder) });
+      }
+      let mb = found.reduce((sum, one) => sum + one.mb, 0);
+      const going: TeamStore[] = [];
+      for (const one of found.sort((a, b) => a.usedMs - b.usedMs)) {
+        if (mb <= maxMb) break;
+        if (one.store.key === BASES || held.has(one.store.key)) continue;
+        going.push(one.store);
+        mb -= one.mb;
+      }
+      return going;
+    },
+    remove: async (store) => {
+      if (!held.has(store.key)) await rm(store.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Notes that it was used now. */
+export async function noteUse(store: TeamStore, now: Date): Promise<void> {
+  await utimes(store.folder, now, now);
+}
+
+/** Ids are folders as they are; whatever else a control plane may call a team is one by its digest. */
+export function keyOf(team: string): string {
+  return KEY.test(team) ? team : createHash('sha256').update(team).digest('hex');
+}
+
+async function sizeMb(folder: string): Promise<number> {
+  const listed = await runCommand(['du', '-sxm', folder], { timeoutMs: SIZE_MS });
+  return Number(/^\d+/.exec(listed.stdout)?.[0] ?? 0);
+}
+
+/** What an engine's call is given of a store: mounts, and the configuration that names them. */
+export interface StoreArgs {
+  binds: Bind[];
+  etc: Record<string, string>;
+  env: Record<string, string>;
+}
+
+/** @param bases The operator's images, to be read; absent for what has none. */
+export function storeOf(store: TeamStore, bases: TeamStore | undefined, driver: StorageDriver): StoreArgs {
+  const bind = (source: string, target: string, writable: boolean): Bind => ({
+    source,
+    target,
+    writable,
+    directory: true,
+  });
+  const lines = [
+    '[storage]',
+    `driver = "${driver}"`,
+    `graphroot = "${STORE_IN_CONTAINMENT}"`,
+    'runroot = "/run/containers/storage"',
+    '[storage.options]',
+    ...(bases === undefined ? [] : [`additionalimagestores = ["${BASES_IN_CONTAINMENT}"]`]),
+  ];
+  return {
+    binds: [
+      bind(store.graph, STORE_IN_CONTAINMENT, true),
+      bind(store.cache, CACHE_IN_CONTAINMENT, true),
+      ...(bases === undefined ? [] : [bind(bases.graph, BASES_IN_CONTAINMENT, false)]),
+    ],
+    etc: { 'containers/storage.conf': `${lines.join('\n')}\n` },
+    env: {
+      CONTAINERS_STORAGE_CONF: '/etc/containers/storage.conf',
+      CONTAINERS_CONF: '/etc/containers/containers.conf',
+      TMPDIR: CACHE_IN_CONTAINMENT,
+    },
+  };
+}

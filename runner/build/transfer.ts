@@ -1,0 +1,56 @@
+/** Brings an image from the team's store to the machine's engine, which runs what is deployed. It is called there as it is called here, and nothing else. */
+import { lstat, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { complaint, runCommand } from '../executor/command.ts';
+import { engineArgv } from '../executor/engine-argv.ts';
+import { folderBind } from './containment-script.ts';
+import { engineCall, giveToContainment, type BuildContext } from './context.ts';
+import { MachineFailed } from './failure.ts';
+import { said } from './process.ts';
+
+const CALL_MS = 600_000;
+
+export async function handOver(context: BuildContext, tag: string): Promise<void> {
+  if (context.contained === undefined) return;
+  const { temporary } = context.workspace;
+  const archive = join(temporary, 'image.tar');
+  await rm(archive, { force: true });
+  await giveToContainment(context, [temporary]);
+  const written = await engineCall(context, {
+    args: ['save', '--quiet', '--format=docker-archive', `--output=${archive}`, tag],
+    binds: [folderBind(temporary, true)],
+    network: 'none',
+  });
+  if (written.code !== 0) throw new MachineFailed(`the image cannot be handed over: ${said(written)}`);
+  await holdName(archive, tag);
+  const taken = await runCommand(engineArgv(context.engine.engine, 'load', '--quiet', `--input=${archive}`), {
+    timeoutMs: CALL_MS,
+  });
+  if (taken.code !== 0) throw new MachineFailed(`the image cannot be taken over: ${complaint(taken)}`);
+  await rm(archive, { force: true });
+}
+
+/** An archive says what its images are called: another name would take the place of somebody's image. Nothing of the containment runs any more. */
+async function holdName(archive: string, tag: string): Promise<void> {
+  if (!(await lstat(archive)).isFile()) throw new MachineFailed('the image that was handed over is no file');
+  const read = await runCommand(['tar', '--extract', '--to-stdout', `--file=${archive}`, 'manifest.json'], {
+    timeoutMs: CALL_MS,
+  });
+  if (read.code !== 0)
+    throw new MachineFailed(`the image that was handed over cannot be read: ${complaint(read)}`);
+  const named = namesIn(read.stdout);
+  if (named?.length !== 1 || named[0] !== tag)
+    throw new MachineFailed(
+      `the image that was handed over is called ${JSON.stringify(named)}, expected ${tag}`,
+    );
+}
+
+/** Undefined for what is no one manifest. */
+function namesIn(text: string): string[] | undefined {
+  try {
+    const manifest = JSON.parse(text) as { RepoTags?: string[] | null }[];
+    return manifest.flatMap(({ RepoTags }) => RepoTags ?? []);
+  } catch {
+    return undefined;
+  }
+}
