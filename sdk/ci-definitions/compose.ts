@@ -7,8 +7,10 @@ import type { Document, YAMLParseError } from 'yaml';
 import { shorten } from './lines.ts';
 
 export const DEPTH_MAX = 64;
-/** Words, signs, spaces and line ends: 370 KB of ordinary YAML, and up to half a second where nearly every character is one. */
-const TOKENS_MAX = 120_000;
+/** Words, signs, spaces and line ends: 300 KB of ordinary YAML, and up to half a second where nearly every character is one. */
+const TOKENS_MAX = 100_000;
+/** What opens a list or a map costs as much as so many others. */
+const OPENING_WEIGHT = 8;
 /** Of the lexer itself, which stand for nothing in the text: a document begins, brackets end too early, a scalar comes. */
 const MARKS = new Set(['\x02', '\x18', '\x1f']);
 
@@ -52,8 +54,10 @@ export function isEmptyDocument({ contents }: Document.Parsed): boolean {
 function tokensOf(text: string, lexer: Lexer): readonly string[] {
   const tokens: string[] = [];
   let offset = 0;
+  let weight = 0;
   for (const token of lexer.lex(text)) {
-    if (tokens.length === TOKENS_MAX)
+    weight += token === '[' || token === '{' ? OPENING_WEIGHT : 1;
+    if (weight > TOKENS_MAX)
       throw new Refused(offset, `more than ${TOKENS_MAX} words and signs, which is the limit`);
     tokens.push(token);
     if (!MARKS.has(token)) offset += token.length;
