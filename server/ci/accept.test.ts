@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accept, join, NOTHING_HEARD, settle } from './accept.ts';
+import { accept, acceptOfRun, join, NOTHING_HEARD, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus } from './accept.ts';
 
 const hearAll = (events: readonly CiEvent[]): CiState =>
@@ -230,5 +230,34 @@ describe('accept()', () => {
     const known = hearAll([said('success', undefined, { facts: { durationMs: 900 } })]);
     const outcome = accept(known, { facts: { durationMs: 100 }, corrects: true });
     expect(outcome.kind === 'accepted' && settle(outcome.state).facts.durationMs).toBe(100);
+  });
+});
+
+describe('acceptOfRun()', () => {
+  const kind = (state: CiState, event: CiEvent) => {
+    const outcome = acceptOfRun(state, event);
+    return outcome.kind === 'accepted' ? settle(outcome.state).status : outcome.reason;
+  };
+
+  it('lets an end stand, but for what its provider says later of a run that it runs again', () => {
+    const ended = hearAll([said('running', 5), said('failed', 10)]);
+    const { ended: _, ...stored } = ended;
+    for (const state of [ended, stored]) {
+      expect(kind(state, said('success', 10))).toBe('over');
+      expect(kind(state, said('success'))).toBe('over');
+      expect(kind(state, said('running', 11))).toBe('running');
+      expect(kind(state, said('success', 11))).toBe('success');
+      expect(kind(state, said('success', 11, { final: true }))).toBe('over');
+      expect(kind(state, said('success', 9))).toBe('older');
+    }
+    const direct = hearAll([said('success')]);
+    expect(kind(direct, said('failed', 99))).toBe('over');
+    expect(kind(direct, said('failed'))).toBe('over');
+    expect(kind(hearAll([said('unknown')]), said('failed'))).toBe('failed');
+  });
+
+  it('knows no open word behind an end that is for good', () => {
+    const events = [said('running', 60, { final: true }), said('success', 50, { final: true })];
+    for (const order of [events, events.toReversed()]) expect(settle(hearAll(order)).status).toBe('success');
   });
 });

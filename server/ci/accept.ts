@@ -140,8 +140,13 @@ export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
 }
 
 /** Before or after the provider's last end, or speaking of the same as whoever told the end. */
-function placeAtEnd({ ended }: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
+function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
   const key = keyOf(event);
+  const { ordered } = state;
+  // A state that was stored before `ended` was has the last end as its word.
+  const ended =
+    state.ended ??
+    (ordered !== undefined && isToldEnd(ordered[1].status) ? orderOfKey(ordered[0]) : undefined);
   if (event.final === true || !isProviders(key) || ended === undefined) return 'of it';
   const order = orderOfKey(key);
   return order === ended ? 'of it' : order > ended ? 'after' : 'before';

@@ -134,18 +134,18 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
       await send(hooked, github(1, 'completed', 'success', first), EVENT);
       await ledger(server, hooked);
       const before = await runNamed(server, hooked, '1');
-      for (const other of [
-        github(1, 'completed', 'failure', second),
-        github(1, 'in_progress', undefined, second),
-      ]) {
-        expect((await send(hooked, other, EVENT)).status).toBe(202);
-        const last = await lastOf(hooked);
-        expect(last).toMatchObject({ state: 'ignored', runId: before['id'] });
-        expect(last?.['detail']).toMatch(
-          /^it says (failed|running), the run ended as success and does not change/,
-        );
-        expect(await runNamed(server, hooked, '1')).toEqual(before);
-      }
+      await send(hooked, github(1, 'completed', 'failure', second), EVENT);
+      const other = await lastOf(hooked);
+      expect(other).toMatchObject({ state: 'ignored', runId: before['id'] });
+      expect(other?.['detail']).toBe('it says failed, the run ended as success and does not change');
+      expect(await runNamed(server, hooked, '1')).toEqual(before);
+      // What is only late is no contradiction.
+      await send(hooked, github(1, 'in_progress', undefined, second), EVENT);
+      expect(await lastOf(hooked)).toMatchObject({
+        state: 'processed',
+        changed: expect.stringContaining('nothing'),
+      });
+      expect(await runNamed(server, hooked, '1')).toEqual(before);
     });
 
     it('change nothing that a job told, nor the other way round', async () => {

@@ -1,5 +1,4 @@
 /** What a delivery changed, in words for the ledger. */
-import { isToldEnd } from '../accept.ts';
 import type { FactName, Settled } from '../accept.ts';
 import type { News } from '../providers/index.ts';
 import type { Step } from '../runs-store.ts';
@@ -20,13 +19,10 @@ const FIELDS: Readonly<Partial<Record<FactName, string>>> = {
   url: 'externalUrl',
 };
 
-/** Why nothing of it was taken: it contradicts the end of a run, or comes late and tells nothing else. */
-export function whyUnheard({ event, jobs }: News, { kind, after }: Step): string | undefined {
-  const { status } = event;
-  if (status === undefined || status === after.status) return undefined;
-  const isLate = kind !== 'accepted' && jobs.length === 0 && isToldEnd(after.status);
-  return kind === 'over' || isLate
-    ? `it says ${status}, the run ended as ${after.status} and does not change`
+/** Why nothing of it was taken. What only comes late is no contradiction: it is read, and changes what it can. */
+export function whyUnheard({ status }: News['event'], { kind, after }: Step): string | undefined {
+  return kind === 'over'
+    ? `it says ${status ?? 'nothing'}, the run ended as ${after.status} and does not change`
     : undefined;
 }
 

@@ -93,15 +93,21 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     const path = 'acme/toggled';
     const hooked = await made(path);
     let sent = 0;
+    let isPaused = false;
+    const post = async (at: Hooked): Promise<void> => {
+      sent += 1;
+      expect((await send(at, run(path, sent, 'completed', 1), EVENT)).status).toBe(202);
+    };
     const storm = async (at: Hooked): Promise<void> => {
-      for (let n = 0; n < 15; n += 1) {
-        sent += 1;
-        expect((await send(at, run(path, sent, 'completed', 1), EVENT)).status).toBe(202);
-      }
+      while (!isPaused) await post(at);
+      await post(at);
     };
     const toggle = async (): Promise<void> => {
-      for (const status of ['paused', 'active', 'paused', 'active', 'paused'])
+      for (const status of ['paused', 'active', 'paused', 'active', 'paused']) {
+        await post(hooked);
         await change(hooked, { status });
+      }
+      isPaused = true;
     };
     await Promise.all([storm(hooked), storm(there(hooked)), storm(hooked), toggle()]);
     // Whatever was accepted before the pause and not read is held as well: from here on nothing moves.

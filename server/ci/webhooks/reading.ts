@@ -208,7 +208,7 @@ function endingOf(
 ): Ending {
   if (step === undefined) throw new Error(`delivery ${id} was not heard`);
   const { runId, withoutJobs } = together;
-  const ignored = whyUnheard(news, step);
+  const ignored = whyUnheard(news.event, step);
   if (ignored !== undefined) return { id, state: 'ignored', event, detail: ignored, runId };
   const jobs = news.jobs.filter((job) => together.news.has(job)).length;
   return { id, state: 'processed', event, detail: withoutJobs, changed: changeOf(step, jobs), runId };
