@@ -326,7 +326,7 @@ describe('a refused REST call', () => {
     ],
     [
       'body on DELETE',
-      '/account/totp',
+      '/api-keys/key_1',
       { ...post('{}'), method: 'DELETE' },
       400,
       'validation_failed',
