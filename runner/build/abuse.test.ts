@@ -7,6 +7,7 @@ import { makeDataDir } from '../executor/fixtures.ts';
 import { createBench, type Bench } from './abuse-bench.ts';
 import { BUILD_ABUSE_CASES, buildAbuseTable } from './abuse-cases.ts';
 import { admit, admitBuildpack } from './builder.ts';
+import { containmentFinding } from '../doctor/checks/executors.ts';
 import { judge } from './engine-floor.ts';
 import { imageArgs } from './image.ts';
 
@@ -52,6 +53,15 @@ describe('what cannot be held', () => {
       expect(admit(loose, shared, allowed)).toContain('warning: builds are not contained on this machine');
     expect(() => admitBuildpack(true, false)).toThrow('add a Dockerfile');
     expect(() => admitBuildpack(false, false)).not.toThrow();
+  });
+
+  it('is told by the doctor with what to do about it', () => {
+    const flaws = 'upgrade docker to 25.0.2 or newer';
+    expect(containmentFinding('docker', { ...loose, flaws })).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('builds are not contained: docker builds in its own daemon') as string,
+      advice: expect.stringContaining(flaws) as string,
+    });
   });
 
   it.each([

@@ -36,4 +36,38 @@ describe('startBuild()', () => {
     expect(reason).toBe('engine_error');
     expect(durationMs).toBeGreaterThanOrEqual(cleaningMs);
   });
+
+  it('builds nothing for many teams where builds are not contained, and takes no more of them', async () => {
+    const { plan, workspace, engine, runnerId, env, fake, calls } = await testContext({
+      source: { repository: 'https://git.example/x.git', branch: 'main' },
+      shared: true,
+    });
+    fake('podman');
+    fake('git');
+    const reasons: string[] = [];
+    const said: string[] = [];
+    const build = startBuild(
+      plan,
+      {
+        host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
+        builder: { ...uncontainedBuilder(), noteRefusal: (reason) => void reasons.push(reason) },
+        executor: { start: () => Promise.reject(new Error('no steps here')) },
+        env,
+        caFile: undefined,
+        deployAddress: '127.0.0.1',
+        log: collectedLog(),
+      },
+      {
+        ref: plan,
+        onOutput: async (_stream, chunk) => void said.push(Buffer.from(chunk).toString()),
+        enter: async () => undefined,
+      },
+    );
+    expect(await build.done).toMatchObject({
+      reason: 'engine_error',
+      message: expect.stringContaining('a machine that builds for many teams refuses them') as string,
+    });
+    expect(calls('git')).toEqual([]);
+    expect(reasons).toEqual(['builds: not contained on this machine, see svc-runner doctor']);
+  });
 });

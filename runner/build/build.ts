@@ -93,6 +93,7 @@ class Build {
     let outcome: WorkOutcome;
     try {
       await makeWorkspace(this.#context.workspace);
+      if (this.#plan.source !== undefined) await this.#enterContainment();
       await this.#phases();
       outcome = { reason: 'exit', exitCode: 0, durationMs: 0 };
     } catch (error) {
@@ -134,7 +135,6 @@ class Build {
       );
       this.#result.commit = await cloneSource(this.#context, source);
       await this.#context.say(`at commit ${this.#result.commit}`);
-      await this.#enterContainment();
       await this.#enter('building', `building with ${this.#plan.buildType}`);
       await this.#make(tag, source.buildPath);
       deployed = tag;

@@ -22,8 +22,6 @@ export interface Bind {
 export interface ContainmentScripts {
   layout: HostLayout;
   binds: readonly Bind[];
-  /** More users than one are mapped, so groups can be given up; otherwise the kernel forbids that. */
-  mappedRange: boolean;
   /** The daemon is root, and its folders are closed to the user that it maps to. */
   staged: boolean;
   /** Text of files below /etc. */
@@ -56,12 +54,12 @@ export function stageScript({ layout, binds }: ContainmentScripts): string {
 }
 
 /** "$1" is SETUP, the rest the command. The daemon reads `up` as: all namespaces exist and init is my child's child. */
-export function enterScript({ mappedRange }: ContainmentScripts): string {
+export function enterScript(): string {
   return [
     'echo up >&3',
     'IFS= read -r go <&3 && [ "$go" = go ] || exit 125',
     's=$1; shift',
-    `exec setpriv --reuid 0 --regid 0 ${mappedRange ? '--clear-groups' : '--keep-groups'} --pdeathsig KILL sh -c "$s" svc-build "$@"`,
+    `exec setpriv --reuid 0 --regid 0 --clear-groups --pdeathsig KILL sh -c "$s" svc-build "$@"`,
   ].join('\n');
 }
 
@@ -193,7 +191,7 @@ export function containedArgv({ argv, scripts }: ContainedCommand): string[] {
     '--',
     'sh',
     '-c',
-    enterScript(scripts),
+    enterScript(),
     'svc-build',
     setupScript(scripts),
     ...argv,

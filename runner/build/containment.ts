@@ -62,9 +62,7 @@ export type Users =
   /** The daemon is root and takes a block that nothing else has. `base` 0: root of a small namespace, which has none to spare. */
   | { kind: 'range'; base: number }
   /** The daemon's user and its subordinate ones, given out by newuidmap. */
-  | { kind: 'subordinate'; uid: [start: number, count: number]; gid: [start: number, count: number] }
-  /** Nothing but the daemon's own user. */
-  | { kind: 'self' };
+  | { kind: 'subordinate'; uid: [start: number, count: number]; gid: [start: number, count: number] };
 
 export interface ContainedCall extends Omit<ProcessOptions, 'cwd' | 'started'> {
   binds: readonly Bind[];
@@ -139,7 +137,6 @@ class Namespaces implements Containment {
       layout: { ...this.#layout, mountPoint: await placeBeside(binds) },
       binds,
       etc,
-      mappedRange: this.users.kind !== 'self',
       staged: this.users.kind === 'range',
       memoryFolderMb: Math.max(64, Math.floor(limits.memoryMb / 4)),
     };
@@ -183,13 +180,8 @@ class Namespaces implements Containment {
       await mapBy('newgidmap', pid, gid, users.gid);
       return;
     }
-    if (users.kind === 'self') await writeFile(`/proc/${pid}/setgroups`, 'deny');
-    const [uid, gid, count] =
-      users.kind === 'range'
-        ? [users.base, users.base, RANGE]
-        : [process.geteuid?.() ?? 0, process.getegid?.() ?? 0, 1];
-    await writeFile(`/proc/${pid}/uid_map`, `0 ${uid} ${count}\n`);
-    await writeFile(`/proc/${pid}/gid_map`, `0 ${gid} ${count}\n`);
+    await writeFile(`/proc/${pid}/uid_map`, `0 ${users.base} ${RANGE}\n`);
+    await writeFile(`/proc/${pid}/gid_map`, `0 ${users.base} ${RANGE}\n`);
   }
 }
 
@@ -259,8 +251,6 @@ export function ownerOf(users: Users): { uid: number; gid: number } | undefined 
 
 function describeUsers(users: Users): string {
   if (users.kind === 'subordinate') return `users of its own (subordinate ids from ${users.uid[0]})`;
-  if (users.kind === 'self')
-    return "no user of its own (this user has no subordinate ids; give it some in /etc/subuid and /etc/subgid, and install uidmap: images that need more than one user can't be built)";
   return users.base === 0
     ? 'no user of its own (the runner is root of a namespace that has no users to spare)'
     : `users of its own (ids from ${users.base})`;
@@ -272,16 +262,27 @@ async function chooseUsers(): Promise<Users> {
     const spare = maps.every((map) => coversRange(map ?? ''));
     return { kind: 'range', base: spare ? RANGE_BASE : 0 };
   }
-  const { username, uid } = userInfo();
+  const names = [String(process.geteuid?.()), ...nameOfUser()];
   const [ids, groups] = await Promise.all(
     ['/etc/subuid', '/etc/subgid'].map(async (path) =>
-      rangeIn(await readFile(path, 'utf8').catch(() => ''), [username, String(uid)]),
+      rangeIn(await readFile(path, 'utf8').catch(() => ''), names),
     ),
   );
   const tools = findProgram('newuidmap') !== undefined && findProgram('newgidmap') !== undefined;
-  return ids === undefined || groups === undefined || !tools
-    ? { kind: 'self' }
-    : { kind: 'subordinate', uid: ids, gid: groups };
+  if (ids === undefined || groups === undefined || !tools)
+    throw new Error(
+      'this user has no users to give to builds: add a line for it to /etc/subuid and /etc/subgid (usermod --add-subuids 100000-165535 --add-subgids 100000-165535), and install uidmap',
+    );
+  return { kind: 'subordinate', uid: ids, gid: groups };
+}
+
+/** A user of a container's may have no name. */
+function nameOfUser(): string[] {
+  try {
+    return [userInfo().username];
+  } catch {
+    return [];
+  }
 }
 
 function coversRange(map: string): boolean {

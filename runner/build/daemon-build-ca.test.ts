@@ -14,7 +14,7 @@ import { waitFor } from '../testing/wait-for.ts';
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
 
-describe.runIf(there)('builds with a private authority', { timeout: 200_000 }, () => {
+describe.runIf(there)('builds with a private authority', { timeout: 400_000 }, () => {
   it('2.16 shows it to every step and to image builds that ask for it, and remembers the registry for the doctor', async () => {
     const certificates = makeCertificates();
     const cp = await controlPlane({ tls: certificates, host: 'localhost' });
@@ -36,7 +36,7 @@ describe.runIf(there)('builds with a private authority', { timeout: 200_000 }, (
       image: { host: images.host, namespace: 'acme', repository: 'web', tag: 'ca', insecure: true },
     });
     onTestFailed(() => console.error(daemon.output(), build.output.toString()));
-    await untilReported(cp, build.id, 90_000);
+    await untilReported(cp, build.id, 120_000);
     expect(build.report).toMatchObject({ reason: 'exit', exitCode: 0 });
     expect(readFileSync(join(home.dataDir, 'ca-bundle.pem'), 'utf8')).toContain(mark);
     await waitFor('the note', async () => (await lastRegistry(home.dataDir)) === `${images.host}/acme`);

@@ -18,7 +18,7 @@ import { waitFor } from '../testing/wait-for.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
-const BUILD_MS = 60_000;
+const BUILD_MS = 120_000;
 
 /** Processes of this machine whose command line or environment holds the mark. */
 function processesWith(mark: string): string[] {
@@ -64,7 +64,7 @@ async function start() {
   return { cp, home, startDaemon, kill, untilClean };
 }
 
-describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 200_000 }, () => {
+describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_000 }, () => {
   it('2.9 while cloning: git is killed, the clone is gone, and the next grant builds', async () => {
     const { cp, startDaemon, kill, untilClean } = await start();
     const git = await gitServer();

@@ -26,7 +26,7 @@ import type { BuildOffer, HeartbeatRequest } from '../wire.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
-const BUILD_MS = 60_000;
+const BUILD_MS = 120_000;
 
 async function start(...args: string[]): Promise<{ cp: FakeControlPlane; home: RunnerHome }> {
   const cp = await controlPlane();
@@ -56,7 +56,7 @@ async function freePort(): Promise<number> {
 
 const app = () => `t${process.pid}-${Math.floor(performance.now())}`;
 
-describe.runIf(there)('daemon that builds', { timeout: 200_000 }, () => {
+describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   for (const buildType of ['dockerfile', 'auto'] as const) {
     it(`clones, builds (${buildType}), pushes and deploys, and the address answers`, async () => {
       const { cp, home } = await start();
