@@ -1,6 +1,6 @@
 /**
- * Authentication and rate limits: what happens to a call before its body is looked at, and how many bytes of bodies a caller may have read.
- * `countIdToken` counts, as a wrong credential, an id_token that only the request showed to be wrong.
+ * Authentication, rate limits and the credential's own scope: what happens to a call before its body is looked at. `countIdToken` counts, as a wrong credential,
+ * an id_token that only the request showed to be wrong.
  *
  * What counts by address counts by network (networkOf). Wrong credentials from a network bound what else of unknown credentials from there is
  * looked at, and nothing more: one that was good at its last look is taken from there as from anywhere, because others, good and bad, may
@@ -14,16 +14,13 @@ import type { RateLimit } from '@svc/proto/http/rpc.ts';
 import { ANONYMOUS } from './auth/index.ts';
 import type { Authenticator } from './auth/index.ts';
 import type { Limits } from './config.ts';
+import { authoriseCredential } from './platform/authorise.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Caller } from './platform/context.ts';
 import { applyRate, createRateLimiter, tooMany } from './platform/rate-limit.ts';
 import type { RateLimiter, RateRule } from './platform/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
-const MIB = 1_048_576;
-/** Addresses have many callers behind them, and nobody needs a large body before signing in. */
-const BODIES_OF_ADDRESS = 4;
-const BODIES_OF_NOBODY = 1 / 20;
 /** A minute and network. Each costs a look into the database or the check of a signature. */
 const SECOND_LOOKS = 300;
 
@@ -56,11 +53,6 @@ export function createAdmission(deps: {
   /** Looks at unknown credentials from a network that has used those up: a good one may be among them. */
   const secondLooks = bucket('second looks', SECOND_LOOKS);
 
-  const bodies = (name: string, share: number): Bucket => bucket(name, limits.bodyMibPerMinute * MIB * share);
-  const callerBodies = bodies('body bytes', 1);
-  const addressBodies = bodies('body bytes of an address', BODIES_OF_ADDRESS);
-  const anonymousBodies = bodies('anonymous body bytes', BODIES_OF_NOBODY);
-
   const spend = (call: CallContext, { name, rule, limiter }: Bucket, who: string): void =>
     applyRate(name, rule, limiter.take(who), call.responseHeaders);
 
@@ -71,6 +63,8 @@ export function createAdmission(deps: {
     if (rateLimit === 'login') spend(call, buckets.login, networkOf(call.remoteAddress));
     else if (caller === undefined) spend(call, anonymous, networkOf(call.remoteAddress));
     else spend(call, buckets[rateLimit], caller.credentialId);
+    // A job of a CI system has no scope before its request says which run it is about.
+    if (caller !== undefined && caller.kind !== 'ci_job') authoriseCredential(call.rpc, caller);
     return caller ?? ANONYMOUS;
   };
 
@@ -112,17 +106,7 @@ export function createAdmission(deps: {
       return failed(call, error);
     }
   };
-  const admitBytes = (call: CallContext, caller: Caller, bytes: number): void => {
-    const nobody = caller.kind === 'anonymous';
-    for (const [{ rule, limiter }, who] of [
-      [nobody ? anonymousBodies : addressBodies, networkOf(call.remoteAddress)],
-      ...(nobody ? [] : [[callerBodies, caller.credentialId] as const]),
-    ] as const) {
-      const { allowed, resetMs } = limiter.take(who, bytes);
-      if (!allowed) throw tooMany(`more than ${rule.count} bytes of bodies within a minute`, resetMs);
-    }
-  };
-  return { admit, admitBytes, countIdToken };
+  return { admit, countIdToken };
 }
 
 const ID_TOKEN_CODES: ReadonlySet<ErrorCode> = new Set([

@@ -10,10 +10,11 @@ import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
 import { createAdmission } from './admission.ts';
 import type { Authenticator } from './auth/index.ts';
+import { createBodyBudget } from './body-budget.ts';
 import { bindCiJob, isCiJob } from './ci/index.ts';
 import type { CiJobCaller } from './ci/index.ts';
 import type { Limits } from './config.ts';
-import { authorise, authoriseCredential, authorisePath } from './platform/authorise.ts';
+import { authorise, authorisePath } from './platform/authorise.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Caller, Ctx } from './platform/context.ts';
 import type { CredentialChanges } from './platform/credential-changes.ts';
@@ -41,7 +42,7 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): App<Caller> {
   const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
   const methods = collectMethods(rpcs, deps.handlers);
-  const { admit, admitBytes, countIdToken } = createAdmission(deps);
+  const { admit, countIdToken } = createAdmission(deps);
   const guard = createStreamGuard(deps);
   const slots = createStreamSlots(deps.limits.streams);
 
@@ -76,9 +77,7 @@ export function createApp(deps: AppDeps): App<Caller> {
     admit: (call) => {
       try {
         const caller = admit(call);
-        return caller instanceof Promise
-          ? caller.then((proven) => withScope(call, proven), rethrowMapped)
-          : withScope(call, caller);
+        return caller instanceof Promise ? caller.catch(rethrowMapped) : caller;
       } catch (error) {
         return rethrowMapped(error);
       }
@@ -86,7 +85,7 @@ export function createApp(deps: AppDeps): App<Caller> {
     admitTeam: (call, caller, teamId) => {
       if (!isCiJob(caller)) authorisePath(call.rpc, caller, teamId);
     },
-    admitBytes,
+    admitBytes: createBodyBudget(deps.clock, deps.limits),
     invoke: async (call, caller, request) => {
       try {
         if (isCiJob(caller)) return await invokeForJob(call, caller, request);
@@ -112,12 +111,6 @@ export function createApp(deps: AppDeps): App<Caller> {
       return await openStream(async () => await run(request, contextOf(call, caller, request)), onEnd);
     },
   };
-}
-
-/** A job of a CI system has no scope before its request says which run it is about. */
-function withScope(call: CallContext, caller: Caller): Caller {
-  if (!isCiJob(caller)) authoriseCredential(call.rpc, caller);
-  return caller;
 }
 
 function rethrowMapped(error: unknown): never {

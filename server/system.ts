@@ -180,7 +180,6 @@ async function assemble(
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
   const metrics = withFeatureMetrics(createMetrics(queue), features);
-  const isOwnOrigin = (origin: string): boolean => publicUrls().some((url) => new URL(url).origin === origin);
   const verifyIdToken = createVerifyIdToken({
     clock,
     issuers: config.oidcIssuers,
@@ -195,7 +194,7 @@ async function assemble(
     changes,
     sessions: config.sessions,
     ciJobs: createCiJobs({ db, clock, verify: verifyIdToken }),
-    isOwnOrigin,
+    isOwnOrigin: (origin) => publicUrls().some((url) => new URL(url).origin === origin),
   });
   keepFlushing(authenticator, onError, stops);
 
@@ -212,8 +211,7 @@ async function assemble(
     publicUrl,
     verifyIdToken,
   });
-  const { limits } = config;
-  const app = createApp({ db, clock, authenticator, changes, gate: features.gate, limits, handlers });
+  const app = createApp({ ...config, db, clock, authenticator, changes, gate: features.gate, handlers });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
   const internalPort = await openInternal(config, dispatch, onError, stops);
   const inside = { config, dispatch, queue, publicUrls, log, gate: app.gate, features, metrics };
@@ -224,8 +222,8 @@ async function assemble(
     ...local.endpoints,
   };
   const endpoints = config.roles.api ? ofOthers : {};
-  const behind = { config, log, db, clock, apps, metrics, secrets, gate: features.gate, endpoints };
-  port = await openDoor(behind, stops);
+  const { gate } = features;
+  port = await openDoor({ config, log, db, clock, apps, metrics, secrets, gate, endpoints }, stops);
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,

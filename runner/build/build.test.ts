@@ -55,6 +55,7 @@ describe('startBuild()', () => {
         env,
         caFile: undefined,
         deployAddress: '127.0.0.1',
+        deployLimits: { memoryMb: 64, cpus: 1, pids: 64 },
         log: collectedLog(),
       },
       {
