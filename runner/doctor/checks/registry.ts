@@ -66,8 +66,8 @@ function adviceFor(error: RegistryError, { host }: RegistryTarget, anonymous: bo
   if (error.kind === 'unreachable')
     return `is ${host} right, and may this machine connect to it? A private authority goes into --ca-file`;
   if (error.kind === 'refused' && anonymous)
-    return `builds whose registry is registered with a password (svc registries) need nothing here; else log this user in: podman login ${host}`;
+    return `builds use the password that the team registered (svc registries) and no login of this machine; for this check alone: podman login ${host}`;
   if (error.kind === 'refused')
-    return 'check user name, password and the right to push in the registry, and log in again: podman login';
+    return 'check user name, password and the right to push in the registry; builds use those of svc registries, this check those of podman login';
   return 'that does not look like a container registry; is the host right?';
 }
