@@ -25,6 +25,16 @@ export interface Engine {
   cgroupParentOf?: (containerName: string) => string;
 }
 
+/**
+ * A held network belongs to other users than those that a container would have for itself, and the kernel lets nobody set up a network that is not its own:
+ * such a container has the host's users, without a capability.
+ */
+export function engineFor(engine: Engine, { network }: Pick<SandboxSpec, 'network'>): Engine {
+  if (typeof network !== 'object') return engine;
+  const { ownUsers: _ownUsers, ...shared } = engine;
+  return shared;
+}
+
 /** How long the engine may take to answer before it counts as dead. */
 export interface EngineTimeouts {
   createMs: number;

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { complaint, findProgram, runCommand } from './command.ts';
 import type { CommandResult } from './command.ts';
-import { createArgv, engineArgv } from './engine-argv.ts';
+import { createArgv, engineArgv, engineFor } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import type { SandboxSpec } from './executor.ts';
@@ -55,7 +55,7 @@ export class EngineSandbox implements Sandbox {
   #tail = Buffer.alloc(0);
 
   constructor(options: EngineSandboxOptions) {
-    this.#options = options;
+    this.#options = { ...options, engine: engineFor(options.engine, options.spec) };
   }
 
   async prepare(): Promise<void> {
