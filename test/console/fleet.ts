@@ -1,7 +1,7 @@
 /** A team with machines of its own, a project and people, for the pages of runners and builds. */
 import { scriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
 import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
-import { join } from '../setup/people.ts';
+import { join, verify } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';
 import { signInAs } from './console.ts';
 import type { Console, Tab } from './console.ts';
@@ -26,6 +26,7 @@ export interface Fleet {
 export async function startFleet(console_: Console, name = 'builders'): Promise<Fleet> {
   const { server } = console_;
   const owner = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  await verify(server, owner.userId);
   const call = async <T>(route: string, body: unknown, as: string): Promise<T> => {
     const answer = await server.call(route, { as, body });
     if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`);

@@ -21,7 +21,7 @@ const machineRpcs = rpcs.filter(({ audience }) => audience === 'runner');
 /** Times JSON.parse of 1 MiB of ordinary JSON. */
 const COST_MAX = 3;
 /** A first call compiles what later ones use, and a busy machine disturbs single ones. */
-const TRIES = 4;
+const TRIES = 8;
 const AT_ONCE = 60;
 
 /** Those of the further shapes that look the same whichever RPC is asked: to one of each auth. */
