@@ -130,6 +130,7 @@ async function openDisk(
     settings,
     dataDir: paths.dataDir,
     runnerId: options.config.runnerId,
+    baseUrl: options.config.baseUrl,
     env: options.env,
     log,
   });

@@ -35,6 +35,7 @@ export interface BuilderOptions {
   allowUncontained: boolean;
   allowedEgress: readonly Endpoint[];
   allowedRegistries: readonly Endpoint[];
+  controlPlane?: Endpoint | undefined;
   /** All stores together, in MiB. */
   maxStoreMb: number;
   log: Log;
@@ -90,8 +91,8 @@ export function createBuilder(options: BuilderOptions): Builder {
       await tidying;
       const store = await host.stores.take(team);
       await noteUse(store, options.now());
-      const { allowedEgress, allowedRegistries } = options;
-      return { host, store, baseImages, allowedEgress, allowedRegistries };
+      const { allowedEgress, allowedRegistries, controlPlane } = options;
+      return { host, store, baseImages, allowedEgress, allowedRegistries, controlPlane };
     },
     async close({ host, store }, build) {
       if (!build.well) dirty.add(store.key);

@@ -30,6 +30,7 @@ esac`,
     settings: { ...runSettings(parseFlags([], [], {}), { buildSlots: 0 }), ca: '' },
     dataDir,
     runnerId: 'rnr_test',
+    baseUrl: 'http://127.0.0.1:8080',
     env: {},
     log,
   });

@@ -1,4 +1,5 @@
 /** Builds as a kind of work, and what must be put in order before the first one. */
+import { endpointOfUrl } from './egress.ts';
 import { writeCaBundle } from '../ca-bundle.ts';
 import { errorText } from '../durable-file.ts';
 import { restoreApps } from '../deploy/app-containers.ts';
@@ -38,6 +39,8 @@ export interface BuildsOptions {
   >;
   dataDir: string;
   runnerId: string;
+  /** Of the control plane. */
+  baseUrl: string;
   env: NodeJS.ProcessEnv;
   log: Log;
 }
@@ -60,6 +63,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
     allowUncontained: settings.allowUncontainedBuilds,
     allowedEgress: settings.allowEgress,
     allowedRegistries: settings.allowRegistry,
+    controlPlane: endpointOfUrl(options.baseUrl),
     maxStoreMb: settings.maxStoreMb,
     log,
     now: () => new Date(),

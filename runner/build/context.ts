@@ -42,6 +42,8 @@ export interface ContainedBuild {
   allowedEgress: readonly Endpoint[];
   /** Registries that pulls and pushes reach besides, wherever they are. */
   allowedRegistries: readonly Endpoint[];
+  /** Pulls and pushes reach it too: the service's local registry sends them there for their tokens. */
+  controlPlane?: Endpoint | undefined;
   /** For tests. */
   world?: World;
 }
@@ -174,7 +176,7 @@ export function egressOf(
   const { plan, env } = context;
   const host = plan.image === undefined ? undefined : endpointOf(plan.image.host, HTTPS_PORT);
   return {
-    allowed: [...contained.allowedEgress, ...(network === 'registry' ? contained.allowedRegistries : [])],
+    allowed: [...contained.allowedEgress, ...(network === 'registry' ? registriesOf(contained) : [])],
     env,
     ...(contained.world === undefined ? {} : { world: contained.world }),
     refused: (line) => void context.say(line).catch(() => undefined),
@@ -183,4 +185,8 @@ export function egressOf(
       ? { registry: { ...host, privateToo: !plan.shared } }
       : {}),
   };
+}
+
+function registriesOf({ allowedRegistries, controlPlane }: ContainedBuild): Endpoint[] {
+  return [...allowedRegistries, ...(controlPlane === undefined ? [] : [controlPlane])];
 }

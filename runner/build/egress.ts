@@ -247,6 +247,12 @@ export function endpointOf(text: string, defaultPort: number): Endpoint | undefi
   return { host, port: number };
 }
 
+/** Of an http or https address. */
+export function endpointOfUrl(text: string): Endpoint | undefined {
+  const { host, protocol } = new URL(text);
+  return endpointOf(host, protocol === 'https:' ? 443 : 80);
+}
+
 async function connected(socket: Socket): Promise<Socket> {
   return await new Promise((resolve, reject) => {
     const fail = (error: Error) => {
