@@ -646,7 +646,7 @@ export const WebhookEndpointsService: GenService<{
   },
   /**
    * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`,
-   * `build.finished` with `project:read`, those of runners with `runner:read`. Errors: `validation_failed` (400, an address that is not
+   * `build.finished` with `project:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not
    * public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.Create
