@@ -26,7 +26,8 @@ const call = (host: string, port: number) => `printf 'GET / HTTP/1.0\\r\\n\\r\\n
 function expectBlind(bench: Bench, build: AbuseBuild, ran = 'it ran'): void {
   expect(build.said).toContain(ran);
   expect(build.said).not.toContain(bench.secret);
-  expect(build.said).not.toContain(basename(bench.keyFile));
+  // As `ls` would list it: in complaints and in what the engine repeats of the Dockerfile it stands within a line.
+  expect(build.said.split('\n')).not.toContain(basename(bench.keyFile));
 }
 
 /** Looks and writes where the runner's key is, below the folder that the hole leads to. */
