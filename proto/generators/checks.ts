@@ -331,7 +331,7 @@ function checkMessages(model: Model, problems: Problems): void {
   }
 }
 
-/** What a caller sends is counted against the contract before it is decoded (proto/http/bounds.ts). */
+/** Requests are counted against their contract before they are decoded (proto/http/bounds.ts), so each list and map needs a bound. */
 function checkCount(message: MessageModel, field: FieldModel, problems: Problems): void {
   const { maxItems, maxProperties } = field.rules;
   if (field.outputOnly || (maxItems ?? maxProperties) !== undefined) return;

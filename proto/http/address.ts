@@ -48,7 +48,7 @@ function pairsOf(address: string): readonly number[] {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** What counts as one address: an IPv4 address, or the /64 network of an IPv6 one, which a single customer has to itself. */
+/** Limits count this as one address: an IPv4 address, or the /64 network of an IPv6 one, which a single customer has to itself. */
 export function networkOf(address: string): string {
   if (!address.includes(':') && isIP(address) === 4) return address;
   const known = readAddress(address);
@@ -60,7 +60,7 @@ export function networkOf(address: string): string {
     .join(':');
 }
 
-/** Whether an address is one of `ranges` (addresses or CIDR ranges). Throws a RangeError on what is neither. */
+/** Returns a test that says whether an address lies in one of `ranges` (addresses or CIDR ranges). Throws a RangeError on what is neither. */
 export function addressList(ranges: readonly string[]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();

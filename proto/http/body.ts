@@ -93,7 +93,7 @@ function timedOut(timeoutMs: number, size: number): ApiError {
   );
 }
 
-/** What zlib asks for at least. */
+/** zlib refuses to work in smaller pieces. */
 const CHUNK_BYTES_MIN = 64;
 const CHUNK_BYTES_MAX = 1_048_576;
 

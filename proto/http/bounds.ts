@@ -32,7 +32,7 @@ export interface FieldBound {
   readonly bytesMax: number;
   /** The rule behind `bytesMax`, in the validator's words. */
   readonly bytesRule: readonly [rule: string, message: string];
-  /** What the value is, or the value of a map. */
+  /** The type of a message that is the value, an item of the list, or a value of the map. */
   readonly message: DescMessage | undefined;
   /** Bytes of one item of a packed list: 4, 8, or 0 for varints. Undefined: lists of it cannot be packed. */
   readonly packedBytes: 0 | 4 | 8 | undefined;
@@ -189,7 +189,7 @@ function elementsOf(desc: DescMessage, within: readonly DescMessage[]): number {
   return sum;
 }
 
-/** A character may be written as `\u0041`. */
+/** JSON may write each character as `\u0041`. */
 const ESCAPED_BYTES = 6;
 /** Name, punctuation and a number or an enum's word. */
 const SCALAR_BYTES = 64;

@@ -68,7 +68,7 @@ interface Passage {
   readonly call: ActiveCall;
   readonly app: App<unknown>;
   caller?: unknown;
-  /** What was sent, decoded and valid. */
+  /** The request is here, decoded and valid, from when it was read until the app has it. */
   request?: Message;
   /** Of a stream: it was let run, and its first message stands for its head alone. */
   isRunning?: true;

@@ -48,7 +48,7 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
         });
         return { report: presentReport(report) };
       },
-      export: async ({ teamId, after }, ctx: Ctx) => await exportChain(deps, ctx, teamId, after),
+      export: async ({ teamId, after }, ctx: Ctx) => await exportChain(deps, ctx, { chain: teamId, after }),
     }),
     implement(AdminAuditService, {
       list: async (request, ctx: Ctx) => await list(deps, ctx, PLATFORM_CHAIN, request),
@@ -57,7 +57,7 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
           { name: 'every chain', question: '', signal: call.signal },
           async (signal) => await verifyAll(deps, db, signal),
         ),
-      export: async ({ after }, ctx: Ctx) => await exportChain(deps, ctx, PLATFORM_CHAIN, after),
+      export: async ({ after }, ctx: Ctx) => await exportChain(deps, ctx, { chain: PLATFORM_CHAIN, after }),
     }),
   ];
 }
@@ -118,7 +118,11 @@ async function verifyAll(deps: AuditDeps, db: Database, signal: AbortSignal) {
   return { ...total, broken: broken.map(presentReport) };
 }
 
-async function exportChain(deps: AuditDeps, ctx: Ctx, chain: string, after: string) {
+async function exportChain(
+  deps: AuditDeps,
+  ctx: Ctx,
+  { chain, after }: { readonly chain: string; readonly after: string },
+) {
   const { sql } = ctx.db;
   const from = after === '' ? 0 : Number(after);
   if (!/^\d{0,10}$/.test(after) || from > SEQ_MAX)

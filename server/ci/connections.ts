@@ -79,7 +79,7 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
     createConnection: async (request, ctx) => {
       const wanted = await newConnection(ctx, request, clock.now());
       const { connection, isNew } = await ctx.db.transact(
-        async (db) => await connect(db, ctx, secrets, wanted),
+        async (db) => await connect({ ...ctx, db }, secrets, wanted),
       );
       const shown = { ...presentConnection(connection), nextSteps: [...nextSteps(connection)] };
       if (isNew) return shown;
@@ -126,7 +126,8 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
 }
 
 /** Makes it, unless the team has connected the repository already. */
-async function connect(db: Database, ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnection) {
+async function connect(ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnection) {
+  const { db } = ctx;
   const known = await findConnectionOfRepository(db, wanted);
   if (known !== undefined) return { connection: known, isNew: false };
   const n = await countConnections(db, wanted.teamId);
