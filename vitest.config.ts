@@ -4,6 +4,8 @@ import { LongestFirst } from './test/setup/sequencer.ts';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
+/** Servers are killed and must be back before the next one is killed, which takes them seconds of a core: builds of other stories beside them would keep all of them down. */
+const FAULTS = ['test/faults/faults.test.ts'];
 
 export default defineConfig({
   ssr: { resolve: { conditions: ['source', 'node', 'import', 'module', 'default'] } },
@@ -24,8 +26,12 @@ export default defineConfig({
         extends: true,
         test: { name: 'units', include: ['{proto,server,gateway,sdk,cli}/**/*.test.ts'], isolate: false },
       },
-      { extends: true, test: { name: 'stories', include: ['{runner,test}/**/*.test.ts'], exclude: ALONE } },
+      {
+        extends: true,
+        test: { name: 'stories', include: ['{runner,test}/**/*.test.ts'], exclude: [...ALONE, ...FAULTS] },
+      },
       { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'faults', include: FAULTS, sequence: { groupOrder: 2 } } },
     ],
   },
 });
