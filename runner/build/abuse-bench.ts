@@ -131,7 +131,7 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     images: [],
     ...world(host.port),
   };
-  const mounts = (await listMounts()).length;
+  const mounts = new Set(await mountsOf(dataDir));
   return {
     secret,
     keyFile,
@@ -145,8 +145,8 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     idOf: async (team, keep) => await idOf(parts, team, keep),
     async leftovers() {
       const folders = readdirSync(join(dataDir, 'builds')).map((name) => `folder ${name}`);
-      const now = (await listMounts()).length;
-      return [...folders, ...(now === mounts ? [] : [`${now - mounts} mounts`])];
+      const left = (await mountsOf(dataDir)).filter((mount) => !mounts.has(mount));
+      return [...folders, ...left.map((mount) => `mount ${mount}`)];
     },
     async close() {
       host.server.close();
@@ -155,6 +155,12 @@ export async function createBench(dataDir: string, runtime: string | undefined):
         await runCommand(engineArgv(engine.engine, 'rmi', '--force', image), { timeoutMs: 60_000 });
     },
   };
+}
+
+/** Mounts at or of the folder; other stories mount and unmount what is theirs meanwhile. */
+async function mountsOf(folder: string): Promise<string[]> {
+  const mounts = await listMounts();
+  return mounts.map(({ root, point }) => `${root} at ${point}`).filter((mount) => mount.includes(folder));
 }
 
 interface Parts {

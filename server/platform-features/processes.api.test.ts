@@ -122,13 +122,13 @@ describe.skipIf(!postgresHere)('processes of one installation', () => {
 
   it('end the stream of a watcher that has left, and tell one that stays of every change', async () => {
     const api = await start();
-    const watch = (signal: AbortSignal): AsyncIterator<{ readonly revision: number }> => {
+    const watch = async (signal: AbortSignal): Promise<AsyncIterator<{ readonly revision: number }>> => {
       const handler = api.handlers.methods.get('svc.platformfeatures.v1.PlatformFeaturesService/Watch');
-      const stream = handler?.(create(WatchRequestSchema), { call: { signal } } as unknown as Ctx);
+      const stream = await handler?.(create(WatchRequestSchema), { call: { signal } } as unknown as Ctx);
       return (stream as unknown as AsyncIterable<{ readonly revision: number }>)[Symbol.asyncIterator]();
     };
     const left = new AbortController();
-    const [leaving, staying] = [watch(left.signal), watch(new AbortController().signal)];
+    const [leaving, staying] = [await watch(left.signal), await watch(new AbortController().signal)];
     for (const watcher of [leaving, staying])
       expect(await watcher.next()).toMatchObject({ done: false, value: { revision: 0, position: '0' } });
     const [ended, told] = [leaving.next(), staying.next()];
