@@ -1,6 +1,7 @@
 /** The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and to a container that answers. */
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
   appTree,
@@ -44,6 +45,14 @@ async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<
   const build = cp.submitBuild(offer);
   await untilReported(cp, build.id, BUILD_MS);
   return build;
+}
+
+/** A server of the machine's loopback. */
+async function hello(): Promise<number> {
+  const server = createHttpServer((_request, response) => response.end('hello\n'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 async function freePort(): Promise<number> {
@@ -192,6 +201,39 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     expect(build.report).toMatchObject({ reason: 'exit', exitCode: 7 });
     expect(build.report?.message).toContain('build step 2 of 3 (echo two; exit 7) failed with exit code 7');
     expect(build.output.toString()).not.toContain('\nthree');
+  });
+
+  it('runs steps as users of their own, whose calls of the machine go no further than the operator allows', async () => {
+    const [allowed, refused] = [await hello(), await hello()];
+    const { cp } = await start('--allow-egress', `127.0.0.1:${allowed}`);
+    const git = await gitServer();
+    const { url } = git.commit('web', await appTree());
+    const get = (host: string, port: number) =>
+      `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${host} ${port} | grep hello || echo refused`;
+    const build = await built(cp, {
+      source: { repository: url, branch: 'main' },
+      steps: [
+        'cat /proc/self/uid_map /etc/resolv.conf; echo kept > kept',
+        get('127.0.0.1', allowed),
+        get('127.0.0.1', refused),
+        get('169.254.169.254', 80),
+        'cat kept; exit 7',
+      ],
+    });
+    const output = build.output.toString();
+    expect(build.report, output).toMatchObject({ reason: 'exit', exitCode: 7 });
+    const first = /^\s+0\s+(\d+)\s/m.exec(output)?.[1];
+    // Without root the container's root is the runner's own user, which may do nothing either.
+    if (process.geteuid?.() === 0) expect(Number(first), output).toBeGreaterThan(65_536);
+    else expect(first, output).toBe(String(process.geteuid?.()));
+    expect(output.match(/^(?:hello|refused|kept)$/gm), output).toEqual([
+      'hello',
+      'refused',
+      'refused',
+      'kept',
+    ]);
+    expect(output).toContain('nameserver 198.18.0.1');
+    expect(output).toMatch(/169\.254\.169\.254:80 is not reached: it is no public address/);
   });
 
   it('2.18 ends a build that takes too long, and one that is cancelled, with nothing left', async () => {

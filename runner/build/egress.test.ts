@@ -7,7 +7,7 @@ import { has } from '../../test/setup/needs.ts';
 import { runCommand } from '../executor/command.ts';
 import { isMetadataAddress, isPublicAddress } from './egress-address.ts';
 import { createNames, questionOf, replyTo } from './egress-dns.ts';
-import { endpointOf, openEgress, type Endpoint, type EgressRules } from './egress.ts';
+import { endpointOf, enterArgv, openEgress, type Endpoint, type EgressRules } from './egress.ts';
 import { imagesOf, portsIn } from './image.ts';
 
 describe('isPublicAddress()', () => {
@@ -126,9 +126,11 @@ async function network(rules: Partial<EgressRules>, answers: Record<string, stri
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   await once(holder.stdout, 'data');
+  const pid = holder.pid ?? 0;
+  const within = { pid, users: pid };
   const called: Endpoint[] = [];
   const refused: string[] = [];
-  const egress = await openEgress(holder.pid ?? 0, {
+  const egress = await openEgress(within, {
     allowed: [],
     env: {},
     refused: (line) => void refused.push(line),
@@ -151,7 +153,7 @@ async function network(rules: Partial<EgressRules>, answers: Record<string, stri
     refused,
     async call(host: string, to: number): Promise<string> {
       const script = `const s=require('net').connect(${to},'${host}');s.on('data',d=>process.stdout.write(d));s.on('error',e=>console.log(e.code))`;
-      const enter = ['nsenter', `--net=/proc/${holder.pid}/ns/net`, '--', process.execPath, '-e', script];
+      const enter = [...enterArgv(within), process.execPath, '-e', script];
       return (await runCommand(enter, { timeoutMs: 30_000 })).stdout.trim();
     },
   };

@@ -63,11 +63,26 @@ export interface Egress {
   close(): void;
 }
 
-/** @param pid A process of the network, whose parts are all in place but this. */
-export async function openEgress(pid: number, rules: EgressRules): Promise<Egress> {
+export interface Network {
+  /** A process of it. */
+  pid: number;
+  /** A process among the users that the network belongs to, whom this user may join. */
+  users: number;
+}
+
+/** What runs a command in the network, with every capability there. */
+export function enterArgv({ pid, users }: Network): string[] {
+  const join = ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
+  // Root needs no user namespace for it, and keeps its own files in reach that way.
+  if (process.geteuid?.() === 0) return join;
+  return ['nsenter', '--preserve-credentials', `--user=/proc/${users}/ns/user`, '--', ...join];
+}
+
+/** @param network Whose parts are all in place but this. */
+export async function openEgress(network: Network, rules: EgressRules): Promise<Egress> {
   const extra = [...rules.allowed, ...(rules.registry === undefined ? [] : [rules.registry])];
   const ports = [...new Set([...PORTS, ...(rules.ports ?? []), ...extra.map(({ port }) => port)])];
-  const { servers, dns } = await listenIn(pid, ports);
+  const { servers, dns } = await listenIn(network, ports);
   const way = new WayOut(rules);
   for (const server of servers) {
     server.maxConnections = CONNECTIONS_MAX;
@@ -334,15 +349,11 @@ process.on('disconnect', () => process.exit());
 })();`;
 
 async function listenIn(
-  pid: number,
+  network: Network,
   ports: readonly number[],
 ): Promise<{ servers: Server[]; dns: DatagramSocket }> {
-  const root = process.geteuid?.() === 0;
-  // Root needs no user namespace for it, and keeps its own files in reach that way.
-  const enter = root
-    ? [`--net=/proc/${pid}/ns/net`]
-    : ['--preserve-credentials', `--user=/proc/${pid}/ns/user`, `--net=/proc/${pid}/ns/net`];
-  const helper = spawn('nsenter', [...enter, '--', process.execPath, '-e', LISTENER, ...ports.map(String)], {
+  const [program = '', ...enter] = enterArgv(network);
+  const helper = spawn(program, [...enter, process.execPath, '-e', LISTENER, ...ports.map(String)], {
     cwd: '/',
     env: {},
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -4,7 +4,7 @@ import { monotonicMs } from '../clock.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
-import { openStepNetwork, type StepNetwork } from './step-network.ts';
+import { stepNetwork } from './step-network.ts';
 
 /** Only matters if the build's own deadline does not end the step: well after it. */
 const NET_SECONDS = 60;
@@ -16,20 +16,6 @@ export async function runSteps(
   context: BuildContext,
   executor: Pick<Executor, 'start'>,
   deadlineMs: number,
-): Promise<void> {
-  if (context.plan.steps.length === 0) return;
-  const network = await openStepNetwork(context);
-  try {
-    await runEach(context, executor, { deadlineMs, network });
-  } finally {
-    network?.close();
-  }
-}
-
-async function runEach(
-  context: BuildContext,
-  executor: Pick<Executor, 'start'>,
-  { deadlineMs, network }: { deadlineMs: number; network: StepNetwork | undefined },
 ): Promise<void> {
   const { plan, control } = context;
   for (const [at, step] of plan.steps.entries()) {
@@ -47,7 +33,7 @@ async function runEach(
           ...plan.variables,
           ...plan.secrets,
         },
-        network: network ?? 'private',
+        network: stepNetwork(context),
         clone: {
           folder: context.workspace.clone,
           user: userOf(context),

@@ -18,6 +18,7 @@ export interface CommandResult {
 export interface CommandOptions {
   timeoutMs: number;
   env?: NodeJS.ProcessEnv;
+  cwd?: string;
 }
 
 /** Never rejects: what went wrong is in the result. */
@@ -28,6 +29,7 @@ export async function runCommand(argv: readonly string[], options: CommandOption
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(options.env === undefined ? {} : { env: options.env }),
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
     const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
     let bytes = 0;

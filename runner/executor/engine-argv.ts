@@ -25,16 +25,6 @@ export interface Engine {
   cgroupParentOf?: (containerName: string) => string;
 }
 
-/**
- * A held network belongs to other users than those that a container would have for itself, and the kernel lets nobody set up a network that is not its own:
- * such a container has the host's users, without a capability.
- */
-export function engineFor(engine: Engine, { network }: Pick<SandboxSpec, 'network'>): Engine {
-  if (typeof network !== 'object') return engine;
-  const { ownUsers: _ownUsers, ...shared } = engine;
-  return shared;
-}
-
 /** How long the engine may take to answer before it counts as dead. */
 export interface EngineTimeouts {
   createMs: number;
@@ -67,6 +57,8 @@ export interface CreateOptions {
   image: string;
   /** File with the launch script, readable to everybody inside a folder that only the runner can enter. */
   launchFile: string;
+  /** Beside it, where the network has a server of names of ours. */
+  resolverFile?: string;
   hostCpus: number;
   nowMs: number;
 }
@@ -78,7 +70,7 @@ export function engineArgv(engine: Engine, ...args: readonly string[]): string[]
 }
 
 export function createArgv(engine: Engine, options: CreateOptions): string[] {
-  const { spec, name, image, launchFile } = options;
+  const { spec, name, image } = options;
   const shell = engine.shellPath === undefined ? '/bin/sh' : SHELL_PATH;
   return engineArgv(
     engine,
@@ -87,7 +79,7 @@ export function createArgv(engine: Engine, options: CreateOptions): string[] {
     ...labels(options),
     ...isolation(engine, spec),
     ...limits(engine, options),
-    ...mounts(engine, spec, launchFile),
+    ...mounts(engine, options),
     ...(engine.name === 'podman' ? podmanOnly(engine, spec) : dockerOnly(engine)),
     ...(engine.cgroupParentOf === undefined ? [] : [`--cgroup-parent=${engine.cgroupParentOf(name)}`]),
     ...(spec.stdin === undefined ? [] : ['--interactive']),
@@ -134,9 +126,7 @@ function isolation(engine: Engine, spec: SandboxSpec): string[] {
 }
 
 function networkArgs(network: SandboxSpec['network']): string[] {
-  if (network === 'private') return [];
-  if (network === 'none') return ['--network=none'];
-  return [`--network=ns:${network.namespace}`, `--dns=${network.nameServer}`];
+  return network === 'private' ? [] : ['--network=none'];
 }
 
 function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
@@ -157,7 +147,7 @@ function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
   ];
 }
 
-function mounts(engine: Engine, spec: SandboxSpec, launchFile: string): string[] {
+function mounts(engine: Engine, { spec, launchFile, resolverFile }: CreateOptions): string[] {
   const { memoryMb } = spec.limits;
   const tmpMb = Math.max(1, Math.min(256, Math.floor(memoryMb / 4)));
   return [
@@ -168,6 +158,7 @@ function mounts(engine: Engine, spec: SandboxSpec, launchFile: string): string[]
         `--volume=${spec.clone.folder}:/workspace:rw,z${engine.ownUsers === undefined ? '' : ',U'}`,
     // `z`: on hosts with SELinux the container may not read unlabelled files.
     `--volume=${launchFile}:${LAUNCH_PATH}:ro,z`,
+    ...(resolverFile === undefined ? [] : [`--volume=${resolverFile}:/etc/resolv.conf:ro,z`]),
     ...(engine.shellPath === undefined ? [] : [`--volume=${engine.shellPath}:${SHELL_PATH}:ro,z`]),
     ...(spec.clone?.caFile === undefined
       ? []

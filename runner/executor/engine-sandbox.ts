@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { complaint, findProgram, runCommand } from './command.ts';
 import type { CommandResult } from './command.ts';
-import { createArgv, engineArgv, engineFor } from './engine-argv.ts';
+import { createArgv, engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
-import type { SandboxSpec } from './executor.ts';
+import type { SandboxSpec, WayOut } from './executor.ts';
 import { launchScript } from './launcher.ts';
 import { NOT_THERE, notThere, resolveImage } from './resolve-image.ts';
 import { SandboxError, signalOfExitCode } from './supervise.ts';
@@ -45,6 +45,9 @@ interface State {
   ExitCode?: number;
   Error?: string;
   StartedAt?: string;
+  Pid?: number;
+  /** Of podman. */
+  ConmonPid?: number;
 }
 
 export class EngineSandbox implements Sandbox {
@@ -53,9 +56,10 @@ export class EngineSandbox implements Sandbox {
   #child: ChildProcess | undefined;
   #startWatch: NodeJS.Timeout | undefined;
   #tail = Buffer.alloc(0);
+  #wayOut: { close(): void } | undefined;
 
   constructor(options: EngineSandboxOptions) {
-    this.#options = { ...options, engine: engineFor(options.engine, options.spec) };
+    this.#options = options;
   }
 
   async prepare(): Promise<void> {
@@ -64,18 +68,24 @@ export class EngineSandbox implements Sandbox {
     const launchFile = join(folder, 'launch');
     // 0444 inside a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
     await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
+    const { network } = spec;
+    const resolverFile = typeof network === 'object' ? join(folder, 'resolv.conf') : undefined;
+    if (typeof network === 'object')
+      await writeFile(join(folder, 'resolv.conf'), `nameserver ${network.nameServer}\n`, { mode: 0o444 });
     const argv = createArgv(engine, {
       spec,
       name,
       // What the operator configured may be named as the engine likes; what a task asks for may not.
       image: spec.image === undefined ? image : await resolveImage(engine, spec.image),
       launchFile,
+      ...(resolverFile === undefined ? {} : { resolverFile }),
       hostCpus: availableParallelism(),
       nowMs: Date.now(),
     });
     this.#created = true;
     const created = await runCommand(argv, { timeoutMs: engine.timeouts.createMs });
     if (created.code !== 0) throw this.#createError(created);
+    if (typeof network === 'object') await this.#openWayOut(network);
   }
 
   async start(abort: Abort): Promise<StartedProcess> {
@@ -86,7 +96,7 @@ export class EngineSandbox implements Sandbox {
       '--attach',
       ...(spec.stdin === undefined ? [] : ['--interactive']),
       ...(engine.name === 'podman' ? ['--sig-proxy=false', '--detach-keys='] : []),
-      ...(engine.ownUsers === undefined ? [] : [`--hooks-dir=${engine.ownUsers.hooksFolder}`]),
+      ...this.#hooks(),
       name,
     );
     const child = spawn(program, args, {
@@ -155,10 +165,30 @@ export class EngineSandbox implements Sandbox {
     try {
       if (this.#created) await this.#remove();
     } finally {
+      this.#wayOut?.close();
       await rm(folder, { recursive: true, force: true });
     }
     await cgroups?.remove(name);
     await this.#takeBackClone();
+  }
+
+  /** The engine sets the container up without its task, whose network is then there to be completed. */
+  async #openWayOut(network: WayOut): Promise<void> {
+    const { engine, name, folder } = this.#options;
+    const argv = engineArgv(engine, 'init', ...this.#hooks(), name);
+    const made = await runCommand(argv, { timeoutMs: engine.timeouts.startMs, cwd: folder });
+    if (made.code !== 0)
+      throw new SandboxError(`${engine.name} cannot set the container up: ${complaint(made)}`);
+    const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
+    const { Pid: pid = 0, ConmonPid: users = 0 } = parseState(inspected.stdout) ?? {};
+    if (pid === 0 || users === 0)
+      throw new SandboxError(`${engine.name} lost the container: ${complaint(inspected)}`);
+    this.#wayOut = await network.open({ pid, users });
+  }
+
+  #hooks(): string[] {
+    const { ownUsers } = this.#options.engine;
+    return ownUsers === undefined ? [] : [`--hooks-dir=${ownUsers.hooksFolder}`];
   }
 
   async #ending(state: State, exitCode: number, exit: ProcessExit): Promise<Verdict> {

@@ -55,11 +55,17 @@ export interface SandboxSpec {
   /** Absolute; default `/workspace`. */
   workdir?: string;
   stdin?: string;
-  /** For build steps: `private`, the engine's own network, outward only; or one that is held open meanwhile, with its server of names. */
-  network: 'none' | 'private' | { readonly namespace: string; readonly nameServer: string };
+  /** For build steps: `private`, the engine's own network, outward only; or one of the container alone, with a way out of ours. */
+  network: 'none' | 'private' | WayOut;
   /** Build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
   clone?: CloneMount;
   limits: SandboxLimits;
+}
+
+export interface WayOut {
+  readonly nameServer: string;
+  /** Called when the network is there and nothing runs in it yet. `users`: a process among the users that it belongs to. */
+  open(network: { pid: number; users: number }): Promise<{ close(): void }>;
 }
 
 export interface CloneMount {

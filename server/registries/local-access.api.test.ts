@@ -67,7 +67,7 @@ describe.skipIf(!there)('the local registry', { timeout: 60_000 }, () => {
     registry = await startRegistry({
       tokens: {
         realm: `${server.baseUrl}/registry/token`,
-        certificate: join(server.dataDir, 'registry.crt'),
+        certificate: join(server.dataDir, 'registry', 'tokens.crt'),
       },
     });
     [a, b] = [await team('a'), await team('b')];
@@ -230,7 +230,7 @@ describe.skipIf(!there)('the local registry', { timeout: 60_000 }, () => {
   });
 
   it('is given a certificate that the servers of the installation share', () => {
-    const path = join(server.dataDir, 'registry.crt');
+    const path = join(server.dataDir, 'registry', 'tokens.crt');
     expect(statSync(path).mode & 0o777).toBe(0o644);
     const certificate = new X509Certificate(readFileSync(path));
     expect(certificate.ca).toBe(true);

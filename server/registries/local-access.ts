@@ -27,7 +27,7 @@ export interface LocalRegistryDeps {
   readonly sql: SqlTag;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'mac'>;
-  /** Gets `registry.crt`, which the registry must be given. */
+  /** Gets `registry/tokens.crt`, which the registry must be given. */
   readonly dataDir: string;
 }
 

@@ -6,13 +6,14 @@
 import { createECDH, createPrivateKey, createPublicKey, sign, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Secrets } from '../platform/secrets.ts';
 import { createCertificate, toPem } from './certificate.ts';
 
 const ROOT = 'svc registry root';
 const SIGNER = 'svc registry tokens';
-const FILE = 'registry.crt';
+/** In a folder of its own, so that the registry can be given the folder and nothing else of ours. */
+const FILE = join('registry', 'tokens.crt');
 
 export interface TokenSigner {
   /** PEM: the registry's `rootcertbundle`. */
@@ -48,7 +49,7 @@ export function createTokenSigner(secrets: Pick<Secrets, 'mac'>): TokenSigner {
   };
 }
 
-/** For the registry, `DATA_DIR/registry.crt`. One of the same key stays, because the registry may have read it. */
+/** For the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because the registry may have read it. */
 export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: string): void {
   const path = join(dataDir, FILE);
   const keyIn = (pem: string): string =>
@@ -58,7 +59,7 @@ export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: s
   } catch {
     // Not there, or no certificate: written anew.
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o711 });
   writeFileSync(`${path}.${process.pid}`, rootCertificate, { mode: 0o644 });
   renameSync(`${path}.${process.pid}`, path);
 }

@@ -50,7 +50,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
       LEASE_MS: '20000',
       HEARTBEAT_MS: '1000',
     });
-    const certificate = join(platform.folder, 'platform', 'registry.crt');
+    const certificate = join(platform.folder, 'platform', 'registry', 'tokens.crt');
     registry = await startRegistry({
       port,
       tokens: { realm: `${platform.url}/registry/token`, certificate },
