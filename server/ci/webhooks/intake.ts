@@ -138,7 +138,8 @@ export const HELD = 'the CI connection is paused; it is read when the connection
 /**
  * What becomes of a delivery is decided by what the connection is in this statement, and its row is held until that is on disk: whoever pauses it or makes it
  * active again does so before or after. The bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte.
- * What was turned away for the connection's mode is taken when the provider sends it again in another one.
+ * What was turned away for the connection's mode is taken when the provider sends it again in another one. The `limit` takes all: without it the database expects
+ * ten rows whatever comes, finds their look-ups dear, and plans the statement anew each time.
  */
 async function insertAll(sql: SqlTag, groups: readonly Same[]): Promise<ReadonlyMap<string, Stored>> {
   const all = groups.map(([first, ...again]) => ({
@@ -157,10 +158,10 @@ async function insertAll(sql: SqlTag, groups: readonly Same[]): Promise<Readonly
       select a.id, c.team_id, c.id as connection_id, a.delivery_id, a.event, a.headers::jsonb as headers, a.again,
         substring(${Buffer.concat(all.map(({ body }) => body))}::bytea from a.start for a.length) as body,
         case when c.ingest_mode = 'direct' then 'ignored' when c.status = 'paused' then 'held' else 'received' end as state
-      from unnest(${all.map(({ id }) => id)}::text[], ${all.map((one) => one.connectionId)}::text[], ${all.map((one) => one.deliveryId)}::text[],
+      from (select * from unnest(${all.map(({ id }) => id)}::text[], ${all.map((one) => one.connectionId)}::text[], ${all.map((one) => one.deliveryId)}::text[],
         ${all.map((one) => one.event ?? null)}::text[], ${all.map((one) => JSON.stringify(one.headers))}::text[], ${offsets}::int4[],
         ${all.map(({ body }) => body.length)}::int4[], ${all.map(({ again }) => again)}::int4[])
-        as a (id, connection_id, delivery_id, event, headers, start, length, again)
+        limit ${all.length}::int) as a (id, connection_id, delivery_id, event, headers, start, length, again)
       join ci_connections c on c.id = a.connection_id for share of c
     ) come
     on conflict (connection_id, delivery_id) do update set repeats = d.repeats + 1 + excluded.repeats,
