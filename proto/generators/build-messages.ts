@@ -185,7 +185,7 @@ function buildField(
   };
 }
 
-/** Where rules leave out words of an enum. */
+/** The words that rules leave of an enum; nothing where they leave all. */
 function wordsOf(type: FieldType, rules: ValidateRules | undefined): Pick<FieldRules, 'in'> {
   if (type.kind !== 'enum' || rules?.type.case !== 'enum') return {};
   const { values } = type.enum;
