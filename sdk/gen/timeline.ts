@@ -3,7 +3,10 @@ import type { ApiPromise, CallOptions, Client, EventStream } from '../core/clien
 import type { BuildState } from './builds.ts';
 import type { CiProvider, CiStatus } from './ci.ts';
 
-/** Builds of this service and runs of external CI systems, side by side; builds alone while the feature `host.ci` is off. */
+/**
+ * Builds of this service and runs of external CI systems, side by side; builds alone while the feature `host.ci` is off, and for a key without the scope
+ * `ci:read`.
+ */
 export class Timeline {
   readonly #client: Client;
 
@@ -15,6 +18,8 @@ export class Timeline {
    * One page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest entry
    * comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older
    * ones comes again on a later page. Errors: `not_found` (404).
+   *
+   * Needs: scope `project:read`.
    *
    * @example The last fifty entries
    * await sdk.timeline.get('env_01');
@@ -29,6 +34,8 @@ export class Timeline {
    * is opened again begins anew. Errors: `not_found` (404).
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   *
+   * Needs: scope `project:read`.
    */
   watch(environmentId: string, params?: TimelineWatchParams, options?: CallOptions): EventStream<TimelineEvent>;
   watch(environmentId: string, onEvent: (event: TimelineEvent) => unknown, options?: CallOptions): Promise<void>;

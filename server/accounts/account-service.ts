@@ -16,7 +16,7 @@ import type { ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from './password.ts';
 import { assertInPerson } from './proof.ts';
 import { endOtherSessions } from './sessions.ts';
-import { findUserById, setPasswordHash, setUsername } from './store.ts';
+import { findUserById, renewPasswordHash, setUsername } from './store.ts';
 import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
@@ -83,7 +83,8 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
       checkPasswordStrength(newPassword, user);
       const hash = await deps.passwords.hash(newPassword); // before the transaction: it takes long
       await ctx.db.transact(async (db) => {
-        await setPasswordHash(db, user.id, hash);
+        if (!(await renewPasswordHash(db, user, hash)))
+          throw apiError('credentials_invalid', 'the current password is wrong: it was changed meanwhile');
         await endOtherSessions(db, user.id, ctx.caller.credentialId);
         await deps.changes.announce(db, { userId: user.id });
         await recordAct(db, ctx, act(ctx, 'account.password_changed'));

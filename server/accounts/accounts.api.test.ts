@@ -3,10 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { join, PASSWORD, signIn } from '../../test/setup/people.ts';
 import type { Person } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
+import { startTestServer, TEST_PASSWORD_COST } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { createFakeClock } from '../platform/clock.ts';
-import { purgeSessions } from './index.ts';
+import { createPasswords, purgeSessions } from './index.ts';
+import { openSession } from './sessions.ts';
+import { findUserById, renewPasswordHash } from './store.ts';
 import { stepAt, totpCode } from './totp-code.ts';
 
 const postgresHere = await has('postgres');
@@ -44,6 +46,32 @@ describe.skipIf(!postgresHere)('accounts', () => {
   const usedNow = async (userId: string): Promise<void> => {
     await server.db.sql`update sessions set last_seen_at = ${clock.now()} where user_id = ${userId}`;
   };
+
+  describe('a password that is changed while somebody signs in with the old one', () => {
+    it('neither comes back nor leaves a session behind', async () => {
+      const { db } = server;
+      const before = await findUserById(db, person.userId);
+      if (before === undefined) throw new Error('nobody there');
+      const change = { currentPassword: PASSWORD, newPassword: 'a wholly new one' };
+      const changed = await server.call('POST /account/password', { as: person.token, body: change });
+      expect(changed.status, changed.text).toBe(204);
+      const times = { idleMs: HOUR, absoluteMs: HOUR, staffIdleMs: HOUR, staffAbsoluteMs: HOUR };
+      expect(await openSession({ db, clock, times }, before)).toBeUndefined();
+      expect(await renewPasswordHash(db, before, before.passwordHash)).toBe(false);
+      expect((await login({})).code).toBe('credentials_invalid');
+      expect((await login({ password: 'a wholly new one' })).status).toBe(200);
+    });
+
+    it('is refused also where its hash was to be made anew', async () => {
+      const weak = createPasswords({ ln: 9, r: 8, p: 1 });
+      const { userId } = person;
+      await server.db.sql`update users set password_hash = ${await weak.hash(PASSWORD)} where id = ${userId}`;
+      expect((await login({})).status).toBe(200);
+      const [row] = await server.db.sql`select password_hash from users where id = ${userId}`;
+      expect(row?.['password_hash']).toContain(`ln=${TEST_PASSWORD_COST.ln},`);
+      expect((await login({})).status).toBe(200);
+    });
+  });
 
   describe('a session', () => {
     it('tells who one is', async () => {

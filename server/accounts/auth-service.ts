@@ -1,5 +1,6 @@
 /** Sign-in and sign-out. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { networkOf } from '@svc/proto/http/address.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -12,7 +13,7 @@ import type { Secrets } from '../platform/secrets.ts';
 import type { Passwords } from './password.ts';
 import { checkCode } from './proof.ts';
 import { endSession, openSession, sessionTimesOf } from './sessions.ts';
-import { findUserByEmail, normalizeEmail, setPasswordHash } from './store.ts';
+import { findUserByEmail, normalizeEmail, renewPasswordHash } from './store.ts';
 import type { User } from './store.ts';
 import { findTotp } from './totp-store.ts';
 import type { Tries } from './tries.ts';
@@ -35,6 +36,7 @@ export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
       const user = await checkPassword(deps, ctx, email, password);
       await checkSecondFactor(deps, ctx, user, totpCode);
       const session = await openSession({ db: ctx.db, clock: deps.clock, times: deps.sessions }, user);
+      if (session === undefined) throw wrongPassword();
       setCookie(ctx, session.token, sessionTimesOf(deps.sessions, user.staff).absoluteMs);
       return { token: session.token, expiresAt: timestampFromDate(session.expiresAt), userId: user.id };
     },
@@ -64,13 +66,20 @@ async function checkPassword(
   password: string,
 ): Promise<User> {
   const account = normalizeEmail(email);
-  deps.tries.password.spend(account, call.remoteAddress);
+  const isKnown = deps.tries.password.spend(account, call.remoteAddress);
   const user = await findUserByEmail(db, account);
-  const { ok, stale } = await deps.passwords.verify(password, user?.passwordHash);
-  if (!ok || user === undefined) throw apiError('credentials_invalid', 'e-mail address or password is wrong');
+  const stranger = isKnown ? undefined : networkOf(call.remoteAddress);
+  const { ok, stale } = await deps.passwords.verify(password, user?.passwordHash, stranger);
+  if (!ok || user === undefined) throw wrongPassword();
   deps.tries.password.wasRight(account, call.remoteAddress);
-  if (stale) await setPasswordHash(db, user.id, await deps.passwords.hash(password));
-  return user;
+  if (!stale) return user;
+  const passwordHash = await deps.passwords.hash(password);
+  if (!(await renewPasswordHash(db, user, passwordHash))) throw wrongPassword();
+  return { ...user, passwordHash };
+}
+
+function wrongPassword(): Error {
+  return apiError('credentials_invalid', 'e-mail address or password is wrong');
 }
 
 /** Asked only after the password was right, so that it tells a stranger nothing about an account. */

@@ -99,8 +99,9 @@ export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailReq
       });
     });
   } catch (error) {
-    // The address got an account at this very moment; the next try finds it.
-    if (isUniqueViolation(error, 'users_email')) throw conflict();
+    // The next try finds it.
+    if (isUniqueViolation(error, 'users_email'))
+      throw apiError('state_conflict', 'the address got an account at this very moment; try again');
     throw error;
   }
   return user;

@@ -35,10 +35,27 @@ describe('createPasswords()', () => {
   it('works on two at a time and refuses more than it can queue', async () => {
     const passwords = createPasswords({ ln: 12, r: 8, p: 1 });
     const results = await Promise.allSettled(
-      Array.from({ length: 50 }, async () => await passwords.hash('p')),
+      Array.from({ length: 80 }, async () => await passwords.hash('p')),
     );
     const refused = results.filter((result) => result.status === 'rejected');
-    expect(refused).toHaveLength(50 - 2 - 32);
+    expect(refused).toHaveLength(80 - 2 - 64);
     expect(String((refused[0] as PromiseRejectedResult).reason)).toContain('too many sign-ins at once');
+  });
+
+  it('lets strangers keep out neither those who are known nor each other', async () => {
+    const passwords = createPasswords({ ln: 12, r: 8, p: 1 });
+    const ended: string[] = [];
+    const verify = async (who: string, stranger?: string): Promise<void> => {
+      await passwords.verify('wrong', undefined, stranger).then(
+        () => ended.push(who),
+        () => ended.push(`${who} refused`),
+      );
+    };
+    const guesses = Array.from({ length: 40 }, async (_, n) => await verify(`from ${n % 2}`, `net ${n % 2}`));
+    await Promise.all([...guesses, verify('a newcomer', 'net 2'), verify('a known one')]);
+    expect(ended.filter((who) => who.endsWith('refused'))).toHaveLength(40 - 2 - 2 * 4);
+    expect(ended).toContain('a newcomer');
+    const through = ended.filter((who) => !who.endsWith('refused'));
+    expect(through.indexOf('a known one')).toBeLessThan(4);
   });
 });

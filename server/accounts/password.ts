@@ -1,6 +1,7 @@
 /**
  * Passwords: scrypt in the PHC string format. One hash takes about 0.4 s and 128 MiB on the thread pool, so two run at a time
- * and a bounded number waits: sign-in under attack gets slow or refused, the process does not run out of memory.
+ * and a bounded number waits: sign-in under attack gets slow or refused, the process does not run out of memory. Strangers have few places for each
+ * network, and wait behind whoever is no stranger, so that they keep neither those nor each other out.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -16,15 +17,22 @@ export interface PasswordCost {
 export const DEFAULT_COST: PasswordCost = { ln: 17, r: 8, p: 1 };
 export const PASSWORD_BYTES_MAX = 256;
 const RUNNING_MAX = 2;
-const WAITING_MAX = 32;
+/** Of strangers, and as many of others. */
+const WAITING_MAX = 64;
+/** Of strangers of one network. */
+const WAITING_OF_NETWORK_MAX = 4;
 const HASH_BYTES = 32;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** False also for nobody (`stored` undefined), after the same work. `stale`: hash it again with the cost of today. */
+  /**
+   * False also for nobody (`stored` undefined), after the same work. `stale`: hash it again with the cost of today. `stranger`: the network of a caller who has
+   * shown nothing yet.
+   */
   verify(
     password: string,
     stored: string | undefined,
+    stranger?: string,
   ): Promise<{ readonly ok: boolean; readonly stale: boolean }>;
 }
 
@@ -36,14 +44,23 @@ interface Parsed {
 
 export function createPasswords(cost: PasswordCost = DEFAULT_COST): Passwords {
   const turn = createTurnstile();
-  const derive = async (password: string, salt: Buffer, own: PasswordCost, length: number): Promise<Buffer> =>
+  const derive = async (
+    password: string,
+    { salt, cost: own, hash }: Parsed,
+    stranger?: string,
+  ): Promise<Buffer> =>
     await turn(
+      stranger,
       async () =>
         await new Promise((resolve, reject) => {
           const N = 2 ** own.ln;
           const maxmem = 256 * N * own.r; // twice what it needs; the default refuses this cost
-          scrypt(password.normalize('NFKC'), salt, length, { N, r: own.r, p: own.p, maxmem }, (error, key) =>
-            error === null ? resolve(key) : reject(error),
+          scrypt(
+            password.normalize('NFKC'),
+            salt,
+            hash.length,
+            { N, r: own.r, p: own.p, maxmem },
+            (error, key) => (error === null ? resolve(key) : reject(error)),
           );
         }),
     );
@@ -53,13 +70,13 @@ export function createPasswords(cost: PasswordCost = DEFAULT_COST): Passwords {
   return {
     hash: async (password) => {
       assertSize(password);
-      const salt = randomBytes(16);
-      return format({ cost, salt, hash: await derive(password, salt, cost, HASH_BYTES) });
+      const empty: Parsed = { cost, salt: randomBytes(16), hash: Buffer.alloc(HASH_BYTES) };
+      return format({ ...empty, hash: await derive(password, empty) });
     },
-    verify: async (password, stored) => {
+    verify: async (password, stored, stranger) => {
       if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return { ok: false, stale: false };
       const wanted = stored === undefined ? nobody : parse(stored);
-      const got = await derive(password, wanted.salt, wanted.cost, wanted.hash.length);
+      const got = await derive(password, wanted, stranger);
       const ok = timingSafeEqual(got, wanted.hash) && stored !== undefined;
       const { ln, r, p } = wanted.cost;
       return { ok, stale: ok && (ln !== cost.ln || r !== cost.r || p !== cost.p) };
@@ -94,27 +111,42 @@ function parse(stored: string): Parsed {
   };
 }
 
-/** Lets `RUNNING_MAX` through at a time, first come, first served; refuses when too many wait. */
-function createTurnstile(): <T>(work: () => Promise<T>) => Promise<T> {
+interface Waiting {
+  readonly stranger: string | undefined;
+  begin(): void;
+}
+
+/** Lets `RUNNING_MAX` through at a time: who is no stranger first, then first come, first served. Refuses when too many wait. */
+function createTurnstile(): <T>(stranger: string | undefined, work: () => Promise<T>) => Promise<T> {
   let running = 0;
-  const waiting: Array<() => void> = [];
-  return async (work) => {
+  const waiting: Waiting[] = [];
+  const assertRoom = (stranger: string | undefined): void => {
+    const alike = waiting.filter((one) => (one.stranger === undefined) === (stranger === undefined));
+    const near = alike.filter((one) => one.stranger === stranger);
+    if (alike.length < WAITING_MAX && (stranger === undefined || near.length < WAITING_OF_NETWORK_MAX))
+      return;
+    throw apiError('unavailable', 'too many sign-ins at once; try again in a few seconds', {
+      retryAfterMs: 5_000,
+    });
+  };
+  const takeNext = (): Waiting | undefined => {
+    const first = waiting.findIndex(({ stranger }) => stranger === undefined);
+    return waiting.splice(Math.max(first, 0), 1)[0];
+  };
+  return async (stranger, work) => {
     if (running >= RUNNING_MAX) {
-      if (waiting.length >= WAITING_MAX) {
-        throw apiError('unavailable', 'too many sign-ins at once; try again in a few seconds', {
-          retryAfterMs: 5_000,
-        });
-      }
-      await new Promise<void>((resolve) => waiting.push(resolve)); // The one before hands its place over: `running` stays.
+      assertRoom(stranger);
+      // The one before hands its place over: `running` stays.
+      await new Promise<void>((begin) => waiting.push({ stranger, begin }));
     } else {
       running += 1;
     }
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
+      const next = takeNext();
       if (next === undefined) running -= 1;
-      else next();
+      else next.begin();
     }
   };
 }

@@ -21,18 +21,20 @@ export interface NewSession {
   readonly expiresAt: Date;
 }
 
+/** Undefined when the password is no longer the one that was checked: what it was good for ended with it. */
 export async function openSession(
   deps: { db: Database; clock: Clock; times: SessionTimes },
   user: User,
-): Promise<NewSession> {
+): Promise<NewSession | undefined> {
   const now = deps.clock.now();
   const token = newSessionToken();
   const id = newId('ses', now.getTime());
   const expiresAt = new Date(now.getTime() + sessionTimesOf(deps.times, user.staff).absoluteMs);
-  await deps.db.sql`
+  const { count } = await deps.db.sql`
     insert into sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at)
-    values (${id}, ${user.id}, ${hashToken(token)}, ${now}, ${now}, ${expiresAt})`;
-  return { id, token, expiresAt };
+    select ${id}, u.id, ${hashToken(token)}, ${now}, ${now}, ${expiresAt}
+    from users u where u.id = ${user.id} and u.password_hash = ${user.passwordHash} for share`;
+  return count === 1 ? { id, token, expiresAt } : undefined;
 }
 
 export async function endSession({ sql }: Database, sessionId: string): Promise<void> {

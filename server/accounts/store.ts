@@ -1,4 +1,5 @@
 /** Accounts in the database. The only file that knows the columns of `users`. */
+import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { isUniqueViolation } from '../platform/db/index.ts';
 import type { Database, SqlTag } from '../platform/db/index.ts';
@@ -85,12 +86,15 @@ export async function setUsername({ sql }: Database, userId: string, username: s
   }
 }
 
-export async function setPasswordHash(
+/** In place of the one that `user` was read with. False: that was changed meanwhile. */
+export async function renewPasswordHash(
   { sql }: Database,
-  userId: string,
-  passwordHash: string,
-): Promise<void> {
-  await sql`update users set password_hash = ${passwordHash} where id = ${userId}`;
+  { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>,
+  renewed: string,
+): Promise<boolean> {
+  const { count } =
+    await sql`update users set password_hash = ${renewed} where id = ${id} and password_hash = ${passwordHash}`;
+  return count === 1;
 }
 
 /** True when it was not before. */
@@ -100,13 +104,13 @@ export async function setEmailVerified({ sql }: Database, userId: string, at: Da
   return count === 1;
 }
 
-/** The account lets go of its address and its name, and nobody knows its password. */
+/** The account lets go of its address and its name, and nobody knows its password. What it is called instead nobody can hold before it. */
 export async function retireUser(
   { sql }: Database,
   userId: string,
   unknownPasswordHash: string,
 ): Promise<void> {
-  const name = `gone-${userId.replace(/^user_/, '')}`;
+  const name = `gone-${randomBytes(12).toString('hex')}`;
   await sql`
     update users set email = ${`${name}@account.invalid`}, username = ${name}, password_hash = ${unknownPasswordHash}
     where id = ${userId}`;

@@ -14,8 +14,11 @@ const KNOWN_MS = 30 * 86_400_000;
 const KNOWN_MAX = 100_000;
 
 export interface Guesses {
-  /** Counts a try. Throws `rate_limited` when there were too many. `account` is the same text each time, existing or not. */
-  spend(account: string, address: string): void;
+  /**
+   * Counts a try. Throws `rate_limited` when there were too many. `account` is the same text each time, existing or not. Answers whether the account was
+   * signed in to from this network lately.
+   */
+  spend(account: string, address: string): boolean;
   /** It was right: the tries are given back, and the network is known. */
   wasRight(account: string, address: string): void;
 }
@@ -64,11 +67,12 @@ function createGuesses(clock: Clock, { what, fromOne, fromAll, fromStrangers }: 
       const pair = pairOf(account, address);
       const own = pairs.take(pair);
       if (!own.allowed) throw tooMany(what, own.resetMs);
-      if ((known.get(pair) ?? 0) > clock.monotonicMs()) return;
+      if ((known.get(pair) ?? 0) > clock.monotonicMs()) return true;
       const all = accounts.take(account);
-      if (all.allowed) return;
+      if (all.allowed) return false;
       const few = strangers?.take(pair) ?? all;
       if (!few.allowed) throw tooMany(`${what}, from many addresses`, few.resetMs);
+      return false;
     },
     wasRight: (account, address) => {
       const pair = pairOf(account, address);

@@ -58,7 +58,7 @@ async function create(
 ): Promise<{ readonly row: KeyRow; readonly secret: string }> {
   const { caller } = ctx;
   const scopes = boundedScopes(caller, asked.map(scopeName));
-  const team = boundedTeam(caller, teamId);
+  const team = boundedTeam(caller, teamId, scopes);
   await lockAccount(db, caller.userId);
   await refuseTooMany(db, deps, caller.userId);
   const parent = await parentOf(db, deps.clock, caller);

@@ -171,7 +171,8 @@ describe.skipIf(!postgresHere)('API keys', () => {
     const { token } = (
       await server.call('POST /auth/login', { body: { email: person.email, password: person.password } })
     ).body as { token: string };
-    const manager = await newKey(server, token, { scopes: ['staff', KEY_SCOPE, 'team:read'], teamId });
+    const manager = await newKey(server, token, { scopes: ['staff', KEY_SCOPE, 'team:read'] });
+    const narrowed = await newKey(server, token, { scopes: [KEY_SCOPE, 'team:read'], teamId });
     const below = await newKey(server, manager.secret, { scopes: ['staff', 'team:read'] });
     expect((await server.call('GET /admin/platform-features', { as: below.secret })).status).toBe(200);
     await server.db.sql`update users set staff = false where id = ${person.userId}`;
@@ -182,6 +183,27 @@ describe.skipIf(!postgresHere)('API keys', () => {
       expect((await server.call('GET /teams', { as: secret })).body['teams']).toEqual([]);
     }
     expect((await child(manager.secret, { scopes: ['staff'] })).status).toBeGreaterThanOrEqual(403);
+    // One that is for the team alone ends, and does not come back with the person.
+    const back = { body: { email: person.email, role: 'developer' }, as: session };
+    const invited = await server.call(`POST /teams/${teamId}/invites`, back);
+    await server.call('POST /invites/accept', { as: token, body: { token: invited.body['token'] } });
+    const { id } = invited.body['invite'] as { id: string };
+    await server.call(`POST /teams/${teamId}/invites/${id}/confirm`, { as: session, body: {} });
+    expect((await server.call(`GET /teams/${teamId}`, { as: token })).status).toBe(200);
+    expect((await server.call(`GET /teams/${teamId}`, { as: narrowed.secret })).code).toBe(
+      'credentials_invalid',
+    );
+  });
+
+  it('of staff are for the whole platform or for a team, and never both', async () => {
+    const { teamId } = server.first;
+    const answer = await child(session, { scopes: ['staff'], teamId });
+    expect([answer.status, answer.code]).toEqual([400, 'validation_failed']);
+    // One that an earlier version made is a key of its team.
+    const { id, secret } = await newKey(server, session, { scopes: ['staff', 'team:read'] });
+    await server.db.sql`update api_keys set team_id = ${teamId} where id = ${id}`;
+    expect((await server.call('GET /admin/audit', { as: secret })).code).toBe('scope_missing');
+    expect((await server.call(`GET /teams/${teamId}`, { as: secret })).status).toBe(200);
   });
 
   it('end by the day that was asked for', async () => {

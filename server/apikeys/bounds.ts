@@ -27,9 +27,18 @@ export function boundedScopes(caller: Caller, asked: readonly string[]): readonl
   return [...asked].sort();
 }
 
-/** A key that is narrowed to a team makes keys for that team alone. */
-export function boundedTeam(caller: Caller, asked: string | undefined): string | undefined {
+/** A key that is narrowed to a team makes keys for that team alone. None of them is for staff, whose calls are about the whole platform. */
+export function boundedTeam(
+  caller: Caller,
+  asked: string | undefined,
+  scopes: readonly string[] = [],
+): string | undefined {
   const team = asked ?? caller.onlyTeamId;
+  if (team !== undefined && scopes.includes(STAFF_SCOPE))
+    throw apiError(
+      'validation_failed',
+      `a key with the scope "${STAFF_SCOPE}" acts on the whole platform and cannot be narrowed to a team; leave out one of the two`,
+    );
   if (team !== undefined && !caller.memberships.has(team)) throw notFound('team');
   return team;
 }

@@ -116,6 +116,16 @@ export async function revokeLine({ sql }: Database, id: string, now: Date): Prom
 }
 
 /** Every key of the account. Under its lock. */
+/** Of somebody who leaves a team: keys that are for it alone, so that none of them comes back with its person. */
+export async function revokeKeysOfTeam(
+  { sql }: Database,
+  { userId, teamId }: { readonly userId: string; readonly teamId: string },
+  now: Date,
+): Promise<void> {
+  await sql`
+    update api_keys set revoked_at = ${now} where user_id = ${userId} and team_id = ${teamId} and revoked_at is null`;
+}
+
 export async function revokeAllKeys({ sql }: Database, userId: string, now: Date): Promise<void> {
   await sql`update api_keys set revoked_at = ${now} where user_id = ${userId} and revoked_at is null`;
 }

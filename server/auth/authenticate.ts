@@ -167,7 +167,9 @@ async function proveKey(
       userId: row.user_id,
       credentialId: row.id,
       staff: row.staff,
-      scopes: new Set(row.scopes.filter((scope) => scope !== STAFF_SCOPE || row.staff)),
+      scopes: new Set(
+        row.scopes.filter((scope) => scope !== STAFF_SCOPE || (row.staff && row.team_id === null)),
+      ),
       memberships: new Map(Object.entries(row.memberships ?? {})),
       ...(row.team_id === null ? {} : { onlyTeamId: row.team_id }),
     },

@@ -105,6 +105,20 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
     });
   });
 
+  it('whose builds ask for approval go on asking, unless an admin says otherwise', async () => {
+    const id = await create({ deployApproval: true });
+    const developer = await join(server, as, teamId, 'developer');
+    const off = { deployApproval: false };
+    const refused = await call(`PATCH /environments/${id}`, off, developer.token);
+    expect([refused.status, refused.code]).toEqual([403, 'role_insufficient']);
+    expect((await call(`PATCH /environments/${id}`, { branch: 'next' }, developer.token)).status).toBe(200);
+    expect(await ok(`GET /environments/${id}`)).toMatchObject({ deployApproval: true, branch: 'next' });
+    expect(await ok(`PATCH /environments/${id}`, off)).toMatchObject({ deployApproval: false });
+    expect((await call(`PATCH /environments/${id}`, { deployApproval: true }, developer.token)).status).toBe(
+      200,
+    );
+  });
+
   describe('that deploy', () => {
     const deploy = (app?: string, kind = 'container') => ({
       deploy: { kind, ...(app === undefined ? {} : { app }) },

@@ -22,6 +22,7 @@ import type { Ctx } from '../platform/context.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
+import { roleAtLeast } from '../platform/scopes.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { findProject, refuseOpenBuilds } from '../projects/index.ts';
 import type { Project } from '../projects/index.ts';
@@ -101,6 +102,7 @@ export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps)
         const before = await findEnvironment(db, ctx.teams, found.id);
         if (before === undefined) throw notFound('environment');
         const after = changed(before, request, clock.now());
+        if (before.deployApproval && !after.deployApproval) assertMayApprove(ctx, before);
         await refuseTakenApp(db, after);
         await updateEnvironment(db, after);
         const fields: string[] = FIELDS.filter((field) => !isDeepStrictEqual(before[field], after[field]));
@@ -176,6 +178,17 @@ async function projectOf(ctx: Ctx, projectId: string): Promise<Project> {
   if (project === undefined) throw notFound('project');
   ctx.teams.require(project.teamId);
   return project;
+}
+
+/** Whoever could not approve a build cannot make the approval needless. */
+function assertMayApprove(ctx: Ctx, { teamId }: Environment): void {
+  const role = ctx.teams.role(teamId);
+  if (role !== undefined && roleAtLeast(role, 'admin')) return;
+  throw apiError(
+    'role_insufficient',
+    `your role in the team is ${role}, switching off the approval of builds needs admin`,
+    { details: { role, needed: 'admin' } },
+  );
 }
 
 /** The environment of a call, if the caller may do this there. */

@@ -305,6 +305,24 @@ describe.skipIf(!there)('events on their way out', () => {
         const change = `PATCH /teams/${teamId}/webhook-endpoints/${id}`;
         expect((await server.call(change, elsewhere)).code).toBe('scope_missing');
         expect((await server.call(change, { ...elsewhere, as: both.secret })).status).toBe(200);
+        // Nor by naming other events: what the endpoint had to be sent, and what waits for it, goes along.
+        for (const [other, needed] of Object.entries(reads)) {
+          if (other === event) continue;
+          const keyOfOther = await newKey(server, server.first.apiKey, { scopes: ['team:manage', needed] });
+          const turned = { as: keyOfOther.secret, body: { ...elsewhere.body, events: [other] } };
+          expect((await server.call(change, turned)).code, `${event}, then ${other}`).toBe('scope_missing');
+          const shown = (
+            await server.call(`GET /teams/${teamId}/webhook-endpoints/${id}`, {
+              as: server.first.apiKey,
+            })
+          ).body;
+          expect(shown['events']).toEqual([event]);
+        }
+        await server.db.sql`
+          insert into webhook_deliveries (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
+          values (${`msg_${id.slice(4)}`}, ${teamId}, ${id}, ${`msg_${id.slice(4)}`}, 'runner.revoked', '{}', 'pending', now() + interval '1 hour', now())`;
+        if (scope !== 'runner:read')
+          expect((await server.call(change, { ...elsewhere, as: both.secret })).code).toBe('scope_missing');
       }
     });
 

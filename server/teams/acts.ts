@@ -2,6 +2,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../accounts/index.ts';
+import { revokeKeysOfTeam } from '../apikeys/index.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Limits } from '../config.ts';
 import type { Ctx, Role } from '../platform/context.ts';
@@ -206,6 +207,7 @@ export async function dropMember(
   const member = await removeMember(db, teamId, ctx.caller.userId, userId);
   const { username, role } = member;
   const invitesEnded = await endInvitesOf(db, { teamId, ...member }, undefined);
+  await revokeKeysOfTeam(db, { userId, teamId }, ctx.clock.now());
   await changes.announce(db, { userId });
   await recordAct(db, ctx, {
     chain: teamId,

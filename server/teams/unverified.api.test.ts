@@ -255,6 +255,21 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
       });
     });
 
+    it('nobody holds the name or the address that it will have instead', async () => {
+      const name = `gone-${squatter.userId.replace(/^user_/, '')}`;
+      const guest = await invite(teamId, session, `${name}@account.invalid`, 'viewer');
+      const held = { token: guest.body['token'], username: newName(), password: 'whoever comes first' };
+      await server.call('POST /invites/accept', { body: held });
+      const namesake = await join(server, session, teamId, 'viewer');
+      const renamed = await server.call('PATCH /account/username', {
+        as: namesake.token,
+        body: { username: name },
+      });
+      expect(renamed.status).toBe(200);
+      expect((await use(await claim(squatter.email))).status).toBe(201);
+      expect((await server.call('GET /account', { as: squatter.token })).status).toBe(401);
+    });
+
     it('an address without an account gets its verified one', async () => {
       const email = `${newName()}@example.com`;
       const made = await use(await claim(email));

@@ -19,8 +19,9 @@ export interface TimelineDeps {
 
 export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
   // Asked at each look: whoever watches sees the runs go and come with the feature.
-  const withRuns = (): boolean => gate.state('host.ci') === 'open';
-  const watches = createTimelineWatches(withRuns);
+  const isCiOpen = (): boolean => gate.state('host.ci') === 'open';
+  const watches = createTimelineWatches(isCiOpen);
+  const seesRuns = ({ caller }: Ctx): boolean => caller.scopes.has('ci:read');
   return implement(TimelineService, {
     get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id, teamId } = await environmentOf(ctx, environmentId);
@@ -30,7 +31,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
         environmentId: id,
         before,
         take: limit + 1,
-        withRuns: withRuns(),
+        withRuns: seesRuns(ctx) && isCiOpen(),
       });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
@@ -41,7 +42,8 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
     },
     watch: async ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id, teamId } = await environmentOf(ctx, environmentId);
-      return watchTimeline(watches, { db: ctx.db, teamId, environmentId: id, limit }, ctx.call.signal);
+      const watcher = { db: ctx.db, teamId, environmentId: id, limit, withRuns: seesRuns(ctx) };
+      return watchTimeline(watches, watcher, ctx.call.signal);
     },
   });
 }

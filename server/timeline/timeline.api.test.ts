@@ -1,7 +1,7 @@
 /** The timeline of an environment over the real door. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { stranger } from '../../test/setup/people.ts';
+import { newKey, stranger } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 
@@ -64,6 +64,22 @@ describe.skipIf(!postgresHere)('the timeline', () => {
     expect(status, text).toBe(200);
     return { entries: body['entries'] as Shown[], nextCursor: body['nextCursor'] as string | undefined };
   };
+
+  it('is read with project:read, and its CI runs with ci:read', async () => {
+    const id = await report(5, 'f');
+    const route = `GET /environments/${environmentId}/timeline`;
+    const ids = async (scopes: readonly string[]) => {
+      const { secret } = await newKey(server, as, { scopes });
+      const { code, body } = await server.call(route, { as: secret });
+      if (code !== undefined) expect((await server.call(`${route}/watch`, { as: secret })).code).toBe(code);
+      return code ?? (body['entries'] as Shown[]).map((entry) => entry.id);
+    };
+    for (const scope of ['audit:read', 'ci:read', 'team:manage'])
+      expect(await ids([scope])).toBe('scope_missing');
+    expect(await ids(['project:read'])).toEqual([]);
+    expect(await ids(['project:read', 'ci:read'])).toEqual([id]);
+    await server.db.sql`delete from ci_runs where id = ${id}`;
+  });
 
   it('shows builds and runs of a commit together, newest first, and who built', async () => {
     const older = await report(10, 'a');

@@ -111,6 +111,21 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
     expect(positions[1]).toBe(positions[0]);
   });
 
+  it('shows no runs to who does not see them', async () => {
+    const watches = createTimelineWatches(() => true);
+    const looked = async (withRuns: boolean) => {
+      const watcher = { db: server.db, teamId: server.first.teamId, environmentId, limit: 50, withRuns };
+      const watched = watchTimeline(watches, watcher, new AbortController().signal);
+      const { value } = await watched.next();
+      await watched.return(undefined);
+      return ((value as { entries?: ReadonlyArray<{ id?: string }> }).entries ?? []).map(({ id }) => id);
+    };
+    const runId = await report('seen');
+    const [all, own] = await Promise.all([looked(true), looked(false)]);
+    expect(all).toContain(runId);
+    expect(own.filter((id) => id?.startsWith('cir_'))).toEqual([]);
+  });
+
   it('costs one look a period however many watch', async () => {
     const { db } = server;
     let looks = 0;
@@ -125,7 +140,7 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
     const watchers = Array.from({ length: 20 }, (_each, n) =>
       watchTimeline(
         watches,
-        { db: counted, teamId: server.first.teamId, environmentId, limit: n + 1 },
+        { db: counted, teamId: server.first.teamId, environmentId, limit: n + 1, withRuns: true },
         new AbortController().signal,
       ),
     );

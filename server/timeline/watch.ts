@@ -1,4 +1,7 @@
-/** The newest entries of an environment as they come and change. All who watch an environment share one look, as wide as the widest of them asks for. */
+/**
+ * The newest entries of an environment as they come and change. All who watch an environment share one look, as wide as the widest of them asks for; those who
+ * do not see runs of external CI have one of their own.
+ */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -16,6 +19,8 @@ export interface Watcher {
   readonly teamId: string;
   readonly environmentId: string;
   readonly limit: number;
+  /** Of external CI, as far as they are open. */
+  readonly withRuns: boolean;
 }
 
 interface Seen {
@@ -25,17 +30,17 @@ interface Seen {
 
 export type TimelineWatches = Watches<Watcher, readonly Seen[]>;
 
-export function createTimelineWatches(withRuns: () => boolean): TimelineWatches {
+export function createTimelineWatches(isCiOpen: () => boolean): TimelineWatches {
   return createWatches(async ([first, ...others], before) => {
     if (first === undefined) throw new Error('a look without watchers');
-    const { db, teamId, environmentId } = first;
+    const { db, teamId, environmentId, withRuns } = first;
     const take = Math.max(first.limit, ...others.map(({ limit }) => limit));
     const entries = await readTimeline(db, {
       teamId,
       environmentId,
       before: undefined,
       take,
-      withRuns: withRuns(),
+      withRuns: withRuns && isCiOpen(),
     });
     // Whatever an environment has in its timeline keeps it from being gone.
     if (entries.length === 0 && !(await environmentExists(db, first))) throw notFound('environment');
@@ -55,7 +60,8 @@ export async function* watchTimeline(
   signal: AbortSignal,
 ): AsyncGenerator<TimelineEvent> {
   let known: ReadonlyMap<string, string> | undefined;
-  for await (const seen of watches.watch(watcher.environmentId, watcher, signal)) {
+  const { environmentId, withRuns } = watcher;
+  for await (const seen of watches.watch(`${environmentId} ${withRuns}`, watcher, signal)) {
     const before = known;
     const watched = seen.slice(0, watcher.limit);
     const changed = watched.filter(({ entry, print }) => before?.get(entry.id) !== print);

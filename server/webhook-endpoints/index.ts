@@ -21,6 +21,7 @@ import { newSecret } from './sign.ts';
 import {
   deleteEndpoint,
   ENDPOINTS_MAX,
+  eventsOnTheirWay,
   findEndpoint,
   insertEndpoint,
   insertTest,
@@ -147,8 +148,9 @@ function changeCalls({ allowPrivate }: WebhookEndpointsDeps): Omit<Service, Read
       if (url !== undefined) checkUrl(url, allowPrivate);
       return await ctx.db.transact(async (db) => {
         const change = { url, description, events: events.length === 0 ? undefined : events, enabled };
+        const before = await eventsOnTheirWay(db.sql, { teamId, endpointId });
         const endpoint = found(await updateEndpoint(db.sql, { teamId, endpointId }, change));
-        assertMaySee(ctx.caller, endpoint.events);
+        assertMaySee(ctx.caller, [...new Set([...before, ...endpoint.events])]);
         const details = {
           host: new URL(endpoint.url).host,
           events: [...endpoint.events],

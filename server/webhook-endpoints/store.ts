@@ -6,6 +6,8 @@ import type { Fragment } from '../work/index.ts';
 import type { Attempt } from './schema.ts';
 
 export const ENDPOINTS_MAX = 20;
+/** Holds nothing of the team but its id. */
+const TEST_EVENT = 'webhook.test';
 /** How long the secret before a new one signs too. */
 export const OVERLAP_HOURS = 24;
 const KEPT_MS = 30 * 24 * 60 * 60_000;
@@ -98,6 +100,21 @@ export async function findEndpoint(
   return row;
 }
 
+/** Events that an endpoint is or was sent and may still be, which go to its address of the moment. Locks the endpoint. */
+export async function eventsOnTheirWay(
+  sql: SqlTag,
+  { teamId, endpointId }: Which,
+): Promise<readonly string[]> {
+  const rows = await sql<Array<{ event: string }>>`
+    with endpoint as (
+      select id, events from webhook_endpoints where team_id = ${teamId} and id = ${endpointId} for update
+    )
+    select unnest(events) as event from endpoint union
+    select d.event from endpoint h join webhook_deliveries d on d.endpoint_id = h.id and d.state = 'pending'
+    where d.team_id = ${teamId} and d.event <> ${TEST_EVENT}`;
+  return rows.map(({ event }) => event);
+}
+
 export interface NewEndpoint {
   readonly id: string;
   readonly teamId: string;
@@ -175,8 +192,8 @@ export async function insertTest(
   const id = newId('msg');
   const [row] = await sql<DeliveryRow[]>`
     insert into webhook_deliveries as d (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
-    select ${id}, h.team_id, h.id, ${id}, 'webhook.test',
-      ${bodyOf(sql, sql`'webhook.test'`, sql`now()`, sql`json_build_object('teamId', h.team_id, 'endpointId', h.id)`)}, 'pending', now(), now()
+    select ${id}, h.team_id, h.id, ${id}, ${TEST_EVENT},
+      ${bodyOf(sql, sql`${TEST_EVENT}::text`, sql`now()`, sql`json_build_object('teamId', h.team_id, 'endpointId', h.id)`)}, 'pending', now(), now()
     from webhook_endpoints h where h.team_id = ${teamId} and h.id = ${endpointId} and h.enabled
     returning ${deliveryColumns(sql)}`;
   return row;
