@@ -1,5 +1,6 @@
 /** `bitbucket-pipelines.yml`: one record for the file, whose triggers are the sections of `pipelines`. */
 import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { shorten } from './lines.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
@@ -7,7 +8,12 @@ import type { DefinedJob, DefinedPipeline } from './types.ts';
 export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
-  const sections = entriesOf(at(root, 'pipelines'));
+  // A file that is there for others holds pipelines that they import, and may have none of its own.
+  const isShared =
+    textOf(at(root, 'export')) === 'true' && at(root, 'definitions', 'pipelines') !== undefined;
+  const sections = entriesOf(
+    at(root, isShared ? 'definitions' : 'pipelines', ...(isShared ? ['pipelines'] : [])),
+  );
   if (sections.length === 0) {
     problem(reading, at(root, 'pipelines') ?? root, 'error', 'no "pipelines"');
     return [];
@@ -61,7 +67,12 @@ function readStep(step: Node, line: number, stage: Node | undefined, signs: Sign
 function signOfEnvironment(node: Node, signs: Signs): void {
   const deployment = at(node, 'deployment');
   if (textOf(deployment) !== undefined)
-    sign(signs, deployment?.line ?? node.line, 'certain', `a deployment to ${textOf(deployment)}`);
+    sign(
+      signs,
+      deployment?.line ?? node.line,
+      'certain',
+      `a deployment to ${shorten(textOf(deployment) ?? '')}`,
+    );
 }
 
 function stepsOf(node: Node): readonly Node[] {

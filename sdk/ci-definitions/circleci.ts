@@ -100,7 +100,7 @@ function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
     signOfJob(search, called, line);
     for (const steps of ['pre-steps', 'post-steps']) signOfSteps(search, at(options, steps));
   }
-  const orb = orbs.get(called.split('/')[0] ?? '');
+  const orb = orbs.get(called.split('/', 1)[0] ?? '');
   const hasMatrix = at(options, 'matrix') !== undefined;
   return [
     {
@@ -117,7 +117,7 @@ function signOfJob(search: Search, called: string, line: number): void {
   signOfPart(signs, partOf(called, orbs), line);
   if (seen.has(`job ${called}`)) return;
   seen.add(`job ${called}`);
-  const [orb = '', inner = ''] = called.split('/');
+  const [orb = '', inner = ''] = called.split('/', 2);
   const job = at(root, 'jobs', called) ?? at(root, 'orbs', orb, 'jobs', inner);
   signOfSteps(search, at(job, 'steps'));
 }
@@ -158,8 +158,9 @@ function signOfCommand({ signs, commands }: Search, command: Node | undefined): 
 
 /** `circleci/aws-ecs@3` under the name `ecs`: `ecs/deploy` is `circleci/aws-ecs/deploy`. */
 function partOf(called: string, orbs: ReadonlyMap<string, string>): string {
-  const [name = '', ...rest] = called.split('/');
-  return [orbs.get(name)?.split('@', 1)[0] ?? name, ...rest].join('/');
+  const slash = called.indexOf('/');
+  const name = slash < 0 ? called : called.slice(0, slash);
+  return (orbs.get(name)?.split('@', 1)[0] ?? name) + called.slice(name.length);
 }
 
 /** By name; an orb that is written out in the file has no source. */

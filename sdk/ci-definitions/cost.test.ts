@@ -220,3 +220,67 @@ it('reads Jenkinsfiles in time', { timeout: 200_000 }, () => {
     }
   expect(costly).toEqual([]);
 });
+
+const lines = (count: number, line: (n: number) => string): string =>
+  Array.from({ length: count }, (_, n) => line(n)).join('\n');
+const LONG = 'a|pipeline deploy/'.repeat(15_000);
+
+/** One long text, which an alias, a template or a name brings to thousands of places. */
+const AGAIN: ReadonlyArray<readonly [CiDefinitionProvider | undefined, what: string, text: string]> = [
+  ['github', 'uses and if', `x: &x "${LONG}"\njobs:\n${lines(6_000, (n) => ` a${n}: {uses: *x, if: *x}`)}`],
+  ['github', 'keys', `x: &x "${LONG}"\njobs:\n${lines(9_000, (n) => ` a${n}: {? *x : 1}`)}`],
+  ['gitlab', 'rules', `a:\n rules:\n - if: &x "${LONG}"\n${lines(9_000, () => ' - if: *x')}`],
+  [
+    'gitlab',
+    'a stage by extends',
+    `.t: {stage: "${LONG}"}\n${lines(7_000, (n) => `a${n}: {extends: .t, script: x}`)}`,
+  ],
+  [
+    'gitlab',
+    'many templates',
+    `${lines(99, (n) => `.t${n}: {x: 1}`)}\n.t: {extends: [${lines(99, (n) => `.t${n},`)}]}\n${lines(7_000, (n) => `a${n}: {extends: .t, script: x}`)}`,
+  ],
+  [
+    'circleci',
+    'a step of each workflow',
+    `jobs: {a: {steps: ["${LONG}"]}}\nworkflows:\n${lines(300, (n) => ` w${n}: {jobs: [a]}`)}`,
+  ],
+  [
+    'circleci',
+    'names',
+    `x: &x "${LONG}"\nworkflows: {w: {jobs: [\n${lines(4_000, () => '{a: {name: *x}},')}]}}`,
+  ],
+  [
+    'bitbucket',
+    'deployments and pipes',
+    `x: &x "${LONG}"\npipelines:\n default:\n${lines(4_000, () => ' - step: {deployment: *x, script: [pipe: *x]}')}`,
+  ],
+  ['azure', 'conditions', `x: &x "${LONG}"\njobs:\n${lines(6_000, (n) => `- {job: a${n}, condition: *x}`)}`],
+  ['buildkite', 'commands', `x: &x "${LONG}"\nsteps:\n${lines(9_000, () => '- {command: *x}')}`],
+  [
+    'drone',
+    'images',
+    `kind: pipeline\nx: &x "${LONG}"\nsteps:\n${lines(9_000, () => '- {image: *x, name: *x}')}`,
+  ],
+  ['jenkins', 'steps in steps', `node { ${repeated(`sh('''${'oc '.repeat(500)}''' `, 400_000)}`],
+  [
+    'jenkins',
+    'names of names',
+    `pipelineTriggers(a0)\n${lines(60_000, (n) => `a${n}=`).replaceAll('\n', '')}0`,
+  ],
+  [undefined, 'spaces behind a word', `node${' '.repeat(BYTES_MAX - 10)}x`],
+  [undefined, 'the same in lines', repeated(`pipeline${' '.repeat(4_000)}\n`, BYTES_MAX)],
+];
+
+it.each(AGAIN)(
+  'reads %s with %s brought to many places in time',
+  { timeout: 60_000 },
+  (provider, _what, text) => {
+    const limit = limitMs();
+    expect(text.length).toBeLessThanOrEqual(BYTES_MAX);
+    const read = () => parseDefinition({ path: 'x', text, ...(provider && { provider }) });
+    expect(bestOf(3, read, limit)).toBeLessThanOrEqual(limit);
+    // Nor is what it tells longer than what a reader could use.
+    expect(JSON.stringify(read()).length).toBeLessThan(6_000_000);
+  },
+);

@@ -9,6 +9,8 @@ const EVIDENCE_MAX = 50;
 const TEXT_MAX = 200;
 /** Characters of a command that are looked at. */
 const COMMAND_MAX = 2000;
+/** Of a name, an action, an image: jobs by the thousand may inherit the same long one. */
+const NAME_MAX = 500;
 
 /** Actions, tasks and orbs that deploy, whatever their version. */
 const DEPLOYING_PARTS: readonly RegExp[] = [
@@ -119,8 +121,9 @@ export function verdict({ found }: Signs): { deployDetected: boolean; evidence: 
 }
 
 export function sign(signs: Signs, line: number, strength: DeployEvidence['strength'], why: string): void {
+  if (signs.found.length >= EVIDENCE_MAX) return;
   const id = `${line}\n${why}`;
-  if (signs.said.has(id) || signs.found.length >= EVIDENCE_MAX) return;
+  if (signs.said.has(id)) return;
   signs.said.add(id);
   const text = shorten((signs.lines[line - 1] ?? '').trim(), TEXT_MAX);
   signs.found.push({ line, text, why, strength });
@@ -133,15 +136,16 @@ export function signOfName(
   name: string | undefined,
   line: number,
 ): void {
-  if (name === undefined || !DEPLOYING_NAME.test(name) || signs.said.has(kind)) return;
+  if (name === undefined || signs.said.has(kind) || !DEPLOYING_NAME.test(name.slice(0, NAME_MAX))) return;
   signs.said.add(kind);
   sign(signs, line, 'weak', `the name of a ${kind}`);
 }
 
 /** An action, task, orb or pipe, as the file names it. */
 export function signOfPart(signs: Signs, part: string | undefined, line: number): void {
-  if (part !== undefined && DEPLOYING_PARTS.some((pattern) => pattern.test(part)))
-    sign(signs, line, 'strong', `${shorten(part.split('@', 1)[0] ?? '')} deploys`);
+  const name = part?.slice(0, NAME_MAX);
+  if (name !== undefined && DEPLOYING_PARTS.some((pattern) => pattern.test(name)))
+    sign(signs, line, 'strong', `${shorten(name.split('@', 1)[0] ?? '')} deploys`);
 }
 
 /** Every text below `node`: one command, a list, lists in lists, maps with commands. */

@@ -50,6 +50,8 @@ interface File {
   readonly root: Node;
   /** By the node of `rules` or `only`: jobs by the thousand may extend the same template. */
   readonly starts: Map<Node, Starts>;
+  /** What a template has or inherits, by what was asked for. */
+  readonly inherited: Map<Node, Map<string, Node | undefined>>;
 }
 
 interface Starts {
@@ -73,7 +75,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
   const signs = newSigns(reading);
   const jobs: DefinedJob[] = [];
-  const file: File = { root, starts: new Map() };
+  const file: File = { root, starts: new Map(), inherited: new Map() };
   const rules = at(root, 'workflow', 'rules');
   const triggers = new Set(conditionsOf(file, rules));
   for (const entry of entries) {
@@ -81,7 +83,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
       problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
       continue;
     }
-    jobs.push(readJob(root, entry, signs));
+    jobs.push(readJob(file, entry, signs));
     // What the workflow says is what starts anything at all.
     for (const word of startsOf(file, entry.value))
       if (word !== 'push' || rules === undefined) triggers.add(word);
@@ -103,33 +105,33 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   ];
 }
 
-function readJob(root: Node, { key, line, value: job }: Entry, signs: Signs): DefinedJob {
-  const stage = textOf(effective(root, job, 'stage'));
-  const trigger = effective(root, job, 'trigger');
-  const disabled = textOf(effective(root, job, 'when')) === 'never';
+function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): DefinedJob {
+  const stage = textOf(effective(file, job, 'stage'));
+  const trigger = effective(file, job, 'trigger');
+  const disabled = textOf(effective(file, job, 'when')) === 'never';
   if (!disabled) {
-    const environment = effective(root, job, 'environment');
-    const ends = /^(?:stop|verify|access)$/.test(textOf(effective(root, job, 'environment', 'action')) ?? '');
+    const environment = effective(file, job, 'environment');
+    const ends = /^(?:stop|verify|access)$/.test(textOf(effective(file, job, 'environment', 'action')) ?? '');
     const isNamed =
-      textOf(environment) !== undefined || effective(root, job, 'environment', 'name') !== undefined;
+      textOf(environment) !== undefined || effective(file, job, 'environment', 'name') !== undefined;
     if (environment !== undefined && isNamed && !ends)
       sign(signs, environment.line, 'certain', `the job ${key} has an environment`);
     if (key === 'pages' && textOf(at(job, 'pages')) !== 'false')
       sign(signs, line, 'certain', 'the job pages publishes a site');
-    const group = effective(root, job, 'resource_group');
+    const group = effective(file, job, 'resource_group');
     signOfName(signs, 'job', key, line);
-    signOfName(signs, 'stage', stage, effective(root, job, 'stage')?.line ?? line);
+    signOfName(signs, 'stage', stage, effective(file, job, 'stage')?.line ?? line);
     if (group !== undefined && !ends && /deploy|release/i.test(key))
       sign(signs, group.line, 'weak', 'one such job at a time, as for an environment');
     for (const script of ['before_script', 'script', 'after_script'])
-      signOfScript(root, effective(root, job, script), signs, 0);
+      signOfScript(file.root, effective(file, job, script), signs, 0);
   }
   const calls = trigger === undefined ? undefined : calledBy(trigger);
   return {
     name: key,
     line,
     ...(stage !== undefined && { stage }),
-    ...(at(effective(root, job, 'parallel'), 'matrix') !== undefined && { matrix: true }),
+    ...(at(effective(file, job, 'parallel'), 'matrix') !== undefined && { matrix: true }),
     ...(calls !== undefined && { calls }),
     ...(disabled && { disabled }),
   };
@@ -160,24 +162,53 @@ function includeOf(node: Node): readonly string[] {
 }
 
 /** What a job has at `keys`, by `extends` too, which merges maps: of several parents the last one counts. */
-function effective(root: Node, job: Node, ...keys: readonly string[]): Node | undefined {
+function effective(file: File, job: Node, ...keys: readonly string[]): Node | undefined {
+  const own = ownOrReplaced(file, job, keys);
+  if (own !== undefined) return own.found;
+  const wanted = keys.join(' ');
+  for (const template of templatesOf(file, job)) {
+    // Jobs by the thousand may have the same parents.
+    let known = file.inherited.get(template);
+    if (known === undefined) file.inherited.set(template, (known = new Map()));
+    if (!known.has(wanted)) known.set(wanted, inherited(file, template, keys));
+    const found = known.get(wanted);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function inherited(file: File, parent: Node, keys: readonly string[]): Node | undefined {
   const seen = new Set<Node>();
   const find = (node: Node, level: number): Node | undefined => {
     if (seen.has(node) || seen.size >= PARENTS_MAX) return undefined;
     seen.add(node);
-    const own = follow(root, node, keys);
-    if (own !== undefined) return own;
-    const replaced = follow(root, node, keys.slice(0, 1));
-    if (level >= LEVELS_MAX || (replaced !== undefined && replaced.kind !== 'map')) return undefined;
-    const parents = manyOf(at(node, 'extends'));
-    for (const parent of parents.slice(-PARENTS_MAX).reverse()) {
-      const template = at(root, textOf(parent) ?? '');
-      const found = template && find(template, level + 1);
+    const own = ownOrReplaced(file, node, keys);
+    if (own !== undefined || level >= LEVELS_MAX) return own?.found;
+    for (const template of templatesOf(file, node)) {
+      const found = find(template, level + 1);
       if (found !== undefined) return found;
     }
     return undefined;
   };
-  return find(job, 0);
+  return find(parent, 1);
+}
+
+/** Undefined: what its templates have counts. */
+function ownOrReplaced(
+  { root }: File,
+  node: Node,
+  keys: readonly string[],
+): { readonly found: Node | undefined } | undefined {
+  const own = follow(root, node, keys);
+  if (own !== undefined) return { found: own };
+  const replaced = follow(root, node, keys.slice(0, 1));
+  return replaced !== undefined && replaced.kind !== 'map' ? { found: undefined } : undefined;
+}
+
+/** The one that counts first is the last one named. */
+function templatesOf({ root }: File, node: Node): readonly Node[] {
+  const parents = manyOf(at(node, 'extends')).slice(-PARENTS_MAX).reverse();
+  return parents.flatMap((parent) => at(root, textOf(parent) ?? '') ?? []);
 }
 
 /** Like `at`, with what a `!reference` on the way names in its place. */
@@ -204,11 +235,11 @@ function referenced(root: Node, node: Node): Node {
 
 /** What a job runs for; a job that says nothing runs for every push. */
 function startsOf(file: File, job: Node): readonly string[] {
-  const { root, starts } = file;
-  const rules = effective(root, job, 'rules');
+  const { starts } = file;
+  const rules = effective(file, job, 'rules');
   if (rules !== undefined) return conditionsOf(file, rules);
-  const only = effective(root, job, 'only');
-  const refs = only?.kind === 'map' ? effective(root, job, 'only', 'refs') : only;
+  const only = effective(file, job, 'only');
+  const refs = only?.kind === 'map' ? effective(file, job, 'only', 'refs') : only;
   if (refs === undefined) return ['push'];
   const known = starts.get(refs);
   if (known !== undefined) return known.words;

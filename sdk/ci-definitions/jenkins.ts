@@ -57,6 +57,9 @@ const STAGES_MAX = 2000;
 /** Tokens of one call. */
 const ARGUMENTS_MAX = 500;
 
+/** Tokens of functions and variables that one file's triggers may lead to: each assignment may name the next one. */
+const LOOKED_MAX = 100_000;
+
 interface Found extends Tokens {
   readonly functions: Functions;
   readonly jobs: DefinedJob[];
@@ -64,6 +67,10 @@ interface Found extends Tokens {
   readonly signs: Signs;
   /** Functions and variables that were looked into for triggers. */
   readonly seen: Set<string>;
+  /** Texts of commands that were looked into. */
+  readonly read: Set<Token>;
+  /** Tokens that were gone through for triggers. */
+  looked: number;
 }
 
 export function readJenkins(reading: Reading, text: string): readonly DefinedPipeline[] {
@@ -85,6 +92,8 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
     triggers: [],
     signs: newSigns(reading),
     seen: new Set(),
+    read: new Set(),
+    looked: 0,
   };
   readTokens(found);
   const libraries = librariesOf(read);
@@ -187,7 +196,11 @@ function readWord(index: number, open: readonly Opened[], found: Found): Opens |
   }
   if (!functions.isRun(index)) return undefined;
   if (SHELLS.has(token.text))
-    for (const inner of commandsIn(argumentsAt(found, index))) readCommands(inner, signs);
+    for (const inner of commandsIn(argumentsAt(found, index))) {
+      // Steps within steps: each text is read once.
+      if (!found.read.has(inner)) readCommands(inner, signs);
+      found.read.add(inner);
+    }
   const isStep = DEPLOYING_STEPS.has(token.text) && !functions.has(token.text) && isCalled(tokens, index);
   const [named] = token.text === '$class' ? classesIn(tokens.slice(index, index + 3)) : [];
   const what = isStep ? token.text : named?.replace(/^.*\./, '');
@@ -215,7 +228,8 @@ function isCalled(tokens: readonly Token[], index: number): boolean {
 }
 
 /** What is between its brackets, and what functions and variables of the file that are named there make. */
-function readTriggers(index: number, { tokens, pairs, functions, triggers, seen }: Found): void {
+function readTriggers(index: number, found: Found): void {
+  const { tokens, pairs, functions, triggers, seen } = found;
   const close = pairs.get(index + 1) ?? index;
   const named = new Set<string>();
   const look = (indices: readonly number[]): void => {
@@ -230,7 +244,12 @@ function readTriggers(index: number, { tokens, pairs, functions, triggers, seen 
   };
   look(Array.from({ length: Math.min(close - index, ARGUMENTS_MAX) }, (_, offset) => index + 1 + offset));
   // Goes on to those that are added meanwhile.
-  for (const name of named) look(functions.behind(name));
+  for (const name of named) {
+    if (found.looked > LOOKED_MAX) break;
+    const behind = functions.behind(name);
+    found.looked += behind.length;
+    look(behind);
+  }
 }
 
 /** `stage('x') {`, `stage(name: 'x') {`, `stage 'x'` */

@@ -12,6 +12,8 @@ import type { DefinitionProblem } from './types.ts';
 
 /** Nodes of a file, each alias counted with all that it stands for. */
 const NODES_MAX = 50_000;
+/** Characters of its keys and values, counted likewise: twice what a file without aliases can have. */
+const CHARACTERS_MAX = 1_048_576;
 /** Of one file; of a file with more it is said that it has more. */
 export const PROBLEMS_MAX = 50;
 
@@ -41,15 +43,22 @@ export interface LoadedYaml {
 export function loadYaml(text: string): LoadedYaml {
   const lines = new Lines(text);
   try {
-    const reader: Reader = { lines, repeated: [], anchors: new Map(), sizes: new Map(), merged: 0 };
-    let size = 0;
+    const reader: Reader = {
+      lines,
+      repeated: [],
+      anchors: new Map(),
+      sizes: new Map(),
+      merged: 0,
+      keyCharacters: 0,
+    };
+    let size = NOTHING;
     const documents: Node[] = [];
     for (const document of composeYaml(text)) {
       reader.anchors.clear();
       if (isEmptyDocument(document)) continue;
       const node = read(reader, document.contents);
-      size += reader.sizes.get(node) ?? 1;
-      if (size > NODES_MAX) throw new Refused(document.range[0], expandsTooFar());
+      size = sum(size, sizeOf(reader, node));
+      assertSize(size, document.range[0]);
       documents.push(node);
     }
     const { repeated, anchor } = reader;
@@ -68,9 +77,37 @@ interface Reader {
   anchor?: LoadedYaml['anchor'];
   /** `undefined` while the node itself is being read. */
   readonly anchors: Map<string, Node | undefined>;
-  readonly sizes: Map<Node, number>;
+  readonly sizes: Map<Node, Size>;
   /** Entries that came by `<<`, of all maps of the file. */
   merged: number;
+  /** Of keys as they were read, those that an alias stands for included. */
+  keyCharacters: number;
+}
+
+/** With all that aliases stand for. */
+interface Size {
+  readonly nodes: number;
+  readonly characters: number;
+}
+
+const NOTHING: Size = { nodes: 0, characters: 0 };
+
+const sum = (a: Size, b: Size): Size => ({
+  nodes: a.nodes + b.nodes,
+  characters: a.characters + b.characters,
+});
+
+function sizeOf({ sizes }: Reader, node: Node): Size {
+  return sizes.get(node) ?? { nodes: 1, characters: node.kind === 'scalar' ? node.text.length : 0 };
+}
+
+function assertSize({ nodes, characters }: Size, offset: number): void {
+  if (nodes > NODES_MAX) throw new Refused(offset, expandsTooFar());
+  if (characters > CHARACTERS_MAX)
+    throw new Refused(
+      offset,
+      `more than ${CHARACTERS_MAX} characters once its aliases are expanded, which is the limit`,
+    );
 }
 
 type Parsed = ParsedNode | null;
@@ -86,7 +123,7 @@ function read(reader: Reader, source: Parsed): Node {
   }
   const node = readFresh(reader, source);
   if (anchor !== undefined) reader.anchors.set(anchor, node);
-  if ((reader.sizes.get(node) ?? 1) > NODES_MAX) throw new Refused(offset, expandsTooFar());
+  assertSize(sizeOf(reader, node), offset);
   return node;
 }
 
@@ -103,7 +140,7 @@ function readFresh(reader: Reader, source: Parsed): Node {
   if (isSeq(source)) {
     const items = source.items.map((item) => read(reader, item as Parsed));
     const node: ListNode = { kind: 'list', ...place, items };
-    return measured(reader, node, items);
+    return measured(reader, node, items, 0);
   }
   if (!isScalar(source))
     return { kind: 'scalar', ...place, value: null, text: '', isFolded: false } satisfies ScalarNode;
@@ -132,6 +169,8 @@ function readMap(reader: Reader, source: YAMLMap.Parsed, place: ReturnType<typeo
     const offset = key?.range[0] ?? 0;
     if (keyNode.kind !== 'scalar')
       throw new Refused(offset, `a ${keyNode.kind} cannot be a key here: a template that is not filled in?`);
+    reader.keyCharacters += keyNode.text.length;
+    assertSize({ nodes: 0, characters: reader.keyCharacters }, offset);
     const node = read(reader, value);
     // A value that is missing stands where its key does.
     const entry = {
@@ -164,6 +203,7 @@ function readMap(reader: Reader, source: YAMLMap.Parsed, place: ReturnType<typeo
     reader,
     node,
     entries.map(({ value }) => value),
+    entries.reduce((characters, { key }) => characters + key.length, 0),
   );
 }
 
@@ -177,11 +217,15 @@ function merge(reader: Reader, own: Map<string, Entry>, from: Node, offset: numb
   }
 }
 
-function measured<T extends Node>({ sizes }: Reader, node: T, children: readonly Node[]): T {
-  sizes.set(
-    node,
-    children.reduce((sum, child) => sum + (sizes.get(child) ?? 1), 1),
-  );
+function measured<T extends Node>(
+  reader: Reader,
+  node: T,
+  children: readonly Node[],
+  keyCharacters: number,
+): T {
+  const own: Size = { nodes: 1, characters: keyCharacters };
+  const size = children.reduce((all, child) => sum(all, sizeOf(reader, child)), own);
+  reader.sizes.set(node, size);
   return node;
 }
 

@@ -18,6 +18,8 @@ import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from '
 /** Raised with each change by which the same file is read otherwise: what was read before it is not taken for an answer. */
 export const READERS_VERSION = 3;
 
+/** Of a problem, which may quote what is wrong. */
+const MESSAGE_MAX = 1_000;
 /** A file of half a megabyte has more where its lines hold next to nothing. */
 const LINES_MAX = 20_000;
 
@@ -173,7 +175,7 @@ function settle(
   return {
     ...(provider && { provider }),
     pipelines: problems.some(isError) ? [] : pipelines,
-    problems: bounded(problems),
+    problems: bounded(problems).map((one) => ({ ...one, message: shorten(one.message, MESSAGE_MAX) })),
   };
 }
 
@@ -211,8 +213,8 @@ function program(reading: Reading): ParsedDefinition {
 }
 
 function looksLikeJenkins(text: string): boolean {
-  // No `\s`: it takes line ends too, and a file of empty lines would be gone through once for each of them.
-  return /^[ \t]*(?:pipeline|node(?:[ \t]*\([^)\n]*\))?)[ \t]*\n?[ \t]*\{|^[ \t]*@Library[ \t]*\(/m.test(
+  // No `\s`: it takes line ends too, and a file of empty lines would be gone through once for each of them; nor spaces in two ways.
+  return /^[ \t]*(?:pipeline|node(?:[ \t]*\([^)\n]*\))?)[ \t]*(?:\n[ \t]*)?\{|^[ \t]*@Library[ \t]*\(/m.test(
     text,
   );
 }

@@ -1,8 +1,12 @@
 /** What a reader of one CI system is given, and how it puts a pipeline together. */
 import { signsOf, verdict, type Signs } from './deploy.ts';
 import type { Node } from './node.ts';
+import { shorten } from './lines.ts';
 import { unique } from './node.ts';
 import type { CiDefinitionProvider, DefinedJob, DefinedPipeline, DefinitionProblem } from './types.ts';
+
+/** Of what is shown: names of a file may be as long as the file, and inherited by each of its jobs. */
+const NAME_MAX = 255;
 
 export interface Reading {
   readonly provider: CiDefinitionProvider;
@@ -28,18 +32,29 @@ interface Draft {
 
 export function pipelineOf({ provider, path }: Reading, draft: Draft): DefinedPipeline {
   const { name, jobs, triggers, signs, partial, dynamic, opaque, includes = [] } = draft;
+  const shown = (all: readonly string[]) => unique(all.map((one) => shorten(one, NAME_MAX)));
   return {
     provider,
-    name: name === undefined || name === '' ? path : name,
+    name: name === undefined || name === '' ? path : shorten(name, NAME_MAX),
     path,
-    jobs,
-    triggers: unique(triggers),
+    jobs: jobs.map(shownJob),
+    triggers: shown(triggers),
     ...verdict(signs),
     ...(partial === true && { partial }),
     ...(dynamic === true && { dynamic }),
     ...(opaque === true && { opaque }),
     ...(jobs.some(({ matrix }) => matrix) && { matrix: true }),
-    ...(includes.length > 0 && { includes: unique(includes) }),
+    ...(includes.length > 0 && { includes: shown(includes) }),
+  };
+}
+
+function shownJob(job: DefinedJob): DefinedJob {
+  const { name, stage, calls } = job;
+  return {
+    ...job,
+    name: shorten(name, NAME_MAX),
+    ...(stage !== undefined && { stage: shorten(stage, NAME_MAX) }),
+    ...(calls !== undefined && { calls: shorten(calls, NAME_MAX) }),
   };
 }
 

@@ -497,7 +497,10 @@ export interface CiConnection {
   readonly genericMapping?: GenericMapping;
   /** In the answer to CreateConnection alone, for a repository that was connected already: what was given and is otherwise there. */
   readonly notTaken: readonly NotTaken[];
-  /** In the answer to CreateConnection alone: what is to be done for its runs to be seen, a sentence each, with the command. */
+  /**
+   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to be done for its runs to be seen, a sentence
+   * each, with the command.
+   */
   readonly nextSteps: readonly string[];
 }
 

@@ -3,5 +3,5 @@
 /** A symbolic `HEAD` and zeros, which stand for what is not there, name no commit: the run waits for a report that does. */
 export function commitOf(sha: string | undefined): string | undefined {
   const commit = sha?.toLowerCase();
-  return commit === 'head' || /^(0{40}|0{64})$/.test(commit ?? '') ? undefined : commit;
+  return commit === 'head' || /^0+$/.test(commit ?? '') ? undefined : commit;
 }

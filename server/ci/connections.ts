@@ -38,7 +38,7 @@ import { mappingProblem } from './providers/generic/mapping.ts';
 import { repositoryName, wrongPath } from './repository.ts';
 import type { OidcPolicy } from './schema.ts';
 import { releaseHeld } from './webhooks/deliveries-store.ts';
-import { insertWebhook } from './webhooks/store.ts';
+import { insertWebhook, readWebhook } from './webhooks/store.ts';
 import { startSubscription, stopSubscription, takesWebhooks } from './webhooks/subscription.ts';
 import {
   commitStatusModeNumber,
@@ -81,7 +81,7 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
       const { connection, isNew } = await ctx.db.transact(
         async (db) => await connect({ ...ctx, db }, secrets, wanted),
       );
-      const shown = { ...presentConnection(connection), nextSteps: [...nextSteps(connection)] };
+      const shown = await withNextSteps(ctx.db, connection);
       if (isNew) return shown;
       ctx.call.status = 200;
       const given = (['projectId', 'defaultBranch', 'ingestMode'] as const).filter(
@@ -108,7 +108,8 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
         await followChange(db, secrets, before, after);
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
         await recordAct(db, ctx, act('ci_connection.updated', after, news));
-        return presentConnection(after);
+        const isNextOther = fields.includes('ingestMode') || fields.includes('projectId');
+        return isNextOther ? await withNextSteps(db, after) : presentConnection(after);
       });
     },
     deleteConnection: async ({ connectionId }, ctx) => {
@@ -123,6 +124,12 @@ export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods 
       return {};
     },
   };
+}
+
+async function withNextSteps(db: Database, connection: Connection) {
+  const webhook = await readWebhook(db, connection.id);
+  const hasSecret = (webhook?.secret ?? null) !== null;
+  return { ...presentConnection(connection), nextSteps: [...nextSteps(connection, hasSecret)] };
 }
 
 /** Makes it, unless the team has connected the repository already. */

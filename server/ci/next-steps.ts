@@ -28,7 +28,8 @@ export function notTaken(connection: Connection, wanted: NewConnection, given: R
   );
 }
 
-export function nextSteps(connection: Connection): readonly string[] {
+/** `hasSecret`: of its webhook. */
+export function nextSteps(connection: Connection, hasSecret: boolean): readonly string[] {
   const { id, projectId } = connection;
   const update = `svc ci connections update ${id}`;
   const steps: string[] = [];
@@ -36,7 +37,11 @@ export function nextSteps(connection: Connection): readonly string[] {
     steps.push(
       `it has no project: a run stands in the timeline of an environment only if its report names one (--env); to set a project, once: ${update} --project <project_id>`,
     );
-  if (takesWebhooks(connection))
+  if (takesWebhooks(connection) && hasSecret)
+    steps.push(
+      `its webhook has a secret: svc ci webhook show ${id} tells where to enter it; one that is lost is made anew, and replaced, by svc ci webhook rotate-secret ${id}`,
+    );
+  else if (takesWebhooks(connection))
     steps.push(
       `to make its webhook's secret, which is shown once: svc ci webhook rotate-secret ${id}; where to enter it: svc ci webhook show ${id}`,
     );

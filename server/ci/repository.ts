@@ -9,16 +9,20 @@ export interface RepositoryName {
   readonly key: string;
 }
 
+/** Forges that answer under this name too. */
+const OTHER_NAME = /^www\.(?=(?:github\.com|gitlab\.com|bitbucket\.org)$)/;
+/** `.` and `..`, as they are and as addresses may write them. */
+const CLIMBS = /^(?:\.|%2e){1,2}$/i;
+
 /** Undefined when nothing is left of the path, or it climbs. */
 export function repositoryName(host: string, path: string): RepositoryName | undefined {
-  const shownHost = host.toLowerCase();
+  const shownHost = host.toLowerCase().replace(/:443$/, '').replace(OTHER_NAME, '');
   const shownPath = path
     .replace(/\/{2,}/g, '/')
     .replace(/^\/|\/$/g, '')
     .replace(/\.git$/i, '')
     .replace(/\/$/, '');
-  if (shownPath === '' || shownPath.split('/').some((part) => part === '.' || part === '..'))
-    return undefined;
+  if (shownPath === '' || shownPath.split('/').some((part) => CLIMBS.test(part))) return undefined;
   return { host: shownHost, path: shownPath, key: `${shownHost}/${shownPath.toLowerCase()}` };
 }
 

@@ -110,18 +110,22 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
       isPaused = true;
     };
     await Promise.all([storm(hooked), storm(there(hooked)), storm(hooked), toggle()]);
+    const count = async (table: 'runs' | 'held' | 'processed'): Promise<number> => {
+      const { connectionId } = hooked;
+      const [row] =
+        table === 'runs'
+          ? await server.db.sql`select count(*)::int as n from ci_runs where connection_id = ${connectionId}`
+          : await server.db
+              .sql`select count(*)::int as n from ci_deliveries where connection_id = ${connectionId} and state = ${table}`;
+      return Number(row?.['n']);
+    };
     // Whatever was accepted before the pause and not read is held as well: from here on nothing moves.
-    const all = await ledger(server, hooked);
-    expect(new Set(all.map(({ state }) => state))).toEqual(new Set(['held', 'processed']));
-    const runs = async () =>
-      (
-        await server.db
-          .sql`select count(*)::int as n from ci_runs where connection_id = ${hooked.connectionId}`
-      )[0]?.['n'];
-    expect(await runs()).toBe(all.filter(({ state }) => state === 'processed').length);
+    await expect.poll(async () => (await count('held')) + (await count('processed'))).toBe(sent);
+    expect(await count('held')).toBeGreaterThan(0);
+    expect(await count('runs')).toBe(await count('processed'));
     await change(hooked, { status: 'active' });
-    expect(new Set(await states(hooked))).toEqual(new Set(['processed']));
-    expect(await runs()).toBe(sent);
+    await expect.poll(async () => await count('processed')).toBe(sent);
+    expect(await count('runs')).toBe(sent);
   });
 
   it('is read in the order in which it came, the first end of a run counts', async () => {

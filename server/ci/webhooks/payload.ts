@@ -1,4 +1,5 @@
 /** What a body holds, and what of a request is kept to read it again. */
+import { JSON_DEPTH_MAX, measureJson } from '@svc/proto/http/json-text.ts';
 import { at, header, text } from '../providers/read.ts';
 import type { Headers } from '../providers/types.ts';
 import type { CiProvider } from '../words.ts';
@@ -24,6 +25,8 @@ const EVENT_FIELDS: Readonly<Partial<Record<CiProvider, readonly string[]>>> = {
 };
 
 const EVENT_MAX = 100;
+const LARGE_CHARS = 262_144;
+const ELEMENTS_MAX = 250_000;
 
 export function keptHeaders(provider: CiProvider, headers: Headers): Readonly<Record<string, string>> {
   const name = EVENT_HEADERS[provider];
@@ -46,6 +49,14 @@ export function payloadOf(provider: CiProvider, body: Uint8Array): Payload {
   const utf8 = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
   const isForm = provider === 'github' && utf8.startsWith('payload=');
   const json = isForm ? (new URLSearchParams(utf8).get('payload') ?? '') : utf8.replace(/^\uFEFF/, '');
+  try {
+    // A real one of this size has a tenth of it; to take apart a million brackets holds others up.
+    if (json.length > LARGE_CHARS) measureJson(Buffer.from(json), ELEMENTS_MAX);
+  } catch {
+    return {
+      problem: `the body holds more than ${ELEMENTS_MAX} values, or is nested more than ${JSON_DEPTH_MAX} deep`,
+    };
+  }
   try {
     return { payload: JSON.parse(json) as unknown };
   } catch {

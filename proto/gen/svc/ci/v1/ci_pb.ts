@@ -174,7 +174,8 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   notTaken: NotTaken[];
 
   /**
-   * In the answer to CreateConnection alone: what is to be done for its runs to be seen, a sentence each, with the command.
+   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to be done for its runs to be seen, a sentence
+   * each, with the command.
    *
    * @generated from field: repeated string next_steps = 22;
    */
