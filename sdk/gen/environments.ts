@@ -97,7 +97,7 @@ export interface EnvironmentsUpdateParams {
   buildType?: BuildType;
   /** Whether submodules are fetched. */
   submodules?: boolean;
-  /** Whether a person must approve each deploy. */
+  /** Whether a person must approve each deploy. Turning it off takes the role admin, as approving does. */
   deployApproval?: boolean;
   /** Where builds are deployed. With the kind `none`: nowhere from now on. */
   deploy?: Deploy;

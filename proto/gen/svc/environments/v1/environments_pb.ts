@@ -435,7 +435,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   submodules?: boolean | undefined;
 
   /**
-   * Whether a person must approve each deploy.
+   * Whether a person must approve each deploy. Turning it off takes the role admin, as approving does.
    *
    * @generated from field: optional bool deploy_approval = 8;
    */
