@@ -106,6 +106,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     await untilReported(cp, build.id, BUILD_MS);
     expect(asleep()).toBe(0);
     await untilClean(build.id);
+    expect(build.report?.message).toBeUndefined();
     expect(build).toMatchObject({ epoch: 2, report: { reason: 'exit', exitCode: 0 } });
   });
 
