@@ -18,6 +18,7 @@ import { said } from './process.ts';
 import type { TeamStore } from './team-store.ts';
 
 const LIST_MS = 30_000;
+const LIST_TRIES = 5;
 const COPY_MS = 600_000;
 const LIMITS = { memoryMb: 512, cpus: 2 };
 /** Of builds: on every image that a runner made. */
@@ -70,16 +71,17 @@ async function sync(options: BaseImagesOptions, text: string): Promise<void> {
     await inBases(options, ['rmi', '--force', name]);
     delete known[name];
   }
-  for (const [name, id] of wanted) {
-    await copy(options, name);
-    known[name] = id;
-  }
+  for (const [name, id] of wanted) if (await copy(options, name)) known[name] = id;
   await writeDurably(note, JSON.stringify(known), 0o600);
 }
 
 /** Names of the operator's images with the ids that they stand for now. */
 async function namedImages(engine: Engine): Promise<Map<string, string>> {
-  const listed = await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });
+  const list = async () =>
+    await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });
+  let listed = await list();
+  // An image that somebody removes at this moment makes the engine fail.
+  for (let tries = 1; listed.code !== 0 && tries < LIST_TRIES; tries += 1) listed = await list();
   if (listed.code !== 0)
     throw new MachineFailed(`the images of this machine cannot be listed: ${complaint(listed)}`);
   const images = JSON.parse(listed.stdout || '[]') as Listed[];
@@ -96,7 +98,8 @@ export function mayMean(text: string, name: string): boolean {
   return text.includes(repository.slice(repository.lastIndexOf('/') + 1));
 }
 
-async function copy(options: BaseImagesOptions, name: string): Promise<void> {
+/** False when it was removed meanwhile. */
+async function copy(options: BaseImagesOptions, name: string): Promise<boolean> {
   const { host, engine } = options;
   const store = await host.stores.bases();
   const archive = join(store.folder, 'copy.tar');
@@ -105,10 +108,15 @@ async function copy(options: BaseImagesOptions, name: string): Promise<void> {
     const saved = await runCommand(engineArgv(engine, 'save', `--output=${archive}`, name), {
       timeoutMs: COPY_MS,
     });
-    if (saved.code !== 0) throw new MachineFailed(`image ${name} cannot be read: ${complaint(saved)}`);
+    if (saved.code !== 0) {
+      const there = await runCommand(engineArgv(engine, 'image', 'exists', name), { timeoutMs: LIST_MS });
+      if (there.code === 1) return false;
+      throw new MachineFailed(`image ${name} cannot be read: ${complaint(saved)}`);
+    }
     const owner = ownerOf(host.containment.users);
     if (owner !== undefined) await chown(archive, owner.uid, owner.gid);
     await inBases(options, ['load', '--quiet', '--input=/run/copy.tar'], archive);
+    return true;
   } finally {
     await rm(archive, { force: true });
   }
