@@ -12,7 +12,19 @@ export { notified, purgeNotifications } from './store.ts';
 
 const DEFAULT_LIMIT = 50;
 
-const readerOf = ({ caller, teams }: Ctx): Reader => ({ userId: caller.userId, teams });
+/** What a notification tells is read with this scope elsewhere. */
+const SCOPE_OF: Readonly<Record<string, string>> = {
+  'runner.degraded': 'runner:read',
+  'runner.flagged': 'runner:read',
+  'runner.recovered': 'runner:read',
+  'webhook_endpoint.disabled': 'team:manage',
+};
+
+const readerOf = ({ caller, teams }: Ctx): Reader => ({
+  userId: caller.userId,
+  teams,
+  kinds: Object.entries(SCOPE_OF).flatMap(([kind, scope]) => (caller.scopes.has(scope) ? [kind] : [])),
+});
 
 export function createNotifications(): Handlers<Ctx> {
   return implement(NotificationsService, {

@@ -1,4 +1,4 @@
-/** Notifications in the database: every read and change is limited to one account, and to the teams that its credential reaches. */
+/** Notifications in the database: every read and change is limited to one account, and to the teams and kinds that its credential reaches. */
 import type { TeamScope } from '../platform/context.ts';
 import type { SqlTag } from '../platform/db/index.ts';
 import { newId } from '../platform/ids.ts';
@@ -51,13 +51,14 @@ export interface NotificationRow {
 export interface Reader {
   readonly userId: string;
   readonly teams: TeamScope;
+  readonly kinds: readonly string[];
 }
 
 const columns = (sql: SqlTag) =>
   sql`id, team_id as "teamId", kind, title, body, created_at as "createdAt", read_at as "readAt"`;
 
-const own = (sql: SqlTag, { userId, teams }: Reader) =>
-  sql`user_id = ${userId} and team_id = any(${[...teams.teamIds]}::text[])`;
+const own = (sql: SqlTag, { userId, teams, kinds }: Reader) =>
+  sql`user_id = ${userId} and team_id = any(${[...teams.teamIds]}::text[]) and kind = any(${[...kinds]}::text[])`;
 
 /** Newest first. */
 export async function listNotifications(

@@ -357,6 +357,24 @@ describe.skipIf(!there)('events on their way out', () => {
       expect(await viewer.notifications.list()).toEqual([]);
     });
 
+    it('tell a key what it could read elsewhere, and are marked by it as far', async () => {
+      const person = await join(server, server.first.apiKey, teamId, 'admin');
+      await event('runner.degraded', { reason: 'no_live_runner' });
+      await publish(server.db.sql);
+      const [told] = await sdkOf(person.token).notifications.list();
+      expect(told).toBeDefined();
+      const reader = sdkOf((await newKey(server, person.token, { scopes: ['runner:read'] })).secret);
+      const other = sdkOf(
+        (await newKey(server, person.token, { scopes: ['team:manage', 'ci:read'] })).secret,
+      );
+      expect(await other.notifications.list()).toEqual([]);
+      expect(await other.notifications.unreadCount()).toEqual({ unreadCount: 0 });
+      expect(await other.notifications.markAllRead()).toEqual({ marked: 0 });
+      expect(await refused(other.notifications.markRead(told!.id!))).toBe('404 not_found');
+      expect((await reader.notifications.list()).map(({ id }) => id)).toContain(told!.id);
+      expect(await reader.notifications.markRead(told!.id!)).toMatchObject({ id: told!.id });
+    });
+
     it('are read one by one and all at once, by limit and offset, each by its own account', async () => {
       const admin = sdkOf((await join(server, server.first.apiKey, teamId, 'admin')).token);
       for (const reason of ['a', 'b', 'c']) await event('runner.degraded', { reason });

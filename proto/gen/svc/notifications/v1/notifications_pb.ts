@@ -233,7 +233,8 @@ export const MarkAllReadResponseSchema: GenMessage<MarkAllReadResponse> = /*@__P
   messageDesc(file_svc_notifications_v1_notifications, 7);
 
 /**
- * Notifications of the calling account, about every team where it can act on them (admins and owners). They are kept for 90 days.
+ * Notifications of the calling account, about every team where it can act on them (admins and owners). They are kept for 90 days. An API key reads and
+ * marks those that it could learn of elsewhere: of runners with `runner:read`, of webhook endpoints with `team:manage`.
  *
  * @generated from service svc.notifications.v1.NotificationsService
  */
