@@ -3,7 +3,7 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
  * Notifications of the calling account, about every team where it can act on them (admins and owners). They are kept for 90 days. An API key reads and
- * marks those that it could learn of elsewhere: of runners with `runner:read`, of webhook endpoints with `team:manage`.
+ * marks those whose content its scopes let it read elsewhere.
  */
 export class Notifications {
   readonly #client: Client;

@@ -234,7 +234,7 @@ export const MarkAllReadResponseSchema: GenMessage<MarkAllReadResponse> = /*@__P
 
 /**
  * Notifications of the calling account, about every team where it can act on them (admins and owners). They are kept for 90 days. An API key reads and
- * marks those that it could learn of elsewhere: of runners with `runner:read`, of webhook endpoints with `team:manage`.
+ * marks those whose content its scopes let it read elsewhere.
  *
  * @generated from service svc.notifications.v1.NotificationsService
  */
