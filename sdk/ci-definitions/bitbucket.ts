@@ -8,12 +8,11 @@ import type { DefinedJob, DefinedPipeline } from './types.ts';
 export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
-  // A file that is there for others holds pipelines that they import, and may have none of its own.
-  const isShared =
-    textOf(at(root, 'export')) === 'true' && at(root, 'definitions', 'pipelines') !== undefined;
-  const sections = entriesOf(
-    at(root, isShared ? 'definitions' : 'pipelines', ...(isShared ? ['pipelines'] : [])),
-  );
+  const own = entriesOf(at(root, 'pipelines'));
+  // Those that other repositories import; a file that is there for them may have none of its own.
+  const exported =
+    textOf(at(root, 'export')) === 'true' ? entriesOf(at(root, 'definitions', 'pipelines')) : [];
+  const sections = [...own, ...exported];
   if (sections.length === 0) {
     problem(reading, at(root, 'pipelines') ?? root, 'error', 'no "pipelines"');
     return [];
@@ -30,7 +29,8 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
       for (const item of itemsOf(list.value)) jobs.push(...readItem(item, undefined, signs));
     }
   }
-  const triggers = sections.map(({ key }) => key);
+  // What is exported starts where it is imported.
+  const triggers = own.map(({ key }) => key);
   const partial = includes.length > 0;
   return [pipelineOf(reading, { name: undefined, jobs, triggers, signs, partial, includes })];
 }

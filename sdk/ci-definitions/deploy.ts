@@ -9,8 +9,8 @@ const EVIDENCE_MAX = 50;
 const TEXT_MAX = 200;
 /** Characters of a command that are looked at. */
 const COMMAND_MAX = 2000;
-/** Of a name, an action, an image: jobs by the thousand may inherit the same long one. */
-const NAME_MAX = 500;
+/** Characters of a name, an action or an image that are looked at: jobs by the thousand may inherit the same long one. */
+export const NAME_MAX = 500;
 
 /** Actions, tasks and orbs that deploy, whatever their version. */
 const DEPLOYING_PARTS: readonly RegExp[] = [

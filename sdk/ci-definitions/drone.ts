@@ -1,12 +1,9 @@
 /** `.drone.yml`: one pipeline per document of that kind. */
-import { sign, signOfCommands, signOfName } from './deploy.ts';
+import { NAME_MAX, sign, signOfCommands, signOfName } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, itemsOf, textOf, wordsOf, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
 import type { DefinedPipeline } from './types.ts';
-
-/** Of the name of an image. */
-const IMAGE_MAX = 500;
 
 export function readDrone(reading: Reading): readonly DefinedPipeline[] {
   const pipelines = reading.documents.flatMap((document) => {
@@ -56,7 +53,7 @@ function readPipeline(reading: Reading, document: Node): DefinedPipeline {
     const image = at(step, 'image');
     if (
       /(?:^|\/)[\w-]*(?:drone-(?:helm3?|kubectl|kubernetes|scp|ssh|ecs-deploy|gae|gcf|cloud-run|s3-sync|ansible|rancher|heroku)|plugins\/(?:ansible|gae|ecs|heroku|s3-sync|netlify))(?::|$)/.test(
-        textOf(image)?.slice(0, IMAGE_MAX) ?? '',
+        textOf(image)?.slice(0, NAME_MAX) ?? '',
       )
     )
       sign(signs, image?.line ?? step.line, 'strong', `the plugin ${shorten(textOf(image) ?? '')}`);

@@ -50,7 +50,7 @@ interface File {
   readonly root: Node;
   /** By the node of `rules` or `only`: jobs by the thousand may extend the same template. */
   readonly starts: Map<Node, Starts>;
-  /** What a template has or inherits, by what was asked for. */
+  /** Answers that templates gave before, by template and by the keys that were asked for. */
   readonly inherited: Map<Node, Map<string, Node | undefined>>;
 }
 
@@ -193,7 +193,7 @@ function inherited(file: File, parent: Node, keys: readonly string[]): Node | un
   return find(parent, 1);
 }
 
-/** Undefined: what its templates have counts. */
+/** Answers undefined where the node leaves it to its templates. */
 function ownOrReplaced(
   { root }: File,
   node: Node,

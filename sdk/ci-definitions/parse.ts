@@ -18,7 +18,7 @@ import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from '
 /** Raised with each change by which the same file is read otherwise: what was read before it is not taken for an answer. */
 export const READERS_VERSION = 3;
 
-/** Of a problem, which may quote what is wrong. */
+/** Characters of a message: it may quote what is wrong. */
 const MESSAGE_MAX = 1_000;
 /** A file of half a megabyte has more where its lines hold next to nothing. */
 const LINES_MAX = 20_000;

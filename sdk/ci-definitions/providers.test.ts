@@ -218,6 +218,21 @@ it.each([
   expect(one('.circleci/config.yml', text)).toMatchObject({ deployDetected });
 });
 
+it('Bitbucket: pipelines that others import, beside those of its own and alone', () => {
+  const shared = 'definitions: {pipelines: {shared: [{step: {name: Shared, script: [make]}}]}}\n';
+  const own = 'pipelines: {default: [{step: {name: Own, script: [make]}}]}\n';
+  const read = (text: string) => one('bitbucket-pipelines.yml', text);
+  expect([names(read(`export: true\n${shared}`)), read(`export: true\n${shared}`).triggers]).toEqual([
+    'Shared',
+    [],
+  ]);
+  const both = read(`export: true\n${shared}${own}`);
+  expect([names(both), both.triggers]).toEqual(['Own,Shared', ['default']]);
+  expect(names(read(`${shared}${own}`))).toBe('Own');
+  const neither = parseDefinition({ path: 'bitbucket-pipelines.yml', text: shared });
+  expect(neither.problems.map(({ message }) => message)).toEqual(['no "pipelines"']);
+});
+
 it('Bitbucket: stages, environments, and pipelines by branch and by name', () => {
   const pipeline = one(
     'bitbucket-pipelines.yml',

@@ -5,7 +5,7 @@ import { shorten } from './lines.ts';
 import { unique } from './node.ts';
 import type { CiDefinitionProvider, DefinedJob, DefinedPipeline, DefinitionProblem } from './types.ts';
 
-/** Of what is shown: names of a file may be as long as the file, and inherited by each of its jobs. */
+/** Characters of a name that are shown: it may be as long as the file, and inherited by each of its jobs. */
 const NAME_MAX = 255;
 
 export interface Reading {
