@@ -4,6 +4,7 @@ import { NotificationsService } from '@svc/proto/gen/svc/notifications/v1/notifi
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../platform/context.ts';
+import { eventsSeenBy } from '../platform/event-scopes.ts';
 import { notFound } from '../platform/not-found.ts';
 import { countUnread, listNotifications, markAllRead, markRead } from './store.ts';
 import type { NotificationRow, Reader } from './store.ts';
@@ -12,18 +13,10 @@ export { notified, purgeNotifications } from './store.ts';
 
 const DEFAULT_LIMIT = 50;
 
-/** What a notification tells is read with this scope elsewhere. */
-const SCOPE_OF: Readonly<Record<string, string>> = {
-  'runner.degraded': 'runner:read',
-  'runner.flagged': 'runner:read',
-  'runner.recovered': 'runner:read',
-  'webhook_endpoint.disabled': 'team:manage',
-};
-
 const readerOf = ({ caller, teams }: Ctx): Reader => ({
   userId: caller.userId,
   teams,
-  kinds: Object.entries(SCOPE_OF).flatMap(([kind, scope]) => (caller.scopes.has(scope) ? [kind] : [])),
+  kinds: eventsSeenBy(caller),
 });
 
 export function createNotifications(): Handlers<Ctx> {

@@ -10,6 +10,7 @@ import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import { recordAct } from '../audit/index.ts';
 import type { Caller, Ctx } from '../platform/context.ts';
 import type { Cursors } from '../platform/cursor.ts';
+import { scopeOfEvent } from '../platform/event-scopes.ts';
 import { assertHoldsAll } from '../platform/grants.ts';
 import { newId } from '../platform/ids.ts';
 import { notFound } from '../platform/not-found.ts';
@@ -121,19 +122,9 @@ function secretCalls({ secrets, allowPrivate }: WebhookEndpointsDeps): Pick<Serv
   };
 }
 
-/** What an event tells is read with this scope elsewhere. */
-const SCOPE_OF: Readonly<Record<string, string>> = {
-  'build.finished': 'project:read',
-  'run.finished': 'run:read',
-  'runner.degraded': 'runner:read',
-  'runner.flagged': 'runner:read',
-  'runner.recovered': 'runner:read',
-  'runner.revoked': 'runner:read',
-};
-
 /** An endpoint tells its receiver, for as long as it is there, what the events hold: a key names only those that it could read itself. */
 function assertMaySee(caller: Caller, events: readonly string[]): void {
-  const scopes = new Set(events.map((event) => SCOPE_OF[event] ?? 'staff'));
+  const scopes = new Set(events.map(scopeOfEvent));
   assertHoldsAll(caller, scopes, `have ${events.join(', ')} sent somewhere`);
 }
 

@@ -189,7 +189,8 @@ export const BOUNDED: Readonly<Record<string, Bounded>> = {
   },
   'svc.webhookendpoints.v1.WebhookEndpointsService/Update': {
     gives: 'a receiver that is told of events',
-    bound: 'as Create, for every event that is sent from then on',
+    bound:
+      'as Create, for the events that it had, has, and has waiting: they all go to the address of the moment',
     attempts: ({ teamId, endpointId }) => [
       { teamId, endpointId, url: `https://${ATTEMPT}.example.com/` },
       { teamId, endpointId, events: ['build.finished'] },
