@@ -155,7 +155,7 @@ class Namespaces implements Containment {
             await group?.add(init);
             words.go();
             if (!(await words.heard('ready'))) return;
-            if (rules !== undefined) egress = await openEgress({ pid: init, users: init }, rules);
+            if (rules !== undefined) egress = await openEgress({ pid: init, usersPid: init }, rules);
             words.go();
           },
         },

@@ -127,7 +127,7 @@ async function network(rules: Partial<EgressRules>, answers: Record<string, stri
   );
   await once(holder.stdout, 'data');
   const pid = holder.pid ?? 0;
-  const within = { pid, users: pid };
+  const within = { pid, usersPid: pid };
   const called: Endpoint[] = [];
   const refused: string[] = [];
   const egress = await openEgress(within, {

@@ -14,6 +14,7 @@ import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { errorText } from '../durable-file.ts';
+import type { Network } from '../executor/executor.ts';
 import { proxyFor, proxyHeaders } from '../proxy.ts';
 import { isLoopbackAddress, isMetadataAddress, isPublicAddress } from './egress-address.ts';
 import { createNames, replyTo, type Exists } from './egress-dns.ts';
@@ -63,19 +64,12 @@ export interface Egress {
   close(): void;
 }
 
-export interface Network {
-  /** A process of it. */
-  pid: number;
-  /** A process among the users that the network belongs to, whom this user may join. */
-  users: number;
-}
-
-/** What runs a command in the network, with every capability there. */
-export function enterArgv({ pid, users }: Network): string[] {
+/** Words that, put before a command, make it run in the network with every capability there. */
+export function enterArgv({ pid, usersPid }: Network): string[] {
   const join = ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
   // Root needs no user namespace for it, and keeps its own files in reach that way.
   if (process.geteuid?.() === 0) return join;
-  return ['nsenter', '--preserve-credentials', `--user=/proc/${users}/ns/user`, '--', ...join];
+  return ['nsenter', '--preserve-credentials', `--user=/proc/${usersPid}/ns/user`, '--', ...join];
 }
 
 /** @param network Whose parts are all in place but this. */

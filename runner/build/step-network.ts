@@ -9,7 +9,7 @@ import { MachineFailed } from './failure.ts';
 const READY_MS = 30_000;
 const SCRIPT = 'ip link set lo up && ip route add local default dev lo';
 
-/** Where builds are not contained, steps have the engine's own network. */
+/** Steps of builds that are not contained have the engine's own network. */
 export function stepNetwork(context: BuildContext): SandboxSpec['network'] {
   const { contained } = context;
   if (contained === undefined) return 'private';

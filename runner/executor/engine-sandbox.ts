@@ -16,7 +16,7 @@ import type { CommandResult } from './command.ts';
 import { createArgv, engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
-import type { SandboxSpec, WayOut } from './executor.ts';
+import type { OwnNetwork, SandboxSpec } from './executor.ts';
 import { launchScript } from './launcher.ts';
 import { NOT_THERE, notThere, resolveImage } from './resolve-image.ts';
 import { SandboxError, signalOfExitCode } from './supervise.ts';
@@ -46,7 +46,7 @@ interface State {
   Error?: string;
   StartedAt?: string;
   Pid?: number;
-  /** Of podman. */
+  /** podman's monitor of the container; docker has none. */
   ConmonPid?: number;
 }
 
@@ -68,24 +68,24 @@ export class EngineSandbox implements Sandbox {
     const launchFile = join(folder, 'launch');
     // 0444 inside a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
     await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
-    const { network } = spec;
-    const resolverFile = typeof network === 'object' ? join(folder, 'resolv.conf') : undefined;
-    if (typeof network === 'object')
-      await writeFile(join(folder, 'resolv.conf'), `nameserver ${network.nameServer}\n`, { mode: 0o444 });
+    const network = typeof spec.network === 'object' ? spec.network : undefined;
+    const resolverFile = join(folder, 'resolv.conf');
+    if (network !== undefined)
+      await writeFile(resolverFile, `nameserver ${network.nameServer}\n`, { mode: 0o444 });
     const argv = createArgv(engine, {
       spec,
       name,
       // What the operator configured may be named as the engine likes; what a task asks for may not.
       image: spec.image === undefined ? image : await resolveImage(engine, spec.image),
       launchFile,
-      ...(resolverFile === undefined ? {} : { resolverFile }),
+      ...(network === undefined ? {} : { resolverFile }),
       hostCpus: availableParallelism(),
       nowMs: Date.now(),
     });
     this.#created = true;
     const created = await runCommand(argv, { timeoutMs: engine.timeouts.createMs });
     if (created.code !== 0) throw this.#createError(created);
-    if (typeof network === 'object') await this.#openWayOut(network);
+    if (network !== undefined) await this.#openWayOut(network);
   }
 
   async start(abort: Abort): Promise<StartedProcess> {
@@ -173,17 +173,17 @@ export class EngineSandbox implements Sandbox {
   }
 
   /** The engine sets the container up without its task, whose network is then there to be completed. */
-  async #openWayOut(network: WayOut): Promise<void> {
+  async #openWayOut(network: OwnNetwork): Promise<void> {
     const { engine, name, folder } = this.#options;
     const argv = engineArgv(engine, 'init', ...this.#hooks(), name);
     const made = await runCommand(argv, { timeoutMs: engine.timeouts.startMs, cwd: folder });
     if (made.code !== 0)
       throw new SandboxError(`${engine.name} cannot set the container up: ${complaint(made)}`);
     const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
-    const { Pid: pid = 0, ConmonPid: users = 0 } = parseState(inspected.stdout) ?? {};
-    if (pid === 0 || users === 0)
+    const { Pid: pid = 0, ConmonPid: usersPid = 0 } = parseState(inspected.stdout) ?? {};
+    if (pid === 0 || usersPid === 0)
       throw new SandboxError(`${engine.name} lost the container: ${complaint(inspected)}`);
-    this.#wayOut = await network.open({ pid, users });
+    this.#wayOut = await network.open({ pid, usersPid });
   }
 
   #hooks(): string[] {

@@ -56,16 +56,24 @@ export interface SandboxSpec {
   workdir?: string;
   stdin?: string;
   /** For build steps: `private`, the engine's own network, outward only; or one of the container alone, with a way out of ours. */
-  network: 'none' | 'private' | WayOut;
+  network: 'none' | 'private' | OwnNetwork;
   /** Build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
   clone?: CloneMount;
   limits: SandboxLimits;
 }
 
-export interface WayOut {
+export interface OwnNetwork {
   readonly nameServer: string;
-  /** Called when the network is there and nothing runs in it yet. `users`: a process among the users that it belongs to. */
-  open(network: { pid: number; users: number }): Promise<{ close(): void }>;
+  /** Makes the way out, when the network is there and nothing runs in it yet. */
+  open(network: Network): Promise<{ close(): void }>;
+}
+
+/** A network, told by its processes. */
+export interface Network {
+  /** One that is in it. */
+  pid: number;
+  /** One that is among the users to whom it belongs, and whom this user may join. */
+  usersPid: number;
 }
 
 export interface CloneMount {
