@@ -1,6 +1,6 @@
 /** The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that goes away. */
-import { sql as fragment } from 'drizzle-orm';
-import { jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
+import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import { createTestDatabase } from '../../../test/setup/database.ts';
@@ -9,6 +9,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
 import { bytes, instant } from './columns.ts';
 import { isUniqueViolation, mapDatabaseError, migrate, openDatabase } from './index.ts';
+import type { Database } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 const postgresHere = await has('postgres');
@@ -18,6 +19,14 @@ const things = pgTable('things', {
   at: instant('at').notNull(),
   data: bytes('data').notNull(),
   spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
+});
+
+const marks = pgTable('marks', {
+  id: text('id').primaryKey(),
+  kind: text('kind', { enum: ['high', 'low'] }).notNull(),
+  tags: text('tags').array().notNull(),
+  size: bigint('size', { mode: 'number' }),
+  closedAt: instant('closed_at'),
 });
 
 const at = new Date('2026-05-01T10:20:30.456Z');
@@ -42,6 +51,8 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     test = await createTestDatabase({ max: 3, poolWaitMs: 300 });
     await test.db
       .sql`create table things (id text primary key, at timestamptz not null, data bytea not null, spec jsonb not null)`;
+    await test.db
+      .sql`create table marks (id text primary key, kind text not null, tags text[] not null, size bigint, closed_at timestamptz)`;
   });
   afterAll(async () => await test.drop());
 
@@ -57,6 +68,34 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     expect(
       await orm.execute(fragment`select count(*)::int as n from things where spec->>'quo"te' = 'true'`),
     ).toMatchObject([{ n: 2 }]);
+  });
+
+  it('runs typed queries alike inside and outside of a transaction, and leaves dates to everybody else as they are', async () => {
+    const rows = [
+      { id: 'a', kind: 'high' as const, tags: ['x', 'y "z"', ''], size: 5_000_000_000, closedAt: at },
+      { id: 'b', kind: 'low' as const, tags: [], size: null, closedAt: null },
+    ];
+    const work = async ({ orm, sql }: Database): Promise<void> => {
+      expect(await orm.insert(marks).values(rows).returning()).toEqual(rows);
+      const both = await orm
+        .select()
+        .from(marks)
+        .leftJoin(things, eq(things.id, marks.id))
+        .where(and(gt(marks.closedAt, new Date(0)), arrayContains(marks.tags, ['x'])));
+      expect(both).toEqual([{ marks: rows[0], things: null }]);
+      const [closed] = await orm
+        .update(marks)
+        .set({ closedAt: at, size: fragment`coalesce(${marks.size}, 0) + 1` })
+        .where(eq(marks.id, 'b'))
+        .returning({ at: marks.closedAt, size: marks.size });
+      expect(closed).toEqual({ at, size: 1 });
+      expect(await orm.delete(marks).returning({ id: marks.id, kind: marks.kind })).toHaveLength(2);
+      expect(await sql`select ${at}::timestamptz as at`).toMatchObject([{ at }]);
+    };
+    await work(test.db);
+    await test.db.transact(work);
+    const names = await test.db.sql`select 1 from pg_prepared_statements where statement like '%"marks"%'`;
+    expect(names.length, 'prepared statements of the builder').toBeGreaterThan(0);
   });
 
   it('reads bigint as number while that is exact', async () => {

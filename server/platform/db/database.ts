@@ -1,6 +1,6 @@
 /**
- * One database handle for the whole server: `sql` for statements that count (tagged template, prepared), `orm` for the
- * rest, `transact` for several statements in one. The driver runs behind client.ts and guard.ts, because as it comes it
+ * One database handle for the whole server: `sql` for statements that are written by hand, `orm` for typed ones
+ * by drizzle (both prepared), `transact` for several statements in one. The driver runs behind client.ts and guard.ts, because as it comes it
  * loses acknowledged writes.
  */
 import { drizzle } from 'drizzle-orm/postgres-js';
@@ -22,6 +22,7 @@ export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
 
 export interface Database {
   readonly sql: SqlTag;
+  /** Typed queries by drizzle: `await db.orm.select().from(table)`. The same inside of `transact`, by the handle that it passes. */
   readonly orm: Orm;
   /** True for the handle that `transact` passes. */
   readonly inTransaction: boolean;
@@ -56,9 +57,13 @@ export interface DatabaseOptions {
 
 const WAITERS_MAX = 1_000;
 
-/** drizzle overwrites the parsers of the client that it is given; this gives it some to overwrite. */
+/**
+ * drizzle's builder over statements of ours. It overwrites the parsers of the client that it is given, so that dates would come back as text for everybody; this gives it
+ * some of its own to overwrite. Its statements are prepared like those of the template: a list of values belongs into one array parameter, because each length of `inArray` is a statement of its own.
+ */
 function ormOver(sql: SqlTag): Orm {
-  const client = { unsafe: sql.unsafe, options: { parsers: {}, serializers: {} } };
+  const unsafe = (text: string, values: never[]): unknown => sql.unsafe(text, values, { prepare: true });
+  const client = { unsafe, options: { parsers: {}, serializers: {} } };
   return drizzle(client as unknown as postgres.Sql);
 }
 
