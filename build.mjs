@@ -46,7 +46,7 @@ const program = (workspace, entryPoints, options = {}) =>
   });
 
 async function server() {
-  await program('server', ['main.ts', 'ci/discovery/reader.worker.ts']);
+  await program('server', ['main.ts', 'connect/ci/discovery/reader.worker.ts']);
   await cp('server/migrations', 'server/dist/migrations', { recursive: true });
   await buildConsole({
     outDir: 'server/dist/console',

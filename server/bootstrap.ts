@@ -5,19 +5,19 @@
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createUser } from './accounts/index.ts';
-import type { Passwords } from './accounts/index.ts';
-import { insertApiKey } from './apikeys/index.ts';
-import { appendAudit, PLATFORM_CHAIN } from './audit/index.ts';
-import type { AuditAct } from './audit/index.ts';
+import { createUser } from './access/accounts/index.ts';
+import type { Passwords } from './access/accounts/index.ts';
+import { insertApiKey } from './access/apikeys/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from './platform/ledger/index.ts';
+import type { AuditAct } from './platform/ledger/index.ts';
 import { randomBase62 } from './platform/base62.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Database } from './platform/db/index.ts';
 import { newId } from './platform/ids.ts';
 import { STAFF_SCOPE, TEAM_SCOPES } from './platform/scopes.ts';
 import type { Secrets } from './platform/secrets.ts';
-import { insertRegion } from './regions/index.ts';
-import { insertMember, insertTeam } from './teams/index.ts';
+import { insertRegion } from './engine/regions/index.ts';
+import { insertMember, insertTeam } from './access/teams/index.ts';
 
 export interface Bootstrap {
   readonly baseUrl: string;

@@ -2,9 +2,9 @@
 import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { addressList } from '@svc/proto/http/address.ts';
-import { isDefaultAudience, parseIssuers } from './ci/oidc/issuers.ts';
-import type { Issuer } from './ci/oidc/issuers.ts';
-import { parseHost } from './registries/host.ts';
+import { isDefaultAudience, parseIssuers } from './connect/ci/oidc/issuers.ts';
+import type { Issuer } from './connect/ci/oidc/issuers.ts';
+import { parseHost } from './engine/registries/host.ts';
 import { isUrl, SettingsReader } from './settings.ts';
 import type { Environment } from './settings.ts';
 

@@ -15,16 +15,16 @@ import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Registry } from 'prom-client';
-import { createPasswords, purgeSessions } from './accounts/index.ts';
-import type { PasswordCost } from './accounts/index.ts';
-import { createApp } from './app.ts';
-import { createCheckpointFile, createSigner, startCheckpoints } from './audit/index.ts';
-import type { CheckpointFile, Signer } from './audit/index.ts';
-import { createAuthenticator } from './auth/index.ts';
-import type { Authenticator } from './auth/index.ts';
+import { createPasswords, purgeSessions } from './access/accounts/index.ts';
+import type { PasswordCost } from './access/accounts/index.ts';
+import { createApp } from './door/app.ts';
+import { createCheckpointFile, createSigner, startCheckpoints } from './delivery/audit/index.ts';
+import type { CheckpointFile, Signer } from './delivery/audit/index.ts';
+import { createAuthenticator } from './access/auth/index.ts';
+import type { Authenticator } from './access/auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
-import { createBuildOffers } from './builds/index.ts';
+import { createBuildOffers } from './engine/builds/index.ts';
 import {
   createCiJobs,
   createVerifyIdToken,
@@ -34,14 +34,14 @@ import {
   startCiHealth,
   startCiTasks,
   startReading,
-} from './ci/index.ts';
+} from './connect/ci/index.ts';
 import type { Config } from './config.ts';
-import { purgeNotifications } from './notifications/index.ts';
-import { purgeOutbox, startOutbox } from './outbox/index.ts';
-import { createMetrics, createPages } from './pages.ts';
-import type { Metrics } from './pages.ts';
-import { createOfrep, startPlatformFeatures, withFeatureMetrics } from './platform-features/index.ts';
-import type { PlatformFeatures, PlatformFeaturesDeps } from './platform-features/index.ts';
+import { purgeNotifications } from './operations/notifications/index.ts';
+import { purgeOutbox, startOutbox } from './engine/outbox/index.ts';
+import { createMetrics, createPages } from './door/pages.ts';
+import type { Metrics } from './door/pages.ts';
+import { createOfrep, startPlatformFeatures, withFeatureMetrics } from './features/platformfeatures/index.ts';
+import type { PlatformFeatures, PlatformFeaturesDeps } from './features/platformfeatures/index.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
@@ -56,10 +56,11 @@ import { createSafeFetch } from './platform/safe-fetch.ts';
 import { ownMetricsToken } from './platform/metrics-token.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
-import { createImageTargets, createLocalRegistry } from './registries/index.ts';
-import { createEnroll, purgeTokens, startWatch } from './runners/index.ts';
+import { createImageTargets, createLocalRegistry } from './engine/registries/index.ts';
+import { eventEffects } from './features.ts';
+import { createEnroll, purgeTokens, startWatch } from './engine/runners/index.ts';
 import { createServices } from './services.ts';
-import { purgeDeliveries, startDeliveries } from './webhook-endpoints/index.ts';
+import { purgeDeliveries, startDeliveries } from './operations/webhookendpoints/index.ts';
 import {
   checkWorkSettings,
   createDispatch,
@@ -74,8 +75,8 @@ import {
   startNonceRotation,
   startRelay,
   startSweeper,
-} from './work/index.ts';
-import type { Wake, WorkSettings } from './work/index.ts';
+} from './engine/work/index.ts';
+import type { Wake, WorkSettings } from './engine/work/index.ts';
 
 export interface RunningServer {
   readonly port: number;
@@ -385,7 +386,7 @@ function startWorkers(
     reading,
     startSweeper({ sql: db.sql, settings, onSwept, onError }),
     startWatch({ sql: db.sql, settings, onError }),
-    startOutbox({ sql: db.sql, onError }),
+    startOutbox({ sql: db.sql, effects: eventEffects, onError }),
     startDeliveries({ sql: db.sql, secrets, fetch, onError }),
     startNonceRotation(db.sql, onError),
     startCiHealth({ db, clock, onError }),

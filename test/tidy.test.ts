@@ -52,10 +52,27 @@ export function importsOf({ path, text }: Source): string[] {
 const folderOf = (path: string) =>
   path.startsWith('server/console/') ? 'server/console' : (path.split('/')[0] ?? '');
 
-/** `server/runners/store.ts` → `runners`; top-level server files are the wiring and belong to no feature. */
-function featureOf(path: string): string | undefined {
-  const parts = path.split('/');
-  return parts[0] === 'server' && parts.length > 2 ? parts[1] : undefined;
+/**
+ * Areas of the server with the areas that they may import: those before them. `door` and the files at the top put everything together.
+ */
+const AREAS: Record<string, readonly string[]> = {
+  access: [],
+  features: [],
+  apps: ['access'],
+  engine: ['access', 'apps', 'features'],
+  connect: ['access', 'apps', 'engine', 'features'],
+  delivery: ['access', 'apps', 'engine', 'features'],
+  operations: ['access', 'apps', 'engine', 'features'],
+  money: ['access', 'apps', 'engine', 'features'],
+  marketplace: ['access', 'apps', 'engine', 'features', 'delivery'],
+  workspace: ['access', 'apps', 'engine', 'features'],
+};
+
+/** `server/engine/runners/store.ts` → `engine/runners`; `server/platform/ids.ts` → `platform`; files at the top belong to nothing. */
+function placeOf(path: string): { readonly area: string; readonly feature: string } | undefined {
+  const [top, area = '', feature = '', file] = path.split('/');
+  if (top !== 'server' || feature === '') return undefined;
+  return { area, feature: area in AREAS && file !== undefined ? `${area}/${feature}` : area };
 }
 
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -88,7 +105,10 @@ export function importViolations(files: readonly Source[]): string[] {
       // The all-in-one starter holds the gateway in its own process; units may use the shared test set-up.
       if (file.path === 'server/main.ts' && target.startsWith('@svc/gateway')) return [];
       // What `svc ci validate` reads offline the server reads by the same code, and by nothing else of the SDK.
-      if (/^server\/ci\/(?:.+\/)?definitions\.ts$/.test(file.path) && target === '@svc/sdk/ci-definitions')
+      if (
+        /^server\/connect\/ci\/(?:.+\/)?definitions\.ts$/.test(file.path) &&
+        target === '@svc/sdk/ci-definitions'
+      )
         return [];
       if (isTest(file.path))
         return folder === 'test' || folder === 'sdk' || folder === 'proto'
@@ -99,20 +119,46 @@ export function importViolations(files: readonly Source[]): string[] {
   });
 }
 
-/** Inside the server: platform imports no feature, a feature imports another one through its index (or its tables) only. */
-export function featureViolations(files: readonly Source[]): string[] {
+/** Inside the server: platform imports no area, an area those before it, a feature another one through its index (or its tables) only. */
+export function areaViolations(files: readonly Source[]): string[] {
   return files.flatMap((file) => {
-    const own = featureOf(file.path);
-    if (own === undefined || isTest(file.path)) return [];
+    const own = placeOf(file.path);
+    if (own === undefined || isTest(file.path) || own.area === 'door' || own.area === 'console') return [];
     return importsOf(file).flatMap((target) => {
-      const other = featureOf(target);
-      if (other === undefined || other === own || other === 'platform' || target.startsWith('@')) return [];
-      if (own === 'platform' && /\/db\/|schema\.ts$/.test(file.path) && target.endsWith('schema.ts'))
-        return [];
-      if (own !== 'platform' && /\/(index|schema)\.ts$/.test(target)) return [];
-      return [`${file.path} imports ${target}`];
+      const other = placeOf(target);
+      const wrong = [`${file.path} imports ${target}`];
+      if (other === undefined) return /^server\/(?!(config|settings)\.ts$)/.test(target) ? wrong : [];
+      if (other.area === 'platform' || other.feature === own.feature) return [];
+      if (other.area !== own.area && !(AREAS[own.area] ?? []).includes(other.area)) return wrong;
+      return /\/(index|schema)\.ts$/.test(target) ? [] : wrong;
     });
   });
+}
+
+/** Features that import each other, directly or through others, each with its way back. Tables refer to each other in an order of their own, which the linter checks. */
+export function featureCircles(files: readonly Source[]): string[] {
+  const next = new Map<string, Set<string>>();
+  for (const file of files) {
+    const own = placeOf(file.path);
+    if (own === undefined || isTest(file.path) || !(own.area in AREAS) || file.path.endsWith('/schema.ts'))
+      continue;
+    for (const target of importsOf(file)) {
+      const other = placeOf(target);
+      if (other === undefined || !(other.area in AREAS) || other.feature === own.feature) continue;
+      next.set(own.feature, (next.get(own.feature) ?? new Set()).add(other.feature));
+    }
+  }
+  const wayBack = (start: string, at: string, seen: Set<string>): string[] | undefined => {
+    for (const to of next.get(at) ?? []) {
+      if (to === start) return [at, to];
+      if (seen.has(to)) continue;
+      seen.add(to);
+      const rest = wayBack(start, to, seen);
+      if (rest !== undefined) return [at, ...rest];
+    }
+    return undefined;
+  };
+  return [...next.keys()].flatMap((start) => wayBack(start, start, new Set())?.join(' → ') ?? []);
 }
 
 describe('imports', () => {
@@ -126,24 +172,54 @@ describe('imports', () => {
     expect(importViolations(files)).toEqual([]);
   });
 
-  it('cross server features through their index only', () => {
-    expect(featureViolations(files)).toEqual([]);
+  it('follow the order of areas, and cross features through their index only', () => {
+    expect(areaViolations(files)).toEqual([]);
+  });
+
+  it('form no circle of features', () => {
+    expect(featureCircles(files)).toEqual([]);
   });
 
   it('sees a forbidden import', () => {
     const bad = { path: 'gateway/a.ts', text: "import { x } from '@svc/server/platform/ids.ts';" };
     expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/platform/ids.ts']);
     const definitions = "import { x } from '@svc/sdk/ci-definitions';";
-    expect(importViolations([{ path: 'server/ci/a/definitions.ts', text: definitions }])).toEqual([]);
-    expect(importViolations([{ path: 'server/ci/a/other.ts', text: definitions }])).toHaveLength(1);
-    const client = { path: 'server/ci/a/definitions.ts', text: "import { Client } from '@svc/sdk';" };
+    expect(importViolations([{ path: 'server/connect/ci/a/definitions.ts', text: definitions }])).toEqual([]);
+    expect(importViolations([{ path: 'server/connect/ci/a/other.ts', text: definitions }])).toHaveLength(1);
+    const client = {
+      path: 'server/connect/ci/a/definitions.ts',
+      text: "import { Client } from '@svc/sdk';",
+    };
     expect(importViolations([client])).toHaveLength(1);
     const page = { path: 'server/console/a.tsx', text: "import { x } from '../platform/ids.ts';" };
     expect(importViolations([page])).toEqual(['server/console/a.tsx imports server/platform/ids.ts']);
-    const api = { path: 'server/teams/a.ts', text: "import { x } from '../console/api.ts';" };
-    expect(importViolations([api])).toEqual(['server/teams/a.ts imports server/console/api.ts']);
-    const feature = { path: 'server/teams/a.ts', text: "import { x } from '../runners/store.ts';" };
-    expect(featureViolations([feature])).toEqual(['server/teams/a.ts imports server/runners/store.ts']);
+    const api = { path: 'server/access/teams/a.ts', text: "import { x } from '../../console/api.ts';" };
+    expect(importViolations([api])).toEqual(['server/access/teams/a.ts imports server/console/api.ts']);
+  });
+
+  it('sees an import against the order of areas, past an index, and out of the platform', () => {
+    const of = (path: string, target: string) => ({ path, text: `import { x } from '${target}';` });
+    const upwards = of('server/access/teams/a.ts', '../../engine/runners/index.ts');
+    const past = of('server/engine/builds/a.ts', '../runners/store.ts');
+    const out = of('server/platform/a.ts', '../access/teams/index.ts');
+    const wiring = of('server/access/teams/a.ts', '../../system.ts');
+    const fine = of('server/engine/runners/a.ts', '../../access/teams/index.ts');
+    expect(areaViolations([upwards, past, out, wiring, fine])).toEqual([
+      'server/access/teams/a.ts imports server/engine/runners/index.ts',
+      'server/engine/builds/a.ts imports server/engine/runners/store.ts',
+      'server/platform/a.ts imports server/access/teams/index.ts',
+      'server/access/teams/a.ts imports server/system.ts',
+    ]);
+  });
+
+  it('sees a circle of features', () => {
+    const of = (from: string, to: string) => ({
+      path: `server/engine/${from}/a.ts`,
+      text: `import { x } from '../${to}/index.ts';`,
+    });
+    const circle = featureCircles([of('builds', 'work'), of('work', 'runners'), of('runners', 'builds')]);
+    expect(circle).toContain('engine/builds → engine/work → engine/runners → engine/builds');
+    expect(featureCircles([of('builds', 'work'), of('runners', 'work')])).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@
  * acknowledgements of those that consume.
  *
  * Messages are not persistent, although the queues of hints are durable: a broker that comes back without them meets servers that make everything that
- * waits due again (`makeAllDue` in server/work/relay.ts), and writing each to disk costs the broker a third of its processor time. Control events go to queues that
+ * waits due again (`makeAllDue` in server/engine/work/relay.ts), and writing each to disk costs the broker a third of its processor time. Control events go to queues that
  * end with their connection.
  *
  * A message to a queue that does not exist is confirmed all the same and comes back as `basic.return` just before its confirm; it is then published once

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
 import { openDatabase } from '../../server/platform/db/index.ts';
-import { readTimeline } from '../../server/timeline/store.ts';
+import { readTimeline } from '../../server/connect/timeline/store.ts';
 import { figure, percentile, type Figure } from './figure.ts';
 import { startTestServer } from '../setup/server.ts';
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { IMAGE } from '../../server/builds/testing/scripted-runner.ts';
-import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import { IMAGE } from '../setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { waitFor } from '../e2e/processes.ts';
 import { has } from '../setup/needs.ts';
 import { PHONE, startConsole } from './console.ts';

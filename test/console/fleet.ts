@@ -1,6 +1,6 @@
 /** A team with machines of its own, a project and people, for the pages of runners and builds. */
-import { scriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
-import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import { scriptedRunner } from '../setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { join, verify } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';
 import { signInAs } from './console.ts';

@@ -1,7 +1,7 @@
 /** Signing in and out of the console, and a session that ends while somebody works. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stepAt, totpCode } from '../../server/accounts/totp-code.ts';
+import { stepAt, totpCode } from '../../server/access/accounts/totp-code.ts';
 import { has } from '../setup/needs.ts';
 import { join, signIn } from '../setup/people.ts';
 import { signInAs, startConsole } from './console.ts';

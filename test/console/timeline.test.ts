@@ -1,7 +1,7 @@
 /** The page of the timeline: what CI reports and what is built here, by commit, as it happens. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ScriptedRunner } from '../../server/builds/testing/scripted-runner.ts';
+import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
 import { PHONE, startConsole } from './console.ts';

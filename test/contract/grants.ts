@@ -21,9 +21,9 @@ export interface Bounded {
 export const ATTEMPT = 'attempt';
 
 const email = (role: string): string => `${ATTEMPT}-${role}@example.com`;
-const unverified = 'server/teams/unverified.api.test.ts';
-const accounts = 'server/accounts/accounts.api.test.ts';
-const ci = 'server/ci/oidc/attacks.api.test.ts';
+const unverified = 'server/access/teams/unverified.api.test.ts';
+const accounts = 'server/access/accounts/accounts.api.test.ts';
+const ci = 'server/connect/ci/oidc/attacks.api.test.ts';
 const ofConnection =
   'reports runs of one repository and nothing else; the scope ci:manage includes it; it belongs to the connection and ends with it';
 
@@ -97,17 +97,17 @@ export const BOUNDED: Readonly<Record<string, Bounded>> = {
   'svc.ci.v1.CiService/RotateWebhookSecret': {
     gives: 'the secret of a webhook',
     bound: ofConnection,
-    story: 'server/ci/webhooks/ledger.api.test.ts',
+    story: 'server/connect/ci/webhooks/ledger.api.test.ts',
   },
   'svc.ci.v1.CiService/SetConnectionToken': {
     gives: 'nobody anything: the token is stored sealed and never shown',
     bound: ofConnection,
-    story: 'server/ci/forges/token.api.test.ts',
+    story: 'server/connect/ci/forges/token.api.test.ts',
   },
   'svc.ci.v1.CiService/SubscribeWebhook': {
     gives: 'the secret of a webhook, to the host of the repository',
     bound: ofConnection,
-    story: 'server/ci/tasks/subscriptions.api.test.ts',
+    story: 'server/connect/ci/tasks/subscriptions.api.test.ts',
   },
   'svc.ci.v1.CiService/UpdateConnection': {
     gives: 'other jobs the right to report',
@@ -117,12 +117,12 @@ export const BOUNDED: Readonly<Record<string, Bounded>> = {
   'svc.dispatch.v1.DispatchService/Enroll': {
     gives: 'a runner',
     bound: 'as RunnerService/Enroll, which it is for',
-    story: 'server/runners/runners.test.ts',
+    story: 'server/engine/runners/runners.test.ts',
   },
   'svc.runner.v1.RunnerService/Enroll': {
     gives: 'a runner, which is the team’s and not its issuer’s',
     bound: 'an enrollment token, once, while who issued it may issue it; runner:manage revokes it',
-    story: 'server/runners/runners.test.ts',
+    story: 'server/engine/runners/runners.test.ts',
   },
   'svc.runners.v1.RunnersService/CreateEnrollToken': {
     gives: 'an enrollment token',
@@ -185,7 +185,7 @@ export const BOUNDED: Readonly<Record<string, Bounded>> = {
   'svc.webhookendpoints.v1.WebhookEndpointsService/RotateSecret': {
     gives: 'the secret that deliveries are signed with',
     bound: 'signs deliveries of one endpoint; the scope team:manage includes it; ends with the endpoint',
-    story: 'server/outbox/outbox.api.test.ts',
+    story: 'server/engine/outbox/outbox.api.test.ts',
   },
   'svc.webhookendpoints.v1.WebhookEndpointsService/Update': {
     gives: 'a receiver that is told of events',

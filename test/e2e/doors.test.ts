@@ -16,7 +16,7 @@ import {
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { visibleContract } from '../../server/contract-page.ts';
+import { visibleContract } from '../../server/door/contract-page.ts';
 import { createIndependentRunner } from './independent-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
 import { waitFor } from './processes.ts';

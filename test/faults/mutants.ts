@@ -29,18 +29,18 @@ const noEpochCheck: Mutant = {
   shows: ({ invariant }) => invariant === 'I6',
   replacements: [
     {
-      file: 'server/work/report.ts',
+      file: 'server/engine/work/report.ts',
       find: "where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
       replace:
         "where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
     },
     {
-      file: 'server/work/heartbeat.ts',
+      file: 'server/engine/work/heartbeat.ts',
       find: 'where (w.id, w.epoch) in (select a.id, a.epoch from asked a) and w.runner_id',
       replace: 'where w.id in (select a.id from asked a) and w.runner_id',
     },
     {
-      file: 'server/work/append-logs.ts',
+      file: 'server/engine/work/append-logs.ts',
       find: 'where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}',
       replace: 'where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}',
     },
@@ -60,7 +60,7 @@ const earlyAck: Mutant = {
   shows: ({ message }, { rest }) => rest.how === 'stuck' && message === 'has not ended: it is queued',
   replacements: [
     {
-      file: 'server/work/claim.ts',
+      file: 'server/engine/work/claim.ts',
       find: '  const statement = async (): Promise<Row | undefined> => {\n',
       replace: `  const [taken] = wantsWork ? await sql\`
     update work_items set run_after = 'infinity' where id = (
@@ -75,19 +75,19 @@ const earlyAck: Mutant = {
 `,
     },
     {
-      file: 'server/work/claim.ts',
+      file: 'server/engine/work/claim.ts',
       find: 'where ${claimable(sql, kind)} and ${wantsWork}::boolean and not exists',
       replace:
         "where w.id = ${taken?.id ?? ''} and w.state = 'queued' and (select may_receive from me) and not exists",
     },
     {
-      file: 'server/work/claim.ts',
+      file: 'server/engine/work/claim.ts',
       find: 'where ${claimable(sql, kind)} ${which}',
       replace:
         "where ${workId === undefined ? claimable(sql, kind) : sql`w.pool_id = (select team_id from me where may_receive) and w.kind = ${kind} and w.state = 'queued'`} ${which}",
     },
     {
-      file: 'server/work/claim.ts',
+      file: 'server/engine/work/claim.ts',
       find: '  try {\n    return toGrant(await statement());',
       replace: `  if (workId !== undefined) {
     const settled = await sql\`update work_items set run_after = 'infinity' where id = \${workId} and state = 'queued' and run_after <= clock_timestamp()\`;
@@ -107,7 +107,7 @@ const scanThenUpdate: Mutant = {
   shows: ({ invariant }) => invariant === 'I3' || invariant === 'I4',
   replacements: [
     {
-      file: 'server/work/sweeper.ts',
+      file: 'server/engine/work/sweeper.ts',
       find: 'export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {\n',
       replace: `export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {
   const found = await sql\`
@@ -118,7 +118,7 @@ const scanThenUpdate: Mutant = {
 `,
     },
     {
-      file: 'server/work/sweeper.ts',
+      file: 'server/engine/work/sweeper.ts',
       find: `        where w.state in ('offered', 'running') and w.lease_expires_at < now() - \${ms(sql, settings.graceMs)}
         order by w.lease_expires_at limit \${settings.batch}::int
         for update skip locked\`,`,

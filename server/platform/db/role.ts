@@ -6,7 +6,7 @@
  *
  * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role with the first packet. So it
  * holds against statements of ours that are wrong, not against somebody who may send any statement and takes it off again: against
- * that one there are the signed checkpoints (server/audit).
+ * that one there are the signed checkpoints (server/delivery/audit).
  * Roles belong to the whole cluster, so all databases of a cluster share the one; what it may do is granted in each.
  */
 import type { Database, SqlTag } from './database.ts';

@@ -2,9 +2,9 @@
 import { createSafeFetch } from '../../../server/platform/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/platform/secrets.ts';
 import type { Secrets } from '../../../server/platform/secrets.ts';
-import { taskHandlers } from '../../../server/ci/tasks/index.ts';
-import { beginDue } from '../../../server/ci/tasks/worker.ts';
-import type { TaskHandlers, TasksDeps } from '../../../server/ci/tasks/worker.ts';
+import { taskHandlers } from '../../../server/connect/ci/tasks/index.ts';
+import { beginDue } from '../../../server/connect/ci/tasks/worker.ts';
+import type { TaskHandlers, TasksDeps } from '../../../server/connect/ci/tasks/worker.ts';
 import { systemClock } from '../../../server/platform/clock.ts';
 import type { Clock } from '../../../server/platform/clock.ts';
 import { startTestServer } from '../server.ts';

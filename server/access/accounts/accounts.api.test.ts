@@ -1,0 +1,346 @@
+/** Sign-in, sessions, one-time codes and passwords over the real door, with a clock that is moved by hand. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { join, PASSWORD, signIn } from '../../../test/setup/people.ts';
+import type { Person } from '../../../test/setup/people.ts';
+import { startTestServer, TEST_PASSWORD_COST } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { createFakeClock } from '../../platform/clock.ts';
+import { createPasswords, purgeSessions } from './index.ts';
+import { openSession } from './sessions.ts';
+import { findUserById, renewPasswordHash } from './store.ts';
+import { stepAt, totpCode } from './totp-code.ts';
+
+const postgresHere = await has('postgres');
+const HOUR = 3_600_000;
+
+/** The app's side of a one-time code. */
+function fromBase32(text: string): Buffer {
+  const bits = [...text]
+    .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
+    .join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+}
+
+describe.skipIf(!postgresHere)('accounts', () => {
+  const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
+  let server: TestServer;
+  let person: Person;
+
+  beforeAll(async () => {
+    server = await startTestServer({ clock, env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  });
+  afterAll(async () => await server.stop());
+  beforeEach(async () => {
+    person = await join(server, server.first.apiKey, server.first.teamId, 'developer');
+  });
+
+  const login = async (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
+    await server.call('POST /auth/login', {
+      body: { email: person.email, password: PASSWORD, ...body },
+      headers,
+    });
+  const statusOf = async (token: string): Promise<number> =>
+    (await server.call('GET /account', { as: token })).status;
+  /** Use is written down in batches: this is what the server does every few seconds. */
+  const usedNow = async (userId: string): Promise<void> => {
+    await server.db.sql`update sessions set last_seen_at = ${clock.now()} where user_id = ${userId}`;
+  };
+
+  describe('a password that is changed while somebody signs in with the old one', () => {
+    it('neither comes back nor leaves a session behind', async () => {
+      const { db } = server;
+      const before = await findUserById(db, person.userId);
+      if (before === undefined) throw new Error('nobody there');
+      const change = { currentPassword: PASSWORD, newPassword: 'a wholly new one' };
+      const changed = await server.call('POST /account/password', { as: person.token, body: change });
+      expect(changed.status, changed.text).toBe(204);
+      const times = { idleMs: HOUR, absoluteMs: HOUR, staffIdleMs: HOUR, staffAbsoluteMs: HOUR };
+      expect(await openSession({ db, clock, times }, before)).toBeUndefined();
+      expect(await renewPasswordHash(db, before, before.passwordHash)).toBe(false);
+      expect((await login({})).code).toBe('credentials_invalid');
+      expect((await login({ password: 'a wholly new one' })).status).toBe(200);
+    });
+
+    it('is refused also where its hash was to be made anew', async () => {
+      const weak = createPasswords({ ln: 9, r: 8, p: 1 });
+      const { userId } = person;
+      await server.db.sql`update users set password_hash = ${await weak.hash(PASSWORD)} where id = ${userId}`;
+      expect((await login({})).status).toBe(200);
+      const [row] = await server.db.sql`select password_hash from users where id = ${userId}`;
+      expect(row?.['password_hash']).toContain(`ln=${TEST_PASSWORD_COST.ln},`);
+      expect((await login({})).status).toBe(200);
+    });
+  });
+
+  describe('a session', () => {
+    it('tells who one is', async () => {
+      const { body } = await server.call('GET /account', { as: person.token });
+      expect(body).toMatchObject({
+        userId: person.userId,
+        email: person.email,
+        staff: false,
+        credential: 'session',
+      });
+      expect(body['teams']).toEqual([{ teamId: server.first.teamId, name: 'first team', role: 'developer' }]);
+      expect(body['scopes']).not.toContain('staff');
+      expect(body['scopes']).not.toContain('ci:write');
+    });
+
+    it('ends after 12 hours without use', async () => {
+      clock.advance(12 * HOUR - 1);
+      expect(await statusOf(person.token)).toBe(200);
+      await usedNow(person.userId);
+      clock.advance(12 * HOUR - 1);
+      expect(await statusOf(person.token)).toBe(200);
+      clock.advance(12 * HOUR + 1);
+      expect(await statusOf(person.token)).toBe(401);
+    });
+
+    it('ends after 7 days however much it is used', async () => {
+      for (let hours = 0; hours < 7 * 24; hours += 8) {
+        expect(await statusOf(person.token), `after ${hours} h`).toBe(200);
+        await usedNow(person.userId);
+        clock.advance(8 * HOUR);
+      }
+      expect(await statusOf(person.token)).toBe(401);
+    });
+
+    it('of staff ends after 30 minutes without use', async () => {
+      const staff = await signIn(server, server.first.staffEmail, server.first.staffPassword);
+      clock.advance(29 * 60_000);
+      expect(await statusOf(staff.token)).toBe(200);
+      clock.advance(31 * 60_000);
+      expect(await statusOf(staff.token)).toBe(401);
+    });
+
+    it('ends at once with sign-out', async () => {
+      expect((await server.call('POST /auth/logout', { as: person.token, body: {} })).status).toBe(204);
+      expect(await statusOf(person.token)).toBe(401);
+      expect((await server.call('POST /auth/logout', { as: person.token, body: {} })).status).toBe(401);
+    });
+
+    it('is forgotten when it is over', async () => {
+      clock.advance(13 * HOUR);
+      await usedNow(person.userId);
+      await purgeSessions(server.db, clock, {
+        idleMs: 12 * HOUR,
+        absoluteMs: 168 * HOUR,
+        staffIdleMs: HOUR,
+        staffAbsoluteMs: HOUR,
+      });
+      const [row] = await server.db.sql<
+        Array<{ n: number }>
+      >`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
+      expect(row?.n).toBe(0);
+      expect(await statusOf(person.token)).toBe(200);
+    });
+
+    it('is stored as a hash', async () => {
+      const rows = await server.db.sql<
+        Array<{ text: string }>
+      >`select row_to_json(s)::text as text from sessions s`;
+      expect(rows.map((row) => row.text).join()).not.toContain(person.token.slice(5));
+    });
+  });
+
+  describe('sign-in', () => {
+    it('does not tell whether the account or the password is wrong', async () => {
+      const wrong = await login({ password: 'not the password' });
+      const nobody = await login({ email: 'nobody@example.com' });
+      expect([wrong.status, wrong.code]).toEqual([401, 'credentials_invalid']);
+      expect((nobody.body['error'] as { message: string }).message).toBe(
+        (wrong.body['error'] as { message: string }).message,
+      );
+    });
+
+    it('does not care about the letter case of the address', async () => {
+      expect((await login({ email: person.email.toUpperCase() })).status).toBe(200);
+    });
+
+    it('from elsewhere does not use up the tries of an account’s owner', async () => {
+      const from = (address: string) => ({ 'x-forwarded-for': address });
+      for (let n = 0; n < 30; n += 1)
+        await login({ password: `wrong ${n}` }, from(`198.51.100.${n % 3}:${40_000 + n}`));
+      expect((await login({}, from('198.51.100.1'))).code).toBe('rate_limited');
+      expect((await login({}, from('2001:db8::1'))).status).toBe(200);
+    });
+
+    it('of one account is slowed after ten wrong passwords, and recovers', async () => {
+      for (let n = 0; n < 10; n += 1) expect((await login({ password: `wrong ${n}` })).status).toBe(401);
+      const refused = await login({});
+      expect([refused.status, refused.code]).toEqual([429, 'rate_limited']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      clock.advance(15 * 60_000);
+      expect((await login({})).status).toBe(200);
+    });
+  });
+
+  describe('a one-time code', () => {
+    async function enroll(): Promise<{ secret: Buffer; recovery: string[] }> {
+      const begun = await server.call('POST /account/totp', { as: person.token, body: {} });
+      expect(begun.status).toBe(201);
+      expect(begun.body['otpauthUrl']).toContain(encodeURIComponent(person.email));
+      const secret = fromBase32(String(begun.body['secret']));
+      const code = totpCode(secret, stepAt(clock.now()));
+      const done = await server.call('POST /account/totp/confirm', { as: person.token, body: { code } });
+      expect(done.status, done.text).toBe(200);
+      return { secret, recovery: done.body['recoveryCodes'] as string[] };
+    }
+    const next = (): void => clock.advance(30_000);
+
+    it('is asked for once it is confirmed, and counts once', async () => {
+      const { secret } = await enroll();
+      expect((await login({})).code).toBe('totp_required');
+      next();
+      const code = totpCode(secret, stepAt(clock.now()));
+      const both = await Promise.all([login({ totpCode: code }), login({ totpCode: code })]);
+      expect(both.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 401]);
+      expect((await login({ totpCode: code })).code).toBe('totp_invalid');
+    });
+
+    it('says nothing before the password is right', async () => {
+      await enroll();
+      expect((await login({ password: 'wrong' })).code).toBe('credentials_invalid');
+    });
+
+    it('can be replaced by each recovery code once', async () => {
+      const { recovery } = await enroll();
+      expect(new Set(recovery).size).toBe(10);
+      expect((await login({ totpCode: recovery[0] })).status).toBe(200);
+      expect((await login({ totpCode: recovery[0] })).code).toBe('totp_invalid');
+      const { body } = await server.call('GET /account/totp', { as: person.token });
+      expect(body).toMatchObject({ enrolled: true, recoveryCodesLeft: 9 });
+    });
+
+    it('may be tried five times in 15 minutes', async () => {
+      const { secret } = await enroll();
+      for (let n = 0; n < 5; n += 1) expect((await login({ totpCode: '000000' })).code).toBe('totp_invalid');
+      next();
+      expect((await login({ totpCode: totpCode(secret, stepAt(clock.now())) })).code).toBe('rate_limited');
+      clock.advance(15 * 60_000);
+      expect((await login({ totpCode: totpCode(secret, stepAt(clock.now())) })).status).toBe(200);
+    });
+
+    it('cannot be enrolled twice, and can be turned off', async () => {
+      await enroll();
+      expect((await server.call('POST /account/totp', { as: person.token, body: {} })).code).toBe(
+        'totp_already_enrolled',
+      );
+      expect(
+        (await server.call('POST /account/totp/confirm', { as: person.token, body: { code: '123456' } }))
+          .code,
+      ).toBe('totp_not_pending');
+      const off = { as: person.token, body: { currentPassword: PASSWORD } };
+      expect((await server.call('POST /account/totp/disable', off)).status).toBe(204);
+      expect((await server.call('GET /account/totp', { as: person.token })).body).toMatchObject({
+        enrolled: false,
+      });
+      expect((await login({})).status).toBe(200);
+    });
+
+    describe('is not turned off by a session alone', () => {
+      const enrolled = async (): Promise<boolean> =>
+        (await server.call('GET /account/totp', { as: person.token })).body['enrolled'] === true;
+      const off = async (body: Record<string, unknown>) =>
+        await server.call('POST /account/totp/disable', { as: person.token, body });
+      const offByConnect = async (body: Record<string, unknown>) =>
+        await server.call('POST /svc.account.v1.AccountService/TotpDisable', { as: person.token, body });
+
+      it('by any door, with nothing or with what is wrong', async () => {
+        await enroll();
+        expect((await off({})).code).toBe('proof_required');
+        expect((await offByConnect({})).status).toBe(403);
+        expect((await server.call('DELETE /account/totp', { as: person.token })).status).toBe(405);
+        expect((await off({ currentPassword: 'not the password' })).code).toBe('credentials_invalid');
+        expect((await offByConnect({ currentPassword: 'not the password' })).status).toBe(401);
+        expect((await off({ code: '000000' })).code).toBe('totp_invalid');
+        expect((await off({ code: 'not-a-recovery-code' })).code).toBe('totp_invalid');
+        // Of two that are sent each must be right.
+        expect((await off({ currentPassword: PASSWORD, code: '000000' })).code).toBe('totp_invalid');
+        expect((await server.call('POST /account/totp', { as: person.token, body: {} })).status).toBe(409);
+        expect(await enrolled()).toBe(true);
+      });
+
+      it('but by the password, by a code, or by a recovery code', async () => {
+        for (const proof of ['password', 'code', 'recovery']) {
+          const { secret, recovery } = await enroll();
+          next();
+          const code = proof === 'code' ? totpCode(secret, stepAt(clock.now())) : recovery[3];
+          const answer = await off(proof === 'password' ? { currentPassword: PASSWORD } : { code });
+          expect(answer.status, proof).toBe(204);
+          expect(await enrolled()).toBe(false);
+          next();
+        }
+      });
+
+      it('by guessing: wrong ones count as tries, with those of sign-in', async () => {
+        const { secret } = await enroll();
+        for (let n = 0; n < 5; n += 1) expect((await off({ code: '000000' })).code).toBe('totp_invalid');
+        next();
+        const code = totpCode(secret, stepAt(clock.now()));
+        expect((await off({ code })).code).toBe('rate_limited');
+        expect((await login({ totpCode: code })).code).toBe('rate_limited');
+        for (let n = 0; n < 10; n += 1)
+          expect((await off({ currentPassword: `wrong ${n}` })).code).toBe('credentials_invalid');
+        expect((await off({ currentPassword: PASSWORD })).code).toBe('rate_limited');
+        expect(await enrolled()).toBe(true);
+      });
+    });
+
+    it('has its secret stored sealed and bound to its account', async () => {
+      await enroll();
+      const [row] = await server.db.sql<
+        Array<{ secret: string }>
+      >`select secret from totp where user_id = ${person.userId}`;
+      expect(row?.secret).toMatch(/^v1\./);
+    });
+  });
+
+  describe('a password change', () => {
+    const change = async (body: Record<string, unknown>) =>
+      await server.call('POST /account/password', {
+        as: person.token,
+        body: { currentPassword: PASSWORD, newPassword: 'another long password', ...body },
+      });
+
+    it('needs the old one and ends every other session', async () => {
+      const other = await signIn(server, person.email);
+      expect((await change({ currentPassword: 'wrong password' })).code).toBe('credentials_invalid');
+      expect(await statusOf(other.token)).toBe(200);
+      expect((await change({})).status).toBe(204);
+      expect(await statusOf(other.token)).toBe(401);
+      expect(await statusOf(person.token)).toBe(200);
+      expect((await login({})).status).toBe(401);
+      expect((await login({ password: 'another long password' })).status).toBe(200);
+    });
+
+    it.each([
+      ['too short', 'short'],
+      ['of few characters', 'aaaaaaaaaaaaaaaa'],
+      ['longer than 256 bytes', 'x'.repeat(257)],
+    ])('refuses one that is %s', async (_what, newPassword) => {
+      expect((await change({ newPassword })).status).toBe(400);
+    });
+
+    it('refuses the e-mail address', async () => {
+      expect((await change({ newPassword: person.email.toUpperCase() })).code).toBe('password_weak');
+    });
+  });
+
+  it('keeps user names unique', async () => {
+    const taken = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const rename = async (username: string) =>
+      await server.call('PATCH /account/username', { as: person.token, body: { username } });
+    expect((await rename(taken.username)).code).toBe('username_taken');
+    expect((await rename('Not-Allowed')).code).toBe('validation_failed');
+    expect((await rename(`n-${person.username}`)).body).toMatchObject({ username: `n-${person.username}` });
+  });
+
+  it('tells the limits of the installation', async () => {
+    expect((await server.call('GET /account/plan', { as: person.token })).body).toMatchObject({
+      name: 'self_hosted',
+      apiKeysMax: 100,
+    });
+  });
+});

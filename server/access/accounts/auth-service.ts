@@ -1,0 +1,97 @@
+/** Sign-in and sign-out. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { networkOf } from '@svc/proto/http/address.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { AuthService } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
+import type { SessionTimes } from '../../config.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { CredentialChanges } from '../../platform/credential-changes.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Passwords } from './password.ts';
+import { checkCode } from './proof.ts';
+import { endSession, openSession, sessionTimesOf } from './sessions.ts';
+import { findUserByEmail, normalizeEmail, renewPasswordHash } from './store.ts';
+import type { User } from './store.ts';
+import { findTotp } from './totp-store.ts';
+import type { Tries } from './tries.ts';
+
+export interface AuthDeps {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly passwords: Passwords;
+  readonly changes: CredentialChanges;
+  readonly sessions: SessionTimes;
+  readonly tries: Tries;
+}
+
+/** Also written in auth/presented.ts, which reads it; the prefix makes browsers insist on Secure and Path=/. */
+const COOKIE = '__Host-sid';
+
+export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
+  return implement(AuthService, {
+    login: async ({ email, password, totpCode }, ctx: Ctx) => {
+      const user = await checkPassword(deps, ctx, email, password);
+      await checkSecondFactor(deps, ctx, user, totpCode);
+      const session = await openSession({ db: ctx.db, clock: deps.clock, times: deps.sessions }, user);
+      if (session === undefined) throw wrongPassword();
+      setCookie(ctx, session.token, sessionTimesOf(deps.sessions, user.staff).absoluteMs);
+      return { token: session.token, expiresAt: timestampFromDate(session.expiresAt), userId: user.id };
+    },
+    logout: async (_request, ctx: Ctx) => {
+      await endSession(ctx.db, ctx.caller.credentialId);
+      await deps.changes.announce(ctx.db, { credentialId: ctx.caller.credentialId });
+      setCookie(ctx, '', 0);
+      return {};
+    },
+  });
+}
+
+/** A browser says so with its fetch metadata; nobody else keeps cookies of ours. */
+function setCookie(ctx: Ctx, token: string, maxAgeMs: number): void {
+  if (ctx.call.header('sec-fetch-site') === undefined) return;
+  const age = Math.floor(maxAgeMs / 1_000);
+  ctx.call.responseHeaders.set(
+    'set-cookie',
+    `${COOKIE}=${token}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`,
+  );
+}
+
+async function checkPassword(
+  deps: AuthDeps,
+  { db, call }: Ctx,
+  email: string,
+  password: string,
+): Promise<User> {
+  const account = normalizeEmail(email);
+  const isKnown = deps.tries.password.spend(account, call.remoteAddress);
+  const user = await findUserByEmail(db, account);
+  const stranger = isKnown ? undefined : networkOf(call.remoteAddress);
+  const { ok, stale } = await deps.passwords.verify(password, user?.passwordHash, stranger);
+  if (!ok || user === undefined) throw wrongPassword();
+  deps.tries.password.wasRight(account, call.remoteAddress);
+  if (!stale) return user;
+  const passwordHash = await deps.passwords.hash(password);
+  if (!(await renewPasswordHash(db, user, passwordHash))) throw wrongPassword();
+  return { ...user, passwordHash };
+}
+
+function wrongPassword(): Error {
+  return apiError('credentials_invalid', 'e-mail address or password is wrong');
+}
+
+/** Asked only after the password was right, so that it tells a stranger nothing about an account. */
+async function checkSecondFactor(
+  deps: AuthDeps,
+  ctx: Ctx,
+  user: User,
+  code: string | undefined,
+): Promise<void> {
+  const totp = await findTotp(ctx.db, user.id);
+  if (totp === undefined || totp.confirmed_at === null) return;
+  if (code === undefined)
+    throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
+  await checkCode(deps, ctx, user, code);
+}

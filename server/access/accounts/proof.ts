@@ -1,0 +1,80 @@
+/**
+ * That the person of a session is there, and not somebody who got hold of the session: the current password, or a one-time code. Asked before the
+ * account's own locks are changed. Wrong ones count as tries, like those at sign-in.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Passwords } from './password.ts';
+import type { User } from './store.ts';
+import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
+import type { Tries } from './tries.ts';
+
+export interface ProofDeps {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly passwords: Passwords;
+  readonly tries: Tries;
+}
+
+/** Where the database is asked, and from where the tries come. */
+export type Where = Pick<Ctx, 'db' | 'call'>;
+
+export interface Proof {
+  readonly currentPassword?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+/** Throws `proof_required` when nothing was sent, `credentials_invalid` or `totp_invalid` when it is wrong, `rate_limited` after too many. */
+export async function assertInPerson(
+  deps: ProofDeps,
+  ctx: Where,
+  user: User,
+  { currentPassword, code }: Proof,
+): Promise<void> {
+  if (currentPassword === undefined && code === undefined) {
+    throw apiError(
+      'proof_required',
+      'the session alone is not enough for this; send currentPassword, or code with a one-time code',
+    );
+  }
+  if (currentPassword !== undefined) await checkCurrentPassword(deps, ctx, user, currentPassword);
+  if (code !== undefined) await checkCode(deps, ctx, user, code);
+}
+
+async function checkCurrentPassword(
+  { tries, passwords }: ProofDeps,
+  { call }: Where,
+  user: User,
+  password: string,
+): Promise<void> {
+  tries.password.spend(user.email, call.remoteAddress);
+  const { ok } = await passwords.verify(password, user.passwordHash);
+  if (!ok) throw apiError('credentials_invalid', 'the current password is wrong');
+  tries.password.wasRight(user.email, call.remoteAddress);
+}
+
+/** A code of the app, or a recovery code. Throws `totp_invalid`, also for an account without a confirmed one. */
+export async function checkCode(
+  { tries, clock, secrets }: ProofDeps,
+  { db, call }: Where,
+  user: User,
+  code: string,
+): Promise<void> {
+  tries.code.spend(user.id, call.remoteAddress);
+  const totp = await findTotp(db, user.id);
+  const confirmed = totp !== undefined && totp.confirmed_at !== null ? totp : undefined;
+  const ok =
+    confirmed !== undefined &&
+    (/^\d{6}$/.test(code)
+      ? await acceptTotpCode({ db, clock, secrets }, user.id, confirmed, code)
+      : await acceptRecoveryCode(db, user.id, code));
+  if (!ok) {
+    throw apiError(
+      'totp_invalid',
+      'one-time code is wrong, was used already, or the clock of the device is off by more than 30 s',
+    );
+  }
+  tries.code.wasRight(user.id, call.remoteAddress);
+}

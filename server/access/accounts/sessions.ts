@@ -1,0 +1,63 @@
+/** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
+import type { SessionTimes } from '../../config.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { hashToken, newSessionToken } from './session-token.ts';
+import type { User } from './store.ts';
+
+export function sessionTimesOf(
+  times: SessionTimes,
+  staff: boolean,
+): { readonly idleMs: number; readonly absoluteMs: number } {
+  return staff
+    ? { idleMs: times.staffIdleMs, absoluteMs: times.staffAbsoluteMs }
+    : { idleMs: times.idleMs, absoluteMs: times.absoluteMs };
+}
+
+export interface NewSession {
+  readonly id: string;
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** Undefined when the password is no longer the one that was checked: what it was good for ended with it. */
+export async function openSession(
+  deps: { db: Database; clock: Clock; times: SessionTimes },
+  user: User,
+): Promise<NewSession | undefined> {
+  const now = deps.clock.now();
+  const token = newSessionToken();
+  const id = newId('ses', now.getTime());
+  const expiresAt = new Date(now.getTime() + sessionTimesOf(deps.times, user.staff).absoluteMs);
+  const { count } = await deps.db.sql`
+    insert into sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at)
+    select ${id}, u.id, ${hashToken(token)}, ${now}, ${now}, ${expiresAt}
+    from users u where u.id = ${user.id} and u.password_hash = ${user.passwordHash} for share`;
+  return count === 1 ? { id, token, expiresAt } : undefined;
+}
+
+export async function endSession({ sql }: Database, sessionId: string): Promise<void> {
+  await sql`delete from sessions where id = ${sessionId}`;
+}
+
+export async function endOtherSessions(
+  { sql }: Database,
+  userId: string,
+  keptSessionId: string,
+): Promise<void> {
+  await sql`delete from sessions where user_id = ${userId} and id <> ${keptSessionId}`;
+}
+
+export async function endAllSessions({ sql }: Database, userId: string): Promise<void> {
+  await sql`delete from sessions where user_id = ${userId}`;
+}
+
+/** Forgets sessions that ended by age, and those that nobody used for longer than any idle limit. */
+export async function purgeSessions({ sql }: Database, clock: Clock, times: SessionTimes): Promise<number> {
+  const now = clock.now();
+  const idleSince = new Date(now.getTime() - Math.max(times.idleMs, times.staffIdleMs));
+  const { count } =
+    await sql`delete from sessions where expires_at <= ${now} or last_seen_at <= ${idleSince}`;
+  return count;
+}

@@ -1,0 +1,84 @@
+/**
+ * Callers that were proven a moment ago, so that a call costs no look at its credential. Held for 1 s at most, dropped at once
+ * when something about the credential changes (platform/credential-changes.ts). The key is the SHA-256 of the credential, so
+ * that memory holds no secrets. `generation` closes the gap between reading a row and remembering it: what was read before a
+ * change is not stored after it.
+ *
+ * What was good at its last look within a day is remembered apart (`isTrusted`): it proves nothing, but tells a caller who was here
+ * before from one who guesses.
+ */
+import { hash } from 'node:crypto';
+import type { Clock } from '../../platform/clock.ts';
+import type { Caller } from '../../platform/context.ts';
+import type { CredentialChange } from '../../platform/credential-changes.ts';
+
+export interface Proven {
+  readonly caller: Caller;
+  /** Wall clock; the credential itself ends here. */
+  readonly expiresAtMs: number;
+  /** What the database says about the last use. */
+  readonly storedUseAt: Date | undefined;
+}
+
+const LIVE_MS = 1_000;
+const ENTRIES_MAX = 20_000;
+const TRUSTED_MS = 86_400_000;
+const TRUSTED_MAX = 100_000;
+
+export interface CredentialCache {
+  get(credential: string): Proven | undefined;
+  /** Read it before the row. */
+  generation(): number;
+  put(credential: string, proven: Proven, generation: number): void;
+  /** Whether its last look within a day found it good. */
+  isTrusted(credential: string): boolean;
+  /** What a look has found. */
+  trust(credential: string, isGood: boolean): void;
+  drop(change: CredentialChange | undefined): void;
+}
+
+export function createCredentialCache(clock: Clock): CredentialCache {
+  const entries = new Map<string, { readonly proven: Proven; readonly untilMs: number }>();
+  /** Until when, oldest first. */
+  const trusted = new Map<string, number>();
+  let generation = 0;
+  const nameOf = (credential: string): string => hash('sha256', credential, 'base64');
+
+  return {
+    get: (credential) => {
+      const entry = entries.get(nameOf(credential));
+      return entry !== undefined && clock.monotonicMs() < entry.untilMs ? entry.proven : undefined;
+    },
+    generation: () => generation,
+    put: (credential, proven, readAt) => {
+      if (readAt !== generation) return;
+      const key = nameOf(credential);
+      entries.delete(key);
+      entries.set(key, { proven, untilMs: clock.monotonicMs() + LIVE_MS });
+      if (entries.size > ENTRIES_MAX) {
+        const oldest = entries.keys().next();
+        if (oldest.done !== true) entries.delete(oldest.value);
+      }
+    },
+    isTrusted: (credential) => (trusted.get(nameOf(credential)) ?? 0) > clock.monotonicMs(),
+    trust: (credential, isGood) => {
+      const key = nameOf(credential);
+      trusted.delete(key);
+      if (!isGood) return;
+      trusted.set(key, clock.monotonicMs() + TRUSTED_MS);
+      const oldest = trusted.size > TRUSTED_MAX ? trusted.keys().next() : undefined;
+      if (oldest?.done === false) trusted.delete(oldest.value);
+    },
+    drop: (change) => {
+      generation += 1;
+      if (change === undefined) return entries.clear();
+      for (const [key, { proven }] of entries) if (concerns(change, proven.caller)) entries.delete(key);
+    },
+  };
+}
+
+export function concerns(change: CredentialChange, caller: Caller): boolean {
+  if ('credentialId' in change) return caller.credentialId === change.credentialId;
+  if ('userId' in change) return caller.userId === change.userId;
+  return caller.memberships.has(change.teamId);
+}

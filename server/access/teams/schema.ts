@@ -1,0 +1,56 @@
+import { sql } from 'drizzle-orm';
+import { check, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { users } from '../accounts/schema.ts';
+import { bytes, id, instant } from '../../platform/db/columns.ts';
+import { teams } from '../../platform/resource/schema.ts';
+
+const roles = ['viewer', 'developer', 'admin', 'owner'] as const;
+
+export const teamMembers = pgTable(
+  'team_members',
+  {
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    userId: id('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    role: text('role', { enum: roles }).notNull(),
+    joinedAt: instant('joined_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.teamId, t.userId] }),
+    index('team_members_user').on(t.userId),
+    check('team_members_role', sql`${t.role} in ('viewer', 'developer', 'admin', 'owner')`),
+  ],
+);
+
+export const teamInvites = pgTable(
+  'team_invites',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    email: text('email').notNull(),
+    role: text('role', { enum: roles }).notNull(),
+    /** SHA-256 of the token. */
+    tokenHash: bytes('token_hash').notNull(),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    acceptedAt: instant('accepted_at'),
+    /** Whose invitation it is: it holds while that person could still make it. Null in rows that were accepted before it was noted. */
+    invitedBy: id('invited_by').references(() => users.id, { onDelete: 'cascade' }),
+    /** The API key that it was made with, which it ends with. */
+    invitedWithKey: id('invited_with_key'),
+    /** The account without a verified address that accepted and waits for the team's word. */
+    awaitingUserId: id('awaiting_user_id').references(() => users.id, { onDelete: 'set null' }),
+    awaitingSince: instant('awaiting_since'),
+  },
+  (t) => [
+    uniqueIndex('team_invites_token_hash').on(t.tokenHash),
+    uniqueIndex('team_invites_open')
+      .on(t.teamId, t.email)
+      .where(sql`${t.acceptedAt} is null`),
+  ],
+);

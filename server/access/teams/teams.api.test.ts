@@ -1,0 +1,264 @@
+/** Teams, members and invitations over the real door. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { createFakeClock } from '../../platform/clock.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('teams', () => {
+  const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
+  let server: TestServer;
+  let owner: string;
+
+  beforeAll(async () => {
+    server = await startTestServer({ clock, env: { LIMIT_TEAMS: '20' } });
+    owner = server.first.apiKey;
+  });
+  afterAll(async () => await server.stop());
+
+  async function newTeam(name = 'crew'): Promise<string> {
+    const made = await server.call('POST /teams', { as: owner, body: { name } });
+    expect(made.status, made.text).toBe(201);
+    return String(made.body['id']);
+  }
+  const members = async (teamId: string) =>
+    (await server.call(`GET /teams/${teamId}/members`, { as: owner })).body['members'] as Array<{
+      userId: string;
+      role: string;
+    }>;
+  const setRole = async (teamId: string, as: string, userId: string, role: string) =>
+    await server.call(`PATCH /teams/${teamId}/members/${userId}`, { as, body: { role } });
+  const remove = async (teamId: string, as: string, userId: string) =>
+    await server.call(`DELETE /teams/${teamId}/members/${userId}`, { as });
+
+  it('are founded service-operated, owned by the founder, with the named people invited', async () => {
+    const made = await server.call('POST /teams', {
+      as: await firstSession(server),
+      body: {
+        name: 'founders',
+        members: [{ email: 'Ann@Example.com' }, { email: 'bo@example.com', role: 'admin' }],
+      },
+    });
+    expect(made.body).toMatchObject({
+      name: 'founders',
+      operator: 'service',
+      role: 'owner',
+      kind: 'organization',
+    });
+    const { body } = await server.call(`GET /teams/${String(made.body['id'])}/invites`, { as: owner });
+    // Made in the same millisecond: their order says nothing.
+    const invites = (body['invites'] as Array<{ email: string; role: string }>).toSorted((a, b) =>
+      a.email < b.email ? -1 : 1,
+    );
+    expect(invites).toMatchObject([
+      { email: 'ann@example.com', role: 'developer' },
+      { email: 'bo@example.com', role: 'admin' },
+    ]);
+  });
+
+  it('change only what is named', async () => {
+    const teamId = await newTeam();
+    await server.call(`PATCH /teams/${teamId}`, {
+      as: owner,
+      body: { description: 'we build', kind: 'personal' },
+    });
+    const after = await server.call(`PATCH /teams/${teamId}`, { as: owner, body: { name: 'crew 2' } });
+    expect(after.body).toMatchObject({ name: 'crew 2', description: 'we build', kind: 'personal' });
+  });
+
+  it('are limited for each account', async () => {
+    const person = await stranger(server);
+    const results = await Promise.all(
+      Array.from(
+        { length: 25 },
+        async () => (await server.call('POST /teams', { as: person.token, body: { name: 'n' } })).status,
+      ),
+    );
+    expect(results.filter((status) => status === 201)).toHaveLength(19); // one was there before
+    const full = await server.call('POST /teams', { as: person.token, body: { name: 'one more' } });
+    expect([full.status, full.code]).toEqual([409, 'limit_reached']);
+  });
+
+  describe('an invitation', () => {
+    const invite = async (teamId: string, email: string, role?: string, as = owner) =>
+      await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, ...(role && { role }) } });
+    const accept = async (body: Record<string, unknown>, as?: string) =>
+      await server.call('POST /invites/accept', { as, body });
+
+    it('makes an account, once', async () => {
+      const teamId = await newTeam();
+      const { body } = await invite(teamId, 'new@example.com');
+      const request = { token: body['token'], username: 'new-one', password: PASSWORD };
+      const both = await Promise.all([accept(request), accept(request)]);
+      expect(both.filter((answer) => answer.status === 200)).toHaveLength(1);
+      expect((await accept(request)).code).toBe('invite_invalid');
+      const { userId } = await signIn(server, 'new@example.com');
+      expect(await members(teamId)).toContainEqual(expect.objectContaining({ userId, role: 'developer' }));
+    });
+
+    it('is accepted by the invited account, and by no other', async () => {
+      const teamId = await newTeam();
+      const person = await stranger(server);
+      const other = await stranger(server);
+      const { body } = await invite(teamId, person.email, 'viewer');
+      expect((await accept({ token: body['token'] }, other.token)).code).toBe('invite_other_account');
+      expect((await accept({ token: body['token'], username: 'x1', password: PASSWORD })).code).toBe(
+        'credentials_missing',
+      );
+      const accepted = await accept({ token: body['token'] }, person.token);
+      expect(accepted.body['team']).toMatchObject({ id: teamId, role: 'viewer' });
+      expect((await server.call(`GET /teams/${teamId}`, { as: person.token })).status).toBe(200);
+    });
+
+    it('is replaced by the next one to the same address', async () => {
+      const teamId = await newTeam();
+      const first = await invite(teamId, 'again@example.com', 'viewer');
+      const second = await invite(teamId, 'Again@example.com', 'developer');
+      const request = { username: 'again-one', password: PASSWORD };
+      expect((await accept({ ...request, token: first.body['token'] })).code).toBe('invite_invalid');
+      expect((await accept({ ...request, token: second.body['token'] })).status).toBe(200);
+    });
+
+    it('ends after seven days, or when it is taken back', async () => {
+      const teamId = await newTeam();
+      const late = await invite(teamId, 'late@example.com');
+      clock.advance(7 * 86_400_000 + 1);
+      expect(
+        (await accept({ token: late.body['token'], username: 'late-one', password: PASSWORD })).code,
+      ).toBe('invite_invalid');
+      const back = await invite(teamId, 'back@example.com');
+      const inviteId = (back.body['invite'] as { id: string }).id;
+      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
+        204,
+      );
+      expect(
+        (await accept({ token: back.body['token'], username: 'back-one', password: PASSWORD })).code,
+      ).toBe('invite_invalid');
+      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
+        404,
+      );
+    });
+
+    it('is not for members, and not for roles above the own one', async () => {
+      const teamId = await newTeam();
+      const admin = await join(server, owner, teamId, 'admin');
+      expect((await invite(teamId, admin.email)).code).toBe('already_member');
+      expect((await invite(teamId, 'boss@example.com', 'owner', admin.token)).code).toBe('role_insufficient');
+      expect((await invite(teamId, 'peer@example.com', 'admin', admin.token)).status).toBe(201);
+    });
+  });
+
+  describe('a member', () => {
+    it('cannot rise above who changes the role', async () => {
+      const teamId = await newTeam();
+      const admin = await join(server, owner, teamId, 'admin');
+      const developer = await join(server, owner, teamId, 'developer');
+      expect((await setRole(teamId, admin.token, developer.userId, 'owner')).code).toBe('role_insufficient');
+      expect((await setRole(teamId, admin.token, admin.userId, 'owner')).code).toBe('role_insufficient');
+      expect((await setRole(teamId, admin.token, developer.userId, 'admin')).status).toBe(200);
+      expect((await setRole(teamId, admin.token, developer.userId, 'viewer')).code).toBe('role_insufficient'); // an admin now: owners only
+      expect((await setRole(teamId, owner, developer.userId, 'viewer')).body).toMatchObject({
+        role: 'viewer',
+      });
+    });
+
+    it('may leave, whatever the role, and not remove others', async () => {
+      const teamId = await newTeam();
+      const [viewer, other] = [
+        await join(server, owner, teamId, 'viewer'),
+        await join(server, owner, teamId, 'viewer'),
+      ];
+      expect((await remove(teamId, viewer.token, other.userId)).code).toBe('role_insufficient');
+      expect((await remove(teamId, viewer.token, viewer.userId)).status).toBe(204);
+      expect((await server.call(`GET /teams/${teamId}`, { as: viewer.token })).status).toBe(404);
+      expect((await remove(teamId, owner, viewer.userId)).code).toBe('not_found');
+    });
+
+    it('who is the last owner neither leaves nor steps down', async () => {
+      const teamId = await newTeam();
+      const [me] = await members(teamId);
+      const userId = me?.userId ?? '';
+      expect((await remove(teamId, owner, userId)).code).toBe('last_owner');
+      const session = await firstSession(server);
+      expect((await setRole(teamId, session, userId, 'admin')).code).toBe('last_owner');
+      const second = await join(server, owner, teamId, 'owner');
+      expect((await setRole(teamId, session, userId, 'admin')).status).toBe(200);
+      expect((await remove(teamId, second.token, second.userId)).code).toBe('last_owner');
+    });
+
+    it('stays owner when two owners step down at the same moment', async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const teamId = await newTeam('race');
+        const [first] = await members(teamId);
+        const second = await join(server, owner, teamId, 'owner');
+        await Promise.all([
+          setRole(teamId, owner, first?.userId ?? '', 'viewer'),
+          setRole(teamId, second.token, second.userId, 'viewer'),
+        ]);
+        const [row] = await server.db.sql<Array<{ n: number }>>`
+          select count(*)::int as n from team_members where team_id = ${teamId} and role = 'owner'`;
+        expect(row?.n, `owners in round ${round}`).toBe(1);
+        await server.db.sql`delete from teams where id = ${teamId}`;
+      }
+    });
+  });
+
+  describe('deletion', () => {
+    it('takes everything of the team, revokes its runners and cancels its work first', async () => {
+      const teamId = await newTeam('going');
+      await server.call('POST /projects', { as: owner, body: { name: 'gone', teamId } });
+      const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+        as: owner,
+        body: { purpose: 'agent_task', command: ['true'] },
+      });
+      expect(run.status, run.text).toBe(201);
+      const admin = await join(server, owner, teamId, 'admin');
+      expect((await server.call(`DELETE /teams/${teamId}`, { as: admin.token })).code).toBe(
+        'role_insufficient',
+      );
+      expect((await server.call(`DELETE /teams/${teamId}`, { as: owner })).status).toBe(204);
+      expect((await server.call(`GET /teams/${teamId}`, { as: owner })).status).toBe(404);
+      expect((await server.call(`GET /sandbox-runs/${String(run.body['id'])}`, { as: owner })).status).toBe(
+        404,
+      );
+      expect(await server.db.sql`select 1 from projects where team_id = ${teamId}`).toHaveLength(0);
+    });
+
+    it('spares the team of the service’s own runners', async () => {
+      const { body } = await server.call('GET /teams', { as: owner });
+      const pool = (body['teams'] as Array<{ id: string; name: string }>).find(
+        (team) => team.name === 'service pool',
+      );
+      expect((await server.call(`DELETE /teams/${pool?.id}`, { as: owner })).code).toBe('team_protected');
+    });
+  });
+
+  it('move their queued work when staff assign a region', async () => {
+    const teamId = await newTeam('moving');
+    const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+      as: owner,
+      body: { purpose: 'agent_task', command: ['true'] },
+    });
+    const poolOfRun = async () => {
+      const [row] = await server.db.sql<
+        Array<{ pool_id: string }>
+      >`select pool_id from work_items where id = ${String(run.body['id'])}`;
+      return row?.pool_id;
+    };
+    expect(await poolOfRun()).not.toBe(teamId);
+    const { body } = await server.call('GET /regions', { as: owner });
+    const regions = body['regions'] as Array<{ id: string; operator: string }>;
+    const assign = async (operator: string) =>
+      await server.call(`PUT /admin/teams/${teamId}/region`, {
+        as: server.first.staffApiKey,
+        body: { regionId: regions.find((region) => region.operator === operator)?.id },
+      });
+    expect((await assign('customer')).body).toMatchObject({ operator: 'customer', role: 'owner' });
+    expect(await poolOfRun()).toBe(teamId);
+    await assign('service');
+    expect(await poolOfRun()).not.toBe(teamId);
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * What a repository is read with: encrypted as one text that is bound to its environment, opened only for the offer of a build, and shown to nobody.
+ */
+import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Environment } from './store.ts';
+
+export interface GitCredentials {
+  readonly username?: string;
+  readonly token?: string;
+  readonly sshKey?: string;
+  readonly knownHosts?: string;
+}
+
+/** As the runner reads it. */
+const SCP_LIKE = /^[A-Za-z0-9._-]+@([A-Za-z0-9.-]+):(?!\/\/)/;
+
+/** Scheme, host and port of a repository's address. Undefined: it has none, and no runner takes it. */
+export function gitHost(repository: string): string | undefined {
+  const scp = SCP_LIKE.exec(repository)?.[1];
+  if (scp !== undefined) return `ssh://${scp.toLowerCase()}`;
+  const url = URL.canParse(repository) ? new URL(repository) : undefined;
+  if (url === undefined || url.host === '') return undefined;
+  // The URL drops the default port of http and https alone.
+  const host = url.protocol === 'ssh:' ? url.host.replace(/:22$/, '') : url.host;
+  return `${url.protocol}//${host.toLowerCase()}`;
+}
+
+/** Whoever may name another repository was not thereby given the credentials: they go to the host that they were given for. */
+export function refuseOtherHost(
+  before: Pick<Environment, 'repository' | 'hasGitCredentials'>,
+  repository: string,
+): void {
+  if (!before.hasGitCredentials || before.repository === repository) return;
+  const [from, to] = [before.repository, repository].map((text) =>
+    text === null ? undefined : gitHost(text),
+  );
+  if (from !== undefined && from === to) return;
+  const message =
+    `the git credentials were given for ${from ?? 'no host yet'} and do not go to ${to ?? 'another address'}: ` +
+    'send gitCredentials for the new host in the same request, or an empty gitCredentials object to clear them';
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'gitCredentials', rule: 'host', message }] },
+  });
+}
+
+const sealedAt = (environmentId: string): string => `environments.git_sealed:${environmentId}`;
+
+/** Undefined: none are to be held. */
+export function gitCredentials(message: Message): GitCredentials | undefined {
+  const { username, token, sshKey, knownHosts } = message;
+  if (token === undefined && sshKey === undefined) {
+    if (username === undefined && knownHosts === undefined) return undefined;
+    const text = 'git credentials hold neither a token nor an SSH key, at least one of them is needed';
+    throw apiError('validation_failed', text, {
+      details: { fields: [{ field: 'gitCredentials', rule: 'required', message: text }] },
+    });
+  }
+  return {
+    ...(token === undefined ? {} : { username: username ?? 'git', token }),
+    ...(sshKey === undefined ? {} : { sshKey }),
+    ...(knownHosts === undefined ? {} : { knownHosts }),
+  };
+}
+
+export async function storeGitCredentials(
+  { sql }: Database,
+  secrets: Pick<Secrets, 'seal'>,
+  { id, teamId }: Environment,
+  credentials: GitCredentials | undefined,
+): Promise<void> {
+  const sealed =
+    credentials === undefined ? null : secrets.seal(sealedAt(id), Buffer.from(JSON.stringify(credentials)));
+  await sql`update environments set git_sealed = ${sealed} where id = ${id} and team_id = ${teamId}`;
+}
+
+/** For the offer of a build alone, which reads that very repository. */
+export async function openGitCredentials(
+  { sql }: Pick<Database, 'sql'>,
+  secrets: Pick<Secrets, 'open'>,
+  { id, teamId, repository }: Pick<Environment, 'id' | 'teamId' | 'repository'>,
+): Promise<GitCredentials> {
+  const [row] = await sql<Array<{ sealed: string | null; repository: string | null }>>`
+    select git_sealed as sealed, repository from environments where id = ${id} and team_id = ${teamId}`;
+  if (row?.sealed === null || row === undefined) return {};
+  if (row.repository !== repository) {
+    throw apiError(
+      'state_conflict',
+      'the repository of the environment was changed at this moment; try again',
+      {
+        retryable: true,
+      },
+    );
+  }
+  return JSON.parse(Buffer.from(secrets.open(sealedAt(id), row.sealed)).toString('utf8')) as GitCredentials;
+}

@@ -1,0 +1,178 @@
+/** Projects and environments over the real door: slugs, pages, cursors. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+
+const postgresHere = await has('postgres');
+
+interface Shown {
+  readonly id: string;
+  readonly slug: string;
+}
+
+describe.skipIf(!postgresHere)('projects', () => {
+  let server: TestServer;
+  let as: string;
+  let teamId: string;
+
+  beforeAll(async () => {
+    server = await startTestServer({ env: { LIMIT_ENVIRONMENTS_PER_PROJECT: '3' } });
+    as = server.first.apiKey;
+    teamId = server.first.teamId;
+  });
+  afterAll(async () => await server.stop());
+
+  const create = async (name: string): Promise<Shown> => {
+    const made = await server.call('POST /projects', { as, body: { name, teamId } });
+    expect(made.status, made.text).toBe(201);
+    return made.body as unknown as Shown;
+  };
+
+  it('get the next free slug, also when many are made at once', async () => {
+    const made = await Promise.all(Array.from({ length: 12 }, async () => await create('Same Name')));
+    expect(made.map((project) => project.slug).sort()).toEqual(
+      ['same-name', ...Array.from({ length: 11 }, (_, n) => `same-name-${n + 2}`)].sort(),
+    );
+  });
+
+  it('are found by id and by slug', async () => {
+    const project = await create('Find Me');
+    expect((await server.call(`GET /projects/${project.id}`, { as })).body).toEqual(project);
+    expect((await server.call('GET /projects/find-me', { as })).body).toEqual(project);
+  });
+
+  it('cannot be named with a character that is not stored', async () => {
+    const answer = await server.call('POST /projects', { as, body: { name: 'nul \u0000', teamId } });
+    expect(answer.status).toBe(400);
+  });
+
+  describe('pages', () => {
+    let person: Awaited<ReturnType<typeof stranger>>;
+    const ids: string[] = [];
+
+    beforeAll(async () => {
+      person = await stranger(server);
+      // The same instant for all: the id has to break the tie.
+      await server.db.sql`
+        insert into projects (id, team_id, name, slug, created_at)
+        select 'prj_' || lpad(n::text, 26, '0'), ${person.teamId}, 'p', 'bulk-' || n, '2026-01-01T00:00:00Z' from generate_series(1, 123) n`;
+      ids.push(...Array.from({ length: 123 }, (_, n) => `prj_${String(123 - n).padStart(26, '0')}`));
+    });
+    const page = async (query: string) => await server.call(`GET /projects${query}`, { as: person.token });
+    const idsOf = (body: Record<string, unknown>): string[] =>
+      (body['projects'] as Shown[]).map((project) => project.id);
+
+    it('hold 50 by default, newest first, and end without a cursor', async () => {
+      const seen: string[] = [];
+      const sizes: number[] = [];
+      for (let cursor: string | undefined, more = true; more;) {
+        const { body } = await page(cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`);
+        seen.push(...idsOf(body));
+        sizes.push(idsOf(body).length);
+        cursor = body['nextCursor'] as string | undefined;
+        more = cursor !== undefined;
+      }
+      expect(sizes).toEqual([50, 50, 23]);
+      expect(seen).toEqual(ids);
+    });
+
+    it('end exactly where the rows end', async () => {
+      const { body } = await page('?limit=123');
+      expect(idsOf(body)).toHaveLength(123);
+      expect(body).not.toHaveProperty('nextCursor');
+    });
+
+    it('miss and repeat nothing while rows come and go', async () => {
+      const first = await page('?limit=10');
+      await server.db.sql`delete from projects where id = ${ids[9] ?? ''}`;
+      await server.call('POST /projects', {
+        as: person.token,
+        body: { name: 'newer', teamId: person.teamId },
+      });
+      const second = await page(`?limit=10&cursor=${encodeURIComponent(String(first.body['nextCursor']))}`);
+      expect(idsOf(second.body)).toEqual(ids.slice(10, 20));
+    });
+
+    it('refuse a cursor that was changed, cut, or made for another list', async () => {
+      const cursor = String((await page('?limit=10')).body['nextCursor']);
+      const [payload = '', tag = ''] = cursor.split('.');
+      const forged = Buffer.from(JSON.stringify(['2020-01-01T00:00:00Z', 'prj_0'])).toString('base64url');
+      for (const bad of [
+        'x',
+        payload,
+        `${payload}.`,
+        `${forged}.${tag}`,
+        `${cursor}x`,
+        `${cursor}.${tag}`,
+        cursor.slice(0, -1),
+      ]) {
+        const answer = await page(`?cursor=${encodeURIComponent(bad)}`);
+        expect([answer.status, answer.code], bad).toEqual([400, 'validation_failed']);
+      }
+      expect((await page(`?teamId=${person.teamId}&cursor=${encodeURIComponent(cursor)}`)).status).toBe(400);
+      expect((await server.call(`GET /projects?cursor=${encodeURIComponent(cursor)}`, { as })).status).toBe(
+        400,
+      );
+    });
+
+    it.each(['0', '201', '-1', 'many'])('refuse a limit of %s', async (limit) => {
+      expect((await page(`?limit=${limit}`)).status).toBe(400);
+    });
+  });
+
+  describe('environments', () => {
+    it('have defaults, unique names and a limit', async () => {
+      const project = await create('With Environments');
+      const route = `POST /projects/${project.id}/environments`;
+      const first = await server.call(route, {
+        as,
+        body: { name: 'prod', repository: 'https://example.com/a.git' },
+      });
+      expect(first.body).toMatchObject({
+        name: 'prod',
+        branch: 'main',
+        buildPath: '.',
+        buildType: 'auto',
+        repository: 'https://example.com/a.git',
+      });
+      expect((await server.call(route, { as, body: { name: 'prod' } })).code).toBe('name_taken');
+      const many = await Promise.all(
+        Array.from(
+          { length: 6 },
+          async (_, n) => (await server.call(route, { as, body: { name: `e${n}` } })).status,
+        ),
+      );
+      expect(many.filter((status) => status === 201)).toHaveLength(2);
+      expect((await server.call(route, { as, body: { name: 'full' } })).code).toBe('limit_reached');
+      const list = await server.call(`GET /projects/${project.id}/environments`, { as });
+      expect(list.body['environments']).toHaveLength(3);
+    });
+
+    it('change only what is named, and go with their project', async () => {
+      const project = await create('Changing');
+      const made = await server.call(`POST /projects/${project.id}/environments`, {
+        as,
+        body: { name: 'a', buildType: 'dockerfile' },
+      });
+      const id = String(made.body['id']);
+      const changed = await server.call(`PATCH /environments/${id}`, { as, body: { branch: 'next' } });
+      expect(changed.body).toMatchObject({ name: 'a', branch: 'next', buildType: 'dockerfile' });
+      expect((await server.call(`DELETE /projects/${project.id}`, { as })).status).toBe(204);
+      expect((await server.call(`GET /environments/${id}`, { as })).status).toBe(404);
+    });
+
+    it.each(['..', '../x', 'a/../../b', 'a\\..\\b', '/abs'])(
+      'refuse the build path %s',
+      async (buildPath) => {
+        const project = await create('Paths');
+        const answer = await server.call(`POST /projects/${project.id}/environments`, {
+          as,
+          body: { name: 'x', buildPath },
+        });
+        expect([answer.status, answer.code]).toEqual([400, 'validation_failed']);
+      },
+    );
+  });
+});

@@ -1,4 +1,0 @@
-export { ANONYMOUS, createAuthenticator } from './authenticate.ts';
-export type { Authenticator } from './authenticate.ts';
-export { concerns } from './credential-cache.ts';
-export { SESSION_COOKIE } from './presented.ts';

@@ -1,0 +1,39 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { id, instant } from '../../../platform/db/columns.ts';
+import { ciConnections, ciRuns } from '../schema.ts';
+
+/** What commits were told: one row for each pipeline of a commit. */
+export const ciCommitStatuses = pgTable(
+  'ci_commit_statuses',
+  {
+    teamId: id('team_id').notNull(),
+    connectionId: id('connection_id').notNull(),
+    sha: text('sha').notNull(),
+    context: text('context').notNull(),
+    /** The newest run of the pipeline for this commit, whose state is told; and what it is newest by. */
+    runId: id('run_id').notNull(),
+    runOccurredAt: instant('run_occurred_at').notNull(),
+    runAttempt: integer('run_attempt').notNull(),
+    /** What was told last, and of which run. */
+    toldWord: text('told_word'),
+    toldRunId: id('told_run_id'),
+    /** How often it was told something. */
+    posts: integer('posts').notNull().default(0),
+  },
+  (t) => [
+    primaryKey({ columns: [t.connectionId, t.sha, t.context] }),
+    index('ci_commit_statuses_run').on(t.runId),
+    check('ci_commit_statuses_told', sql`(${t.toldWord} is null) = (${t.toldRunId} is null)`),
+    foreignKey({
+      columns: [t.teamId, t.connectionId],
+      foreignColumns: [ciConnections.teamId, ciConnections.id],
+      name: 'ci_commit_statuses_connection_fk',
+    }).onDelete('cascade'),
+    foreignKey({
+      columns: [t.teamId, t.runId],
+      foreignColumns: [ciRuns.teamId, ciRuns.id],
+      name: 'ci_commit_statuses_run_fk',
+    }).onDelete('cascade'),
+  ],
+);

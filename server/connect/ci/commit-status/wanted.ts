@@ -1,0 +1,64 @@
+/** What commits are to be told, wanted in the transaction that changes a run; handler.ts sends it. */
+import type { Database } from '../../../platform/db/index.ts';
+import type { Connection } from '../connections-store.ts';
+import { forgeOf } from '../forges/forge.ts';
+import type { Run } from '../runs-store.ts';
+import { want } from '../tasks/store.ts';
+import { contextOf, wordOf } from './status.ts';
+import { isSecondOfName, nameRun, pipelinePath, toldContext } from './store.ts';
+
+/** Whether commits are told of this connection's runs. */
+export function tells(connection: Connection): boolean {
+  const { commitStatusMode, commitStatusStopped, token, provider } = connection;
+  const forge = forgeOf(connection);
+  if (commitStatusMode === 'never' || commitStatusStopped || token === null || forge === undefined)
+    return false;
+  // The host shows the runs of its own CI already.
+  return commitStatusMode === 'always' || provider !== forge;
+}
+
+/** To be called in the transaction that made the run or changed it. */
+export async function wantCommitStatus(
+  db: Database,
+  connection: Connection,
+  before: Run | undefined,
+  run: Run,
+  now: Date,
+): Promise<void> {
+  // The head of a pull request is its job's word, and whoever opened it wrote what that job works on: no commit is called good by it.
+  if (connection.provider === 'github' && run.trigger === 'pull_request_target') return;
+  const word = wordOf(run);
+  if (word === undefined || run.commitSha === null || !/^[0-9a-f]{40}$/.test(run.commitSha)) return;
+  const isNews =
+    before === undefined ||
+    before.commitSha !== run.commitSha ||
+    before.pipelineId !== run.pipelineId ||
+    wordOf(before) !== word;
+  if (!isNews || !tells(connection)) return;
+  const context = await contextOfRun(db, run);
+  if (!(await nameRun(db, run, context))) return;
+  const { teamId, repositoryKey } = connection;
+  await want(
+    db,
+    connection,
+    {
+      kind: 'commit_status',
+      key: `${run.commitSha} ${context}`,
+      // GitLab makes two jobs of two statuses that it is sent at once.
+      lane: `commit ${teamId} ${repositoryKey} ${run.commitSha}`,
+      payload: { sha: run.commitSha, context },
+    },
+    now,
+  );
+}
+
+/**
+ * A run that began under one name goes on under it, though its pipeline may have become known by another one meanwhile: else the commit would wait for
+ * the first for ever.
+ */
+export async function contextOfRun(db: Database, run: Run): Promise<string> {
+  const told = await toldContext(db, run);
+  if (told !== undefined) return told;
+  const path = (await isSecondOfName(db, run)) ? await pipelinePath(db, run) : '';
+  return contextOf(run.pipelineName, path);
+}

@@ -1,0 +1,108 @@
+/**
+ * The background half of discovery. A worker that dies leaves the search open and its task to the next one, which begins anew; of two that search at
+ * the same time the first to end counts. What a search found is stored, and its pipelines defined, in one transaction.
+ */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/index.ts';
+import { ForgeError, forgeApi } from '../forges/call.ts';
+import type { ForgeDeps } from '../forges/call.ts';
+import type { Connection } from '../connections-store.ts';
+import { PROVIDERS } from '../providers/index.ts';
+import type { Task } from '../tasks/store.ts';
+import type { TaskHandler } from '../tasks/worker.ts';
+import { definePipelines } from './pipelines-store.ts';
+import { failureOf, NoBranch, search } from './search.ts';
+import type { Snapshot } from './snapshot.ts';
+import { beginDiscovery, fail, forgetOld, lastFiles, succeed } from './store.ts';
+import type { Begun } from './store.ts';
+import { createReaders } from './threads.ts';
+import type { Readers } from './threads.ts';
+
+export interface DiscoverDeps extends ForgeDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+}
+
+/** Somebody waits for the answer, and may ask again: 15 s of patience with a host, not hours. */
+const ATTEMPTS_MAX = 3;
+const WAIT_MAX_MS = 60_000;
+/** Ends well before others take its worker for dead. */
+const TIME_MAX_MS = 4 * 60_000;
+
+export function discoverHandler(deps: DiscoverDeps): TaskHandler {
+  const { db } = deps;
+  const readers = createReaders();
+  return {
+    run: async (task, connection, signal) => {
+      const begun = await beginDiscovery(db, connection);
+      if (begun === undefined) return; // Somebody else has ended it.
+      try {
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(TIME_MAX_MS)]);
+        await discover({ ...deps, readers, signal: limited }, connection, begun);
+      } catch (error) {
+        if (signal.aborted || mayStillSucceed(error, task)) throw error;
+        await giveUp(deps, connection, begun, error);
+        if (!(error instanceof ForgeError || error instanceof NoBranch)) throw error;
+      }
+    },
+    gaveUp: async (_task, connection, error) => {
+      const begun = await beginDiscovery(db, connection);
+      if (begun !== undefined) await giveUp(deps, connection, begun, error);
+    },
+  };
+}
+
+function mayStillSucceed(error: unknown, { attempts }: Pick<Task, 'attempts'>): boolean {
+  if (error instanceof NoBranch || attempts >= ATTEMPTS_MAX) return false;
+  if (!(error instanceof ForgeError)) return true;
+  return error.passing && (error.retryAfterMs ?? 0) <= WAIT_MAX_MS;
+}
+
+async function giveUp(
+  { db, clock }: DiscoverDeps,
+  connection: Connection,
+  { id }: Begun,
+  error: unknown,
+): Promise<void> {
+  const isTold = error instanceof ForgeError || error instanceof NoBranch;
+  const why = isTold
+    ? failureOf(error, connection.token !== null)
+    : 'internal: the search ended by an error of this service, whose operators were told';
+  await db.transact(async (tx) => {
+    await fail(tx, id, why, clock.now());
+    await forgetOld(tx, connection);
+  });
+}
+
+async function discover(
+  { db, clock, fetch, secrets, readers, signal }: DiscoverDeps & { readers: Readers; signal: AbortSignal },
+  connection: Connection,
+  { id, branch }: Begun,
+): Promise<void> {
+  const { definitions: own } = PROVIDERS[connection.provider];
+  const known = await lastFiles(db, connection);
+  const api = forgeApi({ fetch, secrets }, connection, signal);
+  const snapshot = await search(api, {
+    branch,
+    own,
+    known,
+    reading: readers.open(connection.teamId, signal),
+  });
+  const now = clock.now();
+  await db.transact(async (tx) => {
+    if (!(await succeed(tx, id, snapshot, now))) return;
+    await definePipelines(tx, connection, seenBy(snapshot, own), now);
+    await forgetOld(tx, connection);
+  });
+}
+
+/** What concerns the pipelines of the connection itself. */
+function seenBy({ files, truncated, incompleteReason, problems }: Snapshot, own: readonly string[]) {
+  const found = files.flatMap(({ pipelines }) => pipelines).filter(({ provider }) => own.includes(provider));
+  const bad = [...problems, ...files.flatMap((file) => file.problems)].filter(({ fatal }) => fatal);
+  return {
+    found,
+    complete: !truncated && incompleteReason === undefined,
+    unreadable: new Set(bad.map(({ path }) => path)),
+  };
+}

@@ -1,0 +1,46 @@
+/** Pipelines of a connection take what a search found, all in one transaction. */
+import type { Database } from '../../../platform/db/index.ts';
+import { newId } from '../../../platform/ids.ts';
+import { lockPipelines } from '../connections-store.ts';
+import type { Connection } from '../connections-store.ts';
+import { joinPipelines } from './join.ts';
+import type { KnownPipeline, Seen } from './join.ts';
+import type { FoundPipeline } from './snapshot.ts';
+
+/** `db` must be the handle of a transaction. */
+export async function definePipelines(
+  db: Database,
+  connection: Pick<Connection, 'id' | 'teamId'>,
+  seen: Seen,
+  now: Date,
+): Promise<void> {
+  const { sql } = db;
+  await lockPipelines(db, connection.id);
+  const known = await sql<KnownPipeline[]>`
+    select id, name, path, defined from ci_pipelines where connection_id = ${connection.id} order by created_at, id for no key update`;
+  const { matched, made, gone } = joinPipelines(known, seen);
+  if (gone.length > 0)
+    await sql`
+      update ci_pipelines set defined = false, jobs = '[]', triggers = '[]', deploy_detected = false where id = any(${[...gone]})`;
+  for (const { id, name, found } of matched) await redefine(db, id, name, found);
+  for (const pipeline of made) await insert(db, connection, pipeline, now);
+}
+
+async function redefine({ sql }: Database, id: string, name: string, found: FoundPipeline): Promise<void> {
+  await sql`
+    update ci_pipelines set name = ${name}, path = ${found.path}, jobs = ${sql.json([...found.jobs])},
+      triggers = ${sql.json([...found.triggers])}, deploy_detected = ${found.deployDetected}, defined = true
+    where id = ${id}`;
+}
+
+async function insert(
+  { sql }: Database,
+  { id, teamId }: Pick<Connection, 'id' | 'teamId'>,
+  found: FoundPipeline,
+  now: Date,
+): Promise<void> {
+  await sql`
+    insert into ci_pipelines (id, team_id, connection_id, name, path, jobs, triggers, deploy_detected, defined, created_at)
+    values (${newId('cip', now.getTime())}, ${teamId}, ${id}, ${found.name}, ${found.path}, ${sql.json([...found.jobs])},
+      ${sql.json([...found.triggers])}, ${found.deployDetected}, true, ${now})`;
+}

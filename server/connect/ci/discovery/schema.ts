@@ -1,0 +1,57 @@
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { id, instant } from '../../../platform/db/columns.ts';
+import { ciConnections } from '../schema.ts';
+import type { FoundPipeline, FoundProblem } from './snapshot.ts';
+
+/** Searches for CI definitions. Of those that ended the last few of a connection are kept; one at a time is open. */
+export const ciDiscoveries = pgTable(
+  'ci_discoveries',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    connectionId: id('connection_id').notNull(),
+    state: text('state', { enum: ['queued', 'running', 'succeeded', 'failed'] }).notNull(),
+    branch: text('branch').notNull(),
+    commitSha: text('commit_sha'),
+    /** Entries that were listed. */
+    scanned: integer('scanned').notNull().default(0),
+    truncated: boolean('truncated').notNull().default(false),
+    incompleteReason: text('incomplete_reason'),
+    /** `<word>: <sentence>`, while `state` is `failed`. */
+    error: text('error'),
+    pipelines: jsonb('pipelines').$type<readonly FoundPipeline[]>().notNull().default([]),
+    problems: jsonb('problems').$type<readonly FoundProblem[]>().notNull().default([]),
+    /** What was read, so that the next search need not read the same again; of which pipelines and problems tell by their paths. */
+    files: jsonb('files')
+      .$type<ReadonlyArray<{ readonly path: string; readonly key: string }>>()
+      .notNull()
+      .default([]),
+    requestedAt: instant('requested_at').notNull(),
+    finishedAt: instant('finished_at'),
+  },
+  (t) => [
+    index('ci_discoveries_latest').on(t.connectionId, t.requestedAt.desc(), t.id.desc()),
+    uniqueIndex('ci_discoveries_open')
+      .on(t.connectionId)
+      .where(sql`${t.state} in ('queued', 'running')`),
+    check('ci_discoveries_state', sql`${t.state} in ('queued', 'running', 'succeeded', 'failed')`),
+    check('ci_discoveries_finished', sql`(${t.finishedAt} is null) = (${t.state} in ('queued', 'running'))`),
+    check('ci_discoveries_error', sql`(${t.error} is null) = (${t.state} <> 'failed')`),
+    foreignKey({
+      columns: [t.teamId, t.connectionId],
+      foreignColumns: [ciConnections.teamId, ciConnections.id],
+      name: 'ci_discoveries_connection_fk',
+    }).onDelete('cascade'),
+  ],
+);

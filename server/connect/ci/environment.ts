@@ -1,0 +1,70 @@
+/** In which environment's timeline a run stands. */
+import type { Database } from '../../platform/db/index.ts';
+import type { Connection } from './connections-store.ts';
+import { repositoryKeyOfUrl } from './repository.ts';
+
+/** More environments that build one branch are not looked at. */
+const LOOKED_AT = 50;
+
+interface Placed {
+  /** As the CI job said. */
+  readonly environmentId: string | null;
+  readonly branch: string | null;
+}
+
+/**
+ * The one that was named, while it exists. Without one, the environment of the connection's project that builds the run's branch: one with the
+ * connection's repository before one without any, the oldest of several. A connection without a project has no default.
+ */
+export async function environmentOfRun(
+  { sql }: Database,
+  { teamId, projectId, repositoryKey }: Connection,
+  { environmentId, branch }: Placed,
+): Promise<string | null> {
+  if (environmentId !== null) {
+    const [row] = await sql<Array<{ id: string }>>`
+      select id from environments where id = ${environmentId} and team_id = ${teamId}`;
+    if (row !== undefined) return row.id;
+  }
+  if (projectId === null || branch === null) return null;
+  const rows = await sql<readonly Building[]>`
+    select id, branch, repository from environments where team_id = ${teamId} and project_id = ${projectId} and branch = ${branch}
+    order by created_at, id limit ${LOOKED_AT}`;
+  return builds(rows, repositoryKey)?.id ?? null;
+}
+
+interface Building {
+  readonly id: string;
+  readonly branch: string;
+  readonly repository: string | null;
+}
+
+function builds(environments: readonly Building[], repositoryKey: string): Building | undefined {
+  const own = environments.find(
+    ({ repository }) => repository !== null && repositoryKeyOfUrl(repository) === repositoryKey,
+  );
+  return own ?? environments.find(({ repository }) => repository === null);
+}
+
+/** Older ones are far down in any timeline. */
+const PLACED_MAX = 1_000;
+
+/** Of a connection that was given its project: its newest runs that stand in no environment, into those that they would be in by default. */
+export async function placeRuns(
+  { sql }: Database,
+  { id, teamId, projectId, repositoryKey }: Connection,
+): Promise<void> {
+  const rows = await sql<readonly Building[]>`
+    select id, branch, repository from environments where team_id = ${teamId} and project_id = ${projectId}
+    order by created_at, id limit ${PLACED_MAX}`;
+  const places = [...new Set(rows.map(({ branch }) => branch))].flatMap(
+    (branch) => builds(rows.filter((row) => row.branch === branch).slice(0, LOOKED_AT), repositoryKey) ?? [],
+  );
+  const branches = places.map(({ branch }) => branch);
+  await sql`
+    update ci_runs r set environment_id = e.id
+    from unnest(${branches}::text[], ${places.map((place) => place.id)}::text[]) as e (branch, id)
+    where r.branch = e.branch and r.id in (
+      select n.id from ci_runs n where n.connection_id = ${id} and n.environment_id is null and n.branch = any(${branches})
+      order by n.occurred_at desc limit ${PLACED_MAX})`;
+}

@@ -1,0 +1,69 @@
+/** Jobs that wait for a person when their run ends. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+
+const postgresHere = await has('postgres');
+
+/** Seconds of the pipeline's last end, and the words of its test and of its deployment, which is manual. */
+const pipeline = (status: string, end: number | null, test: string, deploy: string) => ({
+  object_kind: 'pipeline',
+  object_attributes: {
+    id: 31,
+    status,
+    ref: 'main',
+    finished_at: end === null ? null : `2026-07-01 10:00:${end} UTC`,
+  },
+  project: { id: 7, path_with_namespace: 'acme/app' },
+  builds: [
+    { id: 10, name: 'test', status: test, created_at: '2026-07-01 10:00:00 UTC' },
+    { id: 11, name: 'deploy', status: deploy, created_at: '2026-07-01 10:00:00 UTC' },
+  ],
+});
+
+describe.skipIf(!postgresHere)('a job that waits for a person', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer();
+  });
+  afterAll(async () => await server.stop());
+
+  const hear = async (hooked: Hooked, payload: unknown) => {
+    expect((await send(hooked, payload)).status).toBe(202);
+    await ledger(server, hooked);
+    const run = await runNamed(server, hooked, '31');
+    const as = server.first.apiKey;
+    const { body } = await server.call(`GET /ci/runs/${String(run['id'])}/jobs`, { as });
+    const jobs = body['jobs'] as Array<Record<string, unknown>>;
+    return { run, jobs: Object.fromEntries(jobs.map((job) => [String(job['name']), job])) };
+  };
+  const waits = { status: 'queued', blocked: true, reason: 'approval' };
+
+  it('is no orphan of its run, and opens it again when somebody starts it', async () => {
+    const hooked = await hook(server, 'gitlab');
+    await hear(hooked, pipeline('running', null, 'running', 'manual'));
+    const ended = await hear(hooked, pipeline('success', 20, 'success', 'manual'));
+    expect(ended.run).toMatchObject({ status: 'success' });
+    expect(ended.jobs['deploy']).toMatchObject(waits);
+    expect(ended.jobs['deploy']).not.toHaveProperty('finishedAt');
+    const played = await hear(hooked, pipeline('running', 20, 'success', 'running'));
+    expect(played.run).toMatchObject({ status: 'running' });
+    expect(played.jobs['deploy']).toMatchObject({ status: 'running', blocked: false });
+    const failed = await hear(hooked, pipeline('failed', 40, 'success', 'failed'));
+    expect(failed.run).toMatchObject({ status: 'failed' });
+    expect(failed.jobs['deploy']).toMatchObject({ status: 'failed' });
+  });
+
+  it('waits also when it is first heard of after the end, while others end with their run', async () => {
+    const hooked = await hook(server, 'gitlab', { repositoryHost: 'other.example.com' });
+    const { jobs } = await hear(hooked, pipeline('canceled', 20, 'running', 'manual'));
+    expect(jobs['deploy']).toMatchObject(waits);
+    expect(jobs['test']).toMatchObject({ status: 'cancelled', reason: 'run_ended' });
+    const { jobs: later } = await hear(hooked, pipeline('failed', 30, 'running', 'manual'));
+    expect(later['deploy']).toMatchObject(waits);
+    expect(later['test']).toMatchObject({ status: 'failed', reason: 'run_ended' });
+  });
+});

@@ -1,0 +1,87 @@
+/**
+ * From a good id_token to what it allows: one run of one connection. Runs in the transaction of the call, after everything else that can be refused, and
+ * uses the token up with it: a call that is refused or fails leaves the token as it was.
+ */
+import { isMessage } from '@bufbuild/protobuf';
+import type { Message } from '@bufbuild/protobuf';
+import { ReportJobsRequestSchema, ReportRequestSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type { Caller, Ctx } from '../../../platform/context.ts';
+import type { Database } from '../../../platform/db/index.ts';
+import { notFound } from '../../../platform/not-found.ts';
+import { nameOf } from '../reads.ts';
+import { findRun } from '../runs-store.ts';
+import { readConnection } from '../connections-store.ts';
+import type { Connection } from '../connections-store.ts';
+import { claimsOf } from './claims.ts';
+import { checkRepository } from './pin.ts';
+import { checkPolicy } from './policy.ts';
+import { refused, used } from './refusals.ts';
+import { checkReport, checkRun, isForStrangers } from './report.ts';
+import { findPinnedConnection, scopeOf, takeOnce } from './store.ts';
+import type { CiJobCaller } from './caller.ts';
+
+/** What of the pipeline's context there is before the caller has a team. */
+type UnboundCtx = Pick<Ctx, 'call' | 'clock'> & { readonly caller: CiJobCaller };
+
+const SCOPES: ReadonlySet<string> = new Set(['ci:read', 'ci:write']);
+
+/** The caller as a member of the connection's team who may report, once the request was found to speak of its own run. */
+export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message): Promise<Caller> {
+  const { caller } = ctx;
+  const { ciJob: job } = caller;
+  const connection = await connectionOfRequest(db, caller, request);
+  await admitJob(db, ctx, connection);
+  if (isMessage(request, ReportRequestSchema)) checkReport(job, request);
+  if (isMessage(request, ReportJobsRequestSchema) && isForStrangers(job))
+    throw refused('a run for pull_request_target says how it stands, and nothing of its jobs', {
+      claim: 'event_name',
+      claims: claimsOf(job),
+    });
+  await useUp(db, caller);
+  const { teamId } = connection;
+  return { ...caller, scopes: SCOPES, memberships: new Map([[teamId, 'developer']]), onlyTeamId: teamId };
+}
+
+/** Repository and policy: what does not depend on the request. */
+export async function admitJob(db: Database, ctx: UnboundCtx, connection: Connection): Promise<void> {
+  const { ciJob: job, idToken } = ctx.caller;
+  // The ledger asks who calls, and nothing of teams.
+  await checkRepository(db, { ...ctx, db, teams: scopeOf(connection.teamId) }, connection, {
+    job,
+    mayPin: idToken !== undefined,
+  });
+  checkPolicy(job, connection.oidcPolicy);
+}
+
+export async function useUp(db: Database, { ciJob: { issuer }, idToken }: CiJobCaller): Promise<void> {
+  if (idToken !== undefined && !(await takeOnce(db, { issuer, ...idToken }))) throw used();
+}
+
+async function connectionOfRequest(db: Database, caller: CiJobCaller, request: Message): Promise<Connection> {
+  const { ciConnectionId, runId } = request as Message & {
+    readonly ciConnectionId?: string;
+    readonly runId?: string;
+  };
+  const named = runId === undefined ? undefined : nameOf(runId);
+  const connectionId = ciConnectionId ?? named?.connectionId;
+  if (connectionId === undefined) return await connectionOfRun(db, caller, runId ?? '');
+  if (caller.ciConnectionId !== undefined && caller.ciConnectionId !== connectionId)
+    throw refused('the token was exchanged for another connection', { claims: claimsOf(caller.ciJob) });
+  const connection = await readConnection(db, connectionId);
+  if (connection === undefined) throw notFound('CI connection');
+  if (named !== undefined) checkRun(caller.ciJob, named);
+  return connection;
+}
+
+/** By an id of ours: only in the connection that the job has, so that no other run is as much as known to exist. */
+async function connectionOfRun(db: Database, caller: CiJobCaller, runId: string): Promise<Connection> {
+  const { ciConnectionId, ciJob } = caller;
+  const connection =
+    ciConnectionId === undefined
+      ? await findPinnedConnection(db, ciJob)
+      : await readConnection(db, ciConnectionId);
+  const run = connection === undefined ? undefined : await findRun(db, scopeOf(connection.teamId), runId);
+  if (connection === undefined || run?.connectionId !== connection.id) throw notFound('CI run');
+  checkRun(ciJob, run);
+  return connection;
+}

@@ -1,0 +1,68 @@
+/** What a connection asks of id_tokens beside the repository: anchored literals and globs, never a pattern language that can run long. */
+import type { CiJob } from '../../../platform/context.ts';
+import type { OidcPolicy } from '../schema.ts';
+import { claimsOf } from './claims.ts';
+import { HOSTS } from './issuers.ts';
+import { refused } from './refusals.ts';
+
+export function checkPolicy(job: CiJob, policy: OidcPolicy | null): void {
+  if (policy === null) return;
+  const { refs, files, environments } = policy;
+  const ref = job.provider === 'github' ? 'ref' : 'ref_path';
+  const file = job.provider === 'github' ? 'workflow_ref' : 'ci_config_ref_uri';
+  const of = (claim: string): string | undefined => job.claims[claim];
+  demand(job, ref, refs, (wanted) => globMatches(wanted, of(ref) ?? ''));
+  demand(job, file, files, (wanted) => wanted === definitionFile(job));
+  demand(job, 'environment', environments, (wanted) => wanted === of('environment'));
+}
+
+function demand(job: CiJob, claim: string, allowed: readonly string[], fits: (one: string) => boolean): void {
+  if (allowed.length === 0 || allowed.some(fits)) return;
+  const said = job.claims[claim];
+  const what = said === undefined ? `the claim ${claim} is absent` : `the claim ${claim} is "${said}"`;
+  throw refused(`${what}, the connection's policy allows ${allowed.join(', ')}`, {
+    claim,
+    claims: claimsOf(job),
+  });
+}
+
+/**
+ * Path of the file that defines the job's pipeline, if it is the repository's own: `owner/name/.github/workflows/ci.yml@ref` at GitHub,
+ * `gitlab.com/group/name//.gitlab-ci.yml@ref` at GitLab.
+ */
+export function definitionFile({ provider, repositoryPath, claims }: CiJob): string | undefined {
+  const [uri = '', home] =
+    provider === 'github'
+      ? [claims['workflow_ref'], `${repositoryPath}/`]
+      : [claims['ci_config_ref_uri'], `${HOSTS.gitlab}/${repositoryPath}//`];
+  if (uri.slice(0, home.length).toLowerCase() !== home.toLowerCase()) return undefined;
+  // Names of files and of refs may hold an `@`; a workflow lies in no folder that could be called `ci.yml@refs`.
+  const end = uri.indexOf('@refs/', home.length);
+  return end === -1 ? undefined : uri.slice(home.length, end);
+}
+
+/** `*` is anything but a slash, `**` anything, both also nothing. The whole text must fit. Takes time in proportion to both lengths. */
+export function globMatches(glob: string, text: string): boolean {
+  /** Places of the text that the part of the glob that was read can end at. */
+  let ends = new Set([0]);
+  for (const [piece] of glob.matchAll(/\*\*|\*|[^*]+/g)) {
+    ends = piece.startsWith('*') ? stretched(ends, text, piece === '**') : literal(ends, text, piece);
+    if (ends.size === 0) return false;
+  }
+  return ends.has(text.length);
+}
+
+function literal(ends: ReadonlySet<number>, text: string, piece: string): Set<number> {
+  return new Set([...ends].filter((at) => text.startsWith(piece, at)).map((at) => at + piece.length));
+}
+
+function stretched(ends: ReadonlySet<number>, text: string, overSlashes: boolean): Set<number> {
+  const reached = new Set<number>();
+  let isOpen = false;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (!overSlashes && text[at - 1] === '/') isOpen = false;
+    isOpen ||= ends.has(at);
+    if (isOpen) reached.add(at);
+  }
+  return reached;
+}

@@ -1,0 +1,126 @@
+/**
+ * What a job may say of its run, and what its id_token says in its place. A field that a claim covers must agree with it; where the request says nothing,
+ * the claim stands. Times, durations and status are the job's own to tell.
+ */
+import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type { CiJob } from '../../../platform/context.ts';
+import type { Facts } from '../accept.ts';
+import { commitOf } from '../commit.ts';
+import type { RunName } from '../runs-store.ts';
+import { claimsOf } from './claims.ts';
+import { HOSTS } from './issuers.ts';
+import { definitionFile } from './policy.ts';
+import { refused } from './refusals.ts';
+
+/** What is built is a merge that nobody pushed, or the target: the head is known to the job alone. */
+function buildsPullRequest({ provider, claims }: CiJob): boolean {
+  return provider === 'github'
+    ? (claims['event_name'] ?? '').startsWith('pull_request')
+    : claims['pipeline_source'] === 'merge_request_event';
+}
+
+/** Runs with the rights of the repository on behalf of whoever opened a pull request: it may say how it stands, no more. */
+export function isForStrangers({ provider, claims }: CiJob): boolean {
+  return provider === 'github' && claims['event_name'] === 'pull_request_target';
+}
+
+interface Ref {
+  readonly branch?: string | undefined;
+  readonly tag?: string | undefined;
+}
+
+/** Absent where the claims do not tell it: `refs/pull/1/merge` is neither. */
+function refOf({ provider, claims }: CiJob): Ref {
+  const { ref = '', ref_type: type, head_ref: head } = claims;
+  if (provider === 'gitlab') return type === 'tag' ? { tag: ref } : { branch: ref };
+  if (head !== undefined) return { branch: head };
+  const [, kind, name] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? [];
+  return kind === 'tags' ? { tag: name } : { branch: name };
+}
+
+/** The page of the run, which pages below it begin with. */
+function pageOf({ provider, repositoryPath, runId }: CiJob): string {
+  const page = provider === 'github' ? `actions/runs/${runId}` : `-/pipelines/${runId}`;
+  return `https://${HOSTS[provider]}/${repositoryPath}/${page}`;
+}
+
+/** Facts of the run that are the id_token's to tell; they stand before what the request says. Null: not to be kept, whatever the request says. */
+export function factsOfJob(job: CiJob | undefined): Facts {
+  if (job === undefined) return {};
+  const { provider, claims } = job;
+  const sha = commitOf(claims['sha']);
+  const facts: Facts = {
+    event: provider === 'github' ? claims['event_name'] : claims['pipeline_source'],
+    ...(buildsPullRequest(job) ? { mergeSha: sha } : { commitSha: sha }),
+    // A stranger chose the branch's name, and by its name a run comes into the timeline of an environment.
+    ...(isForStrangers(job) ? { branch: null, tag: null } : refOf(job)),
+    file: definitionFile(job),
+    name: claims['workflow']?.slice(0, 255),
+    actor: provider === 'gitlab' ? claims['user_login']?.slice(0, 255) : undefined,
+  };
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+/** The run that a request names must be the job's own. */
+export function checkRun(job: CiJob, { externalRunId, externalAttempt }: RunName): void {
+  const run = job.provider === 'github' ? 'run_id' : 'pipeline_id';
+  if (externalRunId !== job.runId) throw contradicts(job, run, job.runId, externalRunId);
+  if (externalAttempt === job.attempt) return;
+  if (job.provider === 'github')
+    throw contradicts(job, 'run_attempt', String(job.attempt), String(externalAttempt));
+  throw refused(
+    `jobs of GitLab report the attempt 1 of their pipeline, the request says ${externalAttempt}`,
+    {
+      claim: run,
+      claims: claimsOf(job),
+    },
+  );
+}
+
+/** What a report says must be what the claims say. */
+export function checkReport(job: CiJob, request: ReportRequest): void {
+  checkRun(job, { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 });
+  const { claims, provider } = job;
+  const { branch, tag } = refOf(job);
+  const isPullRequest = buildsPullRequest(job);
+  const sha = commitOf(request.commitSha);
+  const same = (claim: string, is: string | undefined, said: string | undefined): void => {
+    if (said !== undefined && said !== is) throw contradicts(job, claim, is, said);
+  };
+  if (!isPullRequest) same('sha', claims['sha'], sha);
+  const head = claims['head_ref'] === undefined ? 'ref' : 'head_ref';
+  if (branch !== undefined || !isPullRequest)
+    same(head, branch, request.branch?.replace(/^refs\/heads\//, ''));
+  same('ref', tag, request.tag?.replace(/^refs\/tags\//, ''));
+  const event = provider === 'github' ? 'event_name' : 'pipeline_source';
+  same(event, claims[event], request.trigger);
+  if (claims['workflow'] !== undefined)
+    same('workflow', claims['workflow'].slice(0, 255), request.pipelineName);
+  // At GitHub whoever started the run again is another one than the claim's.
+  if (provider === 'gitlab') same('user_login', claims['user_login']?.slice(0, 255), request.actor);
+  else if (job.attempt === 1) same('actor', claims['actor']?.slice(0, 255), request.actor);
+  checkPage(job, request.externalUrl);
+  if (isForStrangers(job) && request.environmentId !== undefined)
+    throw refused('a run for pull_request_target stands in no environment', {
+      claim: 'event_name',
+      claims: claimsOf(job),
+    });
+}
+
+/** People follow the address from here: it must lead to the run. */
+function checkPage(job: CiJob, url: string | undefined): void {
+  if (url === undefined) return;
+  const page = pageOf(job);
+  const rest = url.slice(page.length);
+  const isBelow = url.slice(0, page.length).toLowerCase() === page.toLowerCase();
+  if (isBelow && (rest === '' || rest.startsWith('/'))) return;
+  throw contradicts(job, job.provider === 'github' ? 'run_id' : 'pipeline_id', page, url);
+}
+
+function contradicts(job: CiJob, claim: string, is: string | undefined, said: string): Error {
+  const what = is === undefined ? 'says nothing of it' : `means "${is}"`;
+  return refused(`the claim ${claim} ${what}, the request says "${said.slice(0, 200)}"`, {
+    claim,
+    claims: claimsOf(job),
+  });
+}

@@ -1,0 +1,96 @@
+/** Pipelines, runs and jobs as people read them. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Implementation } from '@svc/proto/http/implement.ts';
+import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
+import { findConnection, findPipeline, listPipelines } from './connections-store.ts';
+import type { Pipeline } from './connections-store.ts';
+import { connectionOf } from './connections.ts';
+import type { CiDeps } from './index.ts';
+import { listJobs } from './jobs-store.ts';
+import { presentJob, presentRun } from './present.ts';
+import { findNamedRun, findRun, listRuns } from './runs-store.ts';
+import type { Run, RunName } from './runs-store.ts';
+
+type Methods = Pick<
+  Implementation<typeof CiService, Ctx>,
+  'listPipelines' | 'listRunsForPipeline' | 'getRun' | 'listRunJobs'
+>;
+
+export function readMethods({ cursors }: CiDeps): Methods {
+  return {
+    listPipelines: async ({ connectionId, limit, cursor }, ctx) => {
+      const { id } = await connectionOf(ctx, connectionId);
+      const page = openPage(ctx.call.rpc, cursors, id, { limit, cursor });
+      const [name, path] = page.after ?? [];
+      const after = page.after === undefined ? undefined : { name: String(name), path: String(path) };
+      const rows = await listPipelines(ctx.db, { connectionId: id, take: page.take, after });
+      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, id, page, rows, (row) => [
+        row.name,
+        row.path,
+      ]);
+      return { pipelines: items.map(presentPipeline), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
+    listRunsForPipeline: async ({ pipelineId, limit, cursor }, ctx) => {
+      const pipeline = await findPipeline(ctx.db, ctx.teams, pipelineId);
+      if (pipeline === undefined) throw notFound('pipeline');
+      ctx.teams.require(pipeline.teamId);
+      const page = openPage(ctx.call.rpc, cursors, pipelineId, { limit, cursor });
+      const [at, id] = page.after ?? [];
+      const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
+      const rows = await listRuns(ctx.db, { pipelineId, take: page.take, after });
+      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, pipelineId, page, rows, (row) => [
+        row.occurredAt.toISOString(),
+        row.id,
+      ]);
+      return { runs: items.map(presentRun), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
+    getRun: async ({ runId }, ctx) => presentRun(await runOf(ctx, runId)),
+    listRunJobs: async ({ runId, limit, cursor }, ctx) => {
+      const { id } = await runOf(ctx, runId);
+      const page = openPage(ctx.call.rpc, cursors, id, { limit, cursor });
+      const [at, last] = page.after ?? [];
+      const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(last) };
+      const rows = await listJobs(ctx.db, { runId: id, take: page.take, after });
+      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, id, page, rows, (row) => [
+        row.createdAt.toISOString(),
+        row.id,
+      ]);
+      return { jobs: items.map(presentJob), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
+  };
+}
+
+/** `<ciConnectionId>:<attempt>:<externalRunId>`; ids of ours hold no colon, external ones may. */
+export function nameOf(ref: string): (RunName & { readonly connectionId: string }) | undefined {
+  const [, connectionId = '', attempt = '', externalRunId = ''] =
+    /^([^:]+):([1-9]\d{0,5}):(.{1,500})$/s.exec(ref) ?? [];
+  return connectionId === '' ? undefined : { connectionId, externalAttempt: Number(attempt), externalRunId };
+}
+
+/** The run of a call by either of its names, if the caller may do this there. */
+export async function runOf(ctx: Ctx, ref: string): Promise<Run> {
+  const named = nameOf(ref);
+  let run: Run | undefined;
+  if (named === undefined) run = await findRun(ctx.db, ctx.teams, ref);
+  else {
+    const connection = await findConnection(ctx.db, ctx.teams, named.connectionId);
+    run = connection === undefined ? undefined : await findNamedRun(ctx.db, connection, named);
+  }
+  if (run === undefined) throw notFound('CI run');
+  ctx.teams.require(run.teamId);
+  return run;
+}
+
+function presentPipeline({ connectionId, path, createdAt, jobs, triggers, ...rest }: Pipeline) {
+  return {
+    ...rest,
+    ciConnectionId: connectionId,
+    ...(path === '' ? {} : { path }),
+    jobs: [...jobs],
+    triggers: [...triggers],
+    createdAt: timestampFromDate(createdAt),
+  };
+}

@@ -1,0 +1,136 @@
+/** Subscriptions at a repository's host: made or repaired, and taken back. Both are tasks of the connection's own lane, one after the other. */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, SqlTag } from '../../../platform/db/index.ts';
+import { urlProblem } from '../../../platform/safe-fetch.ts';
+import { readConnection } from '../connections-store.ts';
+import type { Connection } from '../connections-store.ts';
+import { forgeApi, ForgeError } from '../forges/call.ts';
+import type { ForgeApi, ForgeDeps, ForgeProblem } from '../forges/call.ts';
+import { hooks as bitbucket } from '../providers/bitbucket/hooks.ts';
+import { hooks as github } from '../providers/github/hooks.ts';
+import { hooks as gitlab } from '../providers/gitlab/hooks.ts';
+import type { Hooks } from '../providers/hooks.ts';
+import { clip, idOf } from '../providers/read.ts';
+import { openSecrets } from '../webhooks/secret.ts';
+import { lockWebhook, readWebhook, setSubscription, webhookUrl } from '../webhooks/store.ts';
+import { canSubscribe } from '../webhooks/subscription.ts';
+import type { Task } from './store.ts';
+import type { TaskHandler } from './worker.ts';
+
+const HOOKS: Readonly<Partial<Record<Connection['provider'], Hooks>>> = { bitbucket, github, gitlab };
+
+export interface SubscriptionDeps extends ForgeDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Where hosts reach this service. */
+  readonly publicUrl: () => string;
+  /** See Config.webhooksAllowPrivate. */
+  readonly allowPrivate: boolean;
+}
+
+export function subscribeHandler(deps: SubscriptionDeps): TaskHandler {
+  const { db } = deps;
+  return {
+    run: async (_task, connection, signal) => {
+      const hooks = HOOKS[connection.provider];
+      if (hooks === undefined || !canSubscribe(connection)) return;
+      const api = forgeApi(deps, connection, signal);
+      const id = await put(deps, hooks, api, connection);
+      if (id === undefined) return;
+      if (await noteActive(db, connection.id, id)) await markWorking(db.sql, connection);
+      else await removeIfThere(hooks, api, id);
+    },
+    gaveUp: async (_task, { id }, error) => {
+      const connection = await readConnection(db, id);
+      if (connection === undefined || !canSubscribe(connection)) return; // Nobody wants it any more.
+      const needs = HOOKS[connection.provider]?.needs;
+      const advice = OF_TOKEN.has(error.problem) ? `; the token needs ${needs}` : '';
+      const detail = clip(`${error.message}${advice}`, DETAIL_MAX);
+      await setSubscription(db, id, { state: 'failed', detail });
+      await markFailing(db.sql, connection, `webhook subscription: ${detail}`);
+    },
+  };
+}
+
+/** What a token is told that may not do it. */
+const OF_TOKEN: ReadonlySet<ForgeProblem> = new Set(['forbidden', 'not_found', 'unauthorised']);
+/** Characters. */
+const DETAIL_MAX = 1_000;
+
+/** Answers the host's id. Undefined: there is no webhook to subscribe. */
+async function put(
+  { db, clock, secrets, publicUrl, allowPrivate }: SubscriptionDeps,
+  hooks: Hooks,
+  api: ForgeApi,
+  { id: connectionId }: Connection,
+): Promise<string | undefined> {
+  const webhook = await readWebhook(db, connectionId);
+  const secret = webhook === undefined ? undefined : openSecrets(secrets, webhook, clock.now())[0];
+  if (webhook === undefined || secret === undefined) return undefined;
+  const { scheme, providerHookId: knownId } = webhook;
+  const url = webhookUrl(publicUrl(), webhook);
+  const problem = urlProblem(url, allowPrivate);
+  if (problem !== undefined)
+    throw new ForgeError(
+      'refused',
+      `the address of this service is ${publicUrl()}, which no host reaches: ${problem}; its operators set PUBLIC_URLS`,
+    );
+  const id = idOf(await hooks.put(api, { url, secret, scheme, knownId }));
+  if (id === undefined) throw new ForgeError('answer_invalid', 'the host answered a webhook without an id');
+  return id;
+}
+
+/** False: meanwhile nobody wants it any more. */
+async function noteActive(
+  database: Database,
+  connectionId: string,
+  providerHookId: string,
+): Promise<boolean> {
+  return await database.transact(async (db) => {
+    const webhook = await lockWebhook(db, connectionId);
+    const connection = await readConnection(db, connectionId);
+    if (webhook === undefined || connection === undefined || !canSubscribe(connection)) return false;
+    await setSubscription(db, connectionId, { state: 'active', providerHookId });
+    return true;
+  });
+}
+
+export function unsubscribeHandler(deps: SubscriptionDeps): TaskHandler {
+  const { db } = deps;
+  return {
+    run: async (task, connection, signal) => {
+      const hooks = HOOKS[connection.provider];
+      const webhook = await readWebhook(db, connection.id);
+      const id = webhook === undefined ? hookOf(task) : webhook.providerHookId;
+      // It is wanted again, or there is none.
+      const isWanted = webhook !== undefined && webhook.subscription !== 'none';
+      if (hooks === undefined || isWanted || typeof id !== 'string' || connection.token === null) return;
+      await removeIfThere(hooks, forgeApi(deps, connection, signal), id);
+      await setSubscription(db, connection.id, { state: 'none', providerHookId: null });
+    },
+    gaveUp: async (_task, connection, error) => {
+      const webhook = await readWebhook(db, connection.id);
+      if (webhook?.subscription !== 'none') return;
+      const detail = clip(`the subscription could not be taken back: ${error.message}`, DETAIL_MAX);
+      await setSubscription(db, connection.id, { state: 'none', detail });
+    },
+  };
+}
+
+const hookOf = ({ payload }: Task): string | undefined => idOf(payload['providerHookId']);
+
+async function removeIfThere(hooks: Hooks, api: ForgeApi, id: string): Promise<void> {
+  try {
+    await hooks.remove(api, id);
+  } catch (error) {
+    if (!(error instanceof ForgeError) || error.problem !== 'not_found') throw error;
+  }
+}
+
+async function markWorking(sql: SqlTag, { id }: Connection): Promise<void> {
+  await sql`update ci_connections set status = 'active', status_detail = null where id = ${id} and status = 'error'`;
+}
+
+async function markFailing(sql: SqlTag, { id }: Connection, detail: string): Promise<void> {
+  await sql`update ci_connections set status = 'error', status_detail = ${detail} where id = ${id} and status <> 'paused'`;
+}

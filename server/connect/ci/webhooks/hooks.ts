@@ -1,0 +1,67 @@
+/**
+ * What the door must know of a webhook, remembered for a second: a provider that sends a thousand events a second asks the database once. So a secret that is
+ * taken back is good for a second more at most; one that was just made is good at once, because a signature that fits no known secret is tried again
+ * with what the database says. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
+ */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/index.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { sharedRead } from '../../../engine/work/index.ts';
+import type { CiProvider } from '../words.ts';
+import { openSecrets } from './secret.ts';
+import { webhookColumns } from './store.ts';
+import type { Webhook } from './store.ts';
+
+export interface Hook {
+  readonly connectionId: string;
+  readonly teamId: string;
+  readonly provider: CiProvider;
+  readonly scheme: Webhook['scheme'];
+  /** Good when it was read; empty: nothing is taken. */
+  readonly secrets: readonly string[];
+}
+
+export interface Hooks {
+  /** As it was at most a second ago. */
+  find(id: string): Promise<Hook | undefined>;
+  /** As it is. */
+  read(id: string): Promise<Hook | undefined>;
+}
+
+const KEPT_MS = 1_000;
+const KEPT_MAX = 10_000;
+
+interface Row extends Webhook {
+  readonly provider: CiProvider;
+}
+
+export function createHooks(db: Database, secrets: Pick<Secrets, 'open'>, clock: Clock): Hooks {
+  const known = new Map<string, { readonly hook: Hook; readonly atMs: number }>();
+
+  const query = async (id: string): Promise<Hook | undefined> => {
+    const { sql } = db;
+    const [row] = await sql<Row[]>`
+      select ${webhookColumns(sql)}, c.provider
+      from ci_webhooks w join ci_connections c on c.id = w.connection_id where w.id = ${id}`;
+    if (row === undefined) return undefined;
+    const { connectionId, teamId, provider, scheme } = row;
+    const opened = openSecrets(secrets, row, clock.now());
+    return { connectionId, teamId, provider, scheme, secrets: opened };
+  };
+  const read = async (id: string): Promise<Hook | undefined> => {
+    const hook = await sharedRead(db.sql, `ci_webhook ${id}`, async () => await query(id));
+    known.delete(id);
+    if (hook === undefined) return undefined;
+    known.set(id, { hook, atMs: clock.monotonicMs() });
+    const [oldest] = known.keys();
+    if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    return hook;
+  };
+  return {
+    read,
+    find: async (id) => {
+      const kept = known.get(id);
+      return kept !== undefined && clock.monotonicMs() - kept.atMs < KEPT_MS ? kept.hook : await read(id);
+    },
+  };
+}

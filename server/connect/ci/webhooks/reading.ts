@@ -1,0 +1,230 @@
+/**
+ * Reads what came in, in any number of servers at once. Order does not matter: what is said is joined to what is known. Deliveries of one run that wait
+ * together are read in one transaction, which also says what became of them; so a delivery is read for good or not at all, and being read twice
+ * changes nothing. One that cannot be read holds up no other one.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '@svc/proto/http/errors.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/index.ts';
+import { holdStatus, readConnection } from '../connections-store.ts';
+import type { Connection } from '../connections-store.ts';
+import { hearJobs } from '../jobs-store.ts';
+import type { JobEvent } from '../jobs-store.ts';
+import { PROVIDERS } from '../providers/index.ts';
+import type { News } from '../providers/index.ts';
+import { learnNames } from '../run-joins.ts';
+import { hear } from '../runs-store.ts';
+import type { Step } from '../runs-store.ts';
+import { endDeliveries, pinRepository, postpone, takeDueDeliveries } from './deliveries-store.ts';
+import type { Ending, Taken } from './deliveries-store.ts';
+import { changeOf, whyUnheard } from './changes.ts';
+import { HELD } from './intake.ts';
+import { eventName, payloadOf } from './payload.ts';
+import { sameRepository } from './same-repository.ts';
+import { readWebhook } from './store.ts';
+import { startLoop } from '../../../platform/loop.ts';
+import type { Loop } from '../../../platform/loop.ts';
+
+export interface ReadingDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  onError(error: unknown): void;
+}
+
+/** Other servers take in deliveries that this one is not woken for. */
+const EVERY_MS = 1_000;
+/** While deliveries come in through this process, a pass is followed by a pause as long as itself: the door goes first, and the next pass finds more of a run together. */
+const PAUSE_MIN_MS = 25;
+const PAUSE_MAX_MS = 500;
+/** Bodies that are parsed before the door has its turn again. */
+const AT_A_STRETCH = 8;
+/** Transactions at once; the rest of the pool is for callers. */
+const AT_ONCE = 2;
+/** 1 s, 2 s, 4 s … up to 10 min: about an hour in all. */
+const ATTEMPTS_MAX = 14;
+const WAIT_MAX_MS = 10 * 60_000;
+
+export function startReading(deps: ReadingDeps): Loop {
+  let doorIsBusy = false;
+  const loop = startLoop({
+    everyMs: EVERY_MS,
+    onError: deps.onError,
+    run: async () => {
+      doorIsBusy = false;
+      const beganMs = deps.clock.monotonicMs();
+      const taken = await readDue(deps);
+      const tookMs = deps.clock.monotonicMs() - beganMs;
+      if (doorIsBusy) await sleep(Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, tookMs)));
+      return taken > 0;
+    },
+  });
+  return {
+    stop: loop.stop,
+    wake: () => {
+      doorIsBusy = true;
+      loop.wake();
+    },
+  };
+}
+
+/** A delivery that speaks of a run. */
+interface Spoken {
+  readonly taken: Taken;
+  readonly event: string | undefined;
+  readonly news: News;
+}
+
+/** Of the same run. */
+interface Group {
+  readonly connection: Connection;
+  readonly spoken: readonly Spoken[];
+}
+
+/** One pass. Returns how many deliveries were taken. */
+export async function readDue(deps: ReadingDeps): Promise<number> {
+  const { db } = deps;
+  const taken = await takeDueDeliveries(db.sql);
+  const endings: Ending[] = [];
+  const groups: Group[] = [];
+  for (const [connectionId, ofConnection] of groupBy(taken, (one) => one.connectionId)) {
+    const read = await readAll(db, connectionId, ofConnection);
+    endings.push(...read.endings);
+    groups.push(...read.groups);
+  }
+  await endDeliveries(db.sql, endings);
+  const queue = groups.values();
+  const work = async (): Promise<void> => {
+    for (const group of queue) await hearGroup(deps, group);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return taken.length;
+}
+
+async function readAll(db: Database, connectionId: string, taken: readonly Taken[]) {
+  const connection = await readConnection(db, connectionId);
+  const endings: Ending[] = [];
+  const read: Spoken[] = [];
+  // A connection that was deleted took its deliveries along.
+  if (connection === undefined) return { endings, groups: [] };
+  let pinned = (await readWebhook(db, connectionId))?.repositoryId ?? null;
+  const pinnedBefore = pinned;
+  for (const [n, one] of taken.entries()) {
+    if (n % AT_A_STRETCH === AT_A_STRETCH - 1) await new Promise((resolve) => setImmediate(resolve));
+    const outcome = readOne(connection, pinned, one);
+    if ('state' in outcome) {
+      endings.push(outcome);
+      continue;
+    }
+    pinned = outcome.pin ?? pinned;
+    read.push(outcome);
+  }
+  if (pinned !== null && pinned !== pinnedBefore) await pinRepository(db.sql, connectionId, pinned);
+  const runs = groupBy(read, ({ news: { run } }) => `${run.externalAttempt} ${run.externalRunId}`);
+  return { endings, groups: [...runs.values()].map((spoken) => ({ connection, spoken })) };
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** Touches nothing. */
+function readOne(
+  connection: Connection,
+  pinned: string | null,
+  taken: Taken,
+): Ending | (Spoken & { readonly pin?: string | undefined }) {
+  const { provider } = connection;
+  const { id, headers, body } = taken;
+  const found = payloadOf(provider, body);
+  if ('problem' in found) return { id, state: 'failed', detail: found.problem };
+  const event = eventName(provider, headers, found.payload);
+  const news = PROVIDERS[provider].normalise(headers, found.payload, connection.genericMapping ?? undefined);
+  if ('ignored' in news) return { id, state: 'ignored', event, detail: news.ignored };
+  const verdict = sameRepository(connection, pinned, news.repository);
+  if (!verdict.same) return { id, state: 'ignored', event, detail: verdict.detail };
+  return { taken, event, news, pin: verdict.pin };
+}
+
+/** Together; if that fails each by itself, so that a bad one is found. Never rejects but for a database that is gone. */
+async function hearGroup(deps: ReadingDeps, group: Group, withoutJobs?: string): Promise<void> {
+  try {
+    await hearTogether(deps, group, withoutJobs);
+  } catch (error) {
+    const [first] = group.spoken;
+    // How a run ended counts, however many jobs it has.
+    if (withoutJobs === undefined && error instanceof ApiError && error.code === 'limit_reached')
+      return await hearGroup(deps, group, `its jobs are left out: ${error.message}`);
+    if (group.spoken.length > 1)
+      for (const spoken of group.spoken) await hearGroup(deps, { ...group, spoken: [spoken] });
+    else if (first !== undefined) await giveBack(deps, first, error);
+  }
+}
+
+async function hearTogether(
+  { db, clock }: ReadingDeps,
+  { connection, spoken }: Group,
+  withoutJobs: string | undefined,
+): Promise<void> {
+  const [first] = spoken;
+  if (first === undefined) return;
+  const name = first.news.run;
+  const aliases = [...new Set(spoken.flatMap(({ news }) => news.aliases))];
+  const events = spoken.map(({ news }) => news.event);
+  const now = clock.now();
+  await db.transact(async (tx) => {
+    // It came before the connection was paused, and is read when that is over.
+    if ((await holdStatus(tx, connection)) === 'paused')
+      return await endDeliveries(
+        tx.sql,
+        spoken.map(({ taken: { id }, event }) => ({ id, state: 'held', event, detail: HELD })),
+      );
+    await learnNames(tx, connection, name.externalRunId, aliases, now);
+    const { run, steps } = await hear(tx, connection, name, events, now);
+    const heard = spoken.filter((_one, n) => steps[n]?.kind !== 'over');
+    const jobs = withoutJobs === undefined ? heard.flatMap((one) => one.news.jobs) : [];
+    const { news } = await hearJobs(tx, run, jobs, now);
+    const endings = spoken.map((one, n) => endingOf(one, steps[n], { runId: run.id, withoutJobs, news }));
+    await endDeliveries(tx.sql, endings);
+  });
+}
+
+interface HeardTogether {
+  readonly runId: string;
+  readonly withoutJobs: string | undefined;
+  readonly news: ReadonlySet<JobEvent>;
+}
+
+function endingOf(
+  { taken: { id }, event, news }: Spoken,
+  step: Step | undefined,
+  together: HeardTogether,
+): Ending {
+  if (step === undefined) throw new Error(`delivery ${id} was not heard`);
+  const { runId, withoutJobs } = together;
+  const ignored = whyUnheard(news.event, step);
+  if (ignored !== undefined) return { id, state: 'ignored', event, detail: ignored, runId };
+  const jobs = news.jobs.filter((job) => together.news.has(job)).length;
+  return { id, state: 'processed', event, detail: withoutJobs, changed: changeOf(step, jobs), runId };
+}
+
+/** Whatever it was may pass. */
+async function giveBack(
+  { db, onError }: ReadingDeps,
+  { taken, event }: Spoken,
+  error: unknown,
+): Promise<void> {
+  onError(error);
+  if (taken.attempts < ATTEMPTS_MAX) {
+    await postpone(db.sql, taken.id, Math.min(1_000 * 2 ** (taken.attempts - 1), WAIT_MAX_MS));
+    return;
+  }
+  const detail = `it could not be read in ${taken.attempts} attempts; operators were told`;
+  await endDeliveries(db.sql, [{ id: taken.id, state: 'failed', event, detail }]);
+}

@@ -1,0 +1,100 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bytes, id, instant } from '../../../platform/db/columns.ts';
+import { ciConnections, ciRuns } from '../schema.ts';
+
+/** Where a connection's webhooks come in. Every connection has one row, whether it takes webhooks or not. */
+export const ciWebhooks = pgTable(
+  'ci_webhooks',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    connectionId: id('connection_id').notNull(),
+    scheme: text('scheme', { enum: ['signature', 'token'] }).notNull(),
+    /** Sealed for `ci_webhooks.secret:<id>`. Null: nothing is taken. */
+    secret: text('secret'),
+    /** The one before, taken too until `previous_until`; sealed for the same place. */
+    previousSecret: text('previous_secret'),
+    previousUntil: instant('previous_until'),
+    subscription: text('subscription', { enum: ['none', 'pending', 'active', 'failed'] })
+      .notNull()
+      .default('none'),
+    /** The provider's id of the subscription that this service made. */
+    providerHookId: text('provider_hook_id'),
+    /** Of the repository as the first delivery told it, so that a repository that is renamed later is known still. */
+    repositoryId: text('repository_id'),
+    /** Why there is no subscription, or none any more. */
+    detail: text('detail'),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('ci_webhooks_connection').on(t.connectionId),
+    check('ci_webhooks_scheme', sql`${t.scheme} in ('signature', 'token')`),
+    check('ci_webhooks_subscription', sql`${t.subscription} in ('none', 'pending', 'active', 'failed')`),
+    check('ci_webhooks_previous', sql`(${t.previousSecret} is null) = (${t.previousUntil} is null)`),
+    foreignKey({
+      columns: [t.teamId, t.connectionId],
+      foreignColumns: [ciConnections.teamId, ciConnections.id],
+      name: 'ci_webhooks_connection_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** What came in: the ledger, and the queue of what is to be read. Kept for 30 days. */
+export const ciDeliveries = pgTable(
+  'ci_deliveries',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    connectionId: id('connection_id').notNull(),
+    /** The provider's, or a digest of the body; the same one again is a repetition. */
+    deliveryId: text('delivery_id').notNull(),
+    event: text('event'),
+    state: text('state', { enum: ['received', 'held', 'processed', 'ignored', 'failed'] }).notNull(),
+    detail: text('detail'),
+    /** What came of it, in words. */
+    changed: text('changed'),
+    /** Of the run that it spoke of. No foreign key: runs of one connection may be joined into one, and the row says it then. */
+    runId: id('run_id'),
+    /** As it came: what the signature is over, and what is read again. */
+    body: bytes('body').notNull(),
+    /** Those that say how the body is to be read; never one that proves where it comes from. */
+    headers: jsonb('headers').$type<Readonly<Record<string, string>>>().notNull(),
+    repeats: integer('repeats').notNull().default(0),
+    /** Readings that were begun. */
+    attempts: integer('attempts').notNull().default(0),
+    /** When it is to be read; while it is read, when its reader counts as dead. Null once it is over. */
+    dueAt: instant('due_at'),
+    receivedAt: instant('received_at').notNull(),
+    processedAt: instant('processed_at'),
+  },
+  (t) => [
+    uniqueIndex('ci_deliveries_once').on(t.connectionId, t.deliveryId),
+    index('ci_deliveries_newest').on(t.connectionId, t.id.desc()),
+    index('ci_deliveries_due')
+      .on(t.dueAt)
+      .where(sql`${t.dueAt} is not null`),
+    index('ci_deliveries_failed')
+      .on(t.id)
+      .where(sql`${t.state} = 'failed'`),
+    check('ci_deliveries_state', sql`${t.state} in ('received', 'held', 'processed', 'ignored', 'failed')`),
+    check('ci_deliveries_due', sql`(${t.dueAt} is not null) = (${t.state} = 'received')`),
+    foreignKey({
+      columns: [t.teamId, t.connectionId],
+      foreignColumns: [ciConnections.teamId, ciConnections.id],
+      name: 'ci_deliveries_connection_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Runs that turned out to be another one, by their old ids: whoever was given such an id goes on with it. */
+export const ciRunJoins = pgTable(
+  'ci_run_joins',
+  {
+    id: id('id').primaryKey(),
+    runId: id('run_id')
+      .notNull()
+      .references(() => ciRuns.id, { onDelete: 'cascade' }),
+  },
+  (t) => [index('ci_run_joins_run').on(t.runId)],
+);

@@ -1,0 +1,99 @@
+/** Webhooks in the database: one row for each connection. */
+import type { Database, SqlTag } from '../../../platform/db/index.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Connection } from '../connections-store.ts';
+import { schemesOf } from './secret.ts';
+
+export type SubscriptionState = 'none' | 'pending' | 'active' | 'failed';
+
+export interface Webhook {
+  readonly id: string;
+  readonly teamId: string;
+  readonly connectionId: string;
+  readonly scheme: 'signature' | 'token';
+  /** Sealed; see secret.ts. Null: nothing is taken. */
+  readonly secret: string | null;
+  readonly previousSecret: string | null;
+  readonly previousUntil: Date | null;
+  readonly subscription: SubscriptionState;
+  /** The provider's id of the subscription that this service made. */
+  readonly providerHookId: string | null;
+  /** Of the repository, as the first delivery told it. */
+  readonly repositoryId: string | null;
+  /** Why there is no subscription, or none any more. */
+  readonly detail: string | null;
+  readonly createdAt: Date;
+}
+
+export const webhookColumns = (sql: SqlTag) => sql`
+  w.id, w.team_id as "teamId", w.connection_id as "connectionId", w.scheme, w.secret, w.previous_secret as "previousSecret",
+  w.previous_until as "previousUntil", w.subscription, w.provider_hook_id as "providerHookId", w.repository_id as "repositoryId", w.detail,
+  w.created_at as "createdAt"`;
+
+/** Where the provider is to send to. Jenkins can do no more than call an address, so there the secret is part of it. */
+export function webhookUrl(publicUrl: string, { id }: Pick<Webhook, 'id'>, urlToken?: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/ci/webhooks/${id}${urlToken === undefined ? '' : `.${urlToken}`}`;
+}
+
+/** With a new connection; without a secret. */
+export async function insertWebhook(
+  { sql }: Database,
+  { id: connectionId, teamId, provider }: Pick<Connection, 'id' | 'teamId' | 'provider'>,
+  now: Date,
+): Promise<void> {
+  await sql`
+    insert into ci_webhooks (id, team_id, connection_id, scheme, created_at)
+    values (${newId('cih', now.getTime())}, ${teamId}, ${connectionId}, ${schemesOf(provider)[0]}, ${now})`;
+}
+
+export async function readWebhook({ sql }: Database, connectionId: string): Promise<Webhook | undefined> {
+  const [row] = await sql<
+    Webhook[]
+  >`select ${webhookColumns(sql)} from ci_webhooks w where w.connection_id = ${connectionId}`;
+  return row;
+}
+
+/** The same, so that nobody else changes it before the transaction ends. */
+export async function lockWebhook({ sql }: Database, connectionId: string): Promise<Webhook | undefined> {
+  const [row] = await sql<Webhook[]>`
+    select ${webhookColumns(sql)} from ci_webhooks w where w.connection_id = ${connectionId} for no key update`;
+  return row;
+}
+
+/** `scheme`: by default as it is. */
+export async function updateSecret(
+  { sql }: Database,
+  connectionId: string,
+  {
+    scheme,
+    secret,
+    previousSecret,
+    previousUntil,
+  }: Pick<Webhook, 'secret' | 'previousSecret' | 'previousUntil'> & Partial<Pick<Webhook, 'scheme'>>,
+): Promise<void> {
+  await sql`
+    update ci_webhooks set scheme = coalesce(${scheme ?? null}, scheme), secret = ${secret}, previous_secret = ${previousSecret},
+      previous_until = ${previousUntil}
+    where connection_id = ${connectionId}`;
+}
+
+export interface Subscription {
+  readonly state: SubscriptionState;
+  /** Default: as it is; null: there is none any more. */
+  readonly providerHookId?: string | null;
+  /** Shown to the team. Default: there is nothing to say. */
+  readonly detail?: string;
+}
+
+/** Nothing happens when the connection is gone. */
+export async function setSubscription(
+  { sql }: Database,
+  connectionId: string,
+  { state, providerHookId, detail }: Subscription,
+): Promise<void> {
+  const keepsId = providerHookId === undefined;
+  await sql`
+    update ci_webhooks set subscription = ${state}, detail = ${detail ?? null},
+      provider_hook_id = case when ${keepsId}::boolean then provider_hook_id else ${providerHookId ?? null} end
+    where connection_id = ${connectionId}`;
+}

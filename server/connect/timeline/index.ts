@@ -1,0 +1,49 @@
+/** Timeline: builds and runs of external CI of one environment, side by side, computed as they are asked for. */
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
+import { environmentOf } from '../../apps/environments/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
+import { formatCursor, parseCursor } from './cursor.ts';
+import { groupByCommit } from './group.ts';
+import { present } from './present.ts';
+import { readTimeline } from './store.ts';
+import { createTimelineWatches, watchTimeline } from './watch.ts';
+
+const LIMIT_DEFAULT = 50;
+
+export interface TimelineDeps {
+  readonly gate: FeatureGate;
+}
+
+export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
+  // Asked at each look: whoever watches sees the runs go and come with the feature.
+  const isCiOpen = (): boolean => gate.state('host.ci') === 'open';
+  const watches = createTimelineWatches(isCiOpen);
+  const seesRuns = ({ caller }: Ctx): boolean => caller.scopes.has('ci:read');
+  return implement(TimelineService, {
+    get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
+      const { id, teamId } = await environmentOf(ctx, environmentId);
+      const before = cursor === undefined ? undefined : parseCursor(cursor);
+      const rows = await readTimeline(ctx.db, {
+        teamId,
+        environmentId: id,
+        before,
+        take: limit + 1,
+        withRuns: seesRuns(ctx) && isCiOpen(),
+      });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        entries: groupByCommit(page).map(present),
+        ...(rows.length > limit && last !== undefined ? { nextCursor: formatCursor(last) } : {}),
+      };
+    },
+    watch: async ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
+      const { id, teamId } = await environmentOf(ctx, environmentId);
+      const watcher = { db: ctx.db, teamId, environmentId: id, limit, withRuns: seesRuns(ctx) };
+      return watchTimeline(watches, watcher, ctx.call.signal);
+    },
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * The timeline in the database: the newest builds and the newest runs before a position, each through its own index and never more of either than a page
+ * holds, so that a page costs the same however long the history is.
+ */
+import type { Database } from '../../platform/db/index.ts';
+import type { Position } from './cursor.ts';
+
+export interface Entry {
+  readonly kind: 'build' | 'ci_run';
+  readonly id: string;
+  readonly at: Date;
+  readonly commitSha: string | null;
+  readonly branch: string | null;
+  readonly name: string;
+  /** A state of builds or a status of runs. */
+  readonly status: string;
+  readonly provider: string | null;
+  readonly blocked: boolean;
+  readonly soft: boolean;
+  readonly reason: string | null;
+  readonly trigger: string | null;
+  readonly attempt: number;
+  readonly runnerName: string | null;
+  readonly actor: string | null;
+  readonly url: string | null;
+  readonly queuedAt: Date | null;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly durationMs: number | null;
+}
+
+export interface TimelineQuery {
+  readonly teamId: string;
+  readonly environmentId: string;
+  readonly before: Position | undefined;
+  readonly take: number;
+  /** Of external CI; without them builds alone. */
+  readonly withRuns: boolean;
+}
+
+export async function environmentExists(
+  { sql }: Database,
+  { teamId, environmentId }: Pick<TimelineQuery, 'teamId' | 'environmentId'>,
+): Promise<boolean> {
+  const rows = await sql`select 1 from environments where id = ${environmentId} and team_id = ${teamId}`;
+  return rows.length > 0;
+}
+
+/** Newest first. */
+export async function readTimeline({ sql }: Database, query: TimelineQuery): Promise<readonly Entry[]> {
+  const { teamId, environmentId, before, take, withRuns } = query;
+  const runsBefore =
+    before === undefined ? sql`` : sql`and (r.occurred_at, r.id) < (${before.at}, ${before.id})`;
+  const buildsBefore =
+    before === undefined ? sql`` : sql`and (b.created_at, b.id) < (${before.at}, ${before.id})`;
+  return await sql<Entry[]>`
+    select * from (
+      (select 'ci_run' as kind, r.id, r.occurred_at as at, r.commit_sha as "commitSha", r.branch, p.name, r.status, c.provider, r.blocked,
+        r.soft, r.reason, r.trigger, r.external_attempt as attempt, null as "runnerName", r.actor, r.external_url as url,
+        r.queued_at as "queuedAt", r.started_at as "startedAt", r.finished_at as "finishedAt", r.duration_ms::float8 as "durationMs"
+      from (
+        select * from ci_runs r where ${withRuns}::boolean and r.environment_id = ${environmentId} and r.team_id = ${teamId} ${runsBefore}
+        order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take}
+      ) r
+      join ci_pipelines p on p.id = r.pipeline_id join ci_connections c on c.id = r.connection_id)
+      union all
+      (select 'build', b.id, b.created_at, b.commit, b.branch, 'build ' || b.number,
+        case
+          when b.state <> 'open' then b.state
+          when w.state is null or w.state in ('queued', 'offered') then 'queued'
+          when w.phase = 3 then 'publishing'
+          when w.phase = 4 then 'deploying'
+          else 'running'
+        end,
+        null, b.state = 'awaiting_approval' or b.needs_decision, false, w.reason, b.trigger, greatest(w.attempt, 1), n.name, null, b.address,
+        b.created_at, w.started_at, b.finished_at, extract(epoch from b.finished_at - w.started_at) * 1000
+      from (
+        select * from builds b where b.environment_id = ${environmentId} and b.team_id = ${teamId} ${buildsBefore}
+        order by b.created_at desc nulls last, b.id desc nulls last limit ${take}
+      ) b
+      left join work_items w on w.id = b.work_id left join runners n on n.id = w.runner_id)
+    ) entries
+    order by at desc, id desc limit ${take}`;
+}

@@ -1,0 +1,150 @@
+/** The timeline of an environment over the real door. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { newKey, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+
+const postgresHere = await has('postgres');
+
+interface Shown {
+  readonly id: string;
+  readonly kind: string;
+  readonly commitSha?: string;
+  readonly status: string;
+  readonly chip?: string;
+}
+
+describe.skipIf(!postgresHere)('the timeline', () => {
+  let server: TestServer;
+  let as: string;
+  let environmentId: string;
+  let ciConnectionId: string;
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    as = server.first.apiKey;
+    const { teamId } = server.first;
+    const post = async (path: string, body: object) =>
+      String((await server.call(`POST ${path}`, { as, body })).body['id']);
+    const projectId = await post('/projects', { name: 'p', teamId });
+    environmentId = await post(`/projects/${projectId}/environments`, {
+      name: 'e',
+      repository: 'https://github.com/acme/app',
+    });
+    ciConnectionId = await post(`/teams/${teamId}/ci/connections`, {
+      provider: 'github',
+      repositoryHost: 'github.com',
+      repositoryPath: 'acme/app',
+      projectId,
+    });
+  });
+  afterAll(async () => await server.stop());
+
+  let run = 0;
+  /** A run at a second of one minute. */
+  const report = async (second: number, commit: string, more: object = {}): Promise<string> => {
+    run += 1;
+    const body = {
+      ciConnectionId,
+      externalRunId: String(run),
+      branch: 'main',
+      commitSha: commit.repeat(40),
+      startedAt: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z`,
+      ...more,
+    };
+    const { status, text, body: made } = await server.call('POST /ci/runs', { as, body });
+    expect(status, text).toBe(201);
+    return String(made['id']);
+  };
+  const read = async (query = '') => {
+    const { status, text, body } = await server.call(`GET /environments/${environmentId}/timeline${query}`, {
+      as,
+    });
+    expect(status, text).toBe(200);
+    return { entries: body['entries'] as Shown[], nextCursor: body['nextCursor'] as string | undefined };
+  };
+
+  it('is read with project:read, and its CI runs with ci:read', async () => {
+    const id = await report(5, 'f');
+    const route = `GET /environments/${environmentId}/timeline`;
+    const ids = async (scopes: readonly string[]) => {
+      const { secret } = await newKey(server, as, { scopes });
+      const { code, body } = await server.call(route, { as: secret });
+      if (code !== undefined) expect((await server.call(`${route}/watch`, { as: secret })).code).toBe(code);
+      return code ?? (body['entries'] as Shown[]).map((entry) => entry.id);
+    };
+    for (const scope of ['audit:read', 'ci:read', 'team:manage'])
+      expect(await ids([scope])).toBe('scope_missing');
+    expect(await ids(['project:read'])).toEqual([]);
+    expect(await ids(['project:read', 'ci:read'])).toEqual([id]);
+    await server.db.sql`delete from ci_runs where id = ${id}`;
+  });
+
+  it('shows builds and runs of a commit together, newest first, and who built', async () => {
+    const older = await report(10, 'a');
+    const newer = await report(20, 'b', { status: 'success', durationMs: 500 });
+    const submitted = await server.call(`POST /environments/${environmentId}/builds`, {
+      as,
+      body: { commit: 'a'.repeat(40) },
+    });
+    expect(submitted.status, submitted.text).toBe(201);
+    const buildId = String(submitted.body['id']);
+    const { entries, nextCursor } = await read();
+    expect(nextCursor).toBeUndefined();
+    // The build came last, and takes its commit's run along to the top.
+    expect(entries.map(({ id, kind, status }) => [id, kind, status])).toEqual([
+      [buildId, 'build', 'queued'],
+      [older, 'ci_run', 'running'],
+      [newer, 'ci_run', 'success'],
+    ]);
+    expect(entries[2]).toMatchObject({
+      ciStatus: 'success',
+      provider: 'github',
+      name: 'default',
+      branch: 'main',
+      durationMs: 500,
+      at: '2026-01-01T00:00:20Z',
+    });
+    expect(entries[0]).toMatchObject({ buildState: 'queued', name: 'build 1' });
+    expect(entries[0]).not.toHaveProperty('chip');
+    await server.asOwner(`
+      insert into runners (id, team_id, name, public_key, key_id, enrolled_at)
+      select 'rnr_00000000000000000000000001', team_id, 'rack 7', 'x', 'k', now() from builds where id = '${buildId}'`);
+    await server.asOwner(`
+      update work_items set runner_id = 'rnr_00000000000000000000000001' where id = (select work_id from builds where id = '${buildId}')`);
+    expect((await read()).entries[0]).toMatchObject({ runnerName: 'rack 7', chip: 'via rack 7' });
+  });
+
+  it('goes back by its own cursors, past entries of the same time, and by a bare time', async () => {
+    const before = (await read()).entries.map(({ id }) => id);
+    const same = await Promise.all(Array.from({ length: 7 }, async () => await report(5, 'c')));
+    const seen: string[] = [];
+    for (let cursor = '', more = true; more;) {
+      const page = await read(`?limit=2${cursor}`);
+      expect(page.entries.length).toBeLessThanOrEqual(2);
+      seen.push(...page.entries.map(({ id }) => id));
+      more = page.nextCursor !== undefined;
+      cursor = `&cursor=${encodeURIComponent(page.nextCursor ?? '')}`;
+    }
+    expect(seen.toSorted()).toEqual([...before, ...same].toSorted());
+    const bare = await read('?cursor=2026-01-01T00:00:10Z');
+    expect(bare.entries.map(({ id }) => id).toSorted()).toEqual(same.toSorted());
+    expect((await server.call(`GET /environments/${environmentId}/timeline?cursor=now`, { as })).code).toBe(
+      'validation_failed',
+    );
+  });
+
+  it('is for anybody of the team with any credential, and for nobody else', async () => {
+    const other = await stranger(server);
+    const route = `GET /environments/${environmentId}/timeline`;
+    expect((await server.call(route, { as: other.token })).status).toBe(404);
+    expect((await server.call(route)).status).toBe(401);
+  });
+
+  it('puts no run on top because its provider has a fast clock', async () => {
+    const id = await report(1, 'd', { startedAt: '2099-01-01T00:00:00Z' });
+    const found = await server.db.sql`select occurred_at <= created_at as ok from ci_runs where id = ${id}`;
+    expect(found[0]?.['ok']).toBe(true);
+  });
+});

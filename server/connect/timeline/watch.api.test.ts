@@ -1,0 +1,208 @@
+/** The timeline as it is watched: over the real door, through the SDK. */
+import { createSvcSDK } from '@svc/sdk';
+import type { TimelineEvent } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { join, newKey, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { listen } from '../../../test/setup/told.ts';
+import type { Told } from '../../../test/setup/told.ts';
+import { createTimelineWatches, watchTimeline } from './watch.ts';
+import { TIMED } from '../../../test/setup/timed.ts';
+
+const postgresHere = await has('postgres');
+const CHANGE_WITHIN_MS = 2_000;
+
+describe.skipIf(!postgresHere)('timeline.watch', () => {
+  let server: TestServer;
+  let as: string;
+  let environmentId: string;
+  let ciConnectionId: string;
+  const leaving = new AbortController();
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    as = server.first.apiKey;
+    environmentId = await environment('e');
+  });
+  afterAll(async () => {
+    leaving.abort();
+    await server.stop();
+  });
+
+  const post = async (path: string, body: object): Promise<string> => {
+    const { status, text, body: made } = await server.call(`POST ${path}`, { as, body });
+    expect(status, text).toBeLessThan(300);
+    return String(made['id']);
+  };
+  /** With a connection of its own. */
+  const environment = async (name: string): Promise<string> => {
+    const { teamId } = server.first;
+    const projectId = await post('/projects', { name, teamId });
+    ciConnectionId = await post(`/teams/${teamId}/ci/connections`, {
+      provider: 'github',
+      repositoryHost: 'github.com',
+      repositoryPath: `acme/${name}`,
+      projectId,
+    });
+    return await post(`/projects/${projectId}/environments`, {
+      name: 'production',
+      repository: `https://github.com/acme/${name}`,
+    });
+  };
+  const report = async (externalRunId: string, more: object = {}): Promise<string> =>
+    await post('/ci/runs', {
+      ciConnectionId,
+      environmentId,
+      externalRunId,
+      branch: 'main',
+      commitSha: 'a'.repeat(40),
+      status: 'running',
+      ...more,
+    });
+  const watch = (token = as, params: { limit?: number } = {}): Told<TimelineEvent> =>
+    listen(
+      createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 }).timeline.watch(environmentId, params, {
+        signal: leaving.signal,
+      }),
+    );
+  const ids = ({ entries }: TimelineEvent): string[] => entries.map(({ id }) => id);
+
+  it(
+    'begins with what there is, and tells what is new and what changed within two seconds',
+    TIMED,
+    async () => {
+      const old = await report('1');
+      const told = watch();
+      const first = await told.event('the present', () => true);
+      expect([ids(first), first.gone]).toEqual([[old], []]);
+      expect(first.entries[0]).toMatchObject({ kind: 'ci_run', ciStatus: 'running', provider: 'github' });
+
+      const fresh = await report('2');
+      const began = Date.now();
+      const second = await told.event('the new run', (event) => ids(event).includes(fresh));
+      expect(ids(second)).toEqual([fresh]);
+      expect((told.times[told.events.indexOf(second)] ?? 0) - began).toBeLessThan(CHANGE_WITHIN_MS);
+
+      await post(`/ci/runs/${old}/complete`, { status: 'failed', durationMs: 500 });
+      const third = await told.event('the end', ({ entries }) =>
+        entries.some(({ status }) => status === 'failed'),
+      );
+      expect([ids(third), third.entries[0]?.durationMs]).toEqual([[old], 500]);
+      expect(new Set(told.events.map(({ position }) => position)).size).toBe(told.events.length);
+    },
+  );
+
+  it('names what was pushed out of the watched ones', async () => {
+    const told = watch(as, { limit: 1 });
+    const [shown = ''] = ids(await told.event('the present', () => true));
+    const fresh = await report('3');
+    const pushed = await told.event('the new run', (event) => ids(event).includes(fresh));
+    expect([ids(pushed), pushed.gone]).toEqual([[fresh], [shown]]);
+  });
+
+  it('names the same state alike to whoever watches, whenever they came', async () => {
+    const [one, other] = [watch(), watch()];
+    const positions = await Promise.all(
+      [one, other].map(async (told) => (await told.event('the present', () => true)).position),
+    );
+    expect(positions[0]).toMatch(/^[\w-]{22}$/);
+    expect(positions[1]).toBe(positions[0]);
+  });
+
+  it('shows no runs to who does not see them', async () => {
+    const watches = createTimelineWatches(() => true);
+    const looked = async (withRuns: boolean) => {
+      const watcher = { db: server.db, teamId: server.first.teamId, environmentId, limit: 50, withRuns };
+      const watched = watchTimeline(watches, watcher, new AbortController().signal);
+      const { value } = await watched.next();
+      await watched.return(undefined);
+      return ((value as { entries?: ReadonlyArray<{ id?: string }> }).entries ?? []).map(({ id }) => id);
+    };
+    const runId = await report('seen');
+    const [all, own] = await Promise.all([looked(true), looked(false)]);
+    expect(all).toContain(runId);
+    expect(own.filter((id) => id?.startsWith('cir_'))).toEqual([]);
+  });
+
+  it('costs one look a period however many watch', async () => {
+    const { db } = server;
+    let looks = 0;
+    const sql = new Proxy(db.sql, {
+      apply: (target, self, args: unknown[]) => {
+        if (String(args[0]).includes('entries')) looks += 1;
+        return Reflect.apply(target as never, self, args) as unknown;
+      },
+    });
+    const counted = { ...db, sql } as typeof db;
+    const watches = createTimelineWatches(() => true);
+    const watchers = Array.from({ length: 20 }, (_each, n) =>
+      watchTimeline(
+        watches,
+        { db: counted, teamId: server.first.teamId, environmentId, limit: n + 1, withRuns: true },
+        new AbortController().signal,
+      ),
+    );
+    await Promise.all(watchers.map(async (watcher) => await watcher.next()));
+    expect(looks).toBeLessThanOrEqual(2);
+    const changed = Promise.all(watchers.map(async (watcher) => await watcher.next()));
+    const before = looks;
+    await report('4');
+    await changed;
+    // One finds the change; it may have begun a moment before it.
+    expect(looks - before).toBeLessThanOrEqual(3);
+    await Promise.all(watchers.map(async (watcher) => await watcher.return(undefined)));
+  });
+
+  it('is for whoever may read the timeline, and ends when they may no more', async () => {
+    const other = await stranger(server);
+    expect(await watch(other.token).ended).toBe('not_found');
+    const member = await join(server, as, server.first.teamId, 'viewer');
+    const key = await newKey(server, member.token);
+    const [byKey, bySession] = [watch(key.secret), watch(member.token)];
+    await Promise.all([byKey, bySession].map(async (told) => await told.event('the present', () => true)));
+    expect((await server.call(`DELETE /api-keys/${key.id}`, { as: member.token })).status).toBe(204);
+    expect(await byKey.ended).toBe('credentials_invalid');
+    const path = `/teams/${server.first.teamId}/members/${member.userId}`;
+    expect((await server.call(`DELETE ${path}`, { as })).status).toBe(204);
+    expect(await bySession.ended).toBe('unavailable');
+    expect(await watch(member.token).ended).toBe('not_found');
+  });
+
+  it('ends when its environment is deleted', async () => {
+    environmentId = await environment('short-lived');
+    const told = watch();
+    await told.event('the present', () => true);
+    expect((await server.call(`DELETE /environments/${environmentId}`, { as })).status).toBe(204);
+    expect(await told.ended).toBe('not_found');
+    environmentId = await environment('next');
+  });
+
+  it('shows builds alone while host.ci is off, and the runs again after that', async () => {
+    const run = await report('gated');
+    const build = await post(`/environments/${environmentId}/builds`, { commit: 'a'.repeat(40) });
+    const told = watch();
+    await told.event('both', ({ entries }) =>
+      [run, build].every((id) => entries.some((one) => one.id === id)),
+    );
+    const move = async (state: string): Promise<void> => {
+      const { status, text } = await server.call('PATCH /admin/platform-features/host.ci', {
+        as: server.first.staffApiKey,
+        body: { state, reason: 'to see builds alone' },
+      });
+      expect(status, text).toBe(200);
+    };
+    const page = async () => {
+      const { status, body } = await server.call(`GET /environments/${environmentId}/timeline`, { as });
+      return [status, (body['entries'] as Array<{ kind: string }>).map(({ kind }) => kind)];
+    };
+    await move('disabled');
+    await told.event('the runs gone', ({ gone }) => gone.includes(run) && !gone.includes(build));
+    expect(await page()).toEqual([200, ['build']]);
+    await watch().event('builds alone', ({ entries }) => entries.every(({ kind }) => kind === 'build'));
+    await move('enabled');
+    await told.event('the runs again', ({ entries }) => entries.some(({ id }) => id === run));
+    expect(await page()).toEqual([200, expect.arrayContaining(['build', 'ci_run'])]);
+  });
+});

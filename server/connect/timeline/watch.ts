@@ -1,0 +1,74 @@
+/**
+ * The newest entries of an environment as they come and change. All who watch an environment share one look, as wide as the widest of them asks for; those who
+ * do not see runs of external CI have one of their own.
+ */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { createWatches, fingerprint } from '../../platform/watch.ts';
+import type { Watches } from '../../platform/watch.ts';
+import { present } from './present.ts';
+import { environmentExists, readTimeline } from './store.ts';
+import type { Entry } from './store.ts';
+
+export type TimelineEvent = MessageInitShape<typeof TimelineEventSchema>;
+
+export interface Watcher {
+  readonly db: Database;
+  readonly teamId: string;
+  readonly environmentId: string;
+  readonly limit: number;
+  /** Of external CI, as far as they are open. */
+  readonly withRuns: boolean;
+}
+
+interface Seen {
+  readonly entry: Entry;
+  readonly print: string;
+}
+
+export type TimelineWatches = Watches<Watcher, readonly Seen[]>;
+
+export function createTimelineWatches(isCiOpen: () => boolean): TimelineWatches {
+  return createWatches(async ([first, ...others], before) => {
+    if (first === undefined) throw new Error('a look without watchers');
+    const { db, teamId, environmentId, withRuns } = first;
+    const take = Math.max(first.limit, ...others.map(({ limit }) => limit));
+    const entries = await readTimeline(db, {
+      teamId,
+      environmentId,
+      before: undefined,
+      take,
+      withRuns: withRuns && isCiOpen(),
+    });
+    // Whatever an environment has in its timeline keeps it from being gone.
+    if (entries.length === 0 && !(await environmentExists(db, first))) throw notFound('environment');
+    const seen = entries.map((entry) => ({ entry, print: fingerprint(entry) }));
+    return before !== undefined && sameAs(before, seen) ? before : seen;
+  });
+}
+
+function sameAs(before: readonly Seen[], now: readonly Seen[]): boolean {
+  return before.length === now.length && now.every(({ print }, index) => before[index]?.print === print);
+}
+
+/** What of each look is news to one watcher. */
+export async function* watchTimeline(
+  watches: TimelineWatches,
+  watcher: Watcher,
+  signal: AbortSignal,
+): AsyncGenerator<TimelineEvent> {
+  let known: ReadonlyMap<string, string> | undefined;
+  const { environmentId, withRuns } = watcher;
+  for await (const seen of watches.watch(`${environmentId} ${withRuns}`, watcher, signal)) {
+    const before = known;
+    const watched = seen.slice(0, watcher.limit);
+    const changed = watched.filter(({ entry, print }) => before?.get(entry.id) !== print);
+    known = new Map(watched.map(({ entry, print }) => [entry.id, print]));
+    const gone = [...(before?.keys() ?? [])].filter((id) => known?.has(id) !== true);
+    if (before !== undefined && changed.length === 0 && gone.length === 0) continue;
+    const position = fingerprint([...known.values()]);
+    yield { position, entries: changed.map(({ entry }) => present(entry)), gone };
+  }
+}

@@ -1,0 +1,410 @@
+/** Every act that changes somebody's standing leaves one entry, over the real door; who may read it, and what it never holds. */
+import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { firstSession, join, newKey, revokeKey, PASSWORD, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
+import { stepAt, totpCode } from '../../access/accounts/totp-code.ts';
+import { createFakeClock } from '../../platform/clock.ts';
+
+const postgresHere = await has('postgres');
+
+interface Entry {
+  readonly seq: number;
+  readonly chain: string;
+  readonly at: string;
+  readonly actor: { readonly kind: string; readonly id: string; readonly display: string };
+  readonly action: string;
+  readonly target: string;
+  readonly details: Record<string, unknown>;
+  readonly requestId: string;
+  readonly previousHash: string;
+  readonly hash: string;
+}
+
+describe.skipIf(!postgresHere)('the ledger', () => {
+  const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
+  let server: TestServer;
+  let owner: string;
+  let staff: string;
+
+  beforeAll(async () => {
+    server = await startTestServer({ clock, env: { LIMIT_TEAMS: '50' } });
+    owner = server.first.apiKey;
+    staff = server.first.staffApiKey;
+  });
+  afterAll(async () => await server?.stop());
+
+  async function must(route: string, status: number, body?: unknown, as = owner): Promise<TestResponse> {
+    const answer = await server.call(route, { as, ...(body === undefined ? {} : { body }) });
+    expect([route, answer.status, answer.text]).toEqual([route, status, answer.text]);
+    return answer;
+  }
+  async function newTeam(name: string): Promise<string> {
+    return String((await must('POST /teams', 201, { name })).body['id']);
+  }
+  /** Oldest first. */
+  async function entries(path: string, as = owner): Promise<Entry[]> {
+    const { body } = await must(`GET ${path}?limit=200`, 200, undefined, as);
+    return (body['entries'] as Entry[]).toReversed();
+  }
+  const teamEntries = async (teamId: string) => await entries(`/teams/${teamId}/audit`);
+  const actions = (found: readonly Entry[]) => found.map(({ action }) => action);
+
+  it('tells the story of a team, from its founding to its end and beyond', async () => {
+    const teamId = await newTeam('crew');
+    await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2', description: 'we build' });
+    await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2' }); // changes nothing
+    const ann = await join(server, owner, teamId, 'developer');
+    const session = await firstSession(server);
+    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
+    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
+    const { body: invited } = await must(`POST /teams/${teamId}/invites`, 201, { email: 'Bo@example.com' });
+    const inviteId = (invited['invite'] as { id: string }).id;
+    await must(`DELETE /teams/${teamId}/invites/${inviteId}`, 204);
+    const project = (await must('POST /projects', 201, { name: 'Shop', teamId })).body['id'];
+    const made = await must(`POST /projects/${project}/environments`, 201, { name: 'production' });
+    const environment = made.body['id'];
+    await must(`PATCH /environments/${environment}`, 200, { branch: 'next', name: 'production' });
+    await must(`DELETE /environments/${environment}`, 204);
+    await must(`DELETE /projects/${project}`, 204);
+    const key = await newKey(server, owner, { teamId, name: 'narrow', scopes: ['run:read'] });
+    await revokeKey(server, owner, key.id);
+    await revokeKey(server, owner, key.id);
+    const regions = (await must('GET /regions', 200)).body['regions'] as Array<{
+      id: string;
+      operator: string;
+    }>;
+    const customer = regions.find(({ operator }) => operator === 'customer')!.id;
+    await must(`PUT /admin/teams/${teamId}/region`, 200, { regionId: customer }, staff);
+    await must(`PUT /admin/teams/${teamId}/region`, 200, { regionId: customer }, staff);
+    await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {});
+    await must(`DELETE /teams/${teamId}/members/${ann.userId}`, 204);
+
+    const found = await teamEntries(teamId);
+    expect(found.map(({ action, target, details }) => [action, target, details])).toEqual([
+      ['team.created', teamId, { name: 'crew' }],
+      ['team.updated', teamId, { fields: ['name', 'description'], from: 'crew', to: 'crew 2' }],
+      ['team_invite.created', expect.stringMatching(/^inv_/), { email: ann.email, role: 'developer' }],
+      [
+        'team_member.added',
+        ann.userId,
+        {
+          username: ann.username,
+          role: 'developer',
+          newAccount: true,
+          inviteId: expect.stringMatching(/^inv_/) as string,
+        },
+      ],
+      ['team_member.role_changed', ann.userId, { username: ann.username, from: 'developer', to: 'admin' }],
+      ['team_invite.created', inviteId, { email: 'bo@example.com', role: 'developer' }],
+      ['team_invite.revoked', inviteId, { email: 'bo@example.com' }],
+      ['project.created', project, { name: 'Shop', slug: expect.any(String) as string }],
+      ['environment.created', environment, { projectId: project, name: 'production' }],
+      ['environment.updated', environment, { projectId: project, name: 'production', fields: ['branch'] }],
+      ['environment.deleted', environment, { projectId: project, name: 'production' }],
+      ['project.deleted', project, { name: 'Shop', slug: expect.any(String) as string }],
+      [
+        'api_key.created',
+        key.id,
+        { name: 'narrow', scopes: ['run:read'], expiresAt: expect.any(String) as string },
+      ],
+      ['api_key.revoked', key.id, { name: 'narrow' }],
+      [
+        'team.region_assigned',
+        teamId,
+        { from: expect.any(String) as string, to: customer, operator: 'customer' },
+      ],
+      ['enroll_token.issued', expect.stringMatching(/^tok_/), { expiresAt: expect.any(String) as string }],
+      ['team_member.removed', ann.userId, { username: ann.username, role: 'admin' }],
+    ]);
+    expect(found.map(({ seq }) => seq)).toEqual(found.map((_, at) => at + 1));
+    expect(found[0]?.actor).toEqual({
+      kind: 'api_key',
+      id: expect.stringMatching(/^key_/) as string,
+      display: 'staff (first start)',
+    });
+    expect(found[3]?.actor).toEqual({ kind: 'user', id: ann.userId, display: ann.username });
+    expect(found.every(({ requestId }) => requestId !== '')).toBe(true);
+
+    await must(`DELETE /teams/${teamId}`, 204);
+    expect((await server.call(`GET /teams/${teamId}/audit`, { as: owner })).code).toBe('not_found');
+    const left = await server.asOwner(
+      `select count(*)::int as n, max(action) filter (where seq = 18) as last from audit_entries where chain = '${teamId}'`,
+    );
+    expect(left[0]).toEqual({ n: 18, last: 'team.deleted' });
+  });
+
+  it('has the story of a runner too, from its token to its end', async () => {
+    const teamId = await newTeam('machines');
+    const issued = await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {});
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const enroll = {
+      token: issued.body['token'],
+      name: 'bench-1',
+      publicKey: publicKey.export({ format: 'jwk' }).x,
+    };
+    const runnerId = (await must('POST /runners/enroll', 201, enroll)).body['runnerId'];
+    await must('POST /runners/enroll', 201, enroll); // the answer was lost: no second runner, no second entry
+    const at = `/teams/${teamId}/runners/${String(runnerId)}`;
+    await must(`POST ${at}/pause`, 200, { note: 'new disk', minutes: 5 });
+    await must(`POST ${at}/resume`, 200, {});
+    await must(`POST ${at}/resume`, 200, {});
+    await server.asOwner(`update runners set strikes = 3 where id = '${String(runnerId)}'`);
+    await must(`POST ${at}/clear-divergence-flag`, 200, {});
+    await must(`POST ${at}/clear-divergence-flag`, 200, {});
+    await must(`DELETE ${at}`, 204);
+    await must(`DELETE ${at}`, 204);
+    const found = (await teamEntries(teamId)).slice(2);
+    expect(found.map(({ action, details }) => [action, details])).toEqual([
+      [
+        'runner.enrolled',
+        {
+          name: 'bench-1',
+          keyId: expect.any(String) as string,
+          tokenId: expect.stringMatching(/^tok_/) as string,
+        },
+      ],
+      ['runner.paused', { name: 'bench-1', note: 'new disk', minutes: 5 }],
+      ['runner.resumed', { name: 'bench-1' }],
+      ['runner.divergence_cleared', { name: 'bench-1', strikes: 3 }],
+      ['runner.revoked', { keyId: expect.any(String) as string, held: 0 }],
+    ]);
+    expect(found[0]?.actor).toEqual({ kind: 'runner', id: runnerId, display: 'bench-1' });
+  });
+
+  it('holds what belongs to no team in the chain of the platform, for staff', async () => {
+    const person = await stranger(server);
+    const before = (await entries('/admin/audit', staff)).length;
+    const key = await newKey(server, person.token);
+    await must(`DELETE /api-keys/${key.id}`, 204, undefined, person.token);
+    const begun = await must('POST /account/totp', 201, {}, person.token);
+    const code = totpCode(fromBase32(String(begun.body['secret'])), stepAt(clock.now()));
+    await must('POST /account/totp/confirm', 200, { code }, person.token);
+    await must('POST /account/totp/disable', 204, { currentPassword: PASSWORD }, person.token);
+    await must('POST /account/totp/disable', 204, { currentPassword: PASSWORD }, person.token);
+    const change = { currentPassword: PASSWORD, newPassword: 'another pass phrase' };
+    await must('POST /account/password', 204, change, person.token);
+    const found = (await entries('/admin/audit', staff)).slice(before);
+    expect(found.map(({ action, target }) => [action, target])).toEqual([
+      ['api_key.created', key.id],
+      ['api_key.revoked', key.id],
+      ['account.totp_enrolled', person.userId],
+      ['account.totp_disabled', person.userId],
+      ['account.password_changed', person.userId],
+    ]);
+    expect((await server.call('GET /admin/audit', { as: owner })).code).toBe('scope_missing');
+  });
+
+  it('begins with the first start', async () => {
+    const found = await entries(`/teams/${server.first.teamId}/audit`);
+    expect(found[0]).toMatchObject({ action: 'team.created', actor: { kind: 'system', id: 'first_start' } });
+  });
+
+  it('is read by admins and owners of the team, and by nobody else', async () => {
+    const teamId = await newTeam('readers');
+    const paths = [
+      `/teams/${teamId}/audit`,
+      `/teams/${teamId}/audit/verify`,
+      `/teams/${teamId}/audit/export`,
+    ];
+    const admin = await join(server, owner, teamId, 'admin');
+    const developer = await join(server, owner, teamId, 'developer');
+    const other = await stranger(server);
+    const poor = await newKey(server, owner, { scopes: ['team:read'] });
+    for (const path of paths) {
+      const said = await Promise.all(
+        [admin.token, developer.token, other.token, poor.secret, staff].map(async (as) => {
+          const answer = await fetch(server.baseUrl + path, { headers: { authorization: `Bearer ${as}` } });
+          return `${answer.status} ${/"code":"([a-z_]+)"/.exec(await answer.text())?.[1] ?? ''}`;
+        }),
+      );
+      // The first start's staff account made the team, so it is its owner too.
+      expect([path, ...said]).toEqual([
+        path,
+        '200 ',
+        '403 role_insufficient',
+        '404 not_found',
+        '403 scope_missing',
+        '200 ',
+      ]);
+    }
+  });
+
+  it('writes nothing for what was refused or rolled back, and once for what was repeated', async () => {
+    const teamId = await newTeam('atomic');
+    const make = async (key: string, name: string) =>
+      await server.call('POST /projects', {
+        as: owner,
+        body: { name, teamId },
+        headers: { 'idempotency-key': key },
+      });
+    await server.asOwner(`
+      create function refuse_answer() returns trigger language plpgsql as $$ begin raise exception 'gone'; end $$;
+      create trigger refuse_answer before insert on idempotency_keys for each row execute function refuse_answer()`);
+    expect((await make('atomic-1', 'lost')).status).toBe(500);
+    await server.asOwner('drop trigger refuse_answer on idempotency_keys; drop function refuse_answer()');
+    expect(actions(await teamEntries(teamId))).toEqual(['team.created']);
+    await Promise.all(Array.from({ length: 10 }, async () => await make('atomic-2', 'kept')));
+    expect((await server.call(`DELETE /teams/${teamId}/members/user_missing`, { as: owner })).status).toBe(
+      404,
+    );
+    expect(actions(await teamEntries(teamId))).toEqual(['team.created', 'project.created']);
+  });
+
+  it('has no holes when many act at once, and pages through them', async () => {
+    const teamId = await newTeam('busy');
+    const made = await Promise.all(
+      Array.from({ length: 30 }, async (_, n) => {
+        const { status } = await server.call('POST /projects', {
+          as: owner,
+          body: { name: `p${n}`, teamId },
+        });
+        return status;
+      }),
+    );
+    expect(made).toEqual(made.map(() => 201));
+    const seen: number[] = [];
+    for (let cursor: unknown; ;) {
+      const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(String(cursor))}`;
+      const { body } = await must(`GET /teams/${teamId}/audit?limit=7${more}`, 200);
+      seen.push(...(body['entries'] as Entry[]).map(({ seq }) => seq));
+      cursor = body['nextCursor'];
+      if (cursor === undefined) break;
+    }
+    expect(seen).toEqual(Array.from({ length: 31 }, (_, n) => 31 - n));
+    const { body } = await must(`GET /teams/${teamId}/audit/verify`, 200);
+    expect(body['report']).toMatchObject({ finding: 'intact', entries: 31 });
+  });
+
+  it('is exported line by line, and everybody can compute it again', async () => {
+    const teamId = await newTeam('export');
+    for (let n = 0; n < 4; n += 1) await must('POST /projects', 201, { name: `p${n}`, teamId });
+    const lines = await exported(`/teams/${teamId}/audit/export`);
+    expect(lines.map(({ position }) => position)).toEqual(['1', '2', '3', '4', '5', '5']);
+    let previous = '0'.repeat(64);
+    for (const { entry } of lines.slice(0, -1)) {
+      const { seq, chain, at, actor, action, target, details, requestId, hash } = entry!;
+      const content = canonicalize({ action, actor, at: Date.parse(at), details, requestId, target });
+      const text = `audit.v1\n${chain}\n${seq}\n${previous}\n${content}`;
+      expect(createHash('sha256').update(text).digest('hex')).toBe(hash);
+      previous = hash;
+    }
+    const { checkpoint } = lines.at(-1)!;
+    expect(checkpoint).toMatchObject({ chain: teamId, seq: 5, hash: previous });
+    const signed = `audit-checkpoint.v1\n${teamId}\n5\n${previous}\n${Date.parse(checkpoint!.at)}`;
+    const key = createPublicKey({
+      key: { kty: 'OKP', crv: 'Ed25519', x: checkpoint!.publicKey },
+      format: 'jwk',
+    });
+    const signature = Buffer.from(checkpoint!.signature, 'base64url');
+    expect(verify(undefined, Buffer.from(signed), key, signature)).toBe(true);
+
+    const rest = await exported(`/teams/${teamId}/audit/export?after=3`);
+    expect(rest.map(({ position }) => position)).toEqual(['4', '5', '5']);
+    expect(await exported(`/teams/${teamId}/audit/export?after=5`)).toHaveLength(1);
+    expect((await server.call(`GET /teams/${teamId}/audit/export?after=x`, { as: owner })).status).toBe(400);
+    expect((await exported('/admin/audit/export', staff)).at(-1)?.checkpoint?.chain).toBe('platform');
+
+    const kept = `seq=5&hash=${previous}`;
+    const good = await must(`GET /teams/${teamId}/audit/verify?${kept}`, 200);
+    expect(good.body['report']).toMatchObject({ finding: 'intact', hash: previous });
+    const other = await must(`GET /teams/${teamId}/audit/verify?seq=4&hash=${previous}`, 200);
+    expect(other.body['report']).toMatchObject({ finding: 'rewritten', seq: 4 });
+    const half = await server.call(`GET /teams/${teamId}/audit/verify?seq=4`, { as: owner });
+    expect(half.code).toBe('validation_failed');
+  });
+
+  it('is checked as a whole by staff, who see which chain is broken', async () => {
+    const before = await must('GET /admin/audit/verify', 200, undefined, staff);
+    expect(before.body).toMatchObject({ intact: true });
+    const teamId = await newTeam('broken');
+    await server.asOwner(`
+      alter table audit_entries disable trigger all;
+      update audit_entries set target = 'other' where chain = '${teamId}';
+      alter table audit_entries enable always trigger audit_entries_append_only`);
+    const { body } = await must('GET /admin/audit/verify', 200, undefined, staff);
+    expect(body).toMatchObject({
+      intact: false,
+      chains: Number(before.body['chains']) + 1,
+      entries: Number(before.body['entries']) + 1,
+      broken: [{ chain: teamId, finding: 'entry_changed', seq: 1 }],
+    });
+  });
+
+  it('holds no secret, whatever went in', async () => {
+    const canaries = ['canary-password-1', 'canary-password-2', 'canary-repository'];
+    const teamId = await newTeam('secrets');
+    const { body: invited } = await must(`POST /teams/${teamId}/invites`, 201, {
+      email: 'canary@example.com',
+    });
+    const accept = { token: invited['token'], username: 'canary', password: canaries[0] };
+    expect((await server.call('POST /invites/accept', { body: accept })).status).toBe(200);
+    const login = { email: 'canary@example.com', password: canaries[0] };
+    const session = String((await server.call('POST /auth/login', { body: login })).body['token']);
+    const change = { currentPassword: canaries[0], newPassword: canaries[1] };
+    await must('POST /account/password', 204, change, session);
+    const { body: totp } = await must('POST /account/totp', 201, {}, session);
+    const code = totpCode(fromBase32(String(totp['secret'])), stepAt(clock.now()));
+    const { body: confirmed } = await must('POST /account/totp/confirm', 200, { code }, session);
+    const key = await newKey(server, session);
+    const { body: enrollToken } = await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {});
+    const project = (await must('POST /projects', 201, { name: 'Shop', teamId })).body['id'];
+    await must(`POST /projects/${String(project)}/environments`, 201, {
+      name: 'production',
+      repository: `https://user:${canaries[2]}@example.com/shop.git`,
+    });
+    const secrets = [
+      ...canaries,
+      session,
+      key.secret,
+      String(invited['token']),
+      String(enrollToken['token']),
+      String(totp['secret']),
+      ...(confirmed['recoveryCodes'] as string[]),
+      server.first.staffPassword,
+      server.first.apiKey,
+      server.first.staffApiKey,
+    ];
+    const rows = await server.asOwner('select to_jsonb(e)::text as text from audit_entries e');
+    expect(rows.length).toBeGreaterThan(50);
+    for (const secret of secrets) {
+      expect(secret.length).toBeGreaterThan(8);
+      expect(rows.filter(({ text }) => String(text).includes(secret))).toEqual([]);
+    }
+  });
+
+  interface Line {
+    readonly position: string;
+    readonly entry?: Entry;
+    readonly checkpoint?: {
+      readonly chain: string;
+      readonly seq: number;
+      readonly hash: string;
+      readonly at: string;
+      readonly publicKey: string;
+      readonly signature: string;
+    };
+  }
+
+  async function exported(path: string, as = owner): Promise<Line[]> {
+    const answer = await fetch(server.baseUrl + path, {
+      headers: { authorization: `Bearer ${as}`, accept: 'application/x-ndjson' },
+    });
+    const text = await answer.text();
+    expect([path, answer.status, text]).toEqual([path, 200, text]);
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+  }
+});
+
+function fromBase32(text: string): Uint8Array {
+  const bits = [...text].map((each) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(each).toString(2).padStart(5, '0'),
+  );
+  return Uint8Array.from(bits.join('').match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));
+}

@@ -1,0 +1,156 @@
+/** The ledger as teams and staff read it. */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { AdminAuditService, AuditService } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
+import type { PageRequest } from '../../platform/paging.ts';
+import { PLATFORM_CHAIN } from '../../platform/ledger/append.ts';
+import type { CheckpointFile } from './checkpoint-file.ts';
+import type { Signer } from './checkpoint.ts';
+import { NO_HASH } from '../../platform/ledger/entry.ts';
+import { gatherEvidence, withOwn } from './evidence.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
+import { presentCheckpoint, presentEntry, presentReport } from './present.ts';
+import { findHead, listEntries, streamChains, streamEntries } from './store.ts';
+import type { Head } from './store.ts';
+import { verifyChain } from './verify.ts';
+import type { Evidence, Report } from './verify.ts';
+
+export interface AuditDeps {
+  readonly cursors: Cursors;
+  readonly signer: Signer;
+  readonly file: CheckpointFile;
+}
+
+/** Chains with a finding that are named; the rest is only counted. */
+const BROKEN_MAX = 100;
+const SEQ_MAX = 2_147_483_647;
+
+export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
+  const oneAtATime = createOneAtATime();
+  return [
+    implement(AuditService, {
+      list: async (request, ctx: Ctx) => await list(deps, ctx, request.teamId, request),
+      verify: async ({ teamId, seq, hash }, ctx: Ctx) => {
+        const own = ownPlace(seq, hash);
+        const asked = { name: teamId, question: `${seq ?? ''} ${hash ?? ''}`, signal: ctx.call.signal };
+        const report = await oneAtATime(asked, async (signal) => {
+          const evidence = await gatherEvidence(deps, teamId, signal);
+          return await verifyOne(ctx.db, {
+            chain: teamId,
+            evidence: withOwn(evidence.get(teamId), own),
+            signal,
+          });
+        });
+        return { report: presentReport(report) };
+      },
+      export: async ({ teamId, after }, ctx: Ctx) => await exportChain(deps, ctx, { chain: teamId, after }),
+    }),
+    implement(AdminAuditService, {
+      list: async (request, ctx: Ctx) => await list(deps, ctx, PLATFORM_CHAIN, request),
+      verify: async (_request, { call, db }: Ctx) =>
+        await oneAtATime(
+          { name: 'every chain', question: '', signal: call.signal },
+          async (signal) => await verifyAll(deps, db, signal),
+        ),
+      export: async ({ after }, ctx: Ctx) => await exportChain(deps, ctx, { chain: PLATFORM_CHAIN, after }),
+    }),
+  ];
+}
+
+async function list({ cursors }: AuditDeps, { call, db }: Ctx, chain: string, request: PageRequest) {
+  const page = openPage(call.rpc, cursors, chain, request);
+  const before = page.after === undefined ? SEQ_MAX + 1 : Number(page.after[0]);
+  const rows = await listEntries(db.sql, { chain, before, take: page.take });
+  const { items, nextCursor } = closePage(call.rpc, cursors, chain, page, rows, ({ seq }) => [seq]);
+  return { entries: items.map(presentEntry), ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+function ownPlace(seq: number | undefined, hash: string | undefined) {
+  if (seq === undefined && hash === undefined) return undefined;
+  if (seq !== undefined && hash !== undefined) return { seq, hash };
+  throw invalid(seq === undefined ? 'seq' : 'hash', 'seq and hash of a kept entry go together; send both');
+}
+
+function invalid(field: string, message: string): Error {
+  return apiError('validation_failed', message, { details: { fields: [{ field, rule: 'pair', message }] } });
+}
+
+async function verifyOne(
+  { sql }: Database,
+  {
+    chain,
+    evidence,
+    signal,
+  }: { readonly chain: string; readonly evidence: Evidence; readonly signal: AbortSignal },
+): Promise<Report> {
+  return await verifyChain(
+    chain,
+    {
+      head: async () => await findHead(sql, chain),
+      rows: () => streamEntries(sql, chain, { after: -SEQ_MAX, signal }),
+    },
+    evidence,
+  );
+}
+
+async function verifyAll(deps: AuditDeps, db: Database, signal: AbortSignal) {
+  // Read before the rows: what a checkpoint has seen is then certainly there.
+  const evidence = await gatherEvidence(deps, undefined, signal);
+  const broken: Report[] = [];
+  const total = { chains: 0, entries: 0, intact: true };
+  const check = async (chain: string): Promise<void> => {
+    const report = await verifyOne(db, { chain, evidence: withOwn(evidence.get(chain), undefined), signal });
+    evidence.delete(chain);
+    total.chains += 1;
+    total.entries += report.entries;
+    if (report.finding === 'intact') return;
+    total.intact = false;
+    if (broken.length < BROKEN_MAX) broken.push(report);
+  };
+  for await (const chain of streamChains(db.sql)) await check(chain);
+  // What is left: chains that a checkpoint knows and the database does not know at all any more.
+  for (const chain of evidence.keys()) await check(chain);
+  return { ...total, broken: broken.map(presentReport) };
+}
+
+async function exportChain(
+  deps: AuditDeps,
+  ctx: Ctx,
+  { chain, after }: { readonly chain: string; readonly after: string },
+) {
+  const { sql } = ctx.db;
+  const from = after === '' ? 0 : Number(after);
+  if (!/^\d{0,10}$/.test(after) || from > SEQ_MAX)
+    throw invalid('after', `after is "${after}", expected the position of a line of this export`);
+  const end = (await findHead(sql, chain)) ?? { seq: 0, hash: NO_HASH };
+  return exportLines(deps, ctx, { chain, from, end });
+}
+
+interface ExportedPart {
+  readonly chain: string;
+  readonly from: number;
+  readonly end: Head;
+}
+
+/** What there was when it began, oldest first, and a fresh checkpoint of the last line. */
+async function* exportLines({ signer }: AuditDeps, ctx: Ctx, { chain, from, end }: ExportedPart) {
+  const { sql } = ctx.db;
+  let last = end;
+  for await (const row of streamEntries(sql, chain, { after: from, signal: ctx.call.signal })) {
+    if (row.seq > end.seq) break;
+    last = row;
+    yield { position: String(row.seq), entry: presentEntry(row) };
+  }
+  const checkpoint = signer.sign({
+    chain,
+    seq: last.seq,
+    hash: last.hash,
+    at: ctx.clock.now().getTime(),
+  });
+  yield { position: String(last.seq), checkpoint: presentCheckpoint(checkpoint) };
+}

@@ -1,0 +1,102 @@
+/** The ledger in the database, as far as it is read. Entries are streamed in pieces, so that a chain of any length costs the same memory. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { AuditActor, AuditDetails, AuditRow } from '../../platform/ledger/entry.ts';
+
+export interface Head {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+interface FlatRow {
+  readonly chain: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: AuditActor['kind'];
+  readonly actorId: string;
+  readonly display: string;
+  readonly action: string;
+  readonly target: string;
+  readonly details: AuditDetails;
+  readonly requestId: string;
+  readonly previousHash: string;
+  readonly hash: string;
+  readonly place: string;
+}
+
+const PIECE = 500;
+
+const columns = (sql: SqlTag) => sql`
+  chain, seq, at, actor_kind as kind, actor_id as "actorId", actor_display as display, action, target, details,
+  request_id as "requestId", previous_hash as "previousHash", hash, ctid::text as place`;
+
+function fromFlat({ kind, actorId, display, place: _place, ...rest }: FlatRow): AuditRow {
+  return { ...rest, actor: { kind, id: actorId, display } };
+}
+
+export async function findHead(sql: SqlTag, chain: string): Promise<Head | undefined> {
+  const [row] = await sql<Head[]>`select seq, hash from audit_heads where chain = ${chain}`;
+  return row;
+}
+
+/** Newest first; `before`: the last one of the page before. */
+export async function listEntries(
+  sql: SqlTag,
+  { chain, before, take }: { readonly chain: string; readonly before: number; readonly take: number },
+): Promise<readonly AuditRow[]> {
+  const rows = await sql<FlatRow[]>`
+    select ${columns(sql)} from audit_entries where chain = ${chain} and seq < ${before}::bigint
+    order by seq desc limit ${take}::int`;
+  return rows.map(fromFlat);
+}
+
+/**
+ * Oldest first, from behind `after` on. The order is total even where somebody has taken the primary key away and put rows in twice:
+ * no row is left out at the end of a piece.
+ */
+export async function* streamEntries(
+  sql: SqlTag,
+  chain: string,
+  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+): AsyncGenerator<AuditRow> {
+  let last: Pick<FlatRow, 'seq' | 'hash' | 'place'> | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const rows: readonly FlatRow[] =
+      last === undefined
+        ? await sql<FlatRow[]>`
+            select ${columns(sql)} from audit_entries where chain = ${chain} and seq > ${after}::bigint
+            order by seq, hash, ctid limit ${PIECE}::int`
+        : await sql<FlatRow[]>`
+            select ${columns(sql)} from audit_entries
+            where chain = ${chain} and seq >= ${last.seq}::int and (seq, hash, ctid) > (${last.seq}::int, ${last.hash}, ${last.place}::text::tid)
+            order by seq, hash, ctid limit ${PIECE}::int`;
+    for (const row of rows) yield fromFlat(row);
+    last = rows.at(-1);
+    if (rows.length < PIECE) return;
+  }
+}
+
+const CHAINS = 1_000;
+
+/** Every chain that has a head or an entry. Of the entries each chain is looked up once, however long it is. */
+export async function* streamChains(sql: SqlTag): AsyncGenerator<string> {
+  for (let last = ''; ;) {
+    const rows = await sql<Array<{ chain: string }>>`
+      with recursive written(chain, n) as (
+        (select chain, 1 from audit_entries where chain > ${last} order by chain limit 1)
+        union all
+        select (select e.chain from audit_entries e where e.chain > w.chain order by e.chain limit 1), w.n + 1
+        from written w where w.chain is not null and w.n < ${CHAINS}::int
+      )
+      select chain from (
+        select chain from written where chain is not null
+        union
+        (select chain from audit_heads where chain > ${last} order by chain limit ${CHAINS}::int)
+      ) every
+      order by chain limit ${CHAINS}::int`;
+    for (const { chain } of rows) yield chain;
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < CHAINS) return;
+    last = end.chain;
+  }
+}

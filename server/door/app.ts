@@ -1,0 +1,159 @@
+/**
+ * The pipeline of the server's public RPCs: feature gate, authentication and rate limit (admission.ts), scope and role, then
+ * idempotency, then the implementation. The door does the protocol around it: parsing, validation, deadline, error bodies.
+ */
+import type { Message } from '@bufbuild/protobuf';
+import type { App, CallContext } from '@svc/proto/http/call.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
+import type { RpcInfo } from '@svc/proto/http/rpc.ts';
+import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
+import { createAdmission } from './admission.ts';
+import type { Authenticator } from '../access/auth/index.ts';
+import { createBodyBudget } from './body-budget.ts';
+import { bindCiJob, isCiJob } from '../connect/ci/index.ts';
+import type { CiJobCaller } from '../connect/ci/index.ts';
+import type { Limits } from '../config.ts';
+import { authorise, authorisePath } from '../platform/authorise.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Caller, Ctx } from '../platform/context.ts';
+import type { CredentialChanges } from '../platform/credential-changes.ts';
+import { mapDatabaseError } from '../platform/db/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { FeatureGate } from '../platform/feature-gate.ts';
+import { claimFor, idempotencyKey, runKeyed } from '../platform/idempotency.ts';
+import { openStream } from './open-stream.ts';
+import { createStreamGuard } from './stream-guard.ts';
+import { createStreamSlots } from './stream-slots.ts';
+
+export interface AppDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly authenticator: Authenticator;
+  readonly changes: CredentialChanges;
+  readonly gate: FeatureGate;
+  readonly limits: Limits;
+  /** One per service; together they must implement every public RPC. */
+  readonly handlers: ReadonlyArray<Handlers<Ctx>>;
+  /** Default: the public RPCs of the contract. */
+  readonly rpcs?: readonly RpcInfo[];
+}
+
+export function createApp(deps: AppDeps): App<Caller> {
+  const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
+  const methods = collectMethods(rpcs, deps.handlers);
+  const { admit, countIdToken } = createAdmission(deps);
+  const guard = createStreamGuard(deps);
+  const slots = createStreamSlots(deps.limits.streams);
+
+  const contextOf = (call: CallContext, caller: Caller, request: Message, db = deps.db): Ctx => ({
+    call,
+    caller,
+    teams: authorise(call.rpc, caller, request),
+    db,
+    clock: deps.clock,
+  });
+  /** What a job may do shows with the request, and its id_token is used up by it: one transaction with the call's own effect. */
+  const invokeForJob = async (call: CallContext, caller: CiJobCaller, request: Message): Promise<Message> => {
+    const { clock } = deps;
+    const work = async (db: Database): Promise<Message> => {
+      const bound = await bindCiJob(db, { call, caller, clock }, request);
+      return await (method(methods, call.rpc)(
+        request,
+        contextOf(call, bound, request, db),
+      ) as Promise<Message>);
+    };
+    const key = keyOf(call, caller);
+    if (key === undefined) return await deps.db.transact(work);
+    return await runKeyed(
+      { call, db: deps.db, clock, claim: claimFor(call.rpc, caller, key, request) },
+      work,
+    );
+  };
+
+  return {
+    rpcs,
+    gate: (rpc) => (rpc.feature === undefined ? 'open' : deps.gate.state(rpc.feature)),
+    admit: (call) => {
+      try {
+        const caller = admit(call);
+        return caller instanceof Promise ? caller.catch(rethrowMapped) : caller;
+      } catch (error) {
+        return rethrowMapped(error);
+      }
+    },
+    admitTeam: (call, caller, teamId) => {
+      if (!isCiJob(caller)) authorisePath(call.rpc, caller, teamId);
+    },
+    admitBytes: createBodyBudget(deps.clock, deps.limits),
+    invoke: async (call, caller, request) => {
+      try {
+        if (isCiJob(caller)) return await invokeForJob(call, caller, request);
+        const ctx = contextOf(call, caller, request);
+        const run = method(methods, call.rpc);
+        // Most calls are reads, and one asynchronous step less is felt in the smallest of them.
+        const key = keyOf(call, caller);
+        if (key === undefined) return await (run(request, ctx) as Promise<Message>);
+        return await invokeKeyed(deps, run, ctx, request, key);
+      } catch (error) {
+        countIdToken(call, error);
+        return rethrowMapped(error);
+      }
+    },
+    stream: async (call, caller, request) => {
+      const leave = slots.take(call, caller);
+      const unwatch = guard.watch({ call, caller, request });
+      const onEnd = (): void => {
+        unwatch();
+        leave();
+      };
+      const run = method(methods, call.rpc);
+      return await openStream(async () => await run(request, contextOf(call, caller, request)), onEnd);
+    },
+  };
+}
+
+function rethrowMapped(error: unknown): never {
+  throw mapDatabaseError(error);
+}
+
+function keyOf(call: CallContext, caller: Caller): string | undefined {
+  const { idempotency } = call.rpc;
+  const key = idempotency === undefined || idempotency === 'none' ? undefined : idempotencyKey(call);
+  // Nobody has no name to keep a key under.
+  return caller.kind === 'anonymous' ? undefined : key;
+}
+
+async function invokeKeyed(
+  deps: AppDeps,
+  run: Handler<Ctx>,
+  ctx: Ctx,
+  request: Message,
+  key: string,
+): Promise<Message> {
+  const { call, caller } = ctx;
+  const claim = claimFor(call.rpc, caller, key, request);
+  if (call.rpc.idempotency === 'statement')
+    return await (run(request, { ...ctx, idempotency: claim }) as Promise<Message>);
+  return await runKeyed(
+    { call, db: deps.db, clock: deps.clock, claim },
+    async (db) => await (run(request, { ...ctx, db }) as Promise<Message>),
+  );
+}
+
+function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handler<Ctx> {
+  const found = methods.get(rpc.id);
+  if (found === undefined) throw apiError('not_found', 'no such route'); // the door asks for this app's RPCs alone
+  return found;
+}
+
+/** Fails at the start, not at the first call, when the contract and the implementations do not meet. */
+function collectMethods(
+  rpcs: readonly RpcInfo[],
+  handlers: ReadonlyArray<Handlers<Ctx>>,
+): ReadonlyMap<string, Handler<Ctx>> {
+  const methods = new Map(handlers.flatMap((service) => [...service.methods]));
+  const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
+  if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);
+  return methods;
+}

@@ -1,0 +1,253 @@
+/** What people do with builds: submit, roll back, approve, cancel, unlock. */
+import { randomBytes } from 'node:crypto';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
+import { recordAct } from '../../platform/ledger/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { cancel } from '../work/index.ts';
+import type { Wake } from '../work/index.ts';
+import { findBuild, stateOf } from './row.ts';
+import type { BuildRow } from './row.ts';
+import { approveBuild, endWaiting, holderOf } from './store.ts';
+import type { NewBuild } from './store.ts';
+import { addBuild, addItem } from './submit-item.ts';
+import type { SubmitItemDeps } from './submit-item.ts';
+
+export interface ActsDeps extends SubmitItemDeps {
+  readonly queue: WorkQueue;
+  readonly wake: Wake;
+  wakeRelay(): void;
+  /** A notice that could not be sent; gateways find out what it would have said a moment later. */
+  onError(error: unknown): void;
+}
+
+type Fresh = Pick<
+  NewBuild,
+  'id' | 'teamId' | 'environmentId' | 'traceId' | 'createdBy' | 'createdAt' | 'approval'
+>;
+
+function fresh(ctx: Ctx, environment: Environment): Fresh {
+  const createdAt = ctx.clock.now();
+  const { id: environmentId, teamId, deployApproval, deploy } = environment;
+  return {
+    id: newId('bld', createdAt.getTime()),
+    teamId,
+    environmentId,
+    traceId: randomBytes(16).toString('hex'),
+    createdBy: ctx.caller.userId,
+    createdAt,
+    approval: deployApproval && deploy !== null ? 'required' : 'none',
+  };
+}
+
+export async function createBuild(
+  deps: ActsDeps,
+  ctx: Ctx,
+  environment: Environment,
+  commit: string | undefined,
+): Promise<string> {
+  const { repository, branch, buildPath, submodules, buildType, deploy } = environment;
+  if (repository === null) {
+    throw apiError(
+      'environment_incomplete',
+      'the environment has no repository, a build needs one; set it with environments.update',
+    );
+  }
+  const build = fresh(ctx, environment);
+  const { id } = build;
+  await ctx.db.transact(async (db) => {
+    const number = await addBuild(db, environment, {
+      ...build,
+      state: 'open',
+      trigger: 'manual',
+      rollbackOf: null,
+      branch,
+      commit: commit ?? null,
+      buildType,
+      image: null,
+      digest: null,
+      workId: id,
+    });
+    const source = { repository, branch, buildPath, submodules, ...(commit === undefined ? {} : { commit }) };
+    const deploysNow = deploy !== null && build.approval === 'none';
+    const plan = { publishes: true, source, buildType, ...(deploysNow ? { deploy } : {}) };
+    await addItem(deps, { ctx, db, environment }, { workId: id, buildId: id, number, plan });
+    await recordAct(db, ctx, act('build.submitted', environment, { buildId: id, number }));
+  });
+  return id;
+}
+
+/** The image of a build with its digest; undefined while there is none. */
+const imageOf = ({ image, digest }: BuildRow): string | undefined =>
+  image === null || digest === null ? undefined : `${image}@${digest}`;
+
+export async function rollbackTo(
+  deps: ActsDeps,
+  ctx: Ctx,
+  environment: Environment,
+  target: BuildRow,
+): Promise<string> {
+  const image = imageOf(target);
+  const { deploy } = environment;
+  if (target.state !== 'succeeded' || image === undefined)
+    throw notDeployable(
+      `build ${target.number} is ${stateOf(target)} and ${image === undefined ? 'published no image' : 'cannot be trusted'}`,
+    );
+  if (deploy === null) throw notDeployable('the environment has no deploy target');
+  const build = fresh(ctx, environment);
+  const waits = build.approval === 'required';
+  const { branch, commit, buildType, digest } = target;
+  await ctx.db.transact(async (db) => {
+    const number = await addBuild(db, environment, {
+      ...build,
+      state: waits ? 'awaiting_approval' : 'open',
+      trigger: 'rollback',
+      rollbackOf: target.id,
+      branch,
+      commit,
+      buildType,
+      image: target.image,
+      digest,
+      workId: build.id,
+    });
+    const plan = { publishes: false, buildType, deploy, deployImage: image };
+    if (!waits)
+      await addItem(deps, { ctx, db, environment }, { workId: build.id, buildId: build.id, number, plan });
+    const details = { buildId: build.id, number, rollbackOf: target.id };
+    await recordAct(db, ctx, act('build.rolled_back', environment, details));
+  });
+  return build.id;
+}
+
+export async function approve(
+  deps: ActsDeps,
+  ctx: Ctx,
+  environment: Environment,
+  build: BuildRow,
+): Promise<void> {
+  const { deploy } = environment;
+  const image = imageOf(build);
+  if (build.state !== 'awaiting_approval' || image === undefined) throw notWaiting(build);
+  if (deploy === null)
+    throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
+  const workId = newId('bld', ctx.clock.now().getTime());
+  await ctx.db.transact(async (db) => {
+    if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
+    const plan = { publishes: false, buildType: build.buildType, deploy, deployImage: image };
+    await addItem(deps, { ctx, db, environment }, { workId, buildId: build.id, number: build.number, plan });
+    await recordAct(db, ctx, act('build.deploy_approved', environment, { buildId: build.id }));
+    db.afterCommit(() => deps.wake.notify(build.workId));
+  });
+}
+
+export async function reject(
+  deps: ActsDeps,
+  ctx: Ctx,
+  environment: Environment,
+  build: BuildRow,
+): Promise<void> {
+  await ctx.db.transact(async (db) => {
+    const end = { message: 'its deploy was rejected; the image stays', rejectedBy: ctx.caller.userId };
+    if (!(await endWaiting(db, build, end))) throw notWaiting(build);
+    await recordAct(db, ctx, act('build.deploy_rejected', environment, { buildId: build.id }));
+    tellFollowers(deps, db, build.workId);
+  });
+}
+
+/** Tries: a build that is being reported or approved at this very moment has moved on from where it was looked for. */
+const CANCEL_TRIES = 3;
+
+/** Queued, or waiting for approval: ends now. With a runner: the wish is told with the runner's next call. Ended: nothing. */
+export async function cancelBuild(
+  deps: ActsDeps,
+  ctx: Ctx,
+  environment: Environment,
+  buildId: string,
+): Promise<void> {
+  await ctx.db.transact(async (db) => {
+    for (let tries = 0; tries < CANCEL_TRIES; tries += 1) {
+      const build = await findBuild(db.sql, ctx.teams, { environmentId: environment.id, buildId });
+      if (build === undefined) throw notFound('build');
+      if (build.finishedAt !== null) return;
+      const isDone =
+        build.state === 'awaiting_approval'
+          ? await endWaiting(db, build, {
+              message: 'it was cancelled before its deploy was approved; the image stays',
+              rejectedBy: null,
+            })
+          : await cancelItem(deps, db, build);
+      if (!isDone) continue;
+      await recordAct(db, ctx, act('build.cancelled', environment, { buildId }));
+      tellFollowers(deps, db, build.workId);
+      return;
+    }
+    throw apiError('state_conflict', `build ${buildId} moves on each time it is looked at; try again`, {
+      retryable: true,
+    });
+  });
+}
+
+/** False: the item has ended, and the build is elsewhere now. */
+async function cancelItem(
+  { queue, onError }: ActsDeps,
+  db: Database,
+  { workId, teamId }: BuildRow,
+): Promise<boolean> {
+  const cancelled = await cancel(db.sql, [teamId], workId);
+  if (cancelled === undefined) return false;
+  const { tell, runnerId, state } = cancelled;
+  if (tell && runnerId !== null)
+    db.afterCommit(
+      () => void queue.publishControl({ type: 'work_cancelled', workId, runnerId }).catch(onError),
+    );
+  return state === 'cancelled' || state === 'offered' || state === 'running';
+}
+
+/** Frees the environment. Answers the build that held it. */
+export async function unlock(
+  deps: ActsDeps,
+  ctx: Ctx,
+  environment: Environment,
+  force: boolean,
+): Promise<string | undefined> {
+  const holder = await holderOf(ctx.db, environment);
+  if (holder === undefined) return undefined;
+  if (!force && !holder.lostRunner) {
+    throw apiError(
+      'environment_locked',
+      `build ${holder.number} holds the environment and has not lost its runner; wait for it, or unlock with force, which cancels it`,
+      { details: { buildId: holder.id } },
+    );
+  }
+  await ctx.db.transact(async (db) => {
+    await cancelBuild(deps, { ...ctx, db }, environment, holder.id);
+    await recordAct(db, ctx, act('environment.unlocked', environment, { buildId: holder.id, force }));
+  });
+  return holder.id;
+}
+
+function tellFollowers({ wake, wakeRelay }: ActsDeps, db: Database, workId: string): void {
+  db.afterCommit(() => {
+    wake.notify(workId);
+    wakeRelay();
+  });
+}
+
+function notDeployable(why: string): Error {
+  return apiError('build_not_deployable', `there is nothing to deploy: ${why}`);
+}
+
+function notWaiting(build: BuildRow): Error {
+  const state = stateOf(build);
+  return apiError('build_not_waiting', `build ${build.number} is ${state}, it does not wait for approval`, {
+    details: { state },
+  });
+}
+
+function act(action: string, { id, teamId }: Environment, details: object) {
+  return { chain: teamId, action, target: id, details: { ...details } };
+}

@@ -1,0 +1,579 @@
+/** The server's side of builds over the real doors: a person submits, a runner that the test plays executes. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { join, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { chunkOf, DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+
+const postgresHere = await has('postgres');
+const CANARY = 'canary-8d2e61aa90';
+const COMMIT = 'c'.repeat(40);
+
+interface Shown {
+  readonly id: string;
+  readonly number: number;
+  readonly state: string;
+  readonly phase?: string;
+  readonly phases: ReadonlyArray<{ phase: string; finishedAt?: string; selfReportedMs?: number }>;
+  readonly message?: string;
+  readonly needsDecision: boolean;
+  readonly attempt: number;
+}
+
+describe.skipIf(!postgresHere)('builds', () => {
+  let server: TestServer;
+  let as: string;
+  let teamId: string;
+  let projectId: string;
+  let path: string;
+  let environmentId: string;
+  let runner: ScriptedRunner;
+  let names = 0;
+
+  const call = async (route: string, body?: unknown) => await server.call(route, { as, body });
+  const ok = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> => {
+    const answer = await call(route, body);
+    expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
+    return answer.body as T;
+  };
+  const newRunner = async (): Promise<ScriptedRunner> => {
+    const { token } = await ok<{ token: string }>(`POST /teams/${teamId}/runners/enroll-tokens`, {});
+    return await scriptedRunner(server.baseUrl, token);
+  };
+  const newEnvironment = async (more: object = {}): Promise<string> => {
+    // The apps of the tests before are free.
+    await server.db.sql`update environments set deploy = null where project_id = ${projectId}`;
+    const { id } = await ok<{ id: string }>(`POST /projects/${projectId}/environments`, {
+      name: `e${(names += 1)}`,
+      repository: 'https://git.example.com/acme/web',
+      ...more,
+    });
+    return id;
+  };
+  const use = async (more: object = {}): Promise<void> => {
+    environmentId = await newEnvironment(more);
+    path = `/environments/${environmentId}`;
+  };
+  const submit = async (body: object = {}): Promise<Shown> => await ok<Shown>(`POST ${path}/builds`, body);
+  const get = async (id: string): Promise<Shown> => await ok<Shown>(`GET ${path}/builds/${id}`);
+  /** As if the time of the lease had passed, seen by the sweeper. */
+  const loseRunner = async (offer: Offer): Promise<void> => {
+    await server.db
+      .sql`update work_items set lease_expires_at = now() - interval '1 hour' where id = ${offer.id} and lease_id is not null`;
+    for (let n = 0; n < 500; n += 1) {
+      const [row] = await server.db
+        .sql`select lease_id is null as lost from work_items where id = ${offer.id}`;
+      if (row?.['lost'] === true) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error('the sweeper did not take it back');
+  };
+  /** A second loss waits before the next grant; the test does not. */
+  const atOnce = async (): Promise<void> =>
+    void (await server.db.sql`update work_items set run_after = now() where state = 'queued'`);
+
+  beforeAll(async () => {
+    // No lease ends by itself here, however slow the machine: the tests end those that they mean.
+    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
+    as = server.first.apiKey;
+    const team = await ok<{ id: string }>('POST /teams', { name: 'builders' });
+    teamId = team.id;
+    const regions = (await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions')).regions;
+    const regionId = regions.find(({ operator }) => operator === 'customer')?.id;
+    const moved = await server.call(`PUT /admin/teams/${teamId}/region`, {
+      as: server.first.staffApiKey,
+      body: { regionId },
+    });
+    expect(moved.status, moved.text).toBe(200);
+    projectId = (await ok<{ id: string }>('POST /projects', { name: 'web', teamId })).id;
+    runner = await newRunner();
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => await use());
+
+  it('go from queued over running and publishing to succeeded, and name what came of them', async () => {
+    const build = await submit();
+    expect(build).toMatchObject({
+      number: 1,
+      state: 'queued',
+      trigger: 'manual',
+      branch: 'main',
+      attempt: 0,
+    });
+    const offer = await runner.take();
+    expect(offer).toMatchObject({
+      id: build.id,
+      attempt: 1,
+      source: { repository: 'https://git.example.com/acme/web', branch: 'main', buildPath: '.' },
+      image: { host: '127.0.0.1:5000', namespace: teamId, tag: '1', insecure: true },
+      limits: { timeoutSeconds: 3600 },
+    });
+    expect(offer.deploy).toBeUndefined();
+    const states: string[] = [];
+    for (const phase of ['cloning', 'building', 'publishing']) {
+      expect(await runner.beat(offer, phase)).toBe('ok');
+      const { state, phase: shown } = await get(build.id);
+      states.push(`${shown} ${state}`);
+    }
+    expect(states).toEqual(['cloning running', 'building running', 'publishing publishing']);
+    const done = await runner.report(offer, {
+      build: {
+        image: IMAGE,
+        digest: DIGEST,
+        commit: COMMIT,
+        buildType: 'dockerfile',
+        phase: 'publishing',
+        phases: [{ phase: 'cloning', durationMs: 12 }],
+      },
+    });
+    expect(done).toMatchObject({ status: 200, body: { accepted: true } });
+    const ended = await get(build.id);
+    expect(ended).toMatchObject({
+      state: 'succeeded',
+      phase: 'publishing',
+      image: IMAGE,
+      digest: DIGEST,
+      commit: COMMIT,
+      buildType: 'dockerfile',
+      reason: 'exit',
+      exitCode: 0,
+      attempt: 1,
+      runnerId: runner.runnerId,
+      needsDecision: false,
+    });
+    expect(
+      ended.phases.map(({ phase, finishedAt, selfReportedMs }) => [
+        phase,
+        finishedAt !== undefined,
+        selfReportedMs,
+      ]),
+    ).toEqual([
+      ['cloning', true, 12],
+      ['building', true, undefined],
+      ['publishing', true, undefined],
+    ]);
+  });
+
+  it('carry variables, secrets, steps and credentials to the runner, and show them to nobody', async () => {
+    await ok(`POST ${path}/variables`, { name: 'MODE', value: 'plain' });
+    await ok(`POST ${path}/variables`, { name: 'TOKEN', value: CANARY, secret: true });
+    await ok(`POST ${path}/build-steps`, { command: 'npm test' });
+    await ok(`PATCH ${path}`, {
+      gitCredentials: { token: `${CANARY}-git` },
+      submodules: true,
+      buildPath: 'app',
+    });
+    const submitted = await call(`POST ${path}/builds`, { commit: COMMIT });
+    const id = String(submitted.body['id']);
+    const waiting = await server.asOwner(
+      `select to_jsonb(w)::text as row from work_items w where id = '${id}'`,
+    );
+    const offer = await runner.take();
+    expect(offer).toMatchObject({
+      variables: { MODE: 'plain' },
+      secrets: { TOKEN: CANARY },
+      steps: ['npm test'],
+      source: { commit: COMMIT, submodules: true, buildPath: 'app', username: 'git', token: `${CANARY}-git` },
+      image: { tag: '1-ccccccc' },
+    });
+    await runner.finish(offer);
+    const shown = [submitted.text, (await call(`GET ${path}/builds/${id}`)).text, JSON.stringify(waiting)];
+    const tables = ['builds', 'work_items', 'audit_entries', 'outbox', 'runner_events', 'idempotency_keys'];
+    for (const table of tables)
+      shown.push(JSON.stringify(await server.asOwner(`select to_jsonb(t)::text as row from ${table} t`)));
+    expect(shown.join('')).not.toContain(CANARY);
+    const [row] = await server.asOwner(`select spec ? 'sealed' as sealed from work_items where id = '${id}'`);
+    expect(row).toEqual({ sealed: false });
+  });
+
+  it('run one after the other in an environment, and at once in another', async () => {
+    const first = await submit();
+    const second = await submit();
+    const third = await submit();
+    const one = await runner.take();
+    expect(one.id).toBe(first.id);
+    expect(await runner.poll()).toBeUndefined();
+    expect(await get(second.id)).toMatchObject({ state: 'queued', waiting: { reason: 'environment_busy' } });
+    const here = path;
+    await use();
+    const elsewhere = await submit();
+    const other = await runner.take();
+    expect(other.id).toBe(elsewhere.id);
+    await runner.finish(other);
+    path = here;
+    await ok(`POST ${path}/builds/${second.id}/cancel`, {});
+    expect(await runner.poll()).toBeUndefined();
+    await runner.report(one, { exitCode: 1, build: { phase: 'building' } });
+    expect(await get(first.id)).toMatchObject({ state: 'failed', phase: 'building', exitCode: 1 });
+    expect((await runner.take()).id).toBe(third.id);
+  });
+
+  it('are refused without a repository', async () => {
+    await use({ repository: undefined });
+    const refused = await call(`POST ${path}/builds`, {});
+    expect([refused.status, refused.code]).toEqual([409, 'environment_incomplete']);
+  });
+
+  it('are one build when a key is used twice', async () => {
+    const headers = { 'idempotency-key': randomBytes(8).toString('hex') };
+    const post = async () => await server.call(`POST ${path}/builds`, { as, body: {}, headers });
+    const [a, b] = [await post(), await post()];
+    expect(b.body).toEqual(a.body);
+    expect((await ok<{ builds: Shown[] }>(`GET ${path}/builds`)).builds).toHaveLength(1);
+    await runner.finish(await runner.take());
+  });
+
+  it('are listed newest first, in pages', async () => {
+    for (let n = 0; n < 5; n += 1) await submit();
+    type Page = { builds: Shown[]; nextCursor?: string };
+    const one = await ok<Page>(`GET ${path}/builds?limit=3`);
+    const two = await ok<Page>(`GET ${path}/builds?limit=3&cursor=${one.nextCursor}`);
+    expect([...one.builds, ...two.builds].map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
+    expect(two.nextCursor).toBeUndefined();
+    for (const { id } of [...one.builds, ...two.builds]) await ok(`POST ${path}/builds/${id}/cancel`, {});
+  });
+
+  it('are refused as succeeded when no digest was published', async () => {
+    const build = await submit();
+    const offer = await runner.take();
+    await runner.beat(offer, 'cloning');
+    const refused = await runner.report(offer, { build: { image: IMAGE } });
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'validation_failed' } } });
+    expect(JSON.stringify(refused.body)).toContain('build.digest');
+    expect(await get(build.id)).toMatchObject({ state: 'running' });
+    await runner.finish(offer);
+  });
+
+  describe('that lose their runner', () => {
+    it.each(['cloning', 'building'])('while %s are run again, at most three times', async (phase) => {
+      const build = await submit();
+      for (const attempt of [1, 2, 3]) {
+        await atOnce();
+        const offer = await runner.take();
+        expect(offer).toMatchObject({ id: build.id, attempt, epoch: attempt });
+        expect(await runner.beat(offer, phase)).toBe('ok');
+        await loseRunner(offer);
+        expect(await get(build.id)).toMatchObject({ state: attempt === 3 ? 'failed' : 'queued', attempt });
+      }
+      expect(await get(build.id)).toMatchObject({ reason: 'lease_lost', needsDecision: false });
+      await atOnce();
+      expect(await runner.poll()).toBeUndefined();
+    });
+
+    it.each(['publishing', 'deploying'])('while %s are not run again without a person', async (phase) => {
+      await use({ deploy: { kind: 'container', app: 'web' } });
+      const build = await submit();
+      const offer = await runner.take();
+      expect(await runner.beat(offer, phase)).toBe('ok');
+      await loseRunner(offer);
+      await atOnce();
+      expect(await runner.poll()).toBeUndefined();
+      const ended = await get(build.id);
+      expect(ended).toMatchObject({
+        state: 'failed',
+        reason: 'lease_lost',
+        needsDecision: true,
+        phase,
+        attempt: 1,
+      });
+      expect(ended.message).toMatch(
+        phase === 'publishing' ? /may be in the registry or not/ : /may be up or not/,
+      );
+      expect(await runner.beat(offer, phase)).toBe('superseded');
+    });
+
+    it('keep what it says about the image afterwards, and stay as they are', async () => {
+      const build = await submit();
+      const offer = await runner.take();
+      await runner.beat(offer, 'publishing');
+      await loseRunner(offer);
+      const before = await get(build.id);
+      const late = { build: { image: IMAGE, digest: DIGEST, commit: COMMIT } };
+      for (const other of [
+        { ...offer, epoch: offer.epoch + 1 },
+        { ...offer, epoch: 0 },
+      ])
+        expect((await runner.report(other, late)).body).toMatchObject({ error: { code: 'stale_epoch' } });
+      expect(await get(build.id)).toEqual(before);
+      for (let n = 0; n < 2; n += 1)
+        expect(await runner.report(offer, late)).toMatchObject({
+          status: 409,
+          body: { error: { code: 'stale_epoch' } },
+        });
+      const after = await get(build.id);
+      expect(after).toMatchObject({ state: 'failed', needsDecision: true, image: IMAGE, digest: DIGEST });
+      expect(after.message?.split('The runner reported afterwards')).toHaveLength(2);
+      const refused = await call(`POST ${path}/builds/${build.id}/rollback`, {});
+      expect(refused.code).toBe('build_not_deployable');
+    });
+
+    it('by its revocation are treated the same', async () => {
+      const build = await submit();
+      const [early, late] = [await newRunner(), await newRunner()];
+      const one = await early.take();
+      await early.beat(one, 'building');
+      await ok(`DELETE /teams/${teamId}/runners/${early.runnerId}`);
+      expect(await get(build.id)).toMatchObject({ state: 'queued', attempt: 1 });
+      const two = await late.take();
+      await late.beat(two, 'publishing');
+      await ok(`DELETE /teams/${teamId}/runners/${late.runnerId}`);
+      expect(await get(build.id)).toMatchObject({ state: 'failed', needsDecision: true, attempt: 2 });
+    });
+
+    it('begin with no phase, and a phase that lies behind changes nothing', async () => {
+      const build = await submit();
+      const one = await runner.take();
+      await runner.beat(one, 'building');
+      expect(await runner.beat(one, 'cloning')).toBe('ok');
+      expect(await get(build.id)).toMatchObject({ phase: 'building' });
+      await loseRunner(one);
+      const two = await runner.take();
+      await runner.beat(two);
+      const again = await get(build.id);
+      expect(again).toMatchObject({ state: 'running', phases: [] });
+      expect(again.phase).toBeUndefined();
+      await runner.finish(two);
+    });
+  });
+
+  describe('whose deploy must be approved', () => {
+    beforeEach(async () => await use({ deploy: { kind: 'container', app: 'web' }, deployApproval: true }));
+
+    it('wait for it after publishing, hold the environment, and deploy what was published', async () => {
+      const build = await submit();
+      const next = await submit();
+      const offer = await runner.take();
+      expect(offer.deploy).toBeUndefined();
+      await runner.finish(offer);
+      expect(await get(build.id)).toMatchObject({ state: 'awaiting_approval', digest: DIGEST });
+      expect((await get(build.id)).message).toBeUndefined();
+      expect(await runner.poll()).toBeUndefined();
+      await ok(`POST ${path}/builds/${build.id}/deploy-approval`, { decision: 'approve' });
+      expect(await get(build.id)).toMatchObject({ state: 'queued' });
+      const deploy = await runner.take();
+      expect(deploy).toMatchObject({
+        deploy: { kind: 'container', app: 'web', containerPort: 8080, environmentId },
+        deployImage: `${IMAGE}@${DIGEST}`,
+        image: { host: '127.0.0.1:5000', insecure: true },
+      });
+      expect(deploy.source).toBeUndefined();
+      expect(deploy.id).not.toBe(build.id);
+      await runner.beat(deploy, 'deploying');
+      expect(await get(build.id)).toMatchObject({ state: 'deploying', phase: 'deploying' });
+      await runner.finish(deploy);
+      const ended = await get(build.id);
+      expect(ended).toMatchObject({ state: 'succeeded', address: 'http://10.0.0.7:32768', attempt: 2 });
+      expect(ended.phases.map(({ phase }) => phase)).toEqual([
+        'cloning',
+        'building',
+        'publishing',
+        'deploying',
+      ]);
+      expect((await runner.take()).id).toBe(next.id);
+    });
+
+    it('end as cancelled when it is rejected or they are cancelled', async () => {
+      const [one, two] = [await submit(), await submit()];
+      await runner.finish(await runner.take());
+      const rejected = await ok<Shown>(`POST ${path}/builds/${one.id}/deploy-approval`, {
+        decision: 'reject',
+      });
+      expect(rejected).toMatchObject({ state: 'cancelled', reason: 'cancelled', digest: DIGEST });
+      expect(rejected.message).toContain('rejected');
+      await runner.finish(await runner.take());
+      expect(await ok<Shown>(`POST ${path}/builds/${two.id}/cancel`, {})).toMatchObject({
+        state: 'cancelled',
+      });
+      for (const { id } of [one, two]) {
+        const late = await call(`POST ${path}/builds/${id}/deploy-approval`, { decision: 'approve' });
+        expect([late.status, late.code]).toEqual([409, 'build_not_waiting']);
+      }
+    });
+
+    it('are deployed once when ten people decide at once', async () => {
+      const build = await submit();
+      await runner.finish(await runner.take());
+      const decisions = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? 'approve' : 'reject'));
+      const answers = await Promise.all(
+        decisions.map(
+          async (decision) => await call(`POST ${path}/builds/${build.id}/deploy-approval`, { decision }),
+        ),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      const { state } = await get(build.id);
+      const offer = await runner.poll();
+      expect(offer === undefined).toBe(state === 'cancelled');
+      if (offer !== undefined) await runner.finish(offer);
+    });
+
+    it('need an admin of the team', async () => {
+      const build = await submit();
+      await runner.finish(await runner.take());
+      const developer = await join(server, as, teamId, 'developer');
+      const route = `POST ${path}/builds/${build.id}/deploy-approval`;
+      const refused = await server.call(route, { as: developer.token, body: { decision: 'approve' } });
+      expect([refused.status, refused.code]).toEqual([403, 'role_insufficient']);
+      await ok(route, { decision: 'reject' });
+    });
+
+    it('wait for it too when they roll back', async () => {
+      const build = await submit();
+      await runner.finish(await runner.take());
+      await ok(`POST ${path}/builds/${build.id}/deploy-approval`, { decision: 'approve' });
+      await runner.finish(await runner.take());
+      const back = await ok<Shown>(`POST ${path}/builds/${build.id}/rollback`, {});
+      expect(back).toMatchObject({ state: 'awaiting_approval', trigger: 'rollback', number: 2 });
+      expect(await runner.poll()).toBeUndefined();
+      await ok(`POST ${path}/builds/${back.id}/deploy-approval`, { decision: 'approve' });
+      const offer = await runner.take();
+      expect(offer).toMatchObject({ deployImage: `${IMAGE}@${DIGEST}` });
+      await runner.finish(offer);
+      expect(await get(back.id)).toMatchObject({ state: 'succeeded' });
+    });
+  });
+
+  it('deploy an earlier image again as a build of their own', async () => {
+    await use({ deploy: { kind: 'dokku', app: 'shop' } });
+    const build = await submit();
+    const offer = await runner.take();
+    expect(offer.deploy).toMatchObject({ kind: 'dokku', app: 'shop' });
+    await runner.finish(offer);
+    const back = await ok<Shown>(`POST ${path}/builds/${build.id}/rollback`, {});
+    expect(back).toMatchObject({ trigger: 'rollback', rollbackOf: build.id, number: 2, digest: DIGEST });
+    const deploy = await runner.take();
+    expect(deploy).toMatchObject({ id: back.id, deployImage: `${IMAGE}@${DIGEST}`, deploy: { app: 'shop' } });
+    await runner.finish(deploy);
+    expect(await get(back.id)).toMatchObject({ state: 'succeeded', address: 'http://10.0.0.7:32768' });
+    await ok(`PATCH ${path}`, { deploy: { kind: 'none' } });
+    expect((await call(`POST ${path}/builds/${build.id}/rollback`, {})).code).toBe('build_not_deployable');
+  });
+
+  it('are cancelled through the word on their lease, and may still end as they were going to', async () => {
+    const build = await submit();
+    const offer = await runner.take();
+    await runner.beat(offer, 'building');
+    expect(await ok<Shown>(`POST ${path}/builds/${build.id}/cancel`, {})).toMatchObject({ state: 'running' });
+    expect(await get(build.id)).toMatchObject({ state: 'running', cancelRequested: true });
+    expect(await runner.beat(offer, 'publishing')).toBe('cancelled');
+    expect(await get(build.id)).toMatchObject({ phase: 'building' });
+    await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
+    expect(await get(build.id)).toMatchObject({ state: 'cancelled', reason: 'cancelled' });
+    expect(await ok<Shown>(`POST ${path}/builds/${build.id}/cancel`, {})).toMatchObject({
+      state: 'cancelled',
+    });
+  });
+
+  it('are freed by unlock: at once when their runner was lost, by force otherwise', async () => {
+    expect(await ok(`POST ${path}/builds/unlock`, {})).toEqual({});
+    const [one, two] = [await submit(), await submit()];
+    const locked = await call(`POST ${path}/builds/unlock`, {});
+    expect([locked.status, locked.code]).toEqual([409, 'environment_locked']);
+    expect(locked.text).toContain(one.id);
+    const offer = await runner.take();
+    await runner.beat(offer, 'cloning');
+    expect((await call(`POST ${path}/builds/unlock`, {})).code).toBe('environment_locked');
+    await loseRunner(offer);
+    expect(await ok(`POST ${path}/builds/unlock`, {})).toEqual({ buildId: one.id });
+    expect(await get(one.id)).toMatchObject({ state: 'cancelled' });
+    const next = await runner.take();
+    expect(next.id).toBe(two.id);
+    expect(await ok(`POST ${path}/builds/unlock`, { force: true })).toEqual({ buildId: two.id });
+    expect(await runner.beat(next)).toBe('cancelled');
+    await runner.report(next, { reason: 'cancelled', exitCode: undefined });
+    expect(await ok(`POST ${path}/builds/unlock`, {})).toEqual({});
+  });
+
+  it('keep their environment and its project from being deleted until they have ended', async () => {
+    const refused = async (route: string): Promise<unknown> => {
+      const answer = await call(route);
+      expect(answer.status, answer.text).toBe(409);
+      return [answer.code, answer.text.includes(build.id)];
+    };
+    const { id: other } = await ok<{ id: string }>('POST /projects', { name: `p${(names += 1)}`, teamId });
+    const made = await ok<{ id: string }>(`POST /projects/${other}/environments`, {
+      name: 'production',
+      repository: 'https://git.example.com/acme/web',
+    });
+    path = `/environments/${made.id}`;
+    const build = await submit();
+    const both = [`DELETE ${path}`, `DELETE /projects/${other}`];
+    for (const route of both) expect(await refused(route)).toEqual(['environment_in_use', true]);
+    const offer = await runner.take();
+    await runner.beat(offer, 'building');
+    for (const route of both) expect(await refused(route)).toEqual(['environment_in_use', true]);
+    // Asked to end is not ended: its runner still has it.
+    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+    expect(await refused(both[0] ?? '')).toEqual(['environment_in_use', true]);
+    await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
+    for (const route of both) expect((await call(route)).status).toBe(204);
+    expect((await call(`GET ${path}`)).status).toBe(404);
+  });
+
+  it('are submitted or their environment is deleted, never both', async () => {
+    for (let n = 0; n < 8; n += 1) {
+      await use();
+      const [gone, made] = await Promise.all([call(`DELETE ${path}`), call(`POST ${path}/builds`, {})]);
+      expect([
+        [204, 404],
+        [409, 201],
+      ]).toContainEqual([gone.status, made.status]);
+      if (made.status === 201)
+        await ok(`POST ${path}/builds/${(made.body as unknown as Shown).id}/cancel`, {});
+    }
+  });
+
+  it('say what of their output is missing, and that it is not what was announced', async () => {
+    const build = await submit();
+    const offer = await runner.take();
+    await runner.beat(offer, 'cloning');
+    await runner.log(offer, 'one\n', 0);
+    expect(await get(build.id)).toMatchObject({ logBytes: 4, logMissingBytes: 0, logMismatch: false });
+    const lossy = { offset: 4, chunks: [{ ...chunkOf('two\n'), missingBytes: 4_096 }] };
+    expect((await runner.append(offer, lossy)).status).toBe(200);
+    expect(await get(build.id)).toMatchObject({ logBytes: 8, logMissingBytes: 4_096, logMismatch: false });
+    // Thrown away and sent again, and still not what it should be.
+    const end = (bytes: number) => ({ offset: bytes, chunks: [], end: { bytes, sha256: 'f'.repeat(64) } });
+    expect((await runner.append(offer, end(8))).status).toBe(409);
+    await runner.log(offer, 'one\n', 0);
+    expect((await runner.append(offer, end(4))).status).toBe(409);
+    expect(await get(build.id)).toMatchObject({ logBytes: 4, logMissingBytes: 0, logMismatch: true });
+    await runner.finish(offer);
+    expect(await get(build.id)).toMatchObject({ state: 'succeeded', logMismatch: true });
+  });
+
+  it('have a trace, shown in the console where no viewer is configured', async () => {
+    const build = await submit();
+    const trace = await ok<{ traceId: string; url: string }>(`GET ${path}/builds/${build.id}/trace`);
+    expect(trace.traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(trace.url).toBe(`${server.baseUrl}/console/builds?env=${environmentId}&build=${build.id}`);
+    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+  });
+
+  it('are not there for people of another team, nor in another environment', async () => {
+    const build = await submit();
+    const other = await stranger(server);
+    const elsewhere = await newEnvironment();
+    for (const [verb, more, body] of [
+      ['GET', '', undefined],
+      ['GET', '/trace', undefined],
+      ['GET', '/logs?follow=false', undefined],
+      ['POST', '/cancel', {}],
+      ['POST', '/rollback', {}],
+      ['POST', '/deploy-approval', { decision: 'approve' }],
+    ] as const) {
+      const hidden = await server.call(`${verb} ${path}/builds/${build.id}${more}`, {
+        as: other.token,
+        body,
+      });
+      expect(hidden.status, `${verb} ${more} by a stranger`).toBe(404);
+      const wrong = await call(`${verb} /environments/${elsewhere}/builds/${build.id}${more}`, body);
+      expect(wrong.status, `${verb} ${more} in another environment`).toBe(404);
+    }
+    expect((await server.call(`GET ${path}/builds`, { as: other.token })).status).toBe(404);
+    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+  });
+});

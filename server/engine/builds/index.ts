@@ -1,0 +1,115 @@
+/** Builds: a commit of an environment made into an image, published and deployed. */
+import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { environmentOf } from '../../apps/environments/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
+import { whyWaiting } from '../runners/index.ts';
+import { createQueueRoom } from '../work/index.ts';
+import { approve, cancelBuild, createBuild, reject, rollbackTo, unlock } from './acts.ts';
+import type { ActsDeps } from './acts.ts';
+import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
+import type { BuildRow } from './row.ts';
+import { followBuild } from './stream.ts';
+import { traceUrl } from './trace.ts';
+
+export { liesIn } from './image-targets.ts';
+export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
+export { createBuildOffers } from './offer.ts';
+export type { OfferDeps } from './offer.ts';
+
+export interface BuildsDeps extends Omit<ActsDeps, 'room'> {
+  readonly cursors: Cursors;
+  /** Address of a trace with `{traceId}` in it; undefined: the build's page in the console. */
+  readonly traceViewerUrl: string | undefined;
+  /** Where the console is reached. */
+  readonly publicUrl: () => string;
+}
+
+interface Which {
+  readonly environmentId: string;
+  readonly buildId: string;
+}
+
+async function buildOf(
+  ctx: Ctx,
+  which: Which,
+): Promise<{ readonly environment: Environment; readonly build: BuildRow }> {
+  const environment = await environmentOf(ctx, which.environmentId);
+  return { environment, build: await readBuild(ctx, which) };
+}
+
+async function readBuild(ctx: Ctx, which: Which): Promise<BuildRow> {
+  const build = await findBuild(ctx.db.sql, ctx.teams, which);
+  if (build === undefined) throw notFound('build');
+  return build;
+}
+
+export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
+  const deps = { ...options, room: createQueueRoom(() => performance.now()) };
+  const { cursors, wake } = options;
+  const answer = async (ctx: Ctx, which: Which) => toMessage(await readBuild(ctx, which));
+  return implement(BuildsService, {
+    list: async (request, ctx: Ctx) => {
+      const environment = await environmentOf(ctx, request.environmentId);
+      const { rpc } = ctx.call;
+      const page = openPage(rpc, cursors, environment.id, request);
+      const before = page.after === undefined ? undefined : Number(page.after[0]);
+      const rows = await listBuilds(ctx.db.sql, environment, { take: page.take, before });
+      const { items, nextCursor } = closePage(rpc, cursors, environment.id, page, rows, ({ number }) => [
+        number,
+      ]);
+      return {
+        builds: items.map((row) => toMessage(row)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      };
+    },
+    get: async (which, ctx: Ctx) => {
+      const { build } = await buildOf(ctx, which);
+      const asked = [{ id: build.workId, environmentBusy: build.environmentBusy }];
+      const waits = stateOf(build) === 'queued';
+      const waiting = waits ? await whyWaiting(ctx.db.sql, deps.settings, asked) : undefined;
+      return toMessage(build, waiting?.get(build.workId));
+    },
+    create: async ({ environmentId, commit }, ctx: Ctx) => {
+      const buildId = await createBuild(deps, ctx, await environmentOf(ctx, environmentId), commit);
+      return await answer(ctx, { environmentId, buildId });
+    },
+    cancel: async (which, ctx: Ctx) => {
+      const { environment } = await buildOf(ctx, which);
+      await cancelBuild(deps, ctx, environment, which.buildId);
+      return await answer(ctx, which);
+    },
+    rollback: async (which, ctx: Ctx) => {
+      const { environment, build } = await buildOf(ctx, which);
+      const buildId = await rollbackTo(deps, ctx, environment, build);
+      return await answer(ctx, { environmentId: environment.id, buildId });
+    },
+    trace: async (which, ctx: Ctx) => {
+      const { build } = await buildOf(ctx, which);
+      return { traceId: build.traceId, url: traceUrl(options.traceViewerUrl, options.publicUrl(), build) };
+    },
+    unlock: async ({ environmentId, force }, ctx: Ctx) => {
+      const environment = await environmentOf(ctx, environmentId);
+      const buildId = await unlock(deps, ctx, environment, force ?? false);
+      return buildId === undefined ? {} : { buildId };
+    },
+    deployApproval: async ({ decision, ...which }, ctx: Ctx) => {
+      const { environment, build } = await buildOf(ctx, which);
+      const decide = decision === DeployDecision.APPROVE ? approve : reject;
+      await decide(deps, ctx, environment, build);
+      return await answer(ctx, which);
+    },
+    streamLogs: async ({ after, tailBytes, follow, ...which }, ctx: Ctx) => {
+      const { build } = await buildOf(ctx, which);
+      return followBuild(
+        { sql: ctx.db.sql, wake, scope: ctx.teams },
+        { build, after, tailBytes, follow: follow ?? true, signal: ctx.call.signal },
+      );
+    },
+  });
+}

@@ -1,0 +1,129 @@
+/** The offer of a build, put together when it is granted: what was stored with it, and where its image goes today. */
+import { createHash } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { DeployKind } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type {
+  BuildOfferSchema,
+  BuildSourceSchema,
+  ImageTargetSchema,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { BUILD_TYPES } from '../../apps/environments/index.ts';
+import type { Deploy, GitCredentials } from '../../apps/environments/index.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Grant } from '../work/index.ts';
+import { withLocalRegistry } from './image-targets.ts';
+import type { ImageTargets, LeaseCredential, LocalTarget } from './image-targets.ts';
+import { BUILD_LIMITS, openBuildInput } from './spec.ts';
+import type { BuildSpec } from './spec.ts';
+
+export interface OfferDeps {
+  readonly sql: SqlTag;
+  readonly secrets: Pick<Secrets, 'open'>;
+  readonly targets: ImageTargets;
+  /** Host and port of the service's local registry. */
+  readonly localRegistry: string;
+  readonly leaseCredential: LeaseCredential;
+  /** Builder image of buildpack builds, with its digest; empty: the runner's own pinned one. */
+  readonly builderImage: string;
+}
+
+const DEPLOYS: Readonly<Record<Deploy['kind'], DeployKind>> = {
+  container: DeployKind.CONTAINER,
+  dokku: DeployKind.DOKKU,
+};
+
+export function createBuildOffers({ sql, secrets, targets, builderImage, ...local }: OfferDeps) {
+  const { targetFor, holderOf } = withLocalRegistry(targets, local);
+  return async (grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>> => {
+    const { workId: id, leaseId, epoch, attempt } = grant;
+    // Written by submission alone, from a BuildSpec.
+    const spec = grant.spec as unknown as BuildSpec;
+    const [owner] = await sql<Array<{ teamId: string; environmentId: string; inServicePool: boolean }>>`
+      select b.team_id as "teamId", b.environment_id as "environmentId", p.service_pool as "inServicePool"
+      from work_items w join builds b on b.id = w.build_id join runners r on r.id = w.runner_id join teams p on p.id = r.team_id
+      where w.id = ${id}`;
+    if (owner === undefined || spec.sealed === undefined)
+      throw new Error(`build item ${id} is gone or has ended`);
+    const input = openBuildInput(secrets, id, spec.sealed);
+    const { source, deploy, deployImage } = spec;
+    // Credentials go to the registry that they belong to, and to no other.
+    const target =
+      deployImage === undefined
+        ? await targetFor(owner.teamId, { id: owner.environmentId }, grant)
+        : await holderOf(owner.teamId, deployImage, grant);
+    const image = target === undefined ? undefined : imageTarget(spec, target, owner.inServicePool);
+    return {
+      id,
+      leaseId,
+      epoch,
+      leaseMs: offerMs,
+      attempt,
+      ...(source === undefined ? {} : { source: buildSource(source, input.git) }),
+      buildType: BUILD_TYPES[spec.buildType],
+      variables: { ...input.variables },
+      secrets: { ...input.secrets },
+      steps: [...input.steps],
+      ...(image === undefined ? {} : { image }),
+      ...(deploy === undefined
+        ? {}
+        : {
+            deploy: {
+              ...deploy,
+              app: deployApp(deploy.app, owner.teamId, owner.inServicePool),
+              kind: DEPLOYS[deploy.kind],
+              environmentId: owner.environmentId,
+            },
+          }),
+      ...(deployImage === undefined ? {} : { deployImage }),
+      limits: { ...BUILD_LIMITS, timeoutSeconds: spec.timeoutSeconds },
+      builderImage,
+      teamId: owner.teamId,
+      shared: owner.inServicePool,
+    };
+  };
+}
+
+/** Digits of the team's mark, 80 bits: nobody finds an app of his own that gets the mark of another team's. */
+const MARK_DIGITS = 20;
+/** What runners take, and what a label of a host name may hold. */
+const APP_MAX = 63;
+
+/** A runner of the service's pool has apps of many teams: there each goes by a name that no other team's app can have. */
+export function deployApp(app: string, teamId: string, inServicePool: boolean): string {
+  if (!inServicePool) return app;
+  const mark = createHash('sha256').update(`${teamId}/${app}`).digest('hex').slice(0, MARK_DIGITS);
+  return `${app.slice(0, APP_MAX - MARK_DIGITS - 1)}-${mark}`;
+}
+
+function buildSource(
+  source: NonNullable<BuildSpec['source']>,
+  { username, token, sshKey, knownHosts }: GitCredentials,
+): MessageInitShape<typeof BuildSourceSchema> {
+  return {
+    ...source,
+    ...(username === undefined ? {} : { username }),
+    ...(token === undefined ? {} : { token }),
+    ...(sshKey === undefined ? {} : { sshKey }),
+    ...(knownHosts === undefined ? {} : { knownHosts }),
+  };
+}
+
+function imageTarget(
+  { source, number, repository, deployImage }: BuildSpec,
+  { host, namespace, username, password, insecure, local }: LocalTarget,
+  inServicePool: boolean,
+): MessageInitShape<typeof ImageTargetSchema> {
+  const registry = {
+    host,
+    namespace,
+    insecure,
+    // There the machine is shared: nothing may go where everybody reads it.
+    guarded: inServicePool && local === true,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+  };
+  if (deployImage !== undefined) return { ...registry, repository: '', tag: '' };
+  const commit = source?.commit?.slice(0, 7);
+  return { ...registry, repository, tag: commit === undefined ? `${number}` : `${number}-${commit}` };
+}

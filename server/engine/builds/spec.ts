@@ -1,0 +1,77 @@
+/**
+ * What an item of a build executes, as it is stored with it: the plain part as JSON, and everything that only the runner may read as one encrypted text that
+ * is bound to the item. Taken from the environment when the build is submitted, so that a change of the environment touches no build that waits.
+ */
+import { openGitCredentials } from '../../apps/environments/index.ts';
+import type { BuildType, Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
+import { listBuildSteps } from '../../apps/buildsteps/index.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { openVariables } from '../../apps/variables/index.ts';
+
+/** Bounds of a build that no environment sets yet. */
+export const BUILD_LIMITS = { memoryMb: 4_096, cpus: 2, outputBytes: 67_108_864 } as const;
+
+/** Stored as JSON. */
+export interface BuildSpec {
+  /** A success must name the digest of what was published. */
+  readonly publishes: boolean;
+  readonly number: number;
+  /** Absent: `deployImage` is deployed as it is. */
+  readonly source?: {
+    readonly repository: string;
+    readonly branch: string;
+    readonly commit?: string;
+    readonly buildPath: string;
+    readonly submodules: boolean;
+  };
+  readonly buildType: BuildType;
+  /** Name of the image in its registry, below the namespace. */
+  readonly repository: string;
+  /** Absent: not deployed by this item. */
+  readonly deploy?: Deploy;
+  /** With its digest. */
+  readonly deployImage?: string;
+  readonly timeoutSeconds: number;
+  /** What only the runner may read; taken away when the item ends. */
+  readonly sealed?: string;
+}
+
+/** What only the runner may read. */
+export interface BuildInput {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly steps: readonly string[];
+  readonly git: GitCredentials;
+}
+
+const sealedAt = (workId: string): string => `work_items.spec:${workId}`;
+
+export function sealBuildInput(secrets: Pick<Secrets, 'seal'>, workId: string, input: BuildInput): string {
+  return secrets.seal(sealedAt(workId), Buffer.from(JSON.stringify(input)));
+}
+
+export function openBuildInput(secrets: Pick<Secrets, 'open'>, workId: string, sealed: string): BuildInput {
+  return JSON.parse(Buffer.from(secrets.open(sealedAt(workId), sealed)).toString('utf8')) as BuildInput;
+}
+
+/** As the environment is now. A deploy needs neither steps nor the repository's credentials. */
+export async function readInput(
+  db: Database,
+  secrets: Pick<Secrets, 'open'>,
+  environment: Environment,
+  { deployOnly }: { readonly deployOnly: boolean },
+): Promise<BuildInput> {
+  const held = await openVariables(db, secrets, environment);
+  if (deployOnly) return { ...held, steps: [], git: {} };
+  const steps = (await listBuildSteps(db, environment)).map(({ command }) => command);
+  return { ...held, steps, git: await openGitCredentials(db, secrets, environment) };
+}
+
+/**
+ * Name of an environment's image. The dot keeps apart what dashes could not: neither part holds one. An image name part cannot end with a dash, so an
+ * environment that does goes by its id.
+ */
+export function imageRepository(projectSlug: string, { id, name }: Environment): string {
+  return `${projectSlug}.${name.endsWith('-') || name.includes('--') ? id.replace('_', '-') : name}`;
+}

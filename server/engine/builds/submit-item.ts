@@ -1,0 +1,86 @@
+/** Makes a build, and the items that runners execute for it, durable: each in one transaction with the row that it belongs to. */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { lockEnvironment } from '../../apps/environments/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { findProject } from '../../apps/projects/index.ts';
+import { submit } from '../work/index.ts';
+import type { Hints, QueueRoom, WorkSettings } from '../work/index.ts';
+import { BUILD_LIMITS, imageRepository, readInput, sealBuildInput } from './spec.ts';
+import type { BuildSpec } from './spec.ts';
+import { insertBuild, nextNumber } from './store.ts';
+import type { NewBuild } from './store.ts';
+
+export interface SubmitItemDeps {
+  readonly hints: Pick<Hints, 'submitted'>;
+  readonly settings: WorkSettings;
+  readonly room: QueueRoom;
+  readonly secrets: Pick<Secrets, 'seal' | 'open'>;
+}
+
+/** Open builds of one environment, the one that holds it included. */
+const OPEN_MAX = 100;
+/** Attempts of one item: each lost its runner before anything was published. */
+const ATTEMPTS_MAX = 3;
+/** The runner's own line about cut-off output still fits behind the limit. */
+const LOG_SLACK_BYTES = 4_096;
+
+/** Under the environment's lock, which the caller's transaction holds until its end. */
+export async function addBuild(db: Database, environment: Environment, build: NewBuild): Promise<number> {
+  if (!(await lockEnvironment(db, environment))) throw notFound('environment');
+  const { number, open } = await nextNumber(db, environment);
+  if (open >= OPEN_MAX) {
+    throw apiError(
+      'limit_reached',
+      `the environment has ${open} builds that have not ended, at most ${OPEN_MAX} may wait; cancel some or let them end`,
+      { details: { limit: OPEN_MAX, current: open } },
+    );
+  }
+  await insertBuild(db, { ...build, number });
+  return number;
+}
+
+export interface Item {
+  readonly workId: string;
+  readonly buildId: string;
+  readonly number: number;
+  readonly plan: Pick<BuildSpec, 'publishes' | 'source' | 'buildType' | 'deploy' | 'deployImage'>;
+}
+
+/** The item of a build whose row was written before, in the same transaction. */
+export async function addItem(
+  deps: SubmitItemDeps,
+  { ctx, db, environment }: { readonly ctx: Ctx; readonly db: Database; readonly environment: Environment },
+  { workId, buildId, number, plan }: Item,
+): Promise<void> {
+  const project = await findProject(db, ctx.teams, environment.projectId);
+  if (project === undefined) throw notFound('project');
+  const input = await readInput(db, deps.secrets, environment, { deployOnly: plan.source === undefined });
+  const spec: BuildSpec = {
+    ...plan,
+    number,
+    repository: imageRepository(project.slug, environment),
+    timeoutSeconds: environment.buildTimeoutSeconds,
+    sealed: sealBuildInput(deps.secrets, workId, input),
+  };
+  const submitted = await submit(db.sql, deps, {
+    id: workId,
+    kind: 'build',
+    teamId: environment.teamId,
+    createdBy: ctx.caller.userId,
+    createdAt: ctx.clock.now(),
+    spec,
+    labels: {},
+    needsContainer: true,
+    timeoutMs: spec.timeoutSeconds * 1_000,
+    logLimit: BUILD_LIMITS.outputBytes + LOG_SLACK_BYTES,
+    buildId,
+    maxAttempts: ATTEMPTS_MAX,
+  });
+  if ('earlier' in submitted) throw new Error('an answer was found for an item without a key');
+  const { poolId } = submitted;
+  db.afterCommit(() => deps.hints.submitted({ workId, poolId, kind: 'build', epoch: 0 }));
+}

@@ -1,0 +1,62 @@
+/** Where images of a team's builds go, decided when a runner takes the build. The only place where credentials are opened. */
+import { liesIn } from '../builds/index.ts';
+import type { ImageTargets, RegistryTarget } from '../builds/index.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { isLoopback } from './host.ts';
+import { findTargets } from './store.ts';
+import type { Target } from './store.ts';
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ReachDeps {
+  /** Host and port of the service's own registry. */
+  readonly localRegistry: string;
+  /** Hosts besides loopback ones that may be spoken to over plain HTTP. */
+  readonly insecureRegistries: readonly string[];
+}
+
+export const sealedAt = (id: string): string => `registries.sealed:${id}`;
+
+/**
+ * Whether a host stands for a machine of whoever executes the builds. In the service's own pool that is the service: loopback there is where the local registry
+ * listens, in which other teams have their images.
+ */
+export function isOfPool(host: string, operator: string, localRegistry: string): boolean {
+  // 0.0.0.0 is answered by whatever listens on loopback.
+  return operator !== 'customer' && (host === localRegistry || isLoopback(host) || host.startsWith('0.'));
+}
+
+export function mayBeInsecure(
+  host: string,
+  { insecureRegistries }: Pick<ReachDeps, 'insecureRegistries'>,
+): boolean {
+  return isLoopback(host) || insecureRegistries.includes(host);
+}
+
+export function createImageTargets(
+  deps: ReachDeps & { readonly sql: SqlTag; readonly secrets: Pick<Secrets, 'open'> },
+): ImageTargets {
+  const { sql, secrets, localRegistry } = deps;
+  // The team's region may have changed since one was added.
+  const targetsOf = async (teamId: string): Promise<readonly Target[]> =>
+    (await findTargets(sql, teamId)).filter(({ host, operator }) => !isOfPool(host, operator, localRegistry));
+  const open = (target: Target | undefined): RegistryTarget | undefined => {
+    if (target === undefined) return undefined;
+    const { id, host, namespace, sealed, insecure } = target;
+    const credentials =
+      sealed === null
+        ? {}
+        : (JSON.parse(Buffer.from(secrets.open(sealedAt(id), sealed)).toString('utf8')) as Credentials);
+    // What the installation allows may have changed too.
+    return { host, namespace, insecure: insecure && mayBeInsecure(host, deps), ...credentials };
+  };
+  return {
+    targetFor: async (teamId) => open((await targetsOf(teamId)).find(({ isDefault }) => isDefault)),
+    holderOf: async (teamId, image) =>
+      open((await targetsOf(teamId)).find((target) => liesIn(image, target))),
+  };
+}

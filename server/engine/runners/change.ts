@@ -1,0 +1,80 @@
+/** What a team changes about a runner. Each is one statement that also writes the event. */
+import type { SqlTag } from '../../platform/db/index.ts';
+
+interface Which {
+  readonly teamId: string;
+  readonly runnerId: string;
+}
+
+/** Undefined in all of these: no such runner in the team. */
+export interface Changed {
+  readonly name: string;
+  /** False: it was so already. */
+  readonly changed: boolean;
+}
+
+export async function pause(
+  sql: SqlTag,
+  { teamId, runnerId }: Which,
+  note: string | undefined,
+  minutes: number | undefined,
+): Promise<Changed | undefined> {
+  const [row] = await sql<Changed[]>`
+    with changed as (
+      update runners set paused_at = now(), pause_note = ${note ?? null},
+        paused_until = now() + ${minutes ?? null}::int * interval '1 minute'
+      where id = ${runnerId} and team_id = ${teamId} and revoked_at is null
+      returning id, team_id, name
+    ),
+    noted as (
+      insert into runner_events (team_id, runner_id, at, kind, detail)
+      select team_id, id, now(), 'runner.paused', name || ' was paused' || coalesce(' for ' || ${minutes ?? null}::int || ' minutes', '') from changed
+    )
+    select name, true as changed from changed`;
+  return row;
+}
+
+export async function resume(sql: SqlTag, { teamId, runnerId }: Which): Promise<Changed | undefined> {
+  const [row] = await sql<Changed[]>`
+    with found as (
+      select id, team_id, name, paused_at from runners where id = ${runnerId} and team_id = ${teamId} and revoked_at is null for no key update
+    ),
+    changed as (
+      update runners r set paused_at = null, paused_until = null, pause_note = null
+      from found f where r.id = f.id and f.paused_at is not null
+      returning r.id
+    ),
+    noted as (
+      insert into runner_events (team_id, runner_id, at, kind, detail)
+      select f.team_id, f.id, now(), 'runner.resumed', f.name || ' was resumed' from found f join changed c on c.id = f.id
+    )
+    select name, exists (select from changed) as changed from found`;
+  return row;
+}
+
+/** `strikes`: as many as there were. */
+export async function clearStrikes(
+  sql: SqlTag,
+  { teamId, runnerId }: Which,
+): Promise<(Changed & { readonly strikes: number }) | undefined> {
+  const [row] = await sql<Array<Changed & { strikes: number }>>`
+    with found as (
+      select id, team_id, name, strikes from runners where id = ${runnerId} and team_id = ${teamId} and revoked_at is null for no key update
+    ),
+    changed as (
+      update runners r set strikes = 0 from found f where r.id = f.id and f.strikes > 0 returning r.id
+    ),
+    noted as (
+      insert into runner_events (team_id, runner_id, at, kind, detail)
+      select f.team_id, f.id, now(), 'runner.divergence_cleared', f.strikes || ' strikes of ' || f.name || ' were cleared'
+      from found f join changed c on c.id = f.id
+    )
+    select name, strikes, exists (select from changed) as changed from found`;
+  return row;
+}
+
+export async function requestDiagnostics(sql: SqlTag, { teamId, runnerId }: Which): Promise<boolean> {
+  const rows = await sql`
+    update runners set diagnostics_requested_at = now() where id = ${runnerId} and team_id = ${teamId} and revoked_at is null`;
+  return rows.count === 1;
+}

@@ -1,0 +1,79 @@
+/**
+ * The bundle for support. Redacted by construction: it is put together from the columns named here, none of which is a key, a token or a setting's
+ * value, and what was written freely is cut down by redact.ts. With `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is in time.
+ */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { HealthLimits } from './health.ts';
+import { redacted } from './redact.ts';
+import { listRunners, toMessage } from './row.ts';
+
+export interface DiagnoseDeps {
+  readonly sql: SqlTag;
+  readonly clock: Clock;
+  readonly limits: HealthLimits;
+  /** Whether each setting that matters to runners is set. */
+  readonly configured: Readonly<Record<string, boolean>>;
+  readonly liveWaitMs: number;
+}
+
+const EVENTS_MAX = 100;
+const LOOK_EVERY_MS = 250;
+
+export async function diagnose(
+  deps: DiagnoseDeps,
+  teamId: string,
+  live: boolean,
+  signal: AbortSignal,
+): Promise<MessageInitShape<typeof DiagnoseResponseSchema>> {
+  const { sql, clock, limits } = deps;
+  const answered = live ? await askRunners(deps, teamId, signal) : undefined;
+  const [runners, [counts], events] = await Promise.all([
+    listRunners(sql, teamId, false),
+    sql<Array<{ live: number; expired: number; queued: number }>>`
+      select count(*) filter (where w.lease_expires_at > now())::int as live,
+        count(*) filter (where w.lease_expires_at <= now())::int as expired,
+        (select count(*)::int from work_items q where q.team_id = ${teamId} and q.state = 'queued') as queued
+      from work_items w join runners r on r.id = w.runner_id
+      where r.team_id = ${teamId} and w.lease_id is not null`,
+    sql<Array<{ at: Date; runnerId: string; kind: string; detail: string }>>`
+      select at, coalesce(runner_id, '') as "runnerId", kind, detail from runner_events
+      where team_id = ${teamId} order by seq desc nulls last limit ${EVENTS_MAX}::int`,
+  ]);
+  const now = clock.now();
+  return {
+    generatedAt: timestampFromDate(now),
+    runners: runners.map((row) => toMessage(redacted(row), now, limits)),
+    liveLeases: counts?.live ?? 0,
+    expiredLeases: counts?.expired ?? 0,
+    queued: counts?.queued ?? 0,
+    events: events.map(({ at, ...event }) => ({ ...event, at: timestampFromDate(at) })),
+    configured: { ...deps.configured },
+    ...(answered === undefined ? {} : { liveAnswered: answered }),
+  };
+}
+
+/** Whether one of the team's runners answered in time. */
+async function askRunners(
+  { sql, clock, liveWaitMs }: DiagnoseDeps,
+  teamId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const asked = await sql<Array<{ at: Date }>>`
+    update runners set diagnostics_requested_at = now() where team_id = ${teamId} and revoked_at is null returning diagnostics_requested_at as at`;
+  const at = asked[0]?.at;
+  if (at === undefined) return false;
+  const endMs = clock.monotonicMs() + liveWaitMs;
+  while (!signal.aborted && clock.monotonicMs() < endMs) {
+    const [row] = await sql<Array<{ answered: boolean }>>`
+      select exists (
+        select from runners where team_id = ${teamId} and revoked_at is null and (diagnostics ->> 'at')::timestamptz >= ${at}
+      ) as answered`;
+    if (row?.answered === true) return true;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return false;
+}

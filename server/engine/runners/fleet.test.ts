@@ -1,0 +1,349 @@
+/** A team's runners together: degraded or not, why work waits, what a runner did, and which versions are served. Against a real PostgreSQL. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { RunnersService, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { createLocalQueue } from '@svc/proto/queue/local.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { createCursors } from '../../platform/cursor.ts';
+import { createSecrets } from '../../platform/secrets.ts';
+import { heartbeat } from '../work/heartbeat.ts';
+import { sweep } from '../work/sweeper.ts';
+import { callUnary } from '../../../test/setup/work/ctx.ts';
+import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
+import type { World } from '../../../test/setup/work/world.ts';
+import { endPauses, enterDegraded, leaveDegraded, noteOutdated } from './degraded.ts';
+import { createRunners, whyWaiting } from './index.ts';
+
+const there = await has('postgres');
+const { method } = RunnersService;
+
+describe.skipIf(!there)('a fleet', () => {
+  let world: World;
+  let team: string;
+  let service: ReturnType<typeof createRunners>;
+  beforeAll(async () => {
+    world = await createWorld({ minVersion: '1.2.0', recommendedVersion: '1.4.0' });
+    service = createRunners({
+      queue: createLocalQueue(),
+      cursors: createCursors(createSecrets(randomBytes(32))),
+      settings: world.settings,
+      runnersPerTeamMax: 10,
+      configured: {},
+      wakeRelay: () => undefined,
+      onError: (error) => {
+        throw error;
+      },
+    });
+  });
+  afterAll(async () => await world.drop());
+  beforeEach(async () => {
+    await world.db.sql`truncate work_items, runner_team_health, runner_events, outbox cascade`;
+    team = await world.team();
+  });
+
+  const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
+  const health = async () => await callUnary(service, method.getHealth, { teamId: team }, as());
+  const enter = async () => await enterDegraded(world.db.sql, world.settings);
+  const leave = async () => await leaveDegraded(world.db.sql, world.settings);
+  const set = async (id: string, columns: Record<string, unknown>) =>
+    await world.db.sql`update runners set ${world.db.sql(columns)} where id = ${id}`;
+  const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1_000);
+  /** A runner in contact. */
+  const live = async (columns: Record<string, unknown> = {}): Promise<string> => {
+    const id = await world.runner(team);
+    await set(id, { last_seen_at: new Date(), ...columns });
+    return id;
+  };
+  /** A call of the runner, a moment after the one before. */
+  const contact = async (id: string) =>
+    await world.db.sql`update runners set last_seen_at = clock_timestamp() where id = ${id}`;
+  /** An item that has waited so long. */
+  const waitingFor = async (seconds: number): Promise<string> => {
+    const id = await world.submit(team);
+    await world.db.sql`update work_items set run_after = ${ago(seconds)} where id = ${id}`;
+    return id;
+  };
+  const told = async (): Promise<string[]> =>
+    (await world.db.sql<Array<{ kind: string }>>`select kind from outbox order by created_at, id`).map(
+      ({ kind }) => kind,
+    );
+  const noted = async (): Promise<string[]> =>
+    (
+      await world.db.sql<
+        Array<{ kind: string }>
+      >`select kind from runner_events where team_id = ${team} order by seq`
+    ).map(({ kind }) => kind);
+
+  describe('is degraded', () => {
+    it('once when work has waited and no runner takes it, however many workers look', async () => {
+      await waitingFor(61);
+      const entered = await Promise.all(Array.from({ length: 10 }, enter));
+      expect(entered.flat()).toEqual([team]);
+      expect(await told()).toEqual(['runner.degraded']);
+      expect(await noted()).toEqual(['runner.degraded']);
+      expect(await health()).toMatchObject({
+        degraded: true,
+        reason: { reason: WaitingReason.NO_LIVE_RUNNER },
+        stuckWork: {
+          runs: 1,
+          builds: 0,
+          items: [{ kind: 'run', waiting: { reason: WaitingReason.NO_LIVE_RUNNER } }],
+        },
+      });
+    });
+
+    it('not before work has waited for 60 seconds, and not without work', async () => {
+      expect(await enter()).toEqual([]);
+      await waitingFor(58);
+      expect(await enter()).toEqual([]);
+      expect(await health()).toMatchObject({ degraded: false, stuckWork: { runs: 1 } });
+    });
+
+    it('not while one runner is able, whatever the others are', async () => {
+      await waitingFor(61);
+      await live({ not_ready: ['disk: 812 MB free, 1024 MB needed'] });
+      await live();
+      expect(await enter()).toEqual([]);
+    });
+
+    it('not because it paused its runners, as long as one of them is in contact', async () => {
+      await waitingFor(61);
+      const runner = await live({ paused_at: new Date() });
+      expect(await enter()).toEqual([]);
+      await set(runner, { last_seen_at: ago(120) });
+      expect(await enter()).toEqual([team]);
+    });
+
+    it('never because of work that goes to the service', async () => {
+      const other = await world.team('service');
+      const id = await world.submit(other);
+      await world.db.sql`update work_items set run_after = ${ago(600)} where id = ${id}`;
+      expect(await enter()).toEqual([]);
+    });
+
+    it.each([
+      ['silence', { last_seen_at: ago(61) }, 'no_live_runner'],
+      ['a full disk', { not_ready: ['disk: 812 MB free'] }, 'not_ready'],
+      ['strikes', { strikes: 3 }, 'flagged'],
+      ['draining', { draining: true }, 'all_paused'],
+      ['an old version', { version: '1.1.9' }, 'version_too_old'],
+    ])('because of %s, and says so', async (_name, columns, reason) => {
+      await waitingFor(61);
+      await live(columns);
+      expect(await enter()).toEqual([team]);
+      const [row] = await world.db.sql`select reason from runner_team_health where team_id = ${team}`;
+      expect(row).toEqual({ reason });
+    });
+
+    it('until one runner is able again in two calls, and not for one that calls once', async () => {
+      await waitingFor(61);
+      const flapping = await live({ last_seen_at: ago(120) });
+      await enter();
+      await contact(flapping);
+      expect([await leave(), await leave(), await leave()]).toEqual([[], [], []]);
+      await set(flapping, { last_seen_at: ago(120) });
+      await leave();
+      await contact(flapping);
+      // Its first call since it was gone again.
+      expect([await leave(), await leave()]).toEqual([[], []]);
+      await contact(flapping);
+      const left = await Promise.all(Array.from({ length: 10 }, leave));
+      expect(left.flat()).toEqual([team]);
+      expect(await told()).toEqual(['runner.degraded', 'runner.recovered']);
+      expect(await health()).toMatchObject({ degraded: false });
+    });
+
+    it('again within ten minutes without telling everybody again', async () => {
+      const runner = await live({ last_seen_at: ago(120) });
+      await waitingFor(61);
+      for (let round = 0; round < 3; round += 1) {
+        expect(await enter()).toEqual([team]);
+        await contact(runner);
+        await leave();
+        await contact(runner);
+        expect(await leave()).toEqual([team]);
+        await set(runner, { last_seen_at: ago(120) });
+      }
+      expect(await told()).toEqual(['runner.degraded', 'runner.recovered']);
+      expect((await noted()).filter((kind) => kind === 'runner.degraded')).toHaveLength(3);
+    });
+
+    it('no more when its work goes elsewhere, or when neither runners nor work are left', async () => {
+      await waitingFor(61);
+      await enter();
+      await world.db.sql`update teams set region_id = 'reg_service' where id = ${team}`;
+      expect(await leave()).toEqual([team]);
+      await world.db.sql`update teams set region_id = 'reg_customer' where id = ${team}`;
+      await enter();
+      expect(await leave()).toEqual([]);
+      await world.db.sql`delete from work_items`;
+      expect(await leave()).toEqual([team]);
+    });
+  });
+
+  describe('says why work waits:', () => {
+    const why = async (id: string) => (await whyWaiting(world.db.sql, world.settings, [{ id }])).get(id);
+
+    it.each<[string, ReadonlyArray<Record<string, unknown>>, WaitingReason, RegExp]>([
+      ['nobody is enrolled', [], WaitingReason.NO_LIVE_RUNNER, /no runner is enrolled.*svc runners enroll/],
+      [
+        'all are silent',
+        [{ last_seen_at: ago(61) }, { last_seen_at: null }],
+        WaitingReason.NO_LIVE_RUNNER,
+        /none of the 2/,
+      ],
+      [
+        'all are paused',
+        [{ paused_at: ago(9) }, { last_seen_at: null }],
+        WaitingReason.ALL_PAUSED,
+        /svc runners resume/,
+      ],
+      [
+        'the disk is full',
+        [{ name: 'box', not_ready: ['disk: 812 MB free'] }],
+        WaitingReason.NOT_READY,
+        /box: disk: 812 MB free/,
+      ],
+      ['the runner has strikes', [{ strikes: 3 }], WaitingReason.FLAGGED, /clear-divergence-flag/],
+      ['the runner is too old', [{ version: '1.1.0' }], WaitingReason.VERSION_TOO_OLD, /older than 1\.2\.0/],
+      [
+        'a runner is free',
+        [{ version: '1.2.0' }, { paused_at: ago(9) }],
+        WaitingReason.DISPATCHING,
+        /a runner is free/,
+      ],
+    ])('%s', async (_name, runners, reason, detail) => {
+      for (const columns of runners) await live(columns);
+      const id = await world.submit(team);
+      expect(await why(id)).toEqual({ reason, detail: expect.stringMatching(detail) as string });
+    });
+
+    it('every runner is at work', async () => {
+      const busy = await live();
+      await world.submit(team);
+      await world.poll(busy);
+      expect(await why(await world.submit(team))).toMatchObject({
+        reason: WaitingReason.ALL_BUSY,
+        detail: expect.stringContaining('the one runner that could take it') as string,
+      });
+    });
+
+    it('it asks for a container and there is none', async () => {
+      await live({ isolation: 'namespaces' });
+      const id = await world.submit(team, { needsContainer: true });
+      expect(await why(id)).toMatchObject({ reason: WaitingReason.ISOLATION_REQUIRED });
+      expect(await why(await world.submit(team))).toMatchObject({ reason: WaitingReason.DISPATCHING });
+    });
+
+    it('it lost its runner a moment ago', async () => {
+      const runner = await live();
+      const id = await world.submit(team);
+      for (let loss = 0; loss < 3; loss += 1) {
+        await world.db.sql`update work_items set run_after = now() where id = ${id}`;
+        await world.poll(runner);
+        await world.expire(id);
+        await sweep(world.db.sql, world.settings);
+      }
+      expect(await why(id)).toMatchObject({ reason: WaitingReason.RETRY_DELAY });
+    });
+
+    it('the service’s pool is off, or busy, without naming its machines', async () => {
+      const other = await world.team('service');
+      const id = await world.submit(other);
+      const off = { ...world.settings, feedServicePool: false };
+      expect((await whyWaiting(world.db.sql, off, [{ id }])).get(id)).toMatchObject({
+        reason: WaitingReason.POOL_OFF,
+      });
+      const pooled = await world.runner(world.poolTeamId, { name: 'internal-host-7' });
+      await set(pooled, { last_seen_at: new Date(), not_ready: ['disk'] });
+      const waiting = await why(id);
+      expect(waiting).toMatchObject({ reason: WaitingReason.NO_LIVE_RUNNER });
+      expect(waiting?.detail).not.toContain('internal-host-7');
+    });
+
+    it('nothing of what does not wait, and all of many at once', async () => {
+      const runner = await live();
+      const ids = [await world.submit(team), await world.submit(team), await world.submit(team)];
+      await world.poll(runner);
+      const waiting = await whyWaiting(world.db.sql, world.settings, [
+        ...ids.map((id) => ({ id })),
+        { id: 'run_unknown' },
+      ]);
+      expect([...waiting.keys()].toSorted()).toEqual(ids.slice(1).toSorted());
+      const blocked = await whyWaiting(world.db.sql, world.settings, [
+        { id: ids[1]!, environmentBusy: true },
+      ]);
+      expect(blocked.get(ids[1]!)).toMatchObject({ reason: WaitingReason.ENVIRONMENT_BUSY });
+    });
+  });
+
+  it('remembers what a runner did, newest first and page by page', async () => {
+    const runner = await live();
+    for (let i = 0; i < 3; i += 1) {
+      const id = await world.submit(team);
+      const grant = await world.poll(runner);
+      await world.beat(runner, id, grant!.epoch);
+      await world.report(runner, id, grant!.epoch, { durationMs: 1_000 + i, exitCode: i === 1 ? 1 : 0 });
+    }
+    const lost = await world.submit(team);
+    await world.poll(runner);
+    await world.expire(lost);
+    await sweep(world.db.sql, world.settings);
+    const page = async (cursor?: string) =>
+      await callUnary(
+        service,
+        method.listHistory,
+        { teamId: team, runnerId: runner, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
+        as(),
+      );
+    const first = await page();
+    expect(first.leases).toMatchObject([
+      { workId: lost, outcome: 'expired', epoch: 1 },
+      { outcome: 'succeeded', selfReportedMs: 1_002 },
+      { outcome: 'failed', selfReportedMs: 1_001 },
+    ]);
+    expect(first.leases[0]!.meteredMs).toBeUndefined();
+    expect(first.leases[1]!.meteredMs).toBeGreaterThanOrEqual(0);
+    const second = await page(first.nextCursor);
+    expect(second.leases).toMatchObject([{ outcome: 'succeeded', selfReportedMs: 1_000 }]);
+    expect(second.nextCursor).toBeUndefined();
+    const others = { ...as(), teamIds: [await world.team()] };
+    const which = { teamId: others.teamIds[0]!, runnerId: runner };
+    await expect(callUnary(service, method.listHistory, which, others)).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  it('gives a version below the least no new work, lets it finish, and notes it once', async () => {
+    const runner = await live({ version: '1.2.0-rc.1' });
+    const id = await world.submit(team);
+    const grant = await world.poll(runner);
+    await set(runner, { version: '1.1.9' });
+    await world.submit(team);
+    expect(await world.poll(runner, randomKey('poll'))).toBeUndefined();
+    const beat = await heartbeat(world.db.sql, world.settings, {
+      runnerId: runner,
+      bootId: '',
+      leases: [{ id, epoch: grant!.epoch }],
+      draining: false,
+    });
+    expect(beat).toMatchObject({ outdated: true, upgradable: true, leases: [{ word: 'ok' }] });
+    expect(await world.report(runner, id, grant!.epoch)).toMatchObject({ repeated: false });
+    await Promise.all(
+      Array.from({ length: 5 }, async () => await noteOutdated(world.db.sql, world.settings)),
+    );
+    expect(await noted()).toEqual(['runner.version_too_old']);
+    await set(runner, { version: '1.3.0' });
+    expect(await world.poll(runner, randomKey('poll'))).toBeDefined();
+    expect(await noteOutdated(world.db.sql, world.settings)).toBe(0);
+  });
+
+  it('writes down a pause that ended by itself', async () => {
+    const runner = await live({ paused_at: ago(600), paused_until: ago(1), pause_note: 'new disk' });
+    expect(await endPauses(world.db.sql)).toBe(1);
+    expect(await endPauses(world.db.sql)).toBe(0);
+    expect(await noted()).toEqual(['runner.resumed']);
+    const shown = await callUnary(service, method.get, { teamId: team, runnerId: runner }, as());
+    expect([shown.pausedAt, shown.pauseNote]).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,66 @@
+/** What a runner held and gave back. Times are the control plane's, to the millisecond; its own measurements stand beside them. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { LeaseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+
+export interface LeaseRow {
+  /** The run, or the build whose item it is. */
+  readonly workId: string;
+  /** For the cursor. */
+  readonly itemId: string;
+  readonly kind: string;
+  readonly epoch: number;
+  readonly outcome: string;
+  readonly grantedAt: Date;
+  /** The same to the microsecond, for the cursor. */
+  readonly grantedText: string;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date;
+  readonly meteredMs: number | null;
+  readonly selfReportedMs: number | null;
+  readonly contactGapMs: number;
+}
+
+export interface HistoryQuery {
+  readonly runnerId: string;
+  readonly take: number;
+  /** The last lease of the page before. */
+  readonly after: { readonly grantedAt: string; readonly workId: string } | undefined;
+}
+
+/** Newest grant first. A report is of one epoch alone, so the item's own times belong to the lease that has one. */
+export async function listHistory(
+  sql: SqlTag,
+  { runnerId, take, after }: HistoryQuery,
+): Promise<readonly LeaseRow[]> {
+  const behind =
+    after === undefined
+      ? sql``
+      : sql`and (x.granted_at, x.work_id) < (${after.grantedAt}::timestamptz, ${after.workId})`;
+  return await sql<LeaseRow[]>`
+    select coalesce(w.build_id, x.work_id) as "workId", x.work_id as "itemId", w.kind, x.epoch, coalesce(p.outcome, x.end_reason, '') as outcome, x.granted_at as "grantedAt",
+      x.granted_at::text as "grantedText", x.started_at as "startedAt", x.ended_at as "endedAt", x.contact_gap_ms as "contactGapMs",
+      case when p.work_id is not null then w.metered_ms end as "meteredMs",
+      case when p.work_id is not null then w.self_reported_ms end as "selfReportedMs"
+    from work_leases x
+    join work_items w on w.id = x.work_id
+    left join work_reports p on p.work_id = x.work_id and p.epoch = x.epoch
+    where x.runner_id = ${runnerId} and x.ended_at is not null ${behind}
+    order by x.granted_at desc nulls last, x.work_id desc nulls last limit ${take}::int`;
+}
+
+export function leaseMessage(row: LeaseRow): MessageInitShape<typeof LeaseSchema> {
+  return {
+    workId: row.workId,
+    kind: row.kind,
+    epoch: row.epoch,
+    outcome: row.outcome,
+    grantedAt: timestampFromDate(row.grantedAt),
+    ...(row.startedAt === null ? {} : { startedAt: timestampFromDate(row.startedAt) }),
+    endedAt: timestampFromDate(row.endedAt),
+    ...(row.meteredMs === null ? {} : { meteredMs: row.meteredMs }),
+    ...(row.selfReportedMs === null ? {} : { selfReportedMs: row.selfReportedMs }),
+    contactGapMs: row.contactGapMs,
+  };
+}

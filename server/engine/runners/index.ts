@@ -1,0 +1,195 @@
+/** Runners as their team sees them. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { RunnersService } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
+import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
+import { recordAct } from '../../platform/ledger/index.ts';
+import type { AuditAct } from '../../platform/ledger/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
+import { revokeRunner } from '../work/index.ts';
+import type { WorkSettings } from '../work/index.ts';
+import { clearStrikes, pause, requestDiagnostics, resume } from './change.ts';
+import type { Changed } from './change.ts';
+import { diagnose } from './diagnose.ts';
+import { issueToken } from './enroll.ts';
+import { leaseMessage, listHistory } from './history.ts';
+import { createRosterWatches, eventsOf } from './live.ts';
+import { findRunner, listRunners, toMessage } from './row.ts';
+import { teamHealth } from './team-health.ts';
+
+export { createEnroll, purgeTokens } from './enroll.ts';
+export type { Enroll, EnrollDeps } from './enroll.ts';
+export { whyWaiting } from './waiting.ts';
+export type { Waiting, WaitingItem } from './waiting.ts';
+export { startWatch } from './watch.ts';
+
+export interface RunnersDeps {
+  readonly queue: WorkQueue;
+  readonly settings: WorkSettings;
+  readonly cursors: Cursors;
+  readonly runnersPerTeamMax: number;
+  /** Whether each setting that matters to runners is set, by its variable's name: shown in diagnoses. */
+  readonly configured: Readonly<Record<string, boolean>>;
+  /** How long a live diagnosis waits. Default 20 s. */
+  readonly liveWaitMs?: number;
+  /** Something is due for a hint. */
+  wakeRelay(): void;
+  /** A notice that could not be sent; gateways find out with the next call. */
+  onError(error: unknown): void;
+}
+
+const LIVE_WAIT_MS = 20_000;
+
+type Service = Implementation<typeof RunnersService, Ctx>;
+type Reads = 'list' | 'watch' | 'get' | 'diagnose' | 'getHealth' | 'listHistory';
+interface Which {
+  readonly teamId: string;
+  readonly runnerId: string;
+}
+
+export function createRunners(deps: RunnersDeps): Handlers<Ctx> {
+  return implement(RunnersService, { ...readCalls(deps), ...changeCalls(deps) });
+}
+
+async function shown(
+  { settings }: RunnersDeps,
+  { db, clock }: Ctx,
+  { teamId, runnerId }: Which,
+): Promise<MessageInitShape<typeof RunnerSchema>> {
+  const row = await findRunner(db.sql, teamId, runnerId);
+  if (row === undefined) throw notFound('runner');
+  return toMessage(row, clock.now(), settings);
+}
+
+function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
+  const { settings, cursors, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
+  const watches = createRosterWatches(settings);
+  return {
+    list: async ({ teamId, includeRevoked }, { db, clock }) => {
+      const rows = await listRunners(db.sql, teamId, includeRevoked ?? false);
+      return { runners: rows.map((row) => toMessage(row, clock.now(), settings)) };
+    },
+    watch: async ({ teamId }, { db, clock, call }) =>
+      eventsOf(watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal)),
+    get: async (request, ctx) => await shown(deps, ctx, request),
+    getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),
+    listHistory: async ({ teamId, runnerId, limit, cursor }, { db, call }) => {
+      if ((await findRunner(db.sql, teamId, runnerId)) === undefined) throw notFound('runner');
+      const page = openPage(call.rpc, cursors, runnerId, { limit, cursor });
+      const [grantedAt, workId] = page.after ?? [];
+      const after =
+        page.after === undefined ? undefined : { grantedAt: String(grantedAt), workId: String(workId) };
+      const rows = await listHistory(db.sql, { runnerId, take: page.take, after });
+      const { items, nextCursor } = closePage(call.rpc, cursors, runnerId, page, rows, (row) => [
+        row.grantedText,
+        row.itemId,
+      ]);
+      return { leases: items.map(leaseMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
+    diagnose: async ({ teamId, live }, { db, clock, call }) =>
+      await diagnose(
+        { sql: db.sql, clock, limits: settings, configured, liveWaitMs },
+        teamId,
+        live ?? false,
+        call.signal,
+      ),
+  };
+}
+
+function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
+  /** Runs a change with its entry in the ledger, tells the gateways and answers the runner as it is now. */
+  const changed = async (
+    ctx: Ctx,
+    which: Which,
+    action: string,
+    change: (sql: SqlTag) => Promise<(Changed & { readonly details?: AuditAct['details'] }) | undefined>,
+  ): Promise<MessageInitShape<typeof RunnerSchema>> => {
+    const { teamId, runnerId } = which;
+    await ctx.db.transact(async (db) => {
+      const done = await change(db.sql);
+      if (done === undefined) throw notFound('runner');
+      tell(deps, db, { type: 'runner_changed', runnerId });
+      if (!done.changed) return;
+      const details = { name: done.name, ...done.details };
+      await recordAct(db, ctx, { chain: teamId, action, target: runnerId, details });
+    });
+    return await shown(deps, ctx, which);
+  };
+  return {
+    createEnrollToken: async ({ teamId }, ctx) =>
+      await ctx.db.transact(async (db) => await issue(deps, db, ctx, teamId)),
+    revoke: async (which, ctx) => {
+      await ctx.db.transact(async (db) => await revoke(deps, db, ctx, which));
+      return {};
+    },
+    clearDivergenceFlag: async (which, ctx) =>
+      await changed(ctx, which, 'runner.divergence_cleared', async (sql) => {
+        const done = await clearStrikes(sql, which);
+        return done && { ...done, details: { strikes: done.strikes } };
+      }),
+    requestDiagnostics: async (which, ctx) => {
+      if (!(await requestDiagnostics(ctx.db.sql, which))) throw notFound('runner');
+      return await shown(deps, ctx, which);
+    },
+    pause: async (request, ctx) =>
+      await changed(ctx, request, 'runner.paused', async (sql) => {
+        const { note, minutes } = request;
+        const done = await pause(sql, request, note, minutes);
+        return done && { ...done, details: { note, minutes } };
+      }),
+    resume: async (which, ctx) =>
+      await changed(ctx, which, 'runner.resumed', async (sql) => await resume(sql, which)),
+  };
+}
+
+function tell({ queue, onError }: RunnersDeps, db: Database, event: ControlEvent): void {
+  db.afterCommit(() => void queue.publishControl(event).catch(onError));
+}
+
+async function issue({ runnersPerTeamMax }: RunnersDeps, db: Database, ctx: Ctx, teamId: string) {
+  const issued = await issueToken(db.sql, {
+    teamId,
+    caller: ctx.caller,
+    runnersMax: runnersPerTeamMax,
+  });
+  if (issued === undefined) {
+    throw apiError(
+      'limit_reached',
+      `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
+      {
+        details: { limit: runnersPerTeamMax },
+      },
+    );
+  }
+  const { id, token, expiresAt } = issued;
+  await recordAct(db, ctx, {
+    chain: teamId,
+    action: 'enroll_token.issued',
+    target: id,
+    details: { expiresAt: expiresAt.toISOString() },
+  });
+  return { token, expiresAt: timestampFromDate(expiresAt) };
+}
+
+async function revoke(deps: RunnersDeps, db: Database, ctx: Ctx, which: Which): Promise<void> {
+  const revoked = await revokeRunner(db.sql, deps.settings, which);
+  if (revoked === undefined) throw notFound('runner');
+  const { runnerId, keyId, lost } = revoked;
+  if (revoked.now || lost.length > 0) db.afterCommit(deps.wakeRelay);
+  if (!revoked.now) return;
+  tell(deps, db, { type: 'runner_revoked', runnerId, keyId });
+  await recordAct(db, ctx, {
+    chain: which.teamId,
+    action: 'runner.revoked',
+    target: runnerId,
+    details: { keyId, held: lost.length },
+  });
+}

@@ -1,0 +1,82 @@
+/**
+ * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts (who may receive work) and of health.ts
+ * (which word comes first): each runner is counted under the first thing that keeps it from work.
+ */
+import type { SqlTag } from '../../platform/db/index.ts';
+import { runnerIsBelow } from '../work/index.ts';
+import type { WorkSettings } from '../work/index.ts';
+import { ms } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/** Why no runner of a pool takes work, as it is stored and compared; the words of WaitingReason. */
+export type Blocked = 'no_live_runner' | 'not_ready' | 'version_too_old' | 'all_paused' | 'flagged';
+
+export interface PoolFacts {
+  readonly enrolled: number;
+  readonly unpaused: number;
+  /** In contact, and paused or draining. */
+  readonly resting: number;
+  /** In contact, and nothing keeps it from work but what it holds already. */
+  readonly able: number;
+  readonly ableContainers: number;
+  /** Able and holding nothing. */
+  readonly idle: number;
+  readonly idleContainers: number;
+  /** Null while a runner is able. */
+  readonly blocked: Blocked | null;
+  /** `<name>: <reasons>` of at most three runners that say that they are not ready. */
+  readonly reasons: string | null;
+}
+
+/** Whether the runner `r` may be given work at this moment. `work/sql.ts` decides it when it calls; this is for looking on. */
+export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
+  return sql`(
+    r.revoked_at is null and r.last_seen_at > now() - ${ms(sql, settings.silentMs)} and r.strikes < ${settings.strikesMax}::int
+    and not (r.paused_at is not null and (r.paused_until is null or r.paused_until > now()))
+    and not ${runnerIsBelow(sql, settings.minVersion)} and not r.draining and cardinality(r.not_ready) = 0)`;
+}
+
+/** A SELECT of one row with the columns of PoolFacts, for the pool that the fragment names; `only`: of those of its runners `r` for which it holds. */
+export function poolFacts(
+  sql: SqlTag,
+  settings: WorkSettings,
+  poolId: Fragment,
+  only: Fragment = sql`true`,
+): Fragment {
+  return sql`
+    select c.*,
+      case
+        when c.able > 0 then null
+        when c.contact = 0 then 'no_live_runner'
+        when c.unready > 0 then 'not_ready'
+        when c.outdated > 0 then 'version_too_old'
+        when c.resting > 0 then 'all_paused'
+        else 'flagged'
+      end as blocked
+    from (
+      select count(*)::int as enrolled,
+        count(*) filter (where not x.paused)::int as unpaused,
+        count(*) filter (where x.contact)::int as contact,
+        count(*) filter (where x.contact and not x.flagged and (x.paused or x.draining))::int as resting,
+        count(*) filter (where x.contact and x.outdated and not (x.flagged or x.paused or x.draining))::int as outdated,
+        count(*) filter (where x.unready)::int as unready,
+        count(*) filter (where x.able)::int as able,
+        count(*) filter (where x.able and x.container)::int as "ableContainers",
+        count(*) filter (where x.able and not x.busy)::int as idle,
+        count(*) filter (where x.able and not x.busy and x.container)::int as "idleContainers",
+        array_to_string((array_agg(x.name || ': ' || array_to_string(x.not_ready, ', ') order by x.name) filter (where x.unready))[1:3], '; ') as reasons
+      from (
+        select r.name, r.not_ready, f.*, r.isolation = 'container' as container, r.draining,
+          f.contact and cardinality(r.not_ready) > 0 and not (f.flagged or f.paused or f.outdated or r.draining) as unready,
+          exists (select from work_items h where h.runner_id = r.id and h.lease_id is not null) as busy
+        from runners r cross join lateral (
+          select coalesce(r.last_seen_at > now() - ${ms(sql, settings.silentMs)}, false) as contact,
+            r.strikes >= ${settings.strikesMax}::int as flagged,
+            r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
+            ${runnerIsBelow(sql, settings.minVersion)} as outdated,
+            coalesce(${isAble(sql, settings)}, false) as able
+        ) f
+        where r.team_id = ${poolId} and r.revoked_at is null and ${only}
+      ) x
+    ) c`;
+}

@@ -1,0 +1,157 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigserial,
+  boolean,
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { bytes, id, instant } from '../../platform/db/columns.ts';
+import { teams } from '../../platform/resource/schema.ts';
+
+export interface Diagnostics {
+  readonly containerCliVersion: string;
+  readonly deployCliVersion: string;
+  readonly workspaceFreeMb: number;
+  /** RFC 3339, set by the control plane. */
+  readonly at: string;
+}
+
+export const runners = pgTable(
+  'runners',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    /** RFC 7638 thumbprint of the public key. */
+    keyId: text('key_id').notNull(),
+    /** Raw 32 bytes. Never leaves the control plane. */
+    publicKey: bytes('public_key').notNull(),
+    labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
+    version: text('version').notNull().default(''),
+    os: text('os').notNull().default(''),
+    arch: text('arch').notNull().default(''),
+    /** `container`, `namespaces`, or empty until the daemon said. */
+    isolation: text('isolation').notNull().default(''),
+    executor: text('executor').notNull().default(''),
+    bootId: text('boot_id').notNull().default(''),
+    draining: boolean('draining').notNull().default(false),
+    notReady: text('not_ready')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    strikes: integer('strikes').notNull().default(0),
+    diagnosticsRequestedAt: instant('diagnostics_requested_at'),
+    diagnostics: jsonb('diagnostics').$type<Diagnostics>(),
+    pausedAt: instant('paused_at'),
+    pausedUntil: instant('paused_until'),
+    pauseNote: text('pause_note'),
+    enrolledAt: instant('enrolled_at').notNull(),
+    lastHeartbeatAt: instant('last_heartbeat_at'),
+    lastSeenAt: instant('last_seen_at'),
+    revokedAt: instant('revoked_at'),
+    /** Version that an event `runner.version_too_old` was written for. */
+    refusedVersion: text('refused_version'),
+  },
+  (t) => [
+    uniqueIndex('runners_key_id').on(t.keyId),
+    uniqueIndex('runners_team_id').on(t.teamId, t.id),
+    uniqueIndex('runners_name')
+      .on(t.teamId, t.name)
+      .where(sql`${t.revokedAt} is null`),
+  ],
+);
+
+/** Boot ids that a newer process of the same runner has replaced. */
+export const runnerBoots = pgTable(
+  'runner_boots',
+  {
+    runnerId: id('runner_id')
+      .notNull()
+      .references(() => runners.id, { onDelete: 'cascade' }),
+    bootId: text('boot_id').notNull(),
+    firstSeenAt: instant('first_seen_at').notNull(),
+    supersededAt: instant('superseded_at'),
+  },
+  (t) => [uniqueIndex('runner_boots_pk').on(t.runnerId, t.bootId)],
+);
+
+export const enrollmentTokens = pgTable(
+  'enrollment_tokens',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    /** SHA-256 of the token. */
+    tokenHash: bytes('token_hash').notNull(),
+    createdBy: id('created_by').notNull(),
+    /** The API key that it was made with, which it ends with. */
+    createdWithKey: id('created_with_key'),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+    /** Runner that it registered: the same key may ask again and gets the same answer. */
+    runnerId: id('runner_id'),
+  },
+  (t) => [
+    uniqueIndex('enrollment_tokens_hash').on(t.tokenHash),
+    index('enrollment_tokens_expires').on(t.expiresAt),
+  ],
+);
+
+export const runnerEvents = pgTable(
+  'runner_events',
+  {
+    seq: bigserial('seq', { mode: 'number' }).primaryKey(),
+    teamId: id('team_id').notNull(),
+    /** Null for what concerns the team's runners together. */
+    runnerId: id('runner_id'),
+    at: instant('at').notNull(),
+    /** `runner.enrolled`, `runner.revoked`, `runner.duration_divergence` … */
+    kind: text('kind').notNull(),
+    detail: text('detail').notNull(),
+  },
+  (t) => [
+    index('runner_events_team').on(t.teamId, t.seq.desc()),
+    foreignKey({
+      columns: [t.teamId, t.runnerId],
+      foreignColumns: [runners.teamId, runners.id],
+      name: 'runner_events_runner_fk',
+    }).onDelete('cascade'),
+    check('runner_events_kind', sql`${t.kind} like 'runner.%'`),
+  ],
+);
+
+/** Whether a team's work is stuck because no runner takes it; one row per team that ever was. See runners/degraded.ts. */
+export const runnerTeamHealth = pgTable(
+  'runner_team_health',
+  {
+    teamId: id('team_id')
+      .primaryKey()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    /** Null: it is not. */
+    degradedSince: instant('degraded_since'),
+    /** A word of WAITING_REASONS; of the latest entry. */
+    reason: text('reason').notNull(),
+    /** When people and webhooks were last told of an entry. */
+    toldAt: instant('told_at'),
+    /** Whether they were told of the latest entry, and so must be told of its end. */
+    told: boolean('told').notNull().default(false),
+    /** Runner that is live again, and its first contact: another one ends the state. */
+    candidateId: id('candidate_id'),
+    candidateSeenAt: instant('candidate_seen_at'),
+  },
+  (t) => [
+    index('runner_team_health_degraded')
+      .on(t.teamId)
+      .where(sql`${t.degradedSince} is not null`),
+  ],
+);

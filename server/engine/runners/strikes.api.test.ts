@@ -1,0 +1,130 @@
+/**
+ * Strikes for durations that differ, as a runner and its team see them: what is compared is the time between claim and report by the control plane's
+ * clock, and nothing is held against a runner for time in which the two could not talk.
+ */
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
+import type { IndependentRunner } from '../../../test/e2e/independent-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { join } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { until } from '../../../test/setup/work/until.ts';
+
+const there = await has('postgres');
+
+describe.skipIf(!there)('strikes', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+  let runner: IndependentRunner;
+  let runnerId: string;
+  beforeAll(async () => {
+    server = await startTestServer({ env: { RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '2' } });
+    sdk = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.apiKey, maxRetries: 0 });
+    const staff = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.staffApiKey });
+    teamId = (await sdk.teams.create('strict')).id!;
+    const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
+    await staff.adminTeams.setRegion(teamId, region!.id!);
+    runner = createIndependentRunner(server.baseUrl);
+    runnerId = await runner.enroll((await sdk.runners.createEnrollToken(teamId)).token!, 'box');
+  });
+  afterAll(async () => await server.stop());
+
+  interface Held {
+    readonly id: string;
+    readonly epoch: number;
+  }
+  const take = async (): Promise<Held> => {
+    await sdk.sandboxRuns.create(teamId, { command: ['true'] });
+    const { body } = await runner.call('poll', { slots: 1, waitMs: 20_000 });
+    const { id, epoch } = body['run'] as Held;
+    await runner.call('heartbeat', { leases: [{ id, epoch }] });
+    return { id, epoch };
+  };
+  const report = async (held: Held, more: Record<string, unknown>): Promise<void> => {
+    const { status } = await runner.call('report', {
+      ...held,
+      reportId: `r-${held.id}`,
+      reason: 'exit',
+      exitCode: 0,
+      ...more,
+    });
+    expect(status).toBe(200);
+  };
+  const strikes = async (): Promise<number> => (await sdk.runners.get(teamId, runnerId)).strikes ?? 0;
+
+  it('are none for a report that waited in the outbox, however much it differs then', async () => {
+    const held = await take();
+    // It ran for a second, and the control plane heard of it 10 minutes later.
+    await server.db
+      .sql`update work_items set claimed_at = claimed_at - interval '601 s' where id = ${held.id}`;
+    await report(held, { durationMs: 1_000, waitedMs: 600_000 });
+    expect(await strikes()).toBe(0);
+    expect(await sdk.sandboxRuns.get(held.id)).toMatchObject({ state: 'succeeded', selfReportedMs: 1_000 });
+  });
+
+  it('are none after a gap in contact', async () => {
+    const held = await take();
+    await server.db
+      .sql`update work_leases set last_contact_at = last_contact_at - interval '45 s' where work_id = ${held.id}`;
+    await report(held, { durationMs: 600_000 });
+    expect(await strikes()).toBe(0);
+    const [lease] = await sdk.runners.history(teamId, runnerId);
+    expect(lease).toMatchObject({ workId: held.id, outcome: 'succeeded', selfReportedMs: 600_000 });
+  });
+
+  it('are none for a report without a duration, or with one that is near enough', async () => {
+    await report(await take(), {});
+    await report(await take(), { durationMs: 19_000 });
+    expect(await strikes()).toBe(0);
+  });
+
+  it('add up to a flag, which is told, stops new work and no work that is held, and is cleared by an owner', async () => {
+    const admin = await join(server, server.first.apiKey, teamId, 'admin');
+    await report(await take(), { durationMs: 600_000 });
+    expect(await strikes()).toBe(1);
+    const [last, kept] = [await take(), await take()];
+    await report(last, { durationMs: 600_000 });
+    expect(await sdk.runners.get(teamId, runnerId)).toMatchObject({
+      strikes: 2,
+      flagged: true,
+      health: 'flagged',
+    });
+
+    const waiting = await sdk.sandboxRuns.create(teamId, { command: ['true'] });
+    expect(await runner.call('poll', { slots: 1, waitMs: 0 })).toMatchObject({ status: 200, body: {} });
+    expect((await sdk.sandboxRuns.get(waiting.id)).waiting).toMatchObject({ reason: 'flagged' });
+    const { body } = await runner.call('heartbeat', { leases: [kept] });
+    expect(body).toMatchObject({ leases: [{ state: 'ok' }], directives: { flagged: true } });
+    await report(kept, { durationMs: 1 });
+
+    const inbox = createSvcSDK({ baseUrl: server.baseUrl, token: admin.token });
+    const told = await until(
+      'the notification',
+      async () => await inbox.notifications.list(),
+      (list) => list.length > 0,
+    );
+    expect(told).toMatchObject([{ kind: 'runner.flagged', title: 'The runner box is refused new work' }]);
+
+    const refusal = await inbox.runners.clearDivergenceFlag(teamId, runnerId).then(
+      () => undefined,
+      (error: unknown) => (error as SvcApiError).code,
+    );
+    expect(refusal).toBe('role_insufficient');
+    expect(await sdk.runners.clearDivergenceFlag(teamId, runnerId)).toMatchObject({
+      strikes: 0,
+      flagged: false,
+    });
+    const offered = await runner.call('poll', { slots: 1, waitMs: 5_000 });
+    expect((offered.body['run'] as Held).id).toBe(waiting.id);
+    const { events } = await sdk.runners.diagnose(teamId);
+    expect(events!.map(({ kind }) => kind).slice(0, 3)).toEqual([
+      'runner.divergence_cleared',
+      'runner.duration_divergence',
+      'runner.duration_divergence',
+    ]);
+  });
+});

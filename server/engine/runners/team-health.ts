@@ -1,0 +1,83 @@
+/** The health of a team's runners together, and the work that waits for them. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { TeamHealthSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { WorkSettings } from '../work/index.ts';
+import type { Blocked } from './pool-facts.ts';
+import { blockedWaiting, whyWaiting } from './waiting.ts';
+
+const ITEMS_MAX = 10;
+
+interface HealthRow {
+  readonly since: Date | null;
+  readonly reason: Blocked;
+  readonly enrolled: number;
+}
+
+interface QueueRow {
+  readonly kind: 'run' | 'build';
+  readonly count: number;
+  readonly oldest: Date;
+}
+
+interface ItemRow {
+  readonly id: string;
+  /** The run, or the build whose item it is. */
+  readonly shownId: string;
+  readonly kind: string;
+  readonly createdAt: Date;
+}
+
+export async function teamHealth(
+  sql: SqlTag,
+  settings: WorkSettings,
+  teamId: string,
+): Promise<MessageInitShape<typeof TeamHealthSchema>> {
+  const [[health], queues, items] = await Promise.all([
+    sql<HealthRow[]>`
+      select h.degraded_since as since, h.reason,
+        (select count(*)::int from runners r where r.team_id = h.team_id and r.revoked_at is null) as enrolled
+      from runner_team_health h where h.team_id = ${teamId} and h.degraded_since is not null`,
+    // The team's own work, in whichever pool it waits: bounded by the limit on queued runs.
+    sql<QueueRow[]>`
+      select w.kind, count(*)::int as count, min(w.created_at) as oldest
+      from work_items w join (
+        select distinct q.pool_id from (select ${teamId} as pool_id union all select s.id from teams s where s.service_pool) q
+      ) p on p.pool_id = w.pool_id
+      where w.team_id = ${teamId} and w.state = 'queued' group by w.kind`,
+    sql<ItemRow[]>`
+      select q.id, coalesce(q.build_id, q.id) as "shownId", q.kind, q.created_at as "createdAt"
+      from (values ('build'), ('run')) k(kind)
+      cross join lateral (
+        select w.id, w.build_id, w.kind, w.created_at, w.priority from work_items w
+        where w.pool_id = ${teamId} and w.team_id = ${teamId} and w.kind = k.kind and w.state = 'queued'
+        order by w.priority desc nulls last, w.id limit ${ITEMS_MAX}::int
+      ) q
+      order by q.priority desc, q.id limit ${ITEMS_MAX}::int`,
+  ]);
+  const waiting = await whyWaiting(sql, settings, items);
+  const oldest = queues.map((queue) => queue.oldest).toSorted((a, b) => a.getTime() - b.getTime())[0];
+  const countOf = (kind: string): number => queues.find((queue) => queue.kind === kind)?.count ?? 0;
+  return {
+    degraded: health !== undefined,
+    ...(health?.since === undefined || health.since === null
+      ? {}
+      : {
+          since: timestampFromDate(health.since),
+          reason: blockedWaiting(health.reason, { enrolled: health.enrolled, reasons: null }, settings),
+        }),
+    stuckWork: {
+      runs: countOf('run'),
+      builds: countOf('build'),
+      ...(oldest === undefined ? {} : { oldestAt: timestampFromDate(oldest) }),
+      // One that was taken a moment ago is left out: it does not wait.
+      items: items.flatMap(({ id, shownId, kind, createdAt }) => {
+        const why = waiting.get(id);
+        return why === undefined
+          ? []
+          : [{ id: shownId, kind, createdAt: timestampFromDate(createdAt), waiting: why }];
+      }),
+    },
+  };
+}

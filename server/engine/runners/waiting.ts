@@ -1,0 +1,214 @@
+/**
+ * Why an item of work waits, and what to do about it. Nothing is stored: the answer is what the queue and the runners look like at the moment of the
+ * question, one query for any number of items. The first rule that holds wins: what nobody can help before what only takes time.
+ */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { WaitingSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import { boundRunner, isTurn } from '../work/index.ts';
+import type { WorkSettings } from '../work/index.ts';
+import { poolFacts } from './pool-facts.ts';
+import type { Blocked, PoolFacts } from './pool-facts.ts';
+
+export type Waiting = MessageInitShape<typeof WaitingSchema>;
+
+export interface WaitingItem {
+  readonly id: string;
+  /** Its feature holds it back until another build of its environment has ended. */
+  readonly environmentBusy?: boolean;
+}
+
+export type WaitingSettings = Pick<
+  WorkSettings,
+  'feedServicePool' | 'silentMs' | 'minVersion' | 'strikesMax'
+>;
+
+interface ItemFacts extends PoolFacts {
+  readonly id: string;
+  readonly needsContainer: boolean;
+  readonly servicePool: boolean;
+  /** An earlier build of its environment is open. */
+  readonly environmentBusy: boolean;
+  /** Name of the one runner that may have it, of which alone the other facts then are: its environment is deployed there. */
+  readonly boundTo: string | null;
+  /** Not offered before, when that is still to come. */
+  readonly notBefore: Date | null;
+}
+
+/** By id; items that are not queued are not in it. */
+export async function whyWaiting(
+  sql: SqlTag,
+  settings: WorkSettings,
+  items: readonly WaitingItem[],
+): Promise<ReadonlyMap<string, Waiting>> {
+  if (items.length === 0) return new Map();
+  const rows = await sql<ItemFacts[]>`
+    with items as materialized (
+      select w.id, w.pool_id, w.needs_container as "needsContainer", t.service_pool as "servicePool",
+        case when w.run_after > clock_timestamp() then w.run_after end as "notBefore",
+        w.kind = 'build' and not ${isTurn(sql)} as "environmentBusy",
+        case w.kind when 'build' then ${boundRunner(sql)} end as bound_id
+      from work_items w join teams t on t.id = w.pool_id
+      where w.id = any(${items.map(({ id }) => id)}::text[]) and w.state = 'queued'
+    )
+    select i.id, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", f.*
+    from (select distinct pool_id, bound_id from items) p
+    cross join lateral (${poolFacts(sql, settings, sql`p.pool_id`, sql`(p.bound_id is null or r.id = p.bound_id)`)}) f
+    left join runners b on b.id = p.bound_id
+    join items i on i.pool_id = p.pool_id and i.bound_id is not distinct from p.bound_id`;
+  const busy = new Set(items.filter((item) => item.environmentBusy === true).map(({ id }) => id));
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      row.environmentBusy || busy.has(row.id) ? ENVIRONMENT_BUSY : reasonOf(row, settings),
+    ]),
+  );
+}
+
+const ENVIRONMENT_BUSY: Waiting = {
+  reason: WaitingReason.ENVIRONMENT_BUSY,
+  detail:
+    'another build of its environment is at work; it starts when that one has ended, or cancel that one',
+};
+
+const REASONS: Readonly<Record<Blocked, WaitingReason>> = {
+  no_live_runner: WaitingReason.NO_LIVE_RUNNER,
+  not_ready: WaitingReason.NOT_READY,
+  version_too_old: WaitingReason.VERSION_TOO_OLD,
+  all_paused: WaitingReason.ALL_PAUSED,
+  flagged: WaitingReason.FLAGGED,
+};
+
+/** What is the matter with a pool where no runner is able, for its own team. */
+export function blockedWaiting(
+  blocked: Blocked,
+  facts: Pick<PoolFacts, 'enrolled' | 'reasons'>,
+  { silentMs, minVersion }: WaitingSettings,
+): Waiting {
+  return { reason: REASONS[blocked], detail: detailOf() };
+
+  function detailOf(): string {
+    switch (blocked) {
+      case 'no_live_runner':
+        return facts.enrolled === 0
+          ? 'no runner is enrolled; make a token with: svc runners enroll, and start svc-runner on a machine of yours'
+          : `none of the ${facts.enrolled} enrolled runners has called within ${silentMs / 1000} s; start svc-runner on their machines, or see its log there`;
+      case 'not_ready':
+        return `runners are in contact and cannot take work: ${facts.reasons ?? 'they do not say why'}; svc-runner doctor on the machine says what to do`;
+      case 'version_too_old':
+        return `every runner in contact is older than ${minVersion}, the least version that is given work; upgrade svc-runner`;
+      case 'all_paused':
+        return 'every runner in contact is paused or about to stop; resume one with: svc runners resume';
+      case 'flagged':
+        return 'every runner in contact is refused new work after divergence strikes; an owner clears them with: svc runners clear-divergence-flag';
+    }
+  }
+}
+
+const OR_REVOKE = ', or revoke it with: svc runners revoke, after which any other runner may take the build';
+
+/** What keeps the one runner that may have an item, and how it is helped. */
+function boundBlocked(
+  blocked: Blocked,
+  { reasons }: Pick<PoolFacts, 'reasons'>,
+  { silentMs, minVersion }: WaitingSettings,
+): string {
+  switch (blocked) {
+    case 'no_live_runner':
+      return `it has not called within ${silentMs / 1000} s; start it again`;
+    case 'not_ready':
+      return `it cannot take work: ${reasons ?? 'it does not say why'}; see svc-runner doctor on its machine`;
+    case 'version_too_old':
+      return `it is older than ${minVersion}, the least version that is given work; upgrade it`;
+    case 'all_paused':
+      return 'it is paused or about to stop; resume it with: svc runners resume, or start it again';
+    case 'flagged':
+      return 'it is refused new work after divergence strikes; an owner clears them with: svc runners clear-divergence-flag';
+  }
+}
+
+/** Why an item waits that one runner alone may have. Undefined: not because of that runner. */
+function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | undefined {
+  const { servicePool, needsContainer, notBefore, blocked, boundTo } = facts;
+  if (boundTo === null) return undefined;
+  // Of the service's own runners the tenant is told neither name nor trouble, and it cannot revoke them.
+  const where = servicePool
+    ? "it waits for the one of the service's own runners on which its environment is deployed"
+    : `it waits for runner ${boundTo}, on which its environment is deployed`;
+  const lacksContainer = needsContainer && facts.ableContainers === 0;
+  if (servicePool && (blocked !== null || lacksContainer)) {
+    return {
+      reason: WaitingReason.NO_LIVE_RUNNER,
+      detail: `${where}, which takes no work at the moment; it starts when that one does, or ask the service's operator to revoke that runner`,
+    };
+  }
+  if (blocked !== null) {
+    return {
+      reason: REASONS[blocked],
+      detail: `${where}: ${boundBlocked(blocked, facts, settings)}${OR_REVOKE}`,
+    };
+  }
+  if (lacksContainer) {
+    return {
+      reason: WaitingReason.ISOLATION_REQUIRED,
+      detail: `${where}: it offers namespaces alone; install podman or docker there${OR_REVOKE}`,
+    };
+  }
+  return notBefore === null && facts.idle === 0
+    ? {
+        reason: WaitingReason.ALL_BUSY,
+        detail: `${where} and which is at work; it starts when that one is free`,
+      }
+    : undefined;
+}
+
+export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
+  const { servicePool, needsContainer, blocked } = facts;
+  if (servicePool && !settings.feedServicePool) {
+    return {
+      reason: WaitingReason.POOL_OFF,
+      detail:
+        "the service's own runners are switched off; ask its operator, or move the team to a region with runners of your own",
+    };
+  }
+  const bound = boundWaiting(facts, settings);
+  if (bound !== undefined) return bound;
+  if (blocked !== null) {
+    // What ails the service's machines is its operator's business, not the tenant's.
+    return servicePool
+      ? {
+          reason: WaitingReason.NO_LIVE_RUNNER,
+          detail: "none of the service's own runners takes work at the moment; it starts when one does",
+        }
+      : blockedWaiting(blocked, facts, settings);
+  }
+  if (needsContainer && facts.ableContainers === 0) {
+    return {
+      reason: WaitingReason.ISOLATION_REQUIRED,
+      detail:
+        'it asks for a container and every runner that takes work offers namespaces alone; install podman or docker on one, or submit it with isolation "any"',
+    };
+  }
+  if (facts.notBefore !== null) {
+    return {
+      reason: WaitingReason.RETRY_DELAY,
+      detail: `it lost its runner and is offered again at ${facts.notBefore.toISOString()}; nothing has to be done`,
+    };
+  }
+  const [able, idle] = needsContainer
+    ? [facts.ableContainers, facts.idleContainers]
+    : [facts.able, facts.idle];
+  if (idle === 0) {
+    return {
+      reason: WaitingReason.ALL_BUSY,
+      detail: servicePool
+        ? "every one of the service's own runners is at work; it starts when one is free"
+        : `${able === 1 ? 'the one runner' : `each of the ${able} runners`} that could take it is at work; it starts when one is free, or add a runner`,
+    };
+  }
+  return {
+    reason: WaitingReason.DISPATCHING,
+    detail: 'a runner is free and is being offered it; nothing has to be done',
+  };
+}

@@ -1,0 +1,110 @@
+/** Submits a run: fills in what the caller left open, seals what only the runner may read, and stores it in one statement. */
+import { create, toBinary } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { problemOfImage } from '@svc/proto/images/reference.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { replay } from '../../platform/idempotency.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { isolationWord, prepared, sealInput, submit } from '../work/index.ts';
+import type { Hints, QueueRoom, RunSpec, WorkSettings } from '../work/index.ts';
+import { newRow, toMessage } from './row.ts';
+
+export interface CreateDeps {
+  readonly hints: Pick<Hints, 'submitted'>;
+  readonly settings: WorkSettings;
+  readonly room: QueueRoom;
+  readonly secrets: Pick<Secrets, 'seal'>;
+}
+
+const COMMAND_BYTES_MAX = 131_072;
+/** The runner's own line about cut-off output still fits behind the run's limit. */
+const LOG_SLACK_BYTES = 4_096;
+const DEFAULT_WORKDIR = '/workspace';
+
+export const DEFAULT_LIMITS: RunSpec['limits'] = {
+  timeoutSeconds: 600,
+  memoryMb: 512,
+  cpus: 1,
+  pids: 256,
+  outputBytes: 16_777_216,
+};
+
+export async function createRun(
+  deps: CreateDeps,
+  request: CreateRequest,
+  ctx: Ctx,
+): Promise<MessageInitShape<typeof SandboxRunSchema>> {
+  const createdAt = ctx.clock.now();
+  const id = newId('run', createdAt.getTime());
+  const spec = specOf(deps.secrets, id, request);
+  const answer = create(
+    SandboxRunSchema,
+    toMessage(newRow(id, request.teamId, spec, request.labels, createdAt)),
+  );
+  const work = {
+    id,
+    kind: 'run',
+    teamId: request.teamId,
+    createdBy: ctx.caller.userId,
+    createdAt,
+    spec,
+    labels: request.labels,
+    needsContainer: spec.isolation === 'container',
+    timeoutMs: spec.limits.timeoutSeconds * 1_000,
+    logLimit: spec.limits.outputBytes + LOG_SLACK_BYTES,
+  } as const;
+  const claim = ctx.idempotency;
+  const keyed =
+    claim === undefined
+      ? undefined
+      : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
+  const submitted = await submit(prepared(ctx.db.sql), deps, work, keyed);
+  if ('earlier' in submitted) {
+    if (claim === undefined) throw new Error('an answer was found for a call without a key');
+    return replay(ctx.call, claim, submitted.earlier) as SandboxRun;
+  }
+  deps.hints.submitted({ workId: id, poolId: submitted.poolId, kind: 'run', epoch: 0 });
+  return answer;
+}
+
+function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateRequest): RunSpec {
+  const bytes = request.command.reduce((sum, word) => sum + Buffer.byteLength(word), 0);
+  if (bytes > COMMAND_BYTES_MAX)
+    throw invalid(
+      'command',
+      'max_bytes',
+      `command is ${bytes} bytes long, at most ${COMMAND_BYTES_MAX} are taken; put data into stdin`,
+    );
+  const { env, stdin, image, limits } = request;
+  const problem = image === undefined ? undefined : problemOfImage(image);
+  if (problem !== undefined)
+    throw invalid('image', 'reference', `image cannot be ${JSON.stringify(image)}: ${problem}`);
+  const sealed = sealInput(secrets, id, stdin === undefined ? { env } : { env, stdin });
+  return {
+    purpose: 'agent_task',
+    ...(image === undefined ? {} : { image }),
+    command: request.command,
+    envNames: Object.keys(env).toSorted(),
+    workdir: request.workdir ?? DEFAULT_WORKDIR,
+    ...(sealed === undefined ? {} : { sealed }),
+    network: 'none',
+    isolation: request.isolation === undefined ? 'any' : isolationWord(request.isolation),
+    limits: {
+      timeoutSeconds: limits?.timeoutSeconds ?? DEFAULT_LIMITS.timeoutSeconds,
+      memoryMb: limits?.memoryMb ?? DEFAULT_LIMITS.memoryMb,
+      cpus: limits?.cpus ?? DEFAULT_LIMITS.cpus,
+      pids: limits?.pids ?? DEFAULT_LIMITS.pids,
+      outputBytes: limits?.outputBytes ?? DEFAULT_LIMITS.outputBytes,
+    },
+  };
+}
+
+function invalid(field: string, rule: string, message: string): Error {
+  return apiError('validation_failed', message, {
+    details: { fields: [{ field, rule, message }] },
+  });
+}

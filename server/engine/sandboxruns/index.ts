@@ -1,0 +1,88 @@
+/** Sandbox runs as their team sees them. */
+import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
+import { whyWaiting } from '../runners/index.ts';
+import { cancel, createQueueRoom, prepared, stateWord } from '../work/index.ts';
+import type { Wake } from '../work/index.ts';
+import { createRun } from './create.ts';
+import type { CreateDeps } from './create.ts';
+import { followLogs } from './logs.ts';
+import { findRun, listRuns, toMessage } from './row.ts';
+import type { RunRow } from './row.ts';
+
+export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
+  readonly queue: WorkQueue;
+  readonly cursors: Cursors;
+  readonly wake: Wake;
+  /** A notice that could not be sent; gateways find out what it would have said a moment later. */
+  onError(error: unknown): void;
+}
+
+async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
+  const row = await findRun(prepared(db.sql), teams.teamIds, runId);
+  if (row === undefined) throw notFound('sandbox run');
+  teams.require(row.team_id);
+  return row;
+}
+
+export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
+  const { queue, cursors, wake, onError } = deps;
+  const createDeps = { room: createQueueRoom(() => performance.now()), ...deps };
+  return implement(SandboxRunsService, {
+    create: async (request, ctx) => await createRun(createDeps, request, ctx),
+
+    list: async (request, { call, db }) => {
+      const states = request.state.map(stateWord).toSorted();
+      const binding = `${request.teamId}|${states.join(',')}`;
+      const page = openPage(call.rpc, cursors, binding, request);
+      const [createdAt, id] = page.after ?? [];
+      const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
+      const rows = await listRuns(db.sql, { teamId: request.teamId, states, take: page.take, after });
+      const { items, nextCursor } = closePage(call.rpc, cursors, binding, page, rows, (row) => [
+        row.created_at.toISOString(),
+        row.id,
+      ]);
+      return {
+        sandboxRuns: items.map((row) => toMessage(row)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      };
+    },
+
+    get: async ({ runId }, ctx) => {
+      const row = await visibleRun(ctx, runId);
+      if (row.state !== 'queued') return toMessage(row);
+      // Not in lists: a page of them would look at every runner of the team for what one glance at the team's health tells.
+      const waiting = (await whyWaiting(prepared(ctx.db.sql), deps.settings, [row])).get(row.id);
+      return toMessage(row, waiting);
+    },
+
+    streamLogs: async ({ runId, after, tailBytes, follow }, ctx) => {
+      const { id } = await visibleRun(ctx, runId);
+      return followLogs(
+        { sql: ctx.db.sql, wake },
+        { runId: id, after, tailBytes, follow: follow ?? true, signal: ctx.call.signal },
+      );
+    },
+
+    cancel: async ({ runId }, ctx) => {
+      const { db, teams } = ctx;
+      const { id, team_id: teamId } = await visibleRun(ctx, runId);
+      const cancelled = await cancel(db.sql, [teamId], id);
+      const runnerId = cancelled?.tell === true ? cancelled.runnerId : null;
+      db.afterCommit(() => {
+        wake.notify(id);
+        if (runnerId !== null)
+          queue.publishControl({ type: 'work_cancelled', workId: id, runnerId }).catch(onError);
+      });
+      const row = await findRun(db.sql, teams.teamIds, id);
+      if (row === undefined) throw notFound('sandbox run');
+      return toMessage(row);
+    },
+  });
+}

@@ -1,0 +1,132 @@
+/**
+ * Pieces of SQL about builds that stand in the statements of dispatch, so that a build moves with its item and never after it.
+ *
+ * Whose turn it is in an environment is not stored but read: the open build with the smallest number. Numbers are given out under a lock on the
+ * environment that is held until the commit, so that no smaller one can appear later, and an ended build stays ended: once it is a build's turn, it
+ * stays its turn until that build ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint come at once.
+ */
+import type { SqlTag } from '../../platform/db/index.ts';
+import { DEPLOYING, PUBLISHING } from './phases.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/** Whether it is the turn of the build whose item is `w`. */
+export function isTurn(sql: SqlTag): Fragment {
+  return sql`
+    not exists (
+      select from builds mine join builds o on o.environment_id = mine.environment_id and o.number < mine.number and o.finished_at is null
+      where mine.id = w.build_id)`;
+}
+
+/**
+ * The runner that alone may have the item `w`; null: any may. An item that deploys goes to the machine on which its environment was deployed last, or that one
+ * would go on serving the old version. Read at each claim, so that a runner that is revoked, or a team that moves to another pool, frees what waits.
+ */
+export function boundRunner(sql: SqlTag): Fragment {
+  return sql`(
+    select case when r.revoked_at is null and r.team_id = w.pool_id then r.id end
+    from builds mine
+    cross join lateral (
+      select o.deploy_runner_id as id from builds o
+      where o.environment_id = mine.environment_id and o.deploy_runner_id is not null
+      order by o.number desc limit 1
+    ) last
+    join runners r on r.id = last.id
+    where mine.id = w.build_id and w.spec ? 'deploy')`;
+}
+
+/** What came of a build, as far as its runner says. */
+export interface BuildOutcome {
+  readonly commit: string | undefined;
+  readonly buildType: 'auto' | 'dockerfile' | 'buildpack' | undefined;
+  readonly image: string | undefined;
+  readonly digest: string | undefined;
+  readonly address: string | undefined;
+  /** That it ended in; 0: not said. */
+  readonly phase: number;
+  /** Of each phase that was entered. */
+  readonly phases: ReadonlyArray<{ readonly phase: number; readonly durationMs: number }>;
+}
+
+/**
+ * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them, or wait for a person's word about the
+ * deploy. `lost`: they ended because their runner was, not by a report.
+ */
+export function settleBuilds(sql: SqlTag, from: string, lost: boolean, outcome?: BuildOutcome): Fragment {
+  // A deploy that fails by its runner's own word has left what served before, so the environment stays bound to where that is.
+  const deployed = sql`(${(outcome?.address ?? '') !== ''}::boolean or (e.phase >= ${DEPLOYING}::int and (${lost}::boolean or e.state = 'succeeded')))`;
+  const waits = sql`(e.state = 'succeeded' and b.approval = 'required')`;
+  const reported =
+    outcome === undefined
+      ? sql``
+      : sql`
+        commit = coalesce(${outcome.commit ?? null}::text, b.commit),
+        build_type = coalesce(${outcome.buildType ?? null}::text, b.build_type),
+        image = coalesce(${outcome.image ?? null}::text, b.image),
+        digest = coalesce(${outcome.digest ?? null}::text, b.digest),
+        address = coalesce(${outcome.address ?? null}::text, b.address),`;
+  return sql`
+    settled as (
+      update builds b set ${reported}
+        state = case when ${waits} then 'awaiting_approval' when e.state = 'dead' then 'failed' else e.state end,
+        deploy_runner_id = case when ${deployed} then e.runner_id else b.deploy_runner_id end,
+        finished_at = case when ${waits} then null else e.finished_at end,
+        needs_decision = ${lost}::boolean and e.phase >= ${PUBLISHING}::int and e.state <> 'cancelled'
+      from ${sql(from)} e where b.id = e.build_id and e.finished_at is not null
+      returning b.environment_id, b.number, b.finished_at
+    ),
+    roused as (
+      -- Whoever holds the row of the next one does not have to be waited for: it is hinted a few seconds later at the latest.
+      update work_items w set hint_due_at = clock_timestamp(), hint_count = 0
+      where w.id in (
+        select q.id
+        from settled s, lateral (
+          select o.work_id from builds o
+          where o.environment_id = s.environment_id and o.number > s.number and o.finished_at is null
+          order by o.number limit 1
+        ) n join work_items q on q.id = n.work_id
+        where s.finished_at is not null and q.state = 'queued'
+        for update of q skip locked)
+    ),
+    left_phases as (
+      update build_phases p set finished_at = coalesce(e.finished_at, clock_timestamp())
+      from ${sql(from)} e
+      where p.work_id = e.id and p.epoch = e.epoch and p.finished_at is null
+        and not p.phase = any(${(outcome?.phases ?? []).map(({ phase }) => phase)}::int[])
+    )`;
+}
+
+/**
+ * CTE `reported_phases`: what the runner measured of each phase. One that the control plane had not heard of, because it was shorter than the way of a
+ * heartbeat, begins and ends with the report.
+ */
+export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutcome): Fragment {
+  return sql`
+    reported_phases as (
+      insert into build_phases as p (work_id, team_id, epoch, phase, started_at, log_offset, finished_at, self_reported_ms)
+      select e.id, e.team_id, e.epoch, m.phase, e.finished_at, (select w.log_offset from work_items w where w.id = e.id), e.finished_at, m.duration_ms
+      from ${sql(from)} e, (
+        select phase, max(duration_ms) as duration_ms
+        from unnest(${phases.map(({ phase }) => phase)}::int[], ${phases.map(({ durationMs }) => Math.min(durationMs, 2_147_483_647))}::int[]) u(phase, duration_ms)
+        group by phase
+      ) m
+      on conflict (work_id, epoch, phase) do update
+        set finished_at = coalesce(p.finished_at, excluded.finished_at), self_reported_ms = excluded.self_reported_ms
+    )`;
+}
+
+/**
+ * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were said to be in (`said`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that
+ * lies behind changes nothing.
+ */
+export function enterPhases(sql: SqlTag): Fragment {
+  return sql`
+    entered as (
+      insert into build_phases (work_id, team_id, epoch, phase, started_at, log_offset)
+      select h.id, h.team_id, h.epoch, h.said, clock_timestamp(), h.phase_offset from held h where not h.cancel and h.said > h.was
+      on conflict (work_id, epoch, phase) do nothing
+    ),
+    left_behind as (
+      update build_phases p set finished_at = clock_timestamp() from held h
+      where p.work_id = h.id and p.epoch = h.epoch and not h.cancel and h.said > h.was and p.phase < h.said and p.finished_at is null
+    )`;
+}

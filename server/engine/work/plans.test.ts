@@ -1,0 +1,81 @@
+/** Hot statements must find their rows by an index in order, whatever the backlog: a sort or a scan of the queue would make every claim as long as the queue. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { createWorld } from '../../../test/setup/work/world.ts';
+import type { World } from '../../../test/setup/work/world.ts';
+import { TIMED } from '../../../test/setup/timed.ts';
+
+const there = await has('postgres');
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Index Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+describe.skipIf(!there).each([
+  // What a fresh installation plans with, and an old one whose queue was empty when it was last analysed.
+  ['that nothing is known of', false],
+  ['that was analysed', true],
+])('with a backlog %s', (_name, isAnalysed) => {
+  let world: World;
+  let team: string;
+  beforeAll(async () => {
+    world = await createWorld();
+    team = await world.team();
+    await world.db.sql`alter table work_items set (autovacuum_enabled = false)`;
+    await world.db.sql`
+      insert into work_items (id, team_id, kind, pool_id, state, spec, run_after, hint_due_at, created_by, created_at)
+      select 'run_' || lpad(n::text, 26, '0'), ${team}, 'run', ${team}, 'queued', '{}', now(), now(), 'user_x', now() - n * interval '1 s'
+      from generate_series(1, 5000) n`;
+    if (isAnalysed) await world.db.sql`analyze work_items`;
+  });
+  afterAll(async () => await world.drop());
+
+  const nodesOf = async (text: string): Promise<PlanNode[]> => {
+    const [row] = await world.db.sql.unsafe<Array<{ 'QUERY PLAN': Array<{ Plan: PlanNode }> }>>(
+      `explain (format json) ${text}`,
+    );
+    const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
+    return all(row!['QUERY PLAN'][0]!.Plan);
+  };
+
+  it.each([
+    [
+      'the next item of a pool',
+      'work_items_queue',
+      "pool_id = '$team' and kind = 'run' and state = 'queued' and run_after <= clock_timestamp() order by priority desc nulls last, id limit 1 for update skip locked",
+    ],
+    [
+      'the newest runs of a team',
+      'work_items_newest',
+      "team_id = '$team' and kind = 'run' order by created_at desc nulls last, id desc nulls last limit 51",
+    ],
+    [
+      'a later page of them',
+      'work_items_newest',
+      "team_id = '$team' and kind = 'run' and (created_at, id) < (now() - interval '1 h', 'run_x') order by created_at desc nulls last, id desc nulls last limit 51",
+    ],
+    [
+      'expired leases',
+      'work_items_expiry',
+      "state in ('offered', 'running') and lease_expires_at < now() - interval '2 s' order by lease_expires_at limit 200 for update skip locked",
+    ],
+    ['what a runner holds', 'work_items_poll', "runner_id = 'rnr_x' and lease_id is not null"],
+  ])('%s is found by its index and in its order', async (_name, index, where) => {
+    const nodes = await nodesOf(`select id from work_items w where ${where.replaceAll('$team', team)}`);
+    // Expired leases are few: sorting them is as good as reading them in order.
+    if (index !== 'work_items_expiry') expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort');
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    expect(nodes.map((node) => node['Index Name'])).toContain(index);
+  });
+
+  it('a claim takes no longer than with an empty queue, to the order of magnitude', TIMED, async () => {
+    const runner = await world.runner(team);
+    for (let i = 0; i < 20; i += 1) await world.poll(runner);
+    const startedMs = performance.now();
+    for (let i = 0; i < 100; i += 1) expect(await world.poll(runner)).toBeDefined();
+    // 5,000 rows sorted a hundred times take seconds.
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});

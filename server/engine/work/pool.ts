@@ -1,0 +1,43 @@
+/**
+ * Which runners execute a team's work. A team in a region that the customer operates uses its own; every other team uses the service's pool, whatever
+ * it has enrolled. A runner takes work from one pool alone: the one named like its team.
+ */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/** Pool of the team `t` in its region `r`; null when the service has no pool. */
+export function poolColumn(sql: SqlTag): Fragment {
+  return sql`case r.operator when 'customer' then t.id else (select s.id from teams s where s.service_pool) end`;
+}
+
+/** Undefined: no such team, or the service has no pool for it. */
+export async function poolOf(sql: SqlTag, teamId: string): Promise<string | undefined> {
+  const [row] = await sql<Array<{ pool: string | null }>>`
+    select ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = ${teamId}`;
+  return row?.pool ?? undefined;
+}
+
+/** Moves the waiting work of a team whose region has changed; what is being executed stays where it is, and moves when it comes back. */
+export async function rerouteTeam(
+  db: { readonly sql: SqlTag },
+  teamId: string,
+  poolId: string,
+): Promise<number> {
+  const rows = await db.sql`
+    update work_items set pool_id = ${poolId}, hint_due_at = now(), hint_count = 0
+    where team_id = ${teamId} and state in ('queued', 'offered', 'running') and pool_id <> ${poolId}`;
+  return rows.count;
+}
+
+/** Moves queued work that was submitted while its team's region changed and so missed the move. */
+export async function rerouteStrays(sql: SqlTag): Promise<number> {
+  const rows = await sql`
+    update work_items w set pool_id = d.pool, hint_due_at = now(), hint_count = 0
+    from (
+      select q.id, ${poolColumn(sql)} as pool
+      from work_items q join teams t on t.id = q.team_id join regions r on r.id = t.region_id
+      where q.state = 'queued'
+    ) d
+    where w.id = d.id and w.state = 'queued' and d.pool is not null and w.pool_id <> d.pool`;
+  return rows.count;
+}

@@ -1,0 +1,124 @@
+/**
+ * Hints queued items that nobody has claimed, again and again with growing pauses: the rows are the outbox, so a purged queue, a rebuilt broker or a lost
+ * message heals by itself. Any number of servers relay at once; finding and postponing is one statement. An item is postponed before it is
+ * published, because a crash in between costs one pause, while the other order could publish for ever.
+ */
+import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import { isTurn } from './build-sql.ts';
+import type { WorkSettings } from './settings.ts';
+import { startLoop } from '../../platform/loop.ts';
+import { ms } from '../../platform/sql.ts';
+import type { Loop } from '../../platform/loop.ts';
+
+/** After a hint that could not be published. */
+const FAILED_AGAIN_MS = 2_000;
+/** A build whose turn has not come is looked at again after this time; the end of the one before it makes it due at once. */
+const HELD_AGAIN_MS = 5_000;
+
+/** Takes what is due, at most `batch`, and postpones it. */
+export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise<readonly WorkHint[]> {
+  return await sql<WorkHint[]>`
+    with due as (
+      select w.id, w.kind = 'build' and not ${isTurn(sql)} as held from work_items w
+      where w.state = 'queued' and w.hint_due_at <= now() and w.run_after <= now()
+        and (${settings.feedServicePool}::boolean or not exists (select from teams t where t.id = w.pool_id and t.service_pool))
+      order by w.hint_due_at limit ${settings.batch}::int
+      for update of w skip locked
+    ),
+    taken as (
+      update work_items w set
+        hint_due_at = now() + case when due.held then ${ms(sql, HELD_AGAIN_MS)}
+          else least(${ms(sql, settings.hintAgainMs)} * power(2, least(w.hint_count, 16)), ${ms(sql, settings.hintMaxMs)}) end,
+        hint_count = w.hint_count + (not due.held)::int
+      from due where w.id = due.id
+      returning w.id, w.pool_id, w.kind, w.epoch, due.held
+    )
+    select id as "workId", pool_id as "poolId", kind, epoch from taken where not held`;
+}
+
+/** Makes one item due at once, for a hint that met no waiting poll. False: it does not wait any more. */
+export async function returnHint(sql: SqlTag, workId: string): Promise<boolean> {
+  const { count } =
+    await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
+  return count === 1;
+}
+
+/**
+ * After a hint that a runner could not use (paused meanwhile, wrong isolation, or beaten to it): when the item still waits, the next hint comes
+ * soon, and later each time, so that an item that nobody here can take does not go round and round. One that is locked is being claimed at this
+ * moment, which is why the hint lost, and is not waited for.
+ */
+export async function declineHint(sql: SqlTag, settings: WorkSettings, workId: string): Promise<void> {
+  await sql`
+    update work_items set
+      hint_due_at = least(hint_due_at, now() + least(${ms(sql, settings.relayEveryMs)} * power(2, least(hint_count, 16)), ${ms(sql, settings.hintAgainMs)}))
+    where id = (select id from work_items where id = ${workId} and state = 'queued' for no key update skip locked)`;
+}
+
+/** The broker may have lost everything: what waits is due. Every server does this when the broker is back: locked by id, so that none waits for another in a circle. */
+export async function makeAllDue(sql: SqlTag): Promise<void> {
+  await sql`
+    update work_items w set hint_due_at = now(), hint_count = 0
+    from (select id from work_items where state = 'queued' and hint_due_at > now() order by id for no key update) late
+    where w.id = late.id`;
+}
+
+async function postponeFailed(sql: SqlTag, ids: readonly string[]): Promise<void> {
+  await sql`
+    update work_items w set hint_due_at = now() + ${ms(sql, FAILED_AGAIN_MS)}, hint_count = 0
+    from (select id from work_items where id = any(${[...ids]}::text[]) and state = 'queued' order by id for no key update) failed
+    where w.id = failed.id`;
+}
+
+export interface RelayDeps {
+  readonly sql: SqlTag;
+  readonly queue: WorkQueue;
+  readonly settings: WorkSettings;
+  onError(error: unknown): void;
+}
+
+/** One pass. Answers whether more is due. While the broker is down nothing is taken: waiting polls then claim by themselves. */
+export async function relayOnce({ sql, queue, settings, onError }: RelayDeps): Promise<boolean> {
+  if (!queue.up) return false;
+  const hints = await takeDueHints(sql, settings);
+  const outcomes = await Promise.allSettled(hints.map(async (hint) => await queue.hint(hint)));
+  const failed = hints.filter((_, i) => outcomes[i]?.status === 'rejected').map((hint) => hint.workId);
+  if (failed.length > 0) {
+    await postponeFailed(sql, failed);
+    const first = outcomes.find((outcome) => outcome.status === 'rejected');
+    onError(
+      new Error(`${failed.length} of ${hints.length} hints could not be published`, { cause: first?.reason }),
+    );
+    return false;
+  }
+  return hints.length === settings.batch;
+}
+
+export function startRelay(deps: RelayDeps): Loop {
+  // What a process before this one had hinted may be lost with it.
+  let refill = true;
+  const loop = startLoop({
+    everyMs: deps.settings.relayEveryMs,
+    onError: deps.onError,
+    run: async () => {
+      if (refill) {
+        await makeAllDue(deps.sql);
+        refill = false;
+      }
+      return await relayOnce(deps);
+    },
+  });
+  const stopListening = deps.queue.onUp((up) => {
+    if (!up) return;
+    refill = true;
+    loop.wake();
+  });
+  return {
+    wake: () => loop.wake(),
+    stop: async () => {
+      stopListening();
+      await loop.stop();
+    },
+  };
+}

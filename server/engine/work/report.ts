@@ -1,0 +1,226 @@
+/**
+ * Accepts how work ended: exactly one report of an item, ever. The statement ends the item, closes its lease, keeps the report, writes the
+ * event and judges the durations; whoever comes second is answered from what the first left.
+ */
+import { createHash } from 'node:crypto';
+import type { WorkKind } from '@svc/proto/queue/queue.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import { freshNonce, notFresh } from './nonces.ts';
+import type { Nonce } from './nonces.ts';
+import type { WorkSettings } from './settings.ts';
+import { reportedPhases, settleBuilds } from './build-sql.ts';
+import type { BuildOutcome } from './build-sql.ts';
+import { announce, endedColumns, wiped } from './sql.ts';
+import type { EndReasonWord, FinalState } from './states.ts';
+import { rowId } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/** Largest value of an integer column: 24 days in milliseconds. */
+const INT_MAX = 2_147_483_647;
+
+export interface ReportInput {
+  readonly runnerId: string;
+  /** Of the request. */
+  readonly nonce?: Nonce | undefined;
+  readonly kind: WorkKind;
+  readonly id: string;
+  readonly epoch: number;
+  readonly reportId: string;
+  readonly reason: EndReasonWord;
+  readonly exitCode: number | undefined;
+  readonly message: string | undefined;
+  /** What the runner measured itself. */
+  readonly durationMs: number | undefined;
+  /** How long the report waited in the runner's outbox before this call; differs between repetitions and is not part of the report. */
+  readonly waitedMs: number;
+  /** Builds only. */
+  readonly build?: BuildOutcome | undefined;
+}
+
+/** The state that a report asks for; `cancelled` is granted only where a cancel was asked for. */
+export function outcomeOf({ reason, exitCode }: Pick<ReportInput, 'reason' | 'exitCode'>): FinalState {
+  if (reason === 'exit' && exitCode === 0) return 'succeeded';
+  return reason === 'cancelled' ? 'cancelled' : 'failed';
+}
+
+/** SHA-256 over what must be equal in a repetition. */
+function digestOf(input: ReportInput): Uint8Array {
+  const { reason, exitCode = null, message = null, durationMs = null, build } = input;
+  const said = [reason, exitCode, message, durationMs, ...(build === undefined ? [] : [build])];
+  return createHash('sha256').update(JSON.stringify(said)).digest();
+}
+
+export interface Reported {
+  /** This very report had been accepted before. */
+  readonly repeated: boolean;
+  /** Strikes of the runner, when this report cost it one. */
+  readonly strikes?: number;
+}
+
+/** Throws `stale_epoch` when the item is not this runner's to end. */
+export async function report(sql: SqlTag, settings: WorkSettings, input: ReportInput): Promise<Reported> {
+  const digest = digestOf(input);
+  if (input.kind === 'build') await refuseContradiction(sql, input);
+  const accepted = await accept(sql, settings, input, digest);
+  if (accepted !== undefined) return { repeated: false, ...accepted };
+  // Read in a statement of its own: the one above may have waited for the first report and cannot see it.
+  const [known] = await sql<Array<{ epoch: number; report_id: string; same: boolean }>>`
+    select p.epoch, p.report_id, p.digest = ${digest} as same
+    from work_reports p join work_items w on w.id = p.work_id
+    where p.work_id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = ${input.kind}`;
+  if (
+    known !== undefined &&
+    known.epoch === input.epoch &&
+    known.report_id === input.reportId &&
+    known.same
+  ) {
+    return { repeated: true };
+  }
+  if (input.kind === 'build' && known === undefined) await keepLateWord(sql, input);
+  throw staleEpoch(
+    input,
+    known === undefined
+      ? 'it is not held by this runner under that epoch'
+      : 'another report of it was accepted',
+  );
+}
+
+export function staleEpoch(input: { readonly id: string; readonly epoch: number }, why: string): Error {
+  return apiError(
+    'stale_epoch',
+    `nothing was changed on ${input.id} with epoch ${input.epoch}: ${why}; stop it and report nothing`,
+  );
+}
+
+async function accept(
+  sql: SqlTag,
+  settings: WorkSettings,
+  input: ReportInput,
+  digest: Uint8Array,
+): Promise<{ strikes?: number } | undefined> {
+  const {
+    id,
+    epoch,
+    runnerId,
+    kind,
+    reportId,
+    reason,
+    exitCode = null,
+    message = null,
+    durationMs = null,
+    waitedMs,
+    build = NOTHING_SAID,
+  } = input;
+  const outcome = outcomeOf(input);
+  const [row] = await sql<Array<{ fresh: boolean; accepted: boolean; strikes: number | null }>>`
+    with ${freshNonce(sql, input.nonce)},
+    at as materialized (
+      -- To the millisecond, as the API shows it: the metered time is exactly the difference of the two times beside it.
+      select date_trunc('milliseconds', clock_timestamp()) as now
+    ),
+    ended as (
+      update work_items w set
+        state = case when ${outcome} = 'cancelled' and w.cancel_requested_at is null then 'failed' else ${outcome} end,
+        attempt = w.attempt + (w.state = 'offered')::int,
+        finished_at = greatest(at.now, w.claimed_at),
+        started_at = coalesce(w.started_at, greatest(at.now, w.claimed_at)),
+        lease_id = null, lease_expires_at = null, deadline_at = null,
+        reason = ${reason}, exit_code = ${exitCode}::int, message = ${message}::text,
+        metered_ms = least(extract(epoch from greatest(at.now, w.claimed_at) - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
+        self_reported_ms = ${durationMs === null ? null : Math.min(durationMs, INT_MAX)}::int,
+        phase = greatest(w.phase, ${build.phase}::int), ${wiped(sql, sql`true`)}
+      from at
+      where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
+        and w.state in ('offered', 'running') and exists (select from fresh)
+      returning ${endedColumns(sql)}, w.self_reported_ms
+    ),
+    kept as (
+      insert into work_reports (work_id, team_id, epoch, report_id, outcome, digest, accepted_at)
+      select e.id, e.team_id, e.epoch, ${reportId}, e.state, ${digest}, e.finished_at from ended e
+    ),
+    closed as (
+      update work_leases x set ended_at = e.finished_at, end_reason = 'reported', started_at = coalesce(x.started_at, e.finished_at)
+      from ended e where x.work_id = e.id and x.epoch = e.epoch
+      returning greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
+    ),
+    ${judgeDurations(sql, settings, waitedMs)},
+    ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', false, build)}, ${reportedPhases(sql, 'ended', build)},` : sql``}
+    ${announce(sql, 'ended')}
+    select exists (select from fresh) as fresh, exists (select from ended) as accepted, (select strikes from struck) as strikes`;
+  if (row?.fresh !== true) throw await notFresh(sql, input.nonce);
+  if (!row.accepted) return undefined;
+  return row.strikes === null ? {} : { strikes: row.strikes };
+}
+
+/** CTEs `diverged`, `struck` and `noted`: a runner whose measure of `ended` differs too far from ours gets a strike, unless an outage explains it. */
+function judgeDurations(sql: SqlTag, settings: WorkSettings, waitedMs: number): Fragment {
+  return sql`
+    diverged as (
+      select e.id, e.runner_id, e.metered_ms, e.self_reported_ms from ended e, closed c
+      where abs(e.self_reported_ms - e.metered_ms)
+          > greatest(${settings.divergenceMs}::int, ${settings.divergenceShare}::float8 * greatest(e.self_reported_ms, e.metered_ms))
+            + ${settings.heartbeatMs}::int
+        and c.gap_ms <= ${2 * settings.heartbeatMs}::int and ${waitedMs}::bigint <= ${settings.outboxWaitMs}::int
+    ),
+    struck as (
+      update runners r set strikes = r.strikes + 1 from diverged d where r.id = d.runner_id
+      returning r.id, r.team_id, r.name, r.strikes, d.id as work_id, d.metered_ms, d.self_reported_ms
+    ),
+    noted as (
+      insert into runner_events (team_id, runner_id, at, kind, detail)
+      select s.team_id, s.id, clock_timestamp(), 'runner.duration_divergence',
+        s.work_id || ': the runner measured ' || s.self_reported_ms || ' ms, the control plane ' || s.metered_ms || ' ms; strike ' || s.strikes
+      from struck s
+    ),
+    flagged as (
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select ${rowId(sql, 'evt')}, s.team_id, 'runner.flagged', s.id || ' ' || s.work_id,
+        jsonb_build_object('runnerId', s.id, 'name', s.name, 'strikes', s.strikes), clock_timestamp()
+      from struck s where s.strikes = ${settings.strikesMax}::int
+    )`;
+}
+
+const NOTHING_SAID: BuildOutcome = {
+  commit: undefined,
+  buildType: undefined,
+  image: undefined,
+  digest: undefined,
+  address: undefined,
+  phase: 0,
+  phases: [],
+};
+
+/** A success that published nothing where an image was to be published is none. What an item publishes never changes, so it may be read before. */
+async function refuseContradiction(sql: SqlTag, input: ReportInput): Promise<void> {
+  if (outcomeOf(input) !== 'succeeded' || input.build?.digest !== undefined) return;
+  const [row] = await sql<Array<{ publishes: boolean }>>`
+    select coalesce((w.spec ->> 'publishes')::boolean, false) as publishes from work_items w
+    where w.id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = 'build'`;
+  if (row?.publishes !== true) return;
+  const message =
+    'build.digest is missing: the build is reported as succeeded and was to publish an image; report the digest that the registry confirmed, or a failure';
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'build.digest', rule: 'required', message }] },
+  });
+}
+
+/**
+ * The report of a runner that was given up while it published or deployed, after all. It changes no state, because the build has ended and a person may
+ * have acted on that; but what it says about the image and the deploy is what this person has to find out, so it is kept beside the end, once.
+ */
+async function keepLateWord(sql: SqlTag, input: ReportInput): Promise<void> {
+  const { build } = input;
+  if (build === undefined) return;
+  const word =
+    outcomeOf(input) === 'succeeded' ? 'it had finished' : `it had ended otherwise (${input.reason})`;
+  await sql`
+    update builds b set
+      commit = coalesce(b.commit, ${build.commit ?? null}::text), image = coalesce(b.image, ${build.image ?? null}::text),
+      digest = coalesce(b.digest, ${build.digest ?? null}::text), address = coalesce(b.address, ${build.address ?? null}::text),
+      message = coalesce(w.message, '') || '. The runner reported afterwards: ' || ${word}::text
+        || coalesce('; digest ' || ${build.digest ?? null}::text, '') || coalesce('; bound to ' || ${build.address ?? null}::text, '')
+    from work_items w
+    where w.id = ${input.id} and w.epoch = ${input.epoch}::bigint and w.runner_id = ${input.runnerId} and b.id = w.build_id and b.work_id = w.id
+      and b.state = 'failed' and b.needs_decision and b.message is null`;
+}

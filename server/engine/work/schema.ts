@@ -1,0 +1,269 @@
+/**
+ * Work: sandbox runs and builds as the dispatcher sees them. One row is the only truth about one item; the states and
+ * what may follow what are in work/states.ts. The constraints below make an impossible row impossible to write.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  date,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { builds } from '../builds/schema.ts';
+import { bytes, id, instant } from '../../platform/db/columns.ts';
+import { teams } from '../../platform/resource/schema.ts';
+
+export const workItems = pgTable(
+  'work_items',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: ['run', 'build'] }).notNull(),
+    /** Team whose runners execute it: its own, or the service's pool. */
+    poolId: id('pool_id').notNull(),
+    state: text('state', {
+      enum: ['queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead'],
+    }).notNull(),
+    priority: smallint('priority').notNull().default(0),
+    /** What to execute; its shape is the kind's own business. */
+    spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
+    labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
+    /** Only runners that offer containers may take it. */
+    needsContainer: boolean('needs_container').notNull().default(false),
+    /** Fencing token: +1 at every grant, checked in every write, never reset. */
+    epoch: integer('epoch').notNull().default(0),
+    attempt: integer('attempt').notNull().default(0),
+    maxAttempts: integer('max_attempts').notNull().default(5),
+    /** Grants, answered or not; bounds offers that nobody answers. */
+    offers: integer('offers').notNull().default(0),
+    runnerId: id('runner_id'),
+    leaseId: text('lease_id'),
+    leaseExpiresAt: instant('lease_expires_at'),
+    pollId: text('poll_id'),
+    /** Not before. */
+    runAfter: instant('run_after').notNull(),
+    hintDueAt: instant('hint_due_at').notNull(),
+    hintCount: integer('hint_count').notNull().default(0),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    createdBy: id('created_by').notNull(),
+    createdAt: instant('created_at').notNull(),
+    claimedAt: instant('claimed_at'),
+    startedAt: instant('started_at'),
+    /** Wall-clock limit of one attempt; the lease is never renewed past `deadline_at`, which is set when the attempt begins. */
+    timeoutMs: integer('timeout_ms').notNull().default(86_400_000),
+    deadlineAt: instant('deadline_at'),
+    finishedAt: instant('finished_at'),
+    /** Builds only. */
+    buildId: id('build_id'),
+    /** Builds only: the furthest phase that the holder told of, 1 to 4 as in work/phases.ts; 0 before. Begins anew with each grant. */
+    phase: smallint('phase').notNull().default(0),
+    reason: text('reason'),
+    exitCode: integer('exit_code'),
+    message: text('message'),
+    meteredMs: integer('metered_ms'),
+    selfReportedMs: integer('self_reported_ms'),
+    /** Bytes of output of the current epoch that were acknowledged; the next append must start here. */
+    logOffset: bigint('log_offset', { mode: 'number' }).notNull().default(0),
+    /** Bytes of it that are stored: fewer once the limit cut them off. */
+    logBytes: integer('log_bytes').notNull().default(0),
+    logLimit: integer('log_limit').notNull().default(16_777_216),
+    logTruncated: boolean('log_truncated').notNull().default(false),
+    /** Length and digest of the output were checked. */
+    logComplete: boolean('log_complete').notNull().default(false),
+    /** The stored output did not match the length and digest that its runner announced, and sending it again did not help. */
+    logMismatch: boolean('log_mismatch').notNull().default(false),
+    /** SHA-256 of the stored output, kept so that nobody reads it again; empty until it is known. Not null: the end was announced, nothing is stored behind it. */
+    logSha256: bytes('log_sha256'),
+    /** Bytes of output of the current epoch that were lost on the runner's machine; they count in no offset. */
+    logMissing: bigint('log_missing', { mode: 'number' }).notNull().default(0),
+    /** UTC day of the first stored output, of any epoch: all of it lies in that day's partition of work_logs. */
+    logDay: date('log_day'),
+  },
+  (t) => [
+    check('work_items_kind', sql`${t.kind} in ('run', 'build')`),
+    check(
+      'work_items_state',
+      sql`${t.state} in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead')`,
+    ),
+    check('work_items_lease', sql`(${t.state} in ('offered', 'running')) = (${t.leaseId} is not null)`),
+    check('work_items_lease_expiry', sql`(${t.leaseId} is null) = (${t.leaseExpiresAt} is null)`),
+    check(
+      'work_items_finished',
+      sql`(${t.state} in ('succeeded', 'failed', 'cancelled', 'dead')) = (${t.finishedAt} is not null)`,
+    ),
+    check('work_items_build', sql`(${t.kind} = 'build') = (${t.buildId} is not null)`),
+    foreignKey({
+      columns: [t.teamId, t.buildId],
+      foreignColumns: [builds.teamId, builds.id],
+      name: 'work_items_build_fk',
+    }).onDelete('cascade'),
+    index('work_items_of_build')
+      .on(t.buildId)
+      .where(sql`${t.buildId} is not null`),
+    uniqueIndex('work_items_team_id').on(t.teamId, t.id),
+    index('work_items_newest').on(t.teamId, t.kind, t.createdAt.desc(), t.id.desc()),
+    // The only index that a claim may walk: a second one over queued items would tempt the planner to sort the whole queue, as
+    // long as statistics know it empty.
+    index('work_items_queue')
+      .on(t.poolId, t.kind, t.priority.desc(), t.id)
+      .where(sql`${t.state} = 'queued'`),
+    index('work_items_hint')
+      .on(t.hintDueAt)
+      .where(sql`${t.state} = 'queued'`),
+    index('work_items_expiry')
+      .on(t.leaseExpiresAt)
+      .where(sql`${t.state} in ('offered', 'running')`),
+    // Labels that the graph follows; only runs that carry them are in here.
+    index('work_items_environment')
+      .on(t.teamId, sql`(${t.labels} ->> 'environment')`, t.createdAt.desc(), t.id.desc())
+      .where(sql`${t.labels} ? 'environment'`),
+    index('work_items_commit')
+      .on(t.teamId, sql`(${t.labels} ->> 'commit')`, t.createdAt.desc(), t.id.desc())
+      .where(sql`${t.labels} ? 'commit'`),
+    // One poll holds one offer: the same poll id asks again and gets the same.
+    uniqueIndex('work_items_poll')
+      .on(t.runnerId, t.pollId)
+      .where(sql`${t.leaseId} is not null`),
+  ],
+);
+
+export const workLeases = pgTable(
+  'work_leases',
+  {
+    workId: id('work_id').notNull(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    runnerId: id('runner_id').notNull(),
+    grantedAt: instant('granted_at').notNull(),
+    /** First heartbeat that named it. */
+    startedAt: instant('started_at'),
+    /** Last heartbeat or log append; metering and divergence look at the gap. */
+    lastContactAt: instant('last_contact_at').notNull(),
+    /** Longest time without contact so far, in milliseconds. */
+    contactGapMs: integer('contact_gap_ms').notNull().default(0),
+    endedAt: instant('ended_at'),
+    /** `reported`, `expired`, `revoked`. */
+    endReason: text('end_reason'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workId, t.epoch] }),
+    // The database itself forbids two open leases of one item.
+    uniqueIndex('work_leases_one_open')
+      .on(t.workId)
+      .where(sql`${t.endedAt} is null`),
+    // A runner's history. Ended ones alone, so that a grant and the heartbeats after it do not pay for it.
+    index('work_leases_history')
+      .on(t.runnerId, t.grantedAt.desc(), t.workId.desc())
+      .where(sql`${t.endedAt} is not null`),
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'work_leases_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** When the control plane heard of each phase of a build: one row a grant and phase. */
+export const buildPhases = pgTable(
+  'build_phases',
+  {
+    workId: id('work_id').notNull(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    phase: smallint('phase').notNull(),
+    startedAt: instant('started_at').notNull(),
+    /** Bytes of output before it, as its runner says: what the order of phases and output goes by, for times do not tell apart what is close. */
+    logOffset: bigint('log_offset', { mode: 'number' }).notNull().default(0),
+    finishedAt: instant('finished_at'),
+    selfReportedMs: integer('self_reported_ms'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workId, t.epoch, t.phase] }),
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'build_phases_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+export const workReports = pgTable(
+  'work_reports',
+  {
+    workId: id('work_id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    epoch: integer('epoch').notNull(),
+    reportId: text('report_id').notNull(),
+    outcome: text('outcome').notNull(),
+    /** SHA-256 over the canonical report: the same id with other content is a conflict. */
+    digest: bytes('digest').notNull(),
+    acceptedAt: instant('accepted_at').notNull(),
+  },
+  (t) => [
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'work_reports_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/**
+ * Stored output: one segment per append, found by (day, work, epoch, offset). Partitioned by day (migration of the same name): old output is
+ * dropped by the partition, see log-retention.ts.
+ */
+export const workLogs = pgTable(
+  'work_logs',
+  {
+    workId: id('work_id').notNull(),
+    teamId: id('team_id').notNull(),
+    /** The item's `log_day`. */
+    day: date('day').notNull(),
+    epoch: integer('epoch').notNull(),
+    /** Byte offset of the first byte in the output of the epoch. */
+    offset: integer('offset').notNull(),
+    /** What the data is made of, in pairs of stream and length; see log-runs.ts. */
+    runs: integer('runs').array().notNull(),
+    data: bytes('data').notNull(),
+    at: instant('at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workId, t.epoch, t.offset, t.day] }),
+    foreignKey({
+      columns: [t.teamId, t.workId],
+      foreignColumns: [workItems.teamId, workItems.id],
+      name: 'work_logs_item_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Events for the world outside of dispatch (webhooks, notifications), written with their cause. */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    kind: text('kind').notNull(),
+    dedupeKey: text('dedupe_key').notNull(),
+    payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
+    createdAt: instant('created_at').notNull(),
+    publishedAt: instant('published_at'),
+  },
+  (t) => [
+    uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey),
+    index('outbox_due')
+      .on(t.createdAt)
+      .where(sql`${t.publishedAt} is null`),
+  ],
+);

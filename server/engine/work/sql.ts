@@ -1,0 +1,174 @@
+/** Pieces of SQL that several transitions share, so that one rule stands in one place. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import { ms } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
+import { settleBuilds } from './build-sql.ts';
+import { DEPLOYING, PUBLISHING } from './phases.ts';
+import type { WorkSettings } from './settings.ts';
+import { runnerIsBelow } from './version.ts';
+
+/** What a person has to find out before a build that was lost there is run again. */
+const LOST_PUBLISHING =
+  ' while the image was being published: it may be in the registry or not; look there, then submit a new build';
+const LOST_DEPLOYING =
+  ' while the image was being deployed: it may be up or not; look at the app on the machine of the runner, then submit a new build or roll back';
+
+/** Whose call it is. `bootId` empty: the daemon did not say, and its process is not checked. */
+export interface RunnerRef {
+  readonly runnerId: string;
+  readonly bootId: string;
+}
+
+/** Columns of `callingRunner`. */
+export interface CallingRunner {
+  readonly revoked: boolean;
+  readonly speaks: boolean;
+  readonly may_receive: boolean;
+  readonly draining: boolean;
+  readonly paused: boolean;
+  readonly flagged: boolean;
+  /** Its version is below the least that is given work. */
+  readonly outdated: boolean;
+  readonly upgradable: boolean;
+  readonly diagnostics_wanted: boolean;
+}
+
+/**
+ * The calling runner, read in the same statement as what it does. `speaks` is the one rule for being listened to: not revoked, and of the
+ * current process. `may_receive` is the one rule for being given work. `rest` ends its `where` clause: a further condition, or a lock, with which the
+ * row is as it stands after the wait for it.
+ */
+export function callingRunner(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { runnerId, bootId }: RunnerRef,
+  rest = sql``,
+): Fragment {
+  return sql`
+    select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
+    from (
+      select r.id, r.team_id, r.isolation, r.draining,
+        r.revoked_at is not null as revoked,
+        r.revoked_at is null and (${bootId} = '' or r.boot_id = ${bootId}) as speaks,
+        r.strikes >= ${settings.strikesMax}::int as flagged,
+        r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
+        ${runnerIsBelow(sql, settings.minVersion)} as outdated,
+        ${runnerIsBelow(sql, settings.recommendedVersion)} as upgradable,
+        r.diagnostics_requested_at is not null as diagnostics_wanted,
+        (${settings.feedServicePool}::boolean
+          or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed
+      from runners r where r.id = ${runnerId} ${rest}
+    ) c`;
+}
+
+/**
+ * SET list that renews the lease of `w` where `when` holds: an offer becomes a lease and counts as an attempt. A lease never outlives the
+ * deadline, so that a runner which heartbeats for ever loses a run that is over time.
+ */
+export function renewal(sql: SqlTag, settings: WorkSettings, when: Fragment = sql`true`): Fragment {
+  const deadline = sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
+  return sql`
+    attempt = w.attempt + (${when} and w.state = 'offered')::int,
+    state = case when ${when} then 'running' else w.state end,
+    started_at = case when ${when} then coalesce(w.started_at, clock_timestamp()) else w.started_at end,
+    deadline_at = case when ${when} then ${deadline} else w.deadline_at end,
+    lease_expires_at = case when ${when}
+      then least(clock_timestamp() + ${ms(sql, settings.leaseMs)}, ${deadline}) else w.lease_expires_at end`;
+}
+
+/** SET list of the lease row `x` when its holder was heard. */
+export function contact(sql: SqlTag): Fragment {
+  return sql`
+    started_at = coalesce(x.started_at, clock_timestamp()),
+    contact_gap_ms = greatest(x.contact_gap_ms, extract(epoch from clock_timestamp() - x.last_contact_at) * 1000),
+    last_contact_at = clock_timestamp()`;
+}
+
+/** What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each call. */
+export function endedColumns(sql: SqlTag): Fragment {
+  return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.finished_at, w.build_id, w.phase`;
+}
+
+/** Assignment: environment, input and credentials are for the runner alone, and nobody needs them any more when the item has ended. */
+export function wiped(sql: SqlTag, ends: Fragment): Fragment {
+  return sql`spec = case when ${ends} then w.spec - 'sealed' else w.spec end`;
+}
+
+/**
+ * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever happens. Its id is the item's, so
+ * that a second attempt to write it cannot even be expressed.
+ */
+export function announce(sql: SqlTag, from: string): Fragment {
+  return sql`
+    announced as (
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select 'evt_' || substr(e.id, strpos(e.id, '_') + 1), e.team_id, 'work.finished', e.id,
+        jsonb_build_object('workId', e.id, 'kind', e.kind, 'state', e.state, 'reason', e.reason, 'exitCode', e.exit_code,
+          'runnerId', e.runner_id, 'epoch', e.epoch, 'attempt', e.attempt, 'meteredMs', e.metered_ms),
+        clock_timestamp()
+      from ${sql(from)} e where e.finished_at is not null
+      on conflict (kind, dedupe_key) do nothing
+    )`;
+}
+
+export interface Release {
+  /** `where` clause over `work_items w`, with its order, limit and lock: which items lose their holder. */
+  readonly lost: Fragment;
+  readonly endReason: 'expired' | 'revoked';
+  /**
+   * Whether to wait before the next grant: 0, 1, 3, 7 … 60 s after the first, second, third … one. The first loss costs nothing; an item
+   * that takes its runners down with it slows down.
+   */
+  readonly backoff: boolean;
+}
+
+/**
+ * CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end. The end of a lease is cut to the millisecond
+ * as its beginning is: the next grant, a moment later, must not seem to begin before it.
+ */
+export function release(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { lost, endReason, backoff }: Release,
+): Fragment {
+  const wait = backoff
+    ? sql`(least(60, power(2, least(w.offers - 1, 6)) - 1) * interval '1 second')`
+    : sql`interval '0'`;
+  return sql`
+    lost as (
+      select w.id, w.state as was,
+        case
+          when w.cancel_requested_at is not null then 'cancelled'
+          when w.deadline_at <= now() or w.phase >= ${PUBLISHING}::int then 'failed'
+          when w.attempt >= w.max_attempts or w.offers >= ${settings.offersMax}::int then 'dead'
+          else 'queued'
+        end as next,
+        w.deadline_at <= now() as over_time,
+        ${wait} as wait
+      from work_items w ${lost}
+    ),
+    released as (
+      update work_items w set
+        state = l.next,
+        lease_id = null, lease_expires_at = null, poll_id = null, deadline_at = null,
+        run_after = clock_timestamp() + l.wait, hint_due_at = clock_timestamp() + l.wait, hint_count = 0,
+        phase = case when l.next = 'queued' then 0 else w.phase end,
+        ${wiped(sql, sql`l.next <> 'queued'`)},
+        finished_at = case when l.next = 'queued' then null else clock_timestamp() end,
+        reason = case l.next when 'cancelled' then 'cancelled' when 'failed' then case when l.over_time then 'timeout' else 'lease_lost' end when 'dead' then 'lease_lost' end,
+        message = case l.next
+          when 'failed' then
+            case when l.over_time then 'the time limit passed and its runner did not report' else 'its runner was lost' end
+            || case w.phase when ${PUBLISHING}::int then ${LOST_PUBLISHING} when ${DEPLOYING}::int then ${LOST_DEPLOYING} else '' end
+          when 'dead' then 'given up after ' || w.attempt || ' attempts in ' || w.offers || ' offers: each lost its runner'
+        end
+      from lost l where w.id = l.id
+      returning ${endedColumns(sql)}, l.was
+    ),
+    closed as (
+      update work_leases x set ended_at = date_trunc('milliseconds', clock_timestamp()), end_reason = ${endReason}
+      from released e where x.work_id = e.id and x.epoch = e.epoch and x.ended_at is null
+    ),
+    ${settleBuilds(sql, 'released', true)},
+    ${announce(sql, 'released')}`;
+}

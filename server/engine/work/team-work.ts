@@ -1,0 +1,46 @@
+/** What happens to a team's work when its region changes or the team goes: teams decide, dispatch acts. */
+import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { TeamWork } from '../../access/teams/index.ts';
+import { cancel, poolOf, rerouteTeam, revokeRunner } from './index.ts';
+import type { WorkSettings } from './index.ts';
+
+export interface TeamWorkDeps {
+  readonly queue: WorkQueue;
+  readonly settings: WorkSettings;
+  wakeRelay(): void;
+  onError(error: unknown): void;
+}
+
+export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWorkDeps): TeamWork {
+  const tell = (db: Database, event: ControlEvent): void =>
+    db.afterCommit(() => {
+      queue.publishControl(event).catch(onError);
+    });
+  return {
+    reroute: async (db, team) => {
+      const poolId = await poolOf(db.sql, team.id);
+      if (poolId === undefined) return;
+      const moved = await rerouteTeam(db, team.id, poolId);
+      if (moved > 0) db.afterCommit(wakeRelay);
+    },
+    close: async (db, teamId) => {
+      const runners = await db.sql<
+        Array<{ id: string }>
+      >`select id from runners where team_id = ${teamId} and revoked_at is null`;
+      for (const { id } of runners) {
+        const revoked = await revokeRunner(db.sql, settings, { teamId, runnerId: id });
+        if (revoked?.now === true)
+          tell(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
+      }
+      const open = await db.sql<Array<{ id: string }>>`
+        select id from work_items where team_id = ${teamId} and state in ('queued', 'offered', 'running')`;
+      for (const { id } of open) {
+        const cancelled = await cancel(db.sql, [teamId], id);
+        if (cancelled?.tell === true && cancelled.runnerId !== null) {
+          tell(db, { type: 'work_cancelled', workId: id, runnerId: cancelled.runnerId });
+        }
+      }
+    },
+  };
+}

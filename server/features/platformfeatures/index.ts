@@ -1,0 +1,72 @@
+/** Platform features: what is switched on, and why not. */
+import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
+import type { FeatureKey } from '@svc/proto/features/manifest.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { createCursors } from '../../platform/cursor.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { applyEnvironment } from './boot.ts';
+import { createCompanion } from './companion.ts';
+import { startFollowing } from './follow.ts';
+import { assertManifest } from './lint.ts';
+import { createPlatformFeaturesService } from './service.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export { createOfrep } from './ofrep.ts';
+export { withFeatureMetrics } from './metrics.ts';
+export type { FeatureReason, ResolvedFeature, Snapshot } from './snapshot.ts';
+
+export interface PlatformFeaturesDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'mac'>;
+  /** What this process's environment says, by the names of variables in the manifest; a variable that is not set has its default. */
+  readonly variables: Readonly<Record<string, boolean>>;
+  /** Whether this process has the role `worker`, whose environment decides `always` features. */
+  readonly worker: boolean;
+  readonly companionUrl: string | undefined;
+  /** Tests have their own. */
+  readonly manifest?: readonly FeatureDefinition[];
+  onError(error: unknown): void;
+}
+
+export interface PlatformFeatures {
+  readonly gate: FeatureGate;
+  readonly handlers: Handlers<Ctx>;
+  /** The present one; never waits. */
+  snapshot(): Snapshot;
+  isEnabled(key: FeatureKey): boolean;
+  /** Grows with each change of a switch. */
+  revision(): number;
+  /** Runs after each new snapshot. Returns the function that ends it. */
+  onChange(listener: () => void): () => void;
+  stop(): Promise<void>;
+}
+
+export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise<PlatformFeatures> {
+  const { db, clock, variables, companionUrl, onError, manifest = MANIFEST } = deps;
+  assertManifest(manifest);
+  const rules = { manifest, variables };
+  if (deps.worker) await applyEnvironment(db, clock, rules);
+  const follower = await startFollowing({ db, rules, onError });
+  const handlers = createPlatformFeaturesService({
+    rules,
+    follower,
+    cursors: createCursors(deps.secrets),
+    companion: createCompanion({ url: companionUrl, clock }),
+  });
+  return {
+    // A gate on a key that the manifest lacks does not compile; were there one, it would be shut.
+    gate: { state: (key) => follower.view().gates.get(key) ?? 'hidden' },
+    handlers,
+    snapshot: () => follower.view().snapshot,
+    isEnabled: (key) => follower.view().snapshot.isEnabled(key),
+    revision: () => follower.view().revision,
+    onChange: follower.onChange,
+    stop: follower.stop,
+  };
+}

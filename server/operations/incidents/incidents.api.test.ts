@@ -1,0 +1,165 @@
+/** Incidents over the real door, opened by the function that nothing calls yet: states, races, and who sees them. */
+import { createSvcSDK } from '@svc/sdk';
+import type { Incident, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { setFeature } from '../../../test/setup/features.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { join, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { openIncident } from './index.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('incidents', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+  let environmentId: string;
+  let id: string;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const open = async (title: string, at = new Date()) =>
+    await openIncident(server.db, { id: environmentId, teamId }, { severity: 'high', title }, at);
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    ({ teamId } = server.first);
+    sdk = sdkOf(server.first.apiKey);
+  });
+  afterAll(async () => await server.stop());
+  beforeEach(async () => {
+    await setFeature(server, 'host.incidents', 'enabled');
+    const project = await sdk.projects.create({ name: 'incidents', teamId });
+    environmentId = (await sdk.environments.create(project.id, { name: 'production' })).id;
+    ({ id } = await open('the lights went out'));
+  });
+
+  it('are behind their switch', async () => {
+    await setFeature(server, 'host.incidents', 'disabled');
+    expect(await refused(sdk.incidents.list(environmentId))).toBe('403 feature_disabled');
+    expect(await refused(sdk.incidents.resolve(id))).toBe('403 feature_disabled');
+    await setFeature(server, 'host.incidents', 'enabled');
+    expect((await sdk.incidents.get(id)).state).toBe('open');
+  });
+
+  it('are shown with what is known, and without times that have not come', async () => {
+    const shown = await sdk.incidents.get(id);
+    expect(shown).toMatchObject({
+      id,
+      teamId,
+      environmentId,
+      state: 'open',
+      severity: 'high',
+      title: 'the lights went out',
+      description: '',
+    });
+    expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['mitigatedAt']));
+    expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['closedAt']));
+  });
+
+  it('are listed newest first, page by page, of one environment alone', async () => {
+    const at = new Date(Date.now() + 60_000);
+    for (let n = 0; n < 4; n += 1) await open(`same moment ${n}`, at); // The id has to break the tie.
+    const page = await sdk.incidents.listPage(environmentId, { limit: 2 });
+    expect(page.incidents).toHaveLength(2);
+    const all = await sdk.incidents.list(environmentId);
+    expect(all).toHaveLength(5);
+    expect(all.slice(0, 2)).toEqual(page.incidents);
+    expect(all.at(-1)?.id).toBe(id);
+    const ids = all.slice(0, 4).map((incident) => incident.id);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    const project = await sdk.projects.create({ name: 'quiet', teamId });
+    const quiet = await sdk.environments.create(project.id, { name: 'quiet' });
+    expect(await sdk.incidents.list(quiet.id)).toEqual([]);
+    expect(await refused(sdk.incidents.listPage(quiet.id, { cursor: page.nextCursor ?? '' }))).toBe(
+      '400 validation_failed',
+    );
+  });
+
+  it('go from open over mitigated to resolved, and each step said twice counts once', async () => {
+    const mitigated = await sdk.incidents.mitigate(id);
+    expect(mitigated.state).toBe('mitigated');
+    expect(await sdk.incidents.mitigate(id)).toEqual(mitigated);
+    const resolved = await sdk.incidents.resolve(id);
+    expect(resolved).toMatchObject({ state: 'resolved', mitigatedAt: mitigated.mitigatedAt });
+    expect(await sdk.incidents.resolve(id)).toEqual(resolved);
+    expect(await sdk.incidents.get(id)).toEqual(resolved);
+  });
+
+  it('leave an entry in the ledger for each step, and none for what changed nothing', async () => {
+    await sdk.incidents.mitigate(id);
+    await sdk.incidents.mitigate(id);
+    await sdk.incidents.dismiss(id);
+    await refused(sdk.incidents.resolve(id));
+    const entries = await server.db.sql<Array<{ chain: string; action: string }>>`
+      select chain, action from audit_entries where target = ${id} order by seq`;
+    expect(entries.map(({ chain, action }) => [chain, action])).toEqual([
+      [teamId, 'incident.mitigated'],
+      [teamId, 'incident.dismissed'],
+    ]);
+  });
+
+  it('end for good', async () => {
+    const resolved = await sdk.incidents.resolve(id);
+    expect(await refused(sdk.incidents.mitigate(id))).toBe('409 state_conflict');
+    expect(await refused(sdk.incidents.dismiss(id))).toBe('409 state_conflict');
+    expect(await sdk.incidents.get(id)).toEqual(resolved);
+
+    const other = await open('a false alarm');
+    expect((await sdk.incidents.dismiss(other.id)).state).toBe('dismissed');
+    expect(await refused(sdk.incidents.resolve(other.id))).toBe('409 state_conflict');
+  });
+
+  it('end once when two people end them differently at the same moment', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { id: contested } = await open(`round ${round}`);
+      const answers = await Promise.allSettled([
+        sdk.incidents.resolve(contested),
+        sdk.incidents.dismiss(contested),
+        sdk.incidents.resolve(contested),
+        sdk.incidents.dismiss(contested),
+      ]);
+      const { state } = await sdk.incidents.get(contested);
+      const won = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.state] : []));
+      expect(won).toEqual([state, state]);
+    }
+  });
+
+  it('are changed by developers and read by viewers', async () => {
+    const viewer = sdkOf((await join(server, server.first.apiKey, teamId, 'viewer')).token);
+    expect((await viewer.incidents.get(id)).id).toBe(id);
+    expect(await refused(viewer.incidents.dismiss(id))).toBe('403 role_insufficient');
+    expect((await sdk.incidents.get(id)).state).toBe('open');
+  });
+
+  it('of another team are like missing ones, and stay as they are', async () => {
+    const other = sdkOf((await stranger(server)).token);
+    const calls: ReadonlyArray<(incidentId: string) => PromiseLike<Incident>> = [
+      (incidentId) => other.incidents.get(incidentId),
+      (incidentId) => other.incidents.mitigate(incidentId),
+      (incidentId) => other.incidents.resolve(incidentId),
+      (incidentId) => other.incidents.dismiss(incidentId),
+    ];
+    for (const call of calls) {
+      expect(await refused(call(id))).toBe('404 not_found');
+      expect(await refused(call(`inc_${'0'.repeat(26)}`))).toBe('404 not_found');
+    }
+    expect(await refused(other.incidents.list(environmentId))).toBe('404 not_found');
+    expect((await sdk.incidents.get(id)).state).toBe('open');
+  });
+
+  it('go with their environment', async () => {
+    await sdk.environments.delete(environmentId);
+    expect(await refused(sdk.incidents.get(id))).toBe('404 not_found');
+  });
+});

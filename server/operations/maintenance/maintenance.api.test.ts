@@ -1,0 +1,156 @@
+/** Maintenance over the real door: an internal feature, settings that keep what is not named, and tasks that nobody takes on. */
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { setFeature } from '../../../test/setup/features.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { join, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { CATEGORIES_MAX } from './index.ts';
+
+const postgresHere = await has('postgres');
+const KEY = 'host.automation.maintenance';
+const REPOSITORY = 'github.com/acme/app';
+
+describe.skipIf(!postgresHere)('maintenance', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  const run = { category: 'dependencies', proposal: 'renew what is a year old', estimatedCostCents: 250 };
+
+  beforeAll(async () => {
+    server = await startTestServer({ env: { JOB_RUNNER_ENABLED: 'true' } });
+    ({ teamId } = server.first);
+    sdk = sdkOf(server.first.apiKey);
+    await setFeature(server, KEY, 'enabled');
+  });
+  afterAll(async () => await server.stop());
+
+  it('is an unknown route while its switch is off', async () => {
+    await setFeature(server, KEY, 'disabled');
+    const path = `GET /teams/${teamId}/repositories/app/maintenance/tasks`;
+    const hidden = await server.call(path, { as: server.first.apiKey });
+    const unknown = await server.call(`${path}x`, { as: server.first.apiKey });
+    const plain = ({ status, text }: { status: number; text: string }) =>
+      `${status} ${text.replace(/"requestId":"[^"]*"/, '')}`;
+    expect(hidden.status).toBe(404);
+    expect(plain(hidden)).toBe(plain(unknown));
+    await setFeature(server, KEY, 'enabled');
+    expect(await sdk.maintenance.listTasks(teamId, 'app')).toEqual([]);
+  });
+
+  it('keeps a triggered run as a proposed task, once for one key', async () => {
+    const once = { idempotencyKey: 'maintenance-once' };
+    const task = await sdk.maintenance.triggerRun(
+      teamId,
+      REPOSITORY,
+      { ...run, agentIdentityId: 'agt_1' },
+      once,
+    );
+    const { userId } = await sdk.account.whoami();
+    expect(task).toMatchObject({
+      ...run,
+      teamId,
+      repositoryId: REPOSITORY,
+      state: 'proposed',
+      agentIdentityId: 'agt_1',
+      createdBy: userId,
+    });
+    expect(
+      await sdk.maintenance.triggerRun(teamId, REPOSITORY, { ...run, agentIdentityId: 'agt_1' }, once),
+    ).toEqual(task);
+    const free = await sdk.maintenance.triggerRun(teamId, REPOSITORY, { ...run, estimatedCostCents: 0 });
+    expect(free.estimatedCostCents).toBe(0);
+    expect(free).not.toHaveProperty('agentIdentityId');
+
+    expect(await sdk.maintenance.listTasks(teamId, REPOSITORY)).toEqual([free, task]);
+    expect(await sdk.maintenance.listTasks(teamId, 'github.com/acme/other')).toEqual([]);
+    const page = await sdk.maintenance.listTasksPage(teamId, REPOSITORY, { limit: 1 });
+    expect(page.tasks).toEqual([free]);
+    const cursor = page.nextCursor ?? '';
+    expect((await sdk.maintenance.listTasksPage(teamId, REPOSITORY, { cursor })).tasks).toEqual([task]);
+    expect(await refused(sdk.maintenance.listTasksPage(teamId, 'other', { cursor }))).toBe(
+      '400 validation_failed',
+    );
+  });
+
+  it('changes only the settings that are named, also when two people change them at once', async () => {
+    const update = async (change: { enabled?: boolean; monthlyBudgetCents?: number }) =>
+      await sdk.maintenance.updateSettings(teamId, REPOSITORY, 'dependencies', change);
+    const fresh = await update({});
+    expect(fresh).toMatchObject({
+      teamId,
+      repositoryId: REPOSITORY,
+      category: 'dependencies',
+      enabled: false,
+    });
+    expect(fresh).not.toHaveProperty('monthlyBudgetCents');
+    await Promise.all([update({ enabled: true }), update({ monthlyBudgetCents: 5_000 })]);
+    expect(await update({})).toMatchObject({ enabled: true, monthlyBudgetCents: 5_000 });
+    expect(await update({ enabled: false, monthlyBudgetCents: 0 })).toMatchObject({
+      enabled: false,
+      monthlyBudgetCents: 0,
+    });
+  });
+
+  it('holds a limited number of categories, and still changes those that are there', async () => {
+    await server.db.sql`
+      insert into maintenance_settings (team_id, repository_id, category, updated_at)
+      select ${teamId}, 'full', 'c' || n, now() from generate_series(1, ${CATEGORIES_MAX}::int) n`;
+    const update = (category: string) =>
+      sdk.maintenance.updateSettings(teamId, 'full', category, { enabled: true });
+    expect(await refused(update('one-more'))).toBe('409 limit_reached');
+    expect((await update('c7')).enabled).toBe(true);
+  });
+
+  it('leaves entries in the ledger', async () => {
+    const task = await sdk.maintenance.triggerRun(teamId, 'ledger', run);
+    await sdk.maintenance.updateSettings(teamId, 'ledger', 'docs', { enabled: true });
+    const entries = await server.db.sql<Array<{ action: string }>>`
+      select action from audit_entries where chain = ${teamId} and target in (${task.id}, 'ledger') order by seq`;
+    expect(entries.map(({ action }) => action)).toEqual([
+      'maintenance.run_triggered',
+      'maintenance.settings_updated',
+    ]);
+  });
+
+  it('refuses what the contract does not allow', async () => {
+    for (const body of [
+      { ...run, estimatedCostCents: undefined },
+      { ...run, estimatedCostCents: -1 },
+      { ...run, category: 'Not A Word' },
+      { ...run, proposal: '' },
+    ]) {
+      const path = `POST /teams/${teamId}/repositories/app/maintenance/tasks`;
+      const answer = await server.call(path, { as: server.first.apiKey, body });
+      expect(answer.status, answer.text).toBe(400);
+    }
+    expect(await refused(sdk.maintenance.listTasks(teamId, '../etc'))).toBe('400 validation_failed');
+  });
+
+  it('is proposed by developers, set by admins, read by viewers, and hidden from others', async () => {
+    const developer = sdkOf((await join(server, server.first.apiKey, teamId, 'developer')).token);
+    const viewer = sdkOf((await join(server, server.first.apiKey, teamId, 'viewer')).token);
+    const other = sdkOf((await stranger(server)).token);
+    expect((await developer.maintenance.triggerRun(teamId, 'roles', run)).state).toBe('proposed');
+    expect(await refused(developer.maintenance.updateSettings(teamId, 'roles', 'docs', {}))).toBe(
+      '403 role_insufficient',
+    );
+    expect(await viewer.maintenance.listTasks(teamId, 'roles')).toHaveLength(1);
+    expect(await refused(viewer.maintenance.triggerRun(teamId, 'roles', run))).toBe('403 role_insufficient');
+    expect(await refused(other.maintenance.listTasks(teamId, 'roles'))).toBe('404 not_found');
+    expect(await refused(other.maintenance.triggerRun(teamId, 'roles', run))).toBe('404 not_found');
+  });
+});

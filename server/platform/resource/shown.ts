@@ -1,0 +1,105 @@
+/**
+ * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of enums become their numbers, a Date
+ * becomes a Timestamp, and null leaves an optional field unset. Columns that the message does not have are left out.
+ */
+import { create } from '@bufbuild/protobuf';
+import type { DescEnum, DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { enumNames } from '@svc/proto/http/enum-names.ts';
+
+/** What a row must hold to be shown as the message: required fields are columns, optional ones may be null or missing. */
+export type Row<M> = {
+  readonly [K in keyof M as Stated<M, K> extends true ? K : never]: Cell<M[K]>;
+} & {
+  readonly [K in keyof M as Stated<M, K> extends true ? never : K]?: Cell<M[K]> | null | undefined;
+};
+
+/** Lists and maps may be left out like optional fields: they are empty then. */
+type Stated<M, K extends keyof M> = K extends `$${string}`
+  ? false
+  : undefined extends M[K]
+    ? false
+    : M[K] extends Timestamp
+      ? true
+      : M[K] extends Uint8Array
+        ? true
+        : M[K] extends object
+          ? false
+          : true;
+
+type Cell<T> = T extends undefined
+  ? never
+  : T extends Timestamp
+    ? Date
+    : T extends Uint8Array
+      ? Uint8Array
+      : T extends ReadonlyArray<infer Item>
+        ? ReadonlyArray<Cell<Item>>
+        : T extends Message
+          ? Row<T>
+          : T extends number
+            ? number extends T
+              ? number
+              : string
+            : T;
+
+type Cells = Readonly<Record<string, unknown>>;
+type Convert = (value: unknown) => unknown;
+type Show = (row: Cells) => Message;
+
+const shows = new WeakMap<DescMessage, Show>();
+
+export function shown<Desc extends DescMessage>(
+  schema: Desc,
+  row: Row<MessageShape<Desc>>,
+): MessageShape<Desc> {
+  return showOf(schema)(row as Cells) as MessageShape<Desc>;
+}
+
+/** Throws for a word that the contract does not have: the column's CHECK keeps such a row out. */
+export function enumNumber(schema: DescEnum, word: string): number {
+  const number = enumNames(schema).byName.get(word);
+  if (number === undefined) throw new Error(`${schema.typeName} has no value "${word}"`);
+  return number;
+}
+
+function showOf(schema: DescMessage): Show {
+  const known = shows.get(schema);
+  if (known !== undefined) return known;
+  // Compiled at the first row, because message types may refer to each other in a circle.
+  let fields: ReadonlyArray<readonly [string, Convert | undefined]> | undefined;
+  const show: Show = (row) => {
+    fields ??= schema.fields.map((field) => [field.localName, conversion(field)]);
+    const message = create(schema) as Message & Record<string, unknown>;
+    for (const [name, convert] of fields) {
+      const value = row[name];
+      if (value === null || value === undefined) continue;
+      message[name] = convert === undefined ? value : convert(value);
+    }
+    return message;
+  };
+  shows.set(schema, show);
+  return show;
+}
+
+function conversion(field: DescField): Convert | undefined {
+  const one = ofOne(field);
+  if (one === undefined) return undefined;
+  if (field.fieldKind === 'list') return (value) => (value as readonly unknown[]).map(one);
+  if (field.fieldKind !== 'map') return one;
+  return (value) => Object.fromEntries(Object.entries(value as Cells).map(([key, item]) => [key, one(item)]));
+}
+
+function ofOne({ enum: words, message }: DescField): Convert | undefined {
+  if (words !== undefined) {
+    const { byName } = enumNames(words);
+    return (value) => byName.get(value as string) ?? enumNumber(words, String(value));
+  }
+  if (message === undefined) return undefined;
+  if (message.typeName === 'google.protobuf.Timestamp') return (value) => timestampFromDate(value as Date);
+  // A Struct and the like are held as JSON already.
+  return message.typeName.startsWith('google.protobuf.')
+    ? undefined
+    : (value) => showOf(message)(value as Cells);
+}

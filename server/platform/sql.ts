@@ -1,0 +1,16 @@
+/** Pieces of SQL that statements of several features share. */
+import type { SqlTag } from './db/index.ts';
+import { idHead } from './ids.ts';
+
+/** A piece to be put into another statement. */
+export type Fragment = ReturnType<SqlTag>;
+
+/** Milliseconds as an interval. */
+export function ms(sql: SqlTag, count: number): Fragment {
+  return sql`(${count}::float8 * interval '1 millisecond')`;
+}
+
+/** A fresh id for each row that a statement makes, see `idHead`. */
+export function rowId(sql: SqlTag, prefix: 'evt' | 'msg' | 'ntf'): Fragment {
+  return sql`${idHead(prefix)}::text || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`;
+}

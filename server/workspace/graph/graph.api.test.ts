@@ -1,0 +1,187 @@
+/** The graph over the real door: what hangs together, how far one sees, and that nobody sees more than through the resources themselves. */
+import { createSvcSDK } from '@svc/sdk';
+import type { GraphEdge, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { newKey, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { NODES_MAX, RUNS_MAX } from './walk.ts';
+
+const postgresHere = await has('postgres');
+const SHA = '0123456789abcdef0123456789abcdef01234567';
+
+describe.skipIf(!postgresHere)('the graph', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let otherSdk: SvcSDK;
+  let otherTeamId: string;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let siblingId: string;
+  let runId: string;
+  let looseRunId: string;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const ref = (kind: string, id: string) => `graph:${kind}:${id}`;
+  const refs = ({ nodes }: { readonly nodes: readonly { readonly ref: string }[] }) =>
+    nodes.map((node) => node.ref);
+  const spelt = ({ edges }: { readonly edges: readonly GraphEdge[] }) =>
+    edges.map(({ from, to, relation }) => `${from} ${relation} ${to}`).sort();
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    sdk = sdkOf(server.first.apiKey);
+    teamId = (await sdk.teams.create('graph')).id;
+    projectId = (await sdk.projects.create({ name: 'app', teamId })).id;
+    environmentId = (await sdk.environments.create(projectId, { name: 'production' })).id;
+    siblingId = (await sdk.environments.create(projectId, { name: 'staging' })).id;
+    const labels = { environment: environmentId, commit: SHA };
+    runId = (await sdk.sandboxRuns.create(teamId, { command: ['make', 'secret=1'], labels })).id;
+    looseRunId = (await sdk.sandboxRuns.create(teamId, { command: ['true'] })).id;
+    const other = await stranger(server);
+    otherSdk = sdkOf(other.token);
+    otherTeamId = other.teamId;
+  });
+  afterAll(async () => await server.stop());
+
+  it('shows one node of each kind', async () => {
+    expect(await sdk.graph.node(ref('team', teamId))).toMatchObject({
+      kind: 'team',
+      id: teamId,
+      name: 'graph',
+    });
+    expect(await sdk.graph.node(ref('project', projectId))).toMatchObject({
+      kind: 'project',
+      name: 'app',
+      teamId,
+    });
+    const environment = await sdk.graph.node(ref('environment', environmentId));
+    expect(environment).toMatchObject({ ref: ref('environment', environmentId), name: 'production', teamId });
+    expect(environment).not.toHaveProperty('state');
+    expect(await sdk.graph.node(ref('run', runId))).toMatchObject({
+      kind: 'run',
+      name: 'make',
+      state: 'queued',
+    });
+  });
+
+  it('walks as many steps as it is asked to, one when it is not', async () => {
+    const start = ref('environment', environmentId);
+    expect(await sdk.graph.edges(start, 0)).toMatchObject({ depth: 0, edges: [], truncated: false });
+    expect(refs(await sdk.graph.edges(start, 0))).toEqual([start]);
+
+    const near = await sdk.graph.edges(start);
+    expect(refs(near)).toEqual([start, ref('project', projectId), ref('run', runId)]);
+    expect(spelt(near)).toEqual([
+      `${start} ran ${ref('run', runId)}`,
+      `${ref('project', projectId)} contains ${start}`,
+    ]);
+
+    const two = await sdk.graph.edges(start, 2);
+    expect(refs(two).slice(3).sort()).toEqual([ref('environment', siblingId), ref('team', teamId)].sort());
+    const three = await sdk.graph.edges(start, 3);
+    expect(refs(three)).toContain(ref('run', looseRunId));
+    expect(refs(three)).toHaveLength(6);
+    expect(new Set(spelt(three)).size).toBe(three.edges.length);
+  });
+
+  it.each([
+    [-5, 0],
+    [4, 3],
+    [2_000_000_000, 3],
+  ])('clamps a depth of %i to %i', async (asked, depth) => {
+    expect((await sdk.graph.edges(ref('team', teamId), asked)).depth).toBe(depth);
+  });
+
+  it('finds a commit by its full SHA, in either case', async () => {
+    const found = await sdk.graph.commit(SHA.toUpperCase());
+    expect(found).toMatchObject({ sha: SHA, truncated: false });
+    expect(refs(found)).toEqual([ref('run', runId), ref('environment', environmentId)]);
+    expect(spelt(found)).toEqual([`${ref('environment', environmentId)} ran ${ref('run', runId)}`]);
+  });
+
+  it("answers another team's node and commit like a missing one", async () => {
+    const plain = async (path: string) => {
+      const { status, text } = await server.call(`GET ${path}`, { as: otherKey });
+      return `${status} ${text.replace(/"requestId":"[^"]*"/, '')}`;
+    };
+    const otherKey = (await otherSdk.apiKeys.create('graph')).secret;
+    for (const [kind, id] of [
+      ['team', teamId],
+      ['project', projectId],
+      ['environment', environmentId],
+      ['run', runId],
+    ] as const) {
+      const missing = id.replace(/_.*/, `_${'0'.repeat(26)}`);
+      for (const tail of ['', '/edges?depth=3']) {
+        const theirs = await plain(`/graph/nodes/${ref(kind, id)}${tail}`);
+        expect(theirs).toMatch(/^404 .*"not_found"/);
+        expect(theirs).toBe(await plain(`/graph/nodes/${ref(kind, missing)}${tail}`));
+      }
+    }
+    const theirs = await plain(`/graph/commits/${SHA}`);
+    expect(theirs).toMatch(/^404 .*"not_found"/);
+    expect(theirs).toBe(await plain(`/graph/commits/${'f'.repeat(40)}`));
+  });
+
+  it('hangs no run on an environment of another team, whatever its label says', async () => {
+    const labels = { environment: environmentId, commit: SHA };
+    const run = await otherSdk.sandboxRuns.create(otherTeamId, { command: ['true'], labels });
+    const around = await otherSdk.graph.edges(ref('run', run.id), 3);
+    expect(refs(around).sort()).toEqual([ref('run', run.id), ref('team', otherTeamId)].sort());
+    expect(refs(await otherSdk.graph.commit(SHA))).toEqual([ref('run', run.id)]);
+    expect(refs(await sdk.graph.edges(ref('environment', environmentId), 3))).not.toContain(
+      ref('run', run.id),
+    );
+  });
+
+  it('shows a credential only the kinds that it may read', async () => {
+    const { secret } = await newKey(server, server.first.apiKey, { scopes: ['project:read'] });
+    const poor = sdkOf(secret);
+    expect(await refused(poor.graph.node(ref('run', runId)))).toBe('403 scope_missing');
+    expect(await refused(poor.graph.node(ref('team', teamId)))).toBe('403 scope_missing');
+    expect(await refused(poor.graph.node(ref('run', `run_${'0'.repeat(26)}`)))).toBe('404 not_found');
+    expect(await refused(poor.graph.commit(SHA))).toBe('403 scope_missing');
+    const around = await poor.graph.edges(ref('environment', environmentId), 3);
+    expect(new Set(around.nodes.map(({ kind }) => kind))).toEqual(new Set(['environment', 'project']));
+  });
+
+  it('refuses what is no reference and no SHA', async () => {
+    for (const bad of ['environment:x', 'graph:build:bld_1', `graph:run:${runId}:x`, 'graph:run:'])
+      expect(await refused(sdk.graph.node(bad)), bad).toBe('400 validation_failed');
+    expect(await refused(sdk.graph.commit('abc'))).toBe('400 validation_failed');
+  });
+
+  it('says when there is more than it shows', async () => {
+    const crowd = await sdk.teams.create('crowd');
+    const { id } = await sdk.projects.create({ name: 'first', teamId: crowd.id });
+    await server.db.sql`
+      insert into projects (id, team_id, name, slug, created_at)
+      select 'prj_' || lpad(n::text, 26, '0'), ${crowd.id}, 'p', 'crowd-' || n, now() from generate_series(1, ${NODES_MAX}::int) n`;
+    const many = await sdk.graph.edges(ref('team', crowd.id), 3);
+    expect(many.nodes).toHaveLength(NODES_MAX);
+    expect(many.truncated).toBe(true);
+    const shown = new Set(refs(many));
+    expect(many.edges.every(({ from, to }) => shown.has(from) && shown.has(to))).toBe(true);
+
+    const one = ref('environment', siblingId);
+    const labels = { environment: siblingId, commit: 'b'.repeat(40) };
+    for (let n = 0; n <= RUNS_MAX; n += 1)
+      await sdk.sandboxRuns.create(teamId, { command: ['true'], labels });
+    expect(await sdk.graph.edges(one)).toMatchObject({ truncated: true });
+    expect((await sdk.graph.edges(one)).nodes).toHaveLength(RUNS_MAX + 2);
+    expect(await sdk.graph.commit('b'.repeat(40))).toMatchObject({ truncated: true });
+    expect((await sdk.graph.edges(ref('project', id), 1)).truncated).toBe(false);
+  });
+});

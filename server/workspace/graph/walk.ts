@@ -1,0 +1,93 @@
+/**
+ * Walks the graph from one node, step by step, each edge in both directions. All nodes that can be reached are of the first node's team, so
+ * that its authorisation covers them; what is bounded is how many there are.
+ */
+import type { Database } from '../../platform/db/index.ts';
+import { refOf } from './node.ts';
+import type { Edge, Node, NodeKind } from './node.ts';
+import { STEPS } from './store.ts';
+import type { Step } from './store.ts';
+
+export const NODES_MAX = 200;
+/** Of one step, so that a team's runs do not crowd out what else it has. */
+export const RUNS_MAX = 50;
+const DEPTH_MAX = 3;
+const DEPTH_DEFAULT = 1;
+
+export function clampDepth(depth: number | undefined): number {
+  return Math.min(DEPTH_MAX, Math.max(0, depth ?? DEPTH_DEFAULT));
+}
+
+export interface Walked {
+  readonly nodes: readonly Node[];
+  readonly edges: readonly Edge[];
+  readonly truncated: boolean;
+}
+
+/** `maySee`: kinds of which the caller may read nodes; the others are neither shown nor walked through. */
+export async function walk(
+  db: Database,
+  start: Node,
+  depth: number,
+  maySee: (kind: NodeKind) => boolean,
+): Promise<Walked> {
+  const nodes = new Map([[refOf(start), start]]);
+  const edges = new Map<string, Edge>();
+  let truncated = false;
+  let frontier: readonly Node[] = [start];
+
+  for (let distance = 1; distance <= depth && frontier.length > 0; distance += 1) {
+    const around = await neighbours(db, start.teamId, frontier, maySee);
+    truncated ||= around.truncated;
+    const next: Node[] = [];
+    for (const { node, edge } of around.found) {
+      const known = nodes.has(refOf(node));
+      if (!known && nodes.size >= NODES_MAX) {
+        truncated = true;
+        continue;
+      }
+      nodes.set(refOf(node), node);
+      edges.set(`${edge.from} ${edge.to}`, edge);
+      if (!known) next.push(node);
+    }
+    frontier = next;
+  }
+  return { nodes: [...nodes.values()], edges: [...edges.values()], truncated };
+}
+
+interface Around {
+  readonly found: ReadonlyArray<{ readonly node: Node; readonly edge: Edge }>;
+  readonly truncated: boolean;
+}
+
+async function neighbours(
+  db: Database,
+  teamId: string,
+  frontier: readonly Node[],
+  maySee: (kind: NodeKind) => boolean,
+): Promise<Around> {
+  const found: Array<{ node: Node; edge: Edge }> = [];
+  let truncated = false;
+  for (const [kind, asked] of byKind(frontier)) {
+    for (const step of STEPS[kind].filter((candidate) => maySee(candidate.kind))) {
+      const take = step.kind === 'run' ? RUNS_MAX : NODES_MAX;
+      const rows = await step.read(db, { teamId, ids: asked.map(({ id }) => id), take: take + 1 });
+      truncated ||= rows.length > take;
+      for (const { of, ...node } of rows.slice(0, take))
+        found.push({ node, edge: edgeOf(step, { kind, id: of }, node) });
+    }
+  }
+  return { found, truncated };
+}
+
+function byKind(nodes: readonly Node[]): ReadonlyMap<NodeKind, readonly Node[]> {
+  const groups = new Map<NodeKind, Node[]>();
+  for (const node of nodes) groups.set(node.kind, [...(groups.get(node.kind) ?? []), node]);
+  return groups;
+}
+
+/** Edges point from what contains or ran to what is contained or was run, whichever way they were walked. */
+function edgeOf(step: Step, asked: Pick<Node, 'kind' | 'id'>, found: Node): Edge {
+  const [from, to] = step.side === 'child' ? [asked, found] : [found, asked];
+  return { from: refOf(from), to: refOf(to), relation: to.kind === 'run' ? 'ran' : 'contains' };
+}

@@ -1,0 +1,115 @@
+/**
+ * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member is told that it does not exist;
+ * who is one sees in it the projects of the own teams alone, because everything in it is read through the caller's TeamScope.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { SpacesService } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
+import type { Ctx, Role } from '../../platform/context.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { roleAtLeast, roleName } from '../../platform/scopes.ts';
+import { findProject } from '../../apps/projects/index.ts';
+import type { Project } from '../../apps/projects/index.ts';
+import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
+import { countContents, searchSpace } from './contents.ts';
+import { removeMember, setMember } from './members.ts';
+import { foundKinds, presentFound, presentMember, presentSpace, spaceKindWord } from './present.ts';
+import { findSpace, listSpaceMembers, listSpaces, projectIdsInSpace } from './store.ts';
+import type { Space } from './store.ts';
+
+export function createSpaces(): Handlers<Ctx> {
+  return implement(SpacesService, {
+    list: async (_request, ctx: Ctx) => ({
+      spaces: (await listSpaces(ctx.db, ctx.caller)).map(presentSpace),
+    }),
+    create: async (request, ctx: Ctx) => presentSpace(await createSpace(ctx, request)),
+    update: async ({ spaceId, name, description, avatarUrl, kind }, ctx: Ctx) => {
+      const space = await spaceOf(ctx, spaceId, 'admin');
+      refuseNarrowed(ctx.caller);
+      const changed = kind === undefined ? undefined : spaceKindWord(kind);
+      await changeSpace(ctx, space, { name, description, avatarUrl, kind: changed });
+      return presentSpace(await spaceOf(ctx, spaceId));
+    },
+    delete: async ({ spaceId }, ctx: Ctx) => {
+      const space = await spaceOf(ctx, spaceId, 'owner');
+      refuseNarrowed(ctx.caller);
+      await removeSpace(ctx, space);
+      return {};
+    },
+    setMember: async ({ spaceId, userId, role }, ctx: Ctx) => {
+      const { id } = await spaceOf(ctx, spaceId);
+      return presentMember(await setMember(ctx, id, userId, role === undefined ? undefined : roleName(role)));
+    },
+    removeMember: async ({ spaceId, userId }, ctx: Ctx) => {
+      const { id } = await spaceOf(ctx, spaceId);
+      await removeMember(ctx, id, userId);
+      return {};
+    },
+    addProject: async ({ spaceId, projectId }, ctx: Ctx) => {
+      const space = await spaceOf(ctx, spaceId, 'developer');
+      await addProject(ctx, space, await projectOf(ctx, projectId));
+      return {};
+    },
+    removeProject: async ({ spaceId, projectId }, ctx: Ctx) => {
+      const space = await spaceOf(ctx, spaceId, 'developer');
+      await removeProject(ctx, space, await projectOf(ctx, projectId));
+      return {};
+    },
+    search: async ({ spaceId, query, kinds }, ctx: Ctx) => {
+      const space = await spaceOf(ctx, spaceId);
+      const search = { spaceId: space.id, query: query.trim(), kinds: foundKinds(kinds) };
+      return { results: (await searchSpace(ctx.db, ctx.teams, search)).map(presentFound) };
+    },
+    overview: async ({ spaceId }, ctx: Ctx) => {
+      const space = await spaceOf(ctx, spaceId);
+      const members = await listSpaceMembers(ctx.db, space.id);
+      const counts = await countContents(ctx.db, ctx.teams, space.id);
+      return {
+        space: presentSpace(space),
+        members: members.map(presentMember),
+        projectCount: counts.projects,
+        environmentCount: counts.environments,
+        teamCount: counts.teams,
+      };
+    },
+    ai: async ({ spaceId }, ctx: Ctx) => {
+      await spaceOf(ctx, spaceId);
+      // Not retryable: it is the same until an operator changes the installation.
+      throw apiError('unavailable', 'AI is not configured on this installation', { retryable: false });
+    },
+  });
+}
+
+/** For `projects.list`: which projects of the caller's teams are in the space. */
+export function createSpaceFilter(
+  gate: FeatureGate,
+): (ctx: Ctx, spaceId: string) => Promise<readonly string[]> {
+  return async (ctx, spaceId) => {
+    // The filter is a part of the feature although the list is not.
+    if (gate.state('host.spaces') !== 'open') {
+      throw apiError('feature_disabled', 'the platform feature host.spaces is disabled on this environment', {
+        details: { feature: 'host.spaces' },
+      });
+    }
+    const space = await spaceOf(ctx, spaceId);
+    return await projectIdsInSpace(ctx.db, ctx.teams, space.id);
+  };
+}
+
+async function spaceOf(ctx: Ctx, spaceId: string, needed: Role = 'viewer'): Promise<Space> {
+  const space = await findSpace(ctx.db, ctx.caller, spaceId);
+  if (space === undefined) throw notFound('space');
+  if (roleAtLeast(space.role, needed)) return space;
+  throw apiError('role_insufficient', `your role in the space is ${space.role}, this needs ${needed}`, {
+    details: { role: space.role, needed },
+  });
+}
+
+async function projectOf(ctx: Ctx, projectId: string): Promise<Project> {
+  const project = await findProject(ctx.db, ctx.teams, projectId);
+  if (project === undefined) throw notFound('project');
+  ctx.teams.require(project.teamId);
+  return project;
+}

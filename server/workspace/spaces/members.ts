@@ -1,0 +1,104 @@
+/**
+ * Who may change whom in a space; the rules are those of a team's members. Nobody gives or takes a role above the own one; admins and owners are
+ * changed by owners alone; a space keeps at least one owner. All of it runs under the lock of the space's row.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import type { Ctx, Role } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { roleAtLeast } from '../../platform/scopes.ts';
+import { assertMayGrantSpaceRole, full, refuseNarrowed } from './acts.ts';
+import {
+  countSpaceMembers,
+  deleteSpaceMember,
+  findSpaceMember,
+  lockSpace,
+  putSpaceMember,
+  teammatesAmong,
+} from './store.ts';
+import type { SpaceMember } from './store.ts';
+
+export const MEMBERS_MAX = 100;
+
+/** The space's row is locked from here to the end of the transaction; the actor's role is read under that lock. */
+async function lockedActor(db: Database, ctx: Ctx, spaceId: string): Promise<SpaceMember> {
+  refuseNarrowed(ctx.caller);
+  const locked = await lockSpace(db, spaceId);
+  const actor = locked ? await findSpaceMember(db, spaceId, ctx.caller.userId) : undefined;
+  if (actor === undefined) throw notFound('space');
+  return actor;
+}
+
+function assertAtLeast(actor: SpaceMember, needed: Role): void {
+  if (roleAtLeast(actor.role, needed)) return;
+  throw apiError('role_insufficient', `your role in the space is ${actor.role}, this needs ${needed}`, {
+    details: { role: actor.role, needed },
+  });
+}
+
+/** What it takes to change somebody who has this role. */
+const neededFor = (role: Role): Role => (role === 'owner' || role === 'admin' ? 'owner' : 'admin');
+
+async function assertOwnerLeft(db: Database, spaceId: string, member: SpaceMember): Promise<void> {
+  if (member.role !== 'owner' || (await countSpaceMembers(db, spaceId)).owners > 1) return;
+  throw apiError(
+    'last_owner',
+    'the member is the only owner of the space; make somebody else an owner first, or delete the space',
+  );
+}
+
+export async function setMember(
+  ctx: Ctx,
+  spaceId: string,
+  userId: string,
+  given: Role | undefined,
+): Promise<SpaceMember> {
+  return await ctx.db.transact(async (db) => {
+    const actor = await lockedActor(db, ctx, spaceId);
+    const before = await findSpaceMember(db, spaceId, userId);
+    // Oneself may always step down; giving is checked below.
+    if (userId !== actor.userId)
+      assertAtLeast(actor, before === undefined ? 'admin' : neededFor(before.role));
+    const role = given ?? before?.role ?? 'developer';
+    assertAtLeast(actor, role);
+    if (before === undefined) await assertAddable(db, ctx, spaceId, userId);
+    else if (role !== 'owner') await assertOwnerLeft(db, spaceId, before);
+    if (before?.role === role) return before;
+    assertMayGrantSpaceRole(ctx.caller, role);
+
+    await putSpaceMember(db, spaceId, { userId, role, joinedAt: ctx.clock.now() });
+    const details = { userId, from: before?.role ?? null, to: role };
+    await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'space.member_set', target: spaceId, details });
+    const after = await findSpaceMember(db, spaceId, userId);
+    if (after === undefined) throw new Error('a member that was written under a lock is gone');
+    return after;
+  });
+}
+
+async function assertAddable(db: Database, ctx: Ctx, spaceId: string, userId: string): Promise<void> {
+  if (!(await teammatesAmong(db, ctx.teams, [userId])).has(userId)) throw notFound('account');
+  const { all } = await countSpaceMembers(db, spaceId);
+  if (all >= MEMBERS_MAX)
+    throw full(`the space has ${all} members, at most ${MEMBERS_MAX} are allowed`, all, MEMBERS_MAX);
+}
+
+/** Also how a member leaves. */
+export async function removeMember(ctx: Ctx, spaceId: string, userId: string): Promise<void> {
+  await ctx.db.transact(async (db) => {
+    const actor = await lockedActor(db, ctx, spaceId);
+    if (userId !== actor.userId) assertAtLeast(actor, 'admin'); // who is in there is for members to see, not to be tried out
+    const member = await findSpaceMember(db, spaceId, userId);
+    if (member === undefined) throw notFound('member');
+    if (userId !== actor.userId) assertAtLeast(actor, neededFor(member.role));
+    await assertOwnerLeft(db, spaceId, member);
+    await deleteSpaceMember(db, spaceId, userId);
+    const details = { userId, from: member.role };
+    await recordAct(db, ctx, {
+      chain: PLATFORM_CHAIN,
+      action: 'space.member_removed',
+      target: spaceId,
+      details,
+    });
+  });
+}

@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { users } from '../../access/accounts/schema.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { projects } from '../../apps/projects/schema.ts';
+
+/** Of no team: a space belongs to its members. */
+export const spaces = pgTable(
+  'spaces',
+  {
+    id: id('id').primaryKey(),
+    name: text('name').notNull(),
+    description: text('description').notNull().default(''),
+    avatarUrl: text('avatar_url'),
+    kind: text('kind', { enum: ['personal', 'organization'] })
+      .notNull()
+      .default('organization'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (t) => [check('spaces_kind', sql`${t.kind} in ('personal', 'organization')`)],
+);
+
+export const spaceMembers = pgTable(
+  'space_members',
+  {
+    spaceId: id('space_id')
+      .notNull()
+      .references(() => spaces.id, { onDelete: 'cascade' }),
+    userId: id('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    role: text('role', { enum: ['viewer', 'developer', 'admin', 'owner'] }).notNull(),
+    joinedAt: instant('joined_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.spaceId, t.userId] }),
+    index('space_members_user').on(t.userId),
+    check('space_members_role', sql`${t.role} in ('viewer', 'developer', 'admin', 'owner')`),
+  ],
+);
+
+/** The team stands here too, so that what a member sees is filtered before any other table is read. */
+export const spaceProjects = pgTable(
+  'space_projects',
+  {
+    spaceId: id('space_id')
+      .notNull()
+      .references(() => spaces.id, { onDelete: 'cascade' }),
+    teamId: id('team_id').notNull(),
+    projectId: id('project_id').notNull(),
+    addedAt: instant('added_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.spaceId, t.projectId] }),
+    index('space_projects_project').on(t.teamId, t.projectId),
+    foreignKey({
+      columns: [t.teamId, t.projectId],
+      foreignColumns: [projects.teamId, projects.id],
+      name: 'space_projects_project_fk',
+    }).onDelete('cascade'),
+  ],
+);

@@ -1,0 +1,152 @@
+/** Builds without doors: a team with environments, the service called as the pipeline does, and short ways to play its runners. */
+import { randomBytes } from 'node:crypto';
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { createLocalQueue } from '@svc/proto/queue/local.ts';
+import { createCursors } from '../../../server/platform/cursor.ts';
+import { newId } from '../../../server/platform/ids.ts';
+import { createSecrets } from '../../../server/platform/secrets.ts';
+import { beginPoll } from '../../../server/engine/work/claim.ts';
+import type { Grant } from '../../../server/engine/work/claim.ts';
+import { heartbeat } from '../../../server/engine/work/heartbeat.ts';
+import type { LeaseWord } from '../../../server/engine/work/heartbeat.ts';
+import { prepared } from '../../../server/engine/work/prepared.ts';
+import { report } from '../../../server/engine/work/report.ts';
+import type { ReportInput } from '../../../server/engine/work/report.ts';
+import { callUnary, testCtx } from '../work/ctx.ts';
+import { createHints } from '../../../server/engine/work/hints.ts';
+import { createWorld, randomKey } from '../work/world.ts';
+import type { World } from '../work/world.ts';
+import { createWake } from '../../../server/engine/work/wake.ts';
+import type { Wake } from '../../../server/engine/work/wake.ts';
+import { createBuilds } from '../../../server/engine/builds/index.ts';
+
+export const OUTCOME = {
+  commit: 'c'.repeat(40),
+  buildType: 'dockerfile',
+  image: 'registry.example.com/acme/web',
+  digest: `sha256:${'d'.repeat(64)}`,
+  address: undefined,
+  phase: 0,
+  phases: [],
+} as const;
+
+export interface BuildWorld extends World {
+  readonly teamId: string;
+  readonly wake: Wake;
+  environment(more?: { readonly deploy?: object; readonly deployApproval?: boolean }): Promise<string>;
+  call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+  ): Promise<MessageShape<O>>;
+  /** As the pipeline streams it. */
+  stream(request: object, signal?: AbortSignal): AsyncIterable<Record<string, unknown>>;
+  submitBuild(environmentId: string): Promise<string>;
+  pollBuild(runnerId: string, pollId?: string): Promise<Grant | undefined>;
+  beatBuild(runnerId: string, id: string, epoch: number, phase?: number): Promise<LeaseWord | undefined>;
+  reportBuild(
+    runnerId: string,
+    id: string,
+    epoch: number,
+    more?: Partial<ReportInput>,
+  ): Promise<{ readonly repeated: boolean }>;
+  row(buildId: string): Promise<Record<string, unknown>>;
+}
+
+export async function createBuildWorld(
+  overrides: Parameters<typeof createWorld>[0] = {},
+): Promise<BuildWorld> {
+  const world = await createWorld(overrides);
+  const { db, settings, userId } = world;
+  const sql = prepared(db.sql);
+  const teamId = await world.team();
+  const projectId = newId('prj');
+  await sql`insert into projects (id, team_id, name, slug, created_at) values (${projectId}, ${teamId}, 'web', ${randomKey('web')}, now())`;
+  await sql`
+    insert into users (id, email, username, password_hash, created_at)
+    values (${userId}, 'builder@example.com', 'builder', '', now())`;
+  const secrets = createSecrets(randomBytes(32));
+  const wake = createWake();
+  const queue = createLocalQueue();
+  const onError = (error: unknown): void => {
+    throw error;
+  };
+  const handlers = createBuilds({
+    queue,
+    hints: createHints({ queue, onError }),
+    settings,
+    secrets,
+    wake,
+    cursors: createCursors(secrets),
+    traceViewerUrl: 'https://traces.example.com/t/{traceId}',
+    publicUrl: () => 'http://127.0.0.1:8080',
+    wakeRelay: () => undefined,
+    onError,
+  });
+  const options = { db, userId, teamIds: [teamId] };
+  return {
+    ...world,
+    teamId,
+    wake,
+    environment: async ({ deploy, deployApproval = false } = {}) => {
+      const id = newId('env');
+      // Each its own app, as the team's index wants it.
+      const target = deploy === undefined ? null : db.sql.json({ ...deploy, app: randomKey('app') } as never);
+      await db.sql`
+        insert into environments (id, team_id, project_id, name, repository, deploy, deploy_approval, created_at, updated_at)
+        values (${id}, ${teamId}, ${projectId}, ${randomKey('e')}, 'https://git.example.com/acme/web',
+          ${target}, ${deployApproval}, now(), now())`;
+      return id;
+    },
+    call: async (method, request) => await callUnary(handlers, method, request, options),
+    stream: async function* (request, signal) {
+      const id = `${BuildsService.typeName}/StreamLogs`;
+      const ctx = testCtx(id, { ...options, ...(signal === undefined ? {} : { signal }) });
+      yield* (await handlers.methods.get(id)?.(request as never, ctx)) as AsyncIterable<
+        Record<string, unknown>
+      >;
+    },
+    submitBuild: async (environmentId) =>
+      (await callUnary(handlers, BuildsService.method.create, { environmentId }, options)).id,
+    pollBuild: async (runnerId, pollId = randomKey('poll')) =>
+      (
+        await beginPoll(sql, settings, {
+          runnerId,
+          bootId: '',
+          kind: 'build',
+          pollId,
+          notReady: [],
+          wantsWork: true,
+        })
+      )?.grant,
+    beatBuild: async (runnerId, id, epoch, phase = 0) =>
+      (
+        await heartbeat(sql, settings, {
+          runnerId,
+          bootId: '',
+          leases: [{ id, epoch, phase }],
+          draining: false,
+        })
+      )?.leases[0]?.word,
+    reportBuild: async (runnerId, id, epoch, more = {}) =>
+      await report(sql, settings, {
+        runnerId,
+        kind: 'build',
+        id,
+        epoch,
+        reportId: 'report-00',
+        reason: 'exit',
+        exitCode: 0,
+        message: undefined,
+        durationMs: undefined,
+        waitedMs: 0,
+        build: OUTCOME,
+        ...more,
+      }),
+    row: async (buildId) => {
+      const [row] = await db.sql`select * from builds where id = ${buildId}`;
+      if (row === undefined) throw new Error(`no build ${buildId}`);
+      return row;
+    },
+  };
+}
