@@ -73,7 +73,8 @@ const startedAt = performance.now();
 const done = [];
 if (existsSync('server/main.ts')) done.push(server());
 if (existsSync('gateway/main.ts')) done.push(program('gateway', ['main.ts']));
-if (existsSync('runner/main.ts')) done.push(program('runner', ['main.ts', 'heartbeat.worker.ts']));
+if (existsSync('runner/main.ts'))
+  done.push(program('runner', ['main.ts', 'control-plane/heartbeat.worker.ts']));
 if (existsSync('cli/main.ts')) done.push(cli());
 if (existsSync('sdk/index.ts')) done.push(sdk());
 await Promise.all(done);

@@ -1,9 +1,9 @@
 /** Entry of svc-runner: picks the command, prints its errors in one place, and ends the process with its exit code. */
-import type { Command, CommandIo } from './command-io.ts';
-import { suggestion, UsageError } from './flags.ts';
-import { redact } from './log.ts';
-import { EXIT } from './shutdown.ts';
-import { VERSION } from './version.ts';
+import type { Command, CommandIo } from './commands/command-io.ts';
+import { suggestion, UsageError } from './commands/flags.ts';
+import { redact } from './platform/log.ts';
+import { EXIT } from './daemon/shutdown.ts';
+import { VERSION } from './platform/version.ts';
 
 /** Loaded when asked for: `status` need not load an executor. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {

@@ -6,7 +6,7 @@
  */
 import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeDurably } from '../durable-file.ts';
+import { writeDurably } from '../disk/durable-file.ts';
 import { complaint, runCommand } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine-argv.ts';
 import { ownerOf } from './containment.ts';

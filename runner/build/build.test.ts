@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testContext, uncontainedBuilder } from '../testing/build-context.ts';
-import { collectedLog } from '../testing/collected-log.ts';
+import { testContext, uncontainedBuilder } from '../../test/setup/runner/build-context.ts';
+import { collectedLog } from '../../test/setup/runner/collected-log.ts';
 import { startBuild } from './build.ts';
 
 describe('startBuild()', () => {

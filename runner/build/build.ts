@@ -8,17 +8,17 @@
  * processes, containers, clone and secrets are gone when `done` resolves.
  */
 import { MachineFailed, BuildFailed } from './failure.ts';
-import { monotonicMs } from '../clock.ts';
-import { errorText } from '../durable-file.ts';
+import { monotonicMs } from '../platform/clock.ts';
+import { errorText } from '../platform/errors.ts';
 import { deployerOf } from '../deploy/deployer.ts';
 import { findProgram } from '../executor/command.ts';
 import { engineArgv } from '../executor/engine-argv.ts';
 import { createOutputCap } from '../executor/output-cap.ts';
 import type { Executor } from '../executor/executor.ts';
-import type { Log } from '../log.ts';
-import type { RunningWork, StartContext, WorkOutcome } from '../run-work.ts';
-import type { AppLimits } from '../settings.ts';
-import type { BuildPhase, WireBuildResult } from '../wire.ts';
+import type { Log } from '../platform/log.ts';
+import type { RunningWork, StartContext, WorkOutcome } from '../work/run-work.ts';
+import type { AppLimits } from '../commands/settings.ts';
+import type { BuildPhase, WireBuildResult } from '../control-plane/wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { admit, admitBuildpack, forgetDeployed, type Builder } from './builder.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';

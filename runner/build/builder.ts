@@ -1,9 +1,9 @@
 /** How this runner builds images: contained where a real build has shown that the containment holds, and what is refused or said where it does not. */
-import { errorText } from '../durable-file.ts';
+import { errorText } from '../platform/errors.ts';
 import { runCommand } from '../executor/command.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import { engineArgv, type Engine } from '../executor/engine-argv.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../platform/log.ts';
 import { createBaseImages, type BaseImages } from './base-images.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';
 import { createContainment, ownerOf } from './containment.ts';

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Executor } from '../executor/executor.ts';
-import { testContext } from '../testing/build-context.ts';
-import { collectedLog } from '../testing/collected-log.ts';
-import { tempDir } from '../testing/temp-dir.ts';
-import { parseFlags } from '../flags.ts';
-import { runSettings } from '../settings.ts';
+import { testContext } from '../../test/setup/runner/build-context.ts';
+import { collectedLog } from '../../test/setup/runner/collected-log.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
+import { parseFlags } from '../commands/flags.ts';
+import { runSettings } from '../commands/settings.ts';
 import { openBuilds } from './builds.ts';
 
 it('brings an app back that an earlier process was replacing, though folders and another app cannot be put in order', async () => {

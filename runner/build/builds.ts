@@ -1,16 +1,16 @@
 /** Builds as a kind of work, and what must be put in order before the first one. */
 import { endpointOfUrl } from './egress.ts';
-import { writeCaBundle } from '../ca-bundle.ts';
-import { errorText } from '../durable-file.ts';
+import { writeCaBundle } from '../executor/ca-bundle.ts';
+import { errorText } from '../platform/errors.ts';
 import { restoreApps } from '../deploy/app-containers.ts';
 import type { Engine } from '../executor/engine-argv.ts';
 import type { Executor } from '../executor/executor.ts';
-import { noteRegistry } from '../last-registry.ts';
-import type { Log } from '../log.ts';
-import type { Work } from '../run-work.ts';
-import type { RunSettings } from '../settings.ts';
-import { createSlots, type Slots } from '../slots.ts';
-import type { BuildOffer } from '../wire.ts';
+import { noteRegistry } from '../disk/last-registry.ts';
+import type { Log } from '../platform/log.ts';
+import type { Work } from '../work/run-work.ts';
+import type { RunSettings } from '../commands/settings.ts';
+import { createSlots, type Slots } from '../work/slots.ts';
+import type { BuildOffer } from '../control-plane/wire.ts';
 import { createBuilder } from './builder.ts';
 import { startBuild } from './build.ts';
 import { planOf, secretsOfBuild } from './plan.ts';

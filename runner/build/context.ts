@@ -1,5 +1,5 @@
 /** What every phase of one build works with. */
-import { caEnv } from '../ca-bundle.ts';
+import { caEnv } from '../executor/ca-bundle.ts';
 import { engineArgv } from '../executor/engine-argv.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import type { BaseImages } from './base-images.ts';

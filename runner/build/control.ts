@@ -5,7 +5,7 @@
  *   running ── stop(reason, grace) ──→ `term` aborted ── after the grace ──→ `kill` aborted
  */
 import { setMaxListeners } from 'node:events';
-import { monotonicMs } from '../clock.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import type { KillReason } from '../executor/executor.ts';
 
 /** From SIGTERM to SIGKILL when the time is over. */

@@ -3,13 +3,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { CA_BUNDLE_IN_CONTAINER } from '../ca-bundle.ts';
-import { lastRegistry } from '../last-registry.ts';
-import { appTree, DOCKERFILE, gitServer, registry, startBuilder } from '../testing/build-stories.ts';
-import { makeCertificates } from '../testing/certificates.ts';
-import { makeHome, untilReported } from '../testing/daemon-process.ts';
-import { controlPlane, useBundle } from '../testing/stories.ts';
-import { waitFor } from '../testing/wait-for.ts';
+import { CA_BUNDLE_IN_CONTAINER } from '../executor/ca-bundle.ts';
+import { lastRegistry } from '../disk/last-registry.ts';
+import {
+  appTree,
+  DOCKERFILE,
+  gitServer,
+  registry,
+  startBuilder,
+} from '../../test/setup/runner/build-stories.ts';
+import { makeCertificates } from '../../test/setup/runner/certificates.ts';
+import { makeHome, untilReported } from '../../test/setup/runner/daemon-process.ts';
+import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));

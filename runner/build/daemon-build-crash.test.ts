@@ -11,10 +11,10 @@ import {
   registry,
   removeAppsAfter,
   startBuilder,
-} from '../testing/build-stories.ts';
-import { makeHome, untilReported, type DaemonProcess } from '../testing/daemon-process.ts';
-import { controlPlane, useBundle } from '../testing/stories.ts';
-import { waitFor } from '../testing/wait-for.ts';
+} from '../../test/setup/runner/build-stories.ts';
+import { makeHome, untilReported, type DaemonProcess } from '../../test/setup/runner/daemon-process.ts';
+import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));

@@ -12,18 +12,18 @@ import {
   registry,
   removeAppsAfter,
   startBuilder,
-} from '../testing/build-stories.ts';
+} from '../../test/setup/runner/build-stories.ts';
 import {
   journalEvents,
   makeHome,
   startProcess,
   untilReported,
   type RunnerHome,
-} from '../testing/daemon-process.ts';
-import type { FakeControlPlane, FakeRun } from '../testing/fake-control-plane.ts';
-import { controlPlane, useBundle } from '../testing/stories.ts';
-import { waitFor } from '../testing/wait-for.ts';
-import type { BuildOffer, HeartbeatRequest } from '../wire.ts';
+} from '../../test/setup/runner/daemon-process.ts';
+import type { FakeControlPlane, FakeRun } from '../../test/setup/runner/fake-control-plane.ts';
+import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempDir } from '../testing/temp-dir.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { detectRecipe } from './detect.ts';
 
 function tree(...files: string[]): string {

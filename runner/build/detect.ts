@@ -1,9 +1,9 @@
 /** How the image is made, and from which folder: looked up in the clone after the build steps, every path resolved and held inside of it. */
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { errorCode } from '../durable-file.ts';
+import { errorCode } from '../platform/errors.ts';
 import { BuildFailed } from './failure.ts';
-import type { WireBuildType } from '../wire.ts';
+import type { WireBuildType } from '../control-plane/wire.ts';
 
 const DOCKERFILES = ['Dockerfile', 'Containerfile'];
 /** Enough to see what was meant, in a message. */

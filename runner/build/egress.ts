@@ -13,9 +13,9 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { errorText } from '../durable-file.ts';
+import { errorText } from '../platform/errors.ts';
 import type { Network } from '../executor/executor.ts';
-import { proxyFor, proxyHeaders } from '../proxy.ts';
+import { proxyFor, proxyHeaders } from '../control-plane/proxy.ts';
 import { isLoopbackAddress, isMetadataAddress, isPublicAddress } from './egress-address.ts';
 import { createNames, replyTo, type Exists } from './egress-dns.ts';
 

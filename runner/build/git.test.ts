@@ -3,9 +3,9 @@ import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { testContext } from '../testing/build-context.ts';
-import { gitServer } from '../testing/build-stories.ts';
-import type { WireBuildSource } from '../wire.ts';
+import { testContext } from '../../test/setup/runner/build-context.ts';
+import { gitServer } from '../../test/setup/runner/build-stories.ts';
+import type { WireBuildSource } from '../control-plane/wire.ts';
 import { BuildFailed } from './failure.ts';
 import { cloneSource } from './git.ts';
 

@@ -4,7 +4,7 @@
  * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the protocols of the plan. A token goes in by GIT_ASKPASS,
  * a key by a file, both in the build's private folder; neither is ever in an argument, an address or a log. Nothing of the clone is run by git.
  */
-import { pause } from '../clock.ts';
+import { pause } from '../platform/clock.ts';
 import { runCommand } from '../executor/command.ts';
 import { quoteShell } from '../executor/launcher.ts';
 import { call, cleanEnv, type BuildContext } from './context.ts';

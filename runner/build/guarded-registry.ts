@@ -1,5 +1,5 @@
 /** Whether a registry asks who calls, looked at before an image of a team goes where those of other teams lie. */
-import { errorText } from '../durable-file.ts';
+import { errorText } from '../platform/errors.ts';
 import { MachineFailed } from './failure.ts';
 import type { ImagePlan } from './plan.ts';
 

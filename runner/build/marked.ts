@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs } from '../clock.ts';
+import { monotonicMs } from '../platform/clock.ts';
 
 /** Variable of every process that a build starts on the host. */
 export const MARK = 'SVC_BUILD';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BuildOffer, WireBuildSource } from '../wire.ts';
+import type { BuildOffer, WireBuildSource } from '../control-plane/wire.ts';
 import { planOf, secretsOfBuild } from './plan.ts';
 
 const source: WireBuildSource = { repository: 'https://git.example/acme/web.git', branch: 'main' };

@@ -9,7 +9,7 @@ import type {
   WireBuildType,
   WireDeployTarget,
   WireImageTarget,
-} from '../wire.ts';
+} from '../control-plane/wire.ts';
 import { BUILDER_IMAGE } from './pinned.ts';
 
 /** The contract's defaults, for an offer that leaves bounds out. */

@@ -4,7 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { errorText } from '../durable-file.ts';
+import { errorText } from '../platform/errors.ts';
 import type { BuildControl } from './control.ts';
 
 /** What is kept of the end of the output, for messages. */

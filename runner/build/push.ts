@@ -1,7 +1,7 @@
 /** Pushes the image and returns the digest that the registry confirmed. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pause } from '../clock.ts';
+import { pause } from '../platform/clock.ts';
 import { fileBind, folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { testContext } from '../testing/build-context.ts';
+import { testContext } from '../../test/setup/runner/build-context.ts';
 import { registryAccess } from './registry-auth.ts';
 
 describe('registryAccess()', () => {

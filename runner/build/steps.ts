@@ -1,6 +1,6 @@
 /** Runs the build steps, one container each, in the clone. The first that fails ends the build with its exit code. */
-import { CA_BUNDLE_IN_CONTAINER, caEnv } from '../ca-bundle.ts';
-import { monotonicMs } from '../clock.ts';
+import { CA_BUNDLE_IN_CONTAINER, caEnv } from '../executor/ca-bundle.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';

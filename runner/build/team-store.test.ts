@@ -2,7 +2,7 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempDir } from '../testing/temp-dir.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { mayMean } from './base-images.ts';
 import { rangeIn } from './containment.ts';
 import { createStores, keyOf, storeOf } from './team-store.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { tempDir } from '../testing/temp-dir.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { makeWorkspace, sweepWorkspaces, workspaceOf, type BuildHost } from './workspace.ts';
 
 const NOBODY = 65_534;

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { errorCode, errorText } from '../durable-file.ts';
+import { errorCode, errorText } from '../platform/errors.ts';
 import { complaint, findProgram, runCommand } from '../executor/command.ts';
 import { engineArgv } from '../executor/engine-argv.ts';
 import type { BuildEngine } from '../executor/executor.ts';

@@ -2,13 +2,13 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startProcess, type DaemonProcess } from '../testing/daemon-process.ts';
-import { makeCertificates } from '../testing/certificates.ts';
-import { startFakeProxy } from '../testing/fake-proxy.ts';
-import { controlPlane, useBundle } from '../testing/stories.ts';
-import { tempDir } from '../testing/temp-dir.ts';
-import { waitFor } from '../testing/wait-for.ts';
-import type { EnrollRequest } from '../wire.ts';
+import { startProcess, type DaemonProcess } from '../../test/setup/runner/daemon-process.ts';
+import { makeCertificates } from '../../test/setup/runner/certificates.ts';
+import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
+import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import type { EnrollRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
 

@@ -1,10 +1,10 @@
 /** `svc-runner doctor`: looks at everything that a working runner needs, one line each, and says what to do. Exit code 1 when anything fails. */
-import type { CommandIo } from '../command-io.ts';
+import type { CommandIo } from './command-io.ts';
 import { runChecks, type CheckResult } from '../doctor/checks.ts';
-import { flagsHelp, parseFlags, UsageError, type FlagSpec } from '../flags.ts';
-import { dataPaths, defaultDataDir, readConfig } from '../identity.ts';
-import { redact } from '../log.ts';
-import { CA_FILE_FLAG, DATA_DIR_FLAG, DEFAULT_IMAGE_FLAG, EXECUTOR_FLAG, runSettings } from '../settings.ts';
+import { flagsHelp, parseFlags, UsageError, type FlagSpec } from './flags.ts';
+import { dataPaths, defaultDataDir, readConfig } from '../disk/identity.ts';
+import { redact } from '../platform/log.ts';
+import { CA_FILE_FLAG, DATA_DIR_FLAG, DEFAULT_IMAGE_FLAG, EXECUTOR_FLAG, runSettings } from './settings.ts';
 
 const FLAGS: readonly FlagSpec[] = [
   {

@@ -5,11 +5,11 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { judgeOffset, offsetFromServerTime } from '@svc/proto/signature/skew.ts';
-import { nextDelayMs } from '../backoff.ts';
-import { monotonicMs, pause } from '../clock.ts';
-import type { CommandIo } from '../command-io.ts';
-import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from '../flags.ts';
-import { createHttpClient, type HttpReply } from '../http-client.ts';
+import { nextDelayMs } from '../control-plane/backoff.ts';
+import { monotonicMs, pause } from '../platform/clock.ts';
+import type { CommandIo } from './command-io.ts';
+import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
+import { createHttpClient, type HttpReply } from '../control-plane/http-client.ts';
 import {
   dataPaths,
   defaultDataDir,
@@ -19,12 +19,12 @@ import {
   SetupError,
   writeConfig,
   type DataPaths,
-} from '../identity.ts';
-import { CallError, judgeReply, judgeTransport, type Failure } from '../retryable.ts';
-import { CA_FILE_FLAG, DATA_DIR_FLAG, readCa } from '../settings.ts';
-import { lockHolder } from '../lock.ts';
-import { VERSION } from '../version.ts';
-import type { EnrollReply, EnrollRequest } from '../wire.ts';
+} from '../disk/identity.ts';
+import { CallError, judgeReply, judgeTransport, type Failure } from '../control-plane/retryable.ts';
+import { CA_FILE_FLAG, DATA_DIR_FLAG, readCa } from './settings.ts';
+import { lockHolder } from '../disk/lock.ts';
+import { VERSION } from '../platform/version.ts';
+import type { EnrollReply, EnrollRequest } from '../control-plane/wire.ts';
 
 /** Tries for so long when the control plane does not answer; the token lives 15 minutes. */
 const PATIENCE_MS = 60_000;

@@ -1,15 +1,15 @@
 /** `svc-runner run`: the daemon in the foreground, for a service manager or a terminal. */
-import type { CommandIo } from '../command-io.ts';
-import { startDaemon } from '../daemon.ts';
-import { errorText } from '../durable-file.ts';
+import type { CommandIo } from './command-io.ts';
+import { startDaemon } from '../daemon/daemon.ts';
+import { errorText } from '../platform/errors.ts';
 import { detectExecutor, type DetectOptions, type Executor } from '../executor/executor.ts';
-import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
-import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
-import { createLog, type Log } from '../log.ts';
-import { EXECUTORS, RUN_FLAGS, runSettings, type RunSettings } from '../settings.ts';
-import { createProblems } from '../problems.ts';
-import { readState } from '../state-file.ts';
-import { ownSecrets } from '../secrets.ts';
+import { flagsHelp, parseFlags, type FlagSpec } from './flags.ts';
+import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';
+import { createLog, type Log } from '../platform/log.ts';
+import { EXECUTORS, RUN_FLAGS, runSettings, type RunSettings } from './settings.ts';
+import { createProblems } from '../daemon/problems.ts';
+import { readState } from '../daemon/state-file.ts';
+import { ownSecrets } from '../output/secrets.ts';
 
 const FLAGS: readonly FlagSpec[] = [...RUN_FLAGS, { name: 'help', help: 'this text' }];
 

@@ -2,10 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import type { CommandIo } from '../command-io.ts';
-import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from '../flags.ts';
-import { DATA_DIR_FLAG, timeMs } from '../settings.ts';
-import { unitText, WATCHDOG_SECONDS_MIN } from '../systemd/unit.ts';
+import type { CommandIo } from './command-io.ts';
+import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
+import { DATA_DIR_FLAG, timeMs } from './settings.ts';
+import { unitText, WATCHDOG_SECONDS_MIN } from './systemd-unit.ts';
 
 const FLAGS: readonly FlagSpec[] = [
   DATA_DIR_FLAG,

@@ -1,12 +1,12 @@
 /** `svc-runner status`: asks the daemon through its unix socket, or reads what it wrote last; nobody over the network. Exit code 1 when no daemon runs here. */
-import type { CommandIo } from '../command-io.ts';
-import { flagsHelp, parseFlags, type FlagSpec } from '../flags.ts';
-import { dataPaths, defaultDataDir, requireConfig } from '../identity.ts';
-import { lockHolder } from '../lock.ts';
-import type { Away } from '../presence.ts';
-import { DATA_DIR_FLAG } from '../settings.ts';
-import { readState, type DaemonState } from '../state-file.ts';
-import { askStatus } from '../status-socket.ts';
+import type { CommandIo } from './command-io.ts';
+import { flagsHelp, parseFlags, type FlagSpec } from './flags.ts';
+import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';
+import { lockHolder } from '../disk/lock.ts';
+import type { Away } from '../control-plane/presence.ts';
+import { DATA_DIR_FLAG } from './settings.ts';
+import { readState, type DaemonState } from '../daemon/state-file.ts';
+import { askStatus } from '../daemon/status-socket.ts';
 
 const FLAGS: readonly FlagSpec[] = [
   DATA_DIR_FLAG,

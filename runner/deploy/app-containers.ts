@@ -7,7 +7,7 @@
  *
  * Whatever moment a daemon is killed at, `restoreApps` finds from the names alone what should serve.
  */
-import { errorText } from '../durable-file.ts';
+import { errorText } from '../platform/errors.ts';
 import { complaint, runCommand, type CommandResult } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine-argv.ts';
 

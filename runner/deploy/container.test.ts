@@ -4,8 +4,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { testContext } from '../testing/build-context.ts';
-import { tempDir } from '../testing/temp-dir.ts';
+import { testContext } from '../../test/setup/runner/build-context.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { containerDeployer } from './container.ts';
 
 const IMAGE = `reg.example/web@sha256:${'a'.repeat(64)}`;

@@ -13,7 +13,7 @@ import { BuildFailed, MachineFailed, withRetries } from '../build/failure.ts';
 import { said } from '../build/process.ts';
 import { registryAccess } from '../build/registry-auth.ts';
 import { writeSecret } from '../build/workspace.ts';
-import { monotonicMs, pause } from '../clock.ts';
+import { monotonicMs, pause } from '../platform/clock.ts';
 import { engineArgv } from '../executor/engine-argv.ts';
 import { taskProcessesMax } from '../executor/engine-setup.ts';
 import {

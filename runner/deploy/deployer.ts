@@ -1,7 +1,7 @@
 /** Brings an image up on this machine. Called in the phase `deploying`, after the control plane has confirmed that phase. */
 import type { BuildContext } from '../build/context.ts';
 import type { DeployPlan } from '../build/plan.ts';
-import type { AppLimits } from '../settings.ts';
+import type { AppLimits } from '../commands/settings.ts';
 import { containerDeployer } from './container.ts';
 import { dokkuDeployer } from './dokku.ts';
 

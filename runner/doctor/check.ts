@@ -1,8 +1,8 @@
 /** What a check of the doctor is given, and what it finds. */
-import type { RunnerConfig, DataPaths } from '../identity.ts';
-import { monotonicMs } from '../clock.ts';
-import { errorText } from '../durable-file.ts';
-import type { RunSettings } from '../settings.ts';
+import type { RunnerConfig, DataPaths } from '../disk/identity.ts';
+import { monotonicMs } from '../platform/clock.ts';
+import { errorText } from '../platform/errors.ts';
+import type { RunSettings } from '../commands/settings.ts';
 
 export interface Finding {
   /** `skip`: there was nothing to look at, or it is not needed. */

@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { connect, rootCertificates, type DetailedPeerCertificate } from 'node:tls';
-import { proxyHeaders } from '../proxy.ts';
+import { proxyHeaders } from '../control-plane/proxy.ts';
 import type { Finding } from './check.ts';
 
 /** Renewal is commonly automatic at 30 days; below this it has failed. */

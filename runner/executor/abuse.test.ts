@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { createBench } from './abuse-bench.ts';
-import type { Bench, Kind } from './abuse-bench.ts';
-import { specOf } from '../run-spec.ts';
-import { ABUSE_CASES, abuseTable } from './abuse-cases.ts';
+import { createBench } from '../../test/setup/runner/sandbox-abuse/bench.ts';
+import type { Bench, Kind } from '../../test/setup/runner/sandbox-abuse/bench.ts';
+import { specOf } from '../work/run-spec.ts';
+import { ABUSE_CASES, abuseTable } from '../../test/setup/runner/sandbox-abuse/cases.ts';
 import { detectExecutor } from './executor.ts';
-import { RUNNER_ID, makeDataDir, waitFor } from './fixtures.ts';
+import { RUNNER_ID, makeDataDir, waitFor } from '../../test/setup/runner/executor-fixtures.ts';
 
 /** Of one case, the look at the host and the next task included; two seconds on an idle machine. */
 const CASE_MS = 90_000;

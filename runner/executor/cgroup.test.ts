@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { detectCgroups, oomKillsOf } from './cgroup.ts';
-import { makeDataDir } from './fixtures.ts';
+import { makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
 import { parseMountinfo } from './procfs.ts';
 
 const LIMITS = { timeoutSeconds: 10, memoryMb: 64, cpus: 1.5, pids: 32, outputBytes: 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createArgv, ENGINE_TIMEOUTS, engineArgv } from './engine-argv.ts';
 import type { Engine } from './engine-argv.ts';
-import { RUNNER_ID, makeSpec } from './fixtures.ts';
+import { RUNNER_ID, makeSpec } from '../../test/setup/runner/executor-fixtures.ts';
 
 const PODMAN: Engine = {
   name: 'podman',

@@ -1,5 +1,5 @@
 /** Argument lists for podman and docker: one place, so that both engines get the same walls. Never joined, never through a shell. */
-import { CA_BUNDLE_IN_CONTAINER } from '../ca-bundle.ts';
+import { CA_BUNDLE_IN_CONTAINER } from './ca-bundle.ts';
 import type { SandboxSpec } from './executor.ts';
 import { GRACE_MS } from './supervise.ts';
 import { RANGE_IDS } from './user-range.ts';

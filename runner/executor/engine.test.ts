@@ -6,7 +6,12 @@ import { createDockerExecutor } from './docker.ts';
 import { probe } from './engine-setup.ts';
 import { EngineExecutor, parseLeftover } from './engine.ts';
 import { detectExecutor, ExecutorUnavailableError, surveyExecutors } from './executor.ts';
-import { hostCommandLines, makeDataDir, makeSpec, runToEnd } from './fixtures.ts';
+import {
+  hostCommandLines,
+  makeDataDir,
+  makeSpec,
+  runToEnd,
+} from '../../test/setup/runner/executor-fixtures.ts';
 
 const TIMEOUTS = { createMs: 400, callMs: 400, removeMs: 400, startMs: 300 };
 

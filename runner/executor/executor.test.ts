@@ -17,7 +17,7 @@ import {
   shell,
   startCollecting,
   waitFor,
-} from './fixtures.ts';
+} from '../../test/setup/runner/executor-fixtures.ts';
 
 /** A stream buffer just below its mark, and one read more. */
 const CHUNK_BYTES_MAX = 2 * 65_536;

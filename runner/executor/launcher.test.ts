@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeDataDir } from './fixtures.ts';
+import { makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
 import { launchScript } from './launcher.ts';
 
 describe('launchScript()', () => {

@@ -16,7 +16,7 @@ import {
   shell,
   startCollecting,
   waitFor,
-} from './fixtures.ts';
+} from '../../test/setup/runner/executor-fixtures.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 import { TIMED } from '../../test/setup/timed.ts';
 
@@ -41,7 +41,7 @@ describe.runIf(there)('namespaces executor', () => {
   async function bundleRunner(): Promise<string> {
     const outfile = join(dataDir.path, 'run.mjs');
     await build({
-      entryPoints: [new URL('unprivileged-run.ts', import.meta.url).pathname],
+      entryPoints: [new URL('../../test/setup/runner/unprivileged-run.ts', import.meta.url).pathname],
       bundle: true,
       platform: 'node',
       format: 'esm',

@@ -6,7 +6,15 @@ import { has } from '../../test/setup/needs.ts';
 import { ensureBaseImage } from './base-image.ts';
 import { runCommand } from './command.ts';
 import type { Executor } from './executor.ts';
-import { RUNNER_ID, makeDataDir, makeSpec, runToEnd, shell, startCollecting, waitFor } from './fixtures.ts';
+import {
+  RUNNER_ID,
+  makeDataDir,
+  makeSpec,
+  runToEnd,
+  shell,
+  startCollecting,
+  waitFor,
+} from '../../test/setup/runner/executor-fixtures.ts';
 import { createPodmanExecutor } from './podman.ts';
 import { RANGE_IDS } from './user-range.ts';
 

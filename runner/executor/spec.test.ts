@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeSpec } from './fixtures.ts';
+import { makeSpec } from '../../test/setup/runner/executor-fixtures.ts';
 import { checkSpec, InvalidSpecError } from './spec.ts';
 
 function refusal(changes: Parameters<typeof makeSpec>[1], command: readonly string[] = ['true']): string {

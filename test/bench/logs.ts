@@ -6,8 +6,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { limitLines } from '@svc/runner/line-limit.ts';
-import { createMasker } from '@svc/runner/masking.ts';
+import { limitLines } from '@svc/runner/output/line-limit.ts';
+import { createMasker } from '@svc/runner/output/masking.ts';
 import postgres from 'postgres';
 import { figure, median, type Figure } from './figure.ts';
 import { createByteClient, createJsonClient, enrollBenchRunner, type BenchRunner } from './client.ts';

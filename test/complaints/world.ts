@@ -6,10 +6,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { buildBundle, startProcess } from '../../runner/testing/daemon-process.ts';
-import type { Bundle, DaemonProcess, RunnerHome } from '../../runner/testing/daemon-process.ts';
-import { fakeEvents } from '../../runner/testing/fake-executor.ts';
-import { tempDir } from '../../runner/testing/temp-dir.ts';
+import { buildBundle, startProcess } from '../setup/runner/daemon-process.ts';
+import type { Bundle, DaemonProcess, RunnerHome } from '../setup/runner/daemon-process.ts';
+import { fakeEvents } from '../setup/runner/fake-executor.ts';
+import { tempDir } from '../setup/runner/temp-dir.ts';
 import { createIndependentRunner } from '../e2e/independent-runner.ts';
 import type { IndependentRunner } from '../e2e/independent-runner.ts';
 import { waitFor } from '../e2e/processes.ts';
@@ -237,5 +237,5 @@ export interface Offer {
 
 export const offerOf = (body: Record<string, unknown>): Offer | undefined => body['run'] as Offer | undefined;
 
-export { script } from '../../runner/testing/fake-executor.ts';
+export { script } from '../setup/runner/fake-executor.ts';
 export { waitFor };

@@ -1,8 +1,8 @@
 /** What an earlier or a running daemon has not delivered yet: journal, outbox, spool. */
 import { readdir } from 'node:fs/promises';
-import { openGrants } from '../../journal.ts';
-import { listSpools } from '../../log-spool.ts';
-import { isMissing } from '../../durable-file.ts';
+import { openGrants } from '../../disk/journal.ts';
+import { listSpools } from '../../output/log-spool.ts';
+import { isMissing } from '../../platform/errors.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 export const backlog: CheckGroup = async (context, check) =>

@@ -6,18 +6,23 @@ import {
   OFFSET_NOTABLE_MS,
   OFFSET_REFUSED_MS,
 } from '@svc/proto/signature/skew.ts';
-import { createApi, type Api } from '../../api.ts';
-import { createClockOffset } from '../../clock.ts';
-import { errorCode, errorText } from '../../durable-file.ts';
-import { createHttpClient, TransportError, type HttpClient, type HttpReply } from '../../http-client.ts';
-import { readKey, type RunnerConfig } from '../../identity.ts';
-import { lockHolder } from '../../lock.ts';
-import type { Log } from '../../log.ts';
-import { proxyFor } from '../../proxy.ts';
-import { CallError } from '../../retryable.ts';
-import { readState } from '../../state-file.ts';
-import { VERSION } from '../../version.ts';
-import type { VersionWord } from '../../version-policy.ts';
+import { createApi, type Api } from '../../control-plane/api.ts';
+import { createClockOffset } from '../../platform/clock.ts';
+import { errorCode, errorText } from '../../platform/errors.ts';
+import {
+  createHttpClient,
+  TransportError,
+  type HttpClient,
+  type HttpReply,
+} from '../../control-plane/http-client.ts';
+import { readKey, type RunnerConfig } from '../../disk/identity.ts';
+import { lockHolder } from '../../disk/lock.ts';
+import type { Log } from '../../platform/log.ts';
+import { proxyFor } from '../../control-plane/proxy.ts';
+import { CallError } from '../../control-plane/retryable.ts';
+import { readState } from '../../daemon/state-file.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { VersionWord } from '../../control-plane/version-policy.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 import { lookAtTls, TLS_ADVICE } from '../tls.ts';
 

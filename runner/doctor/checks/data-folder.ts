@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { looseModeOf } from '../../identity.ts';
-import { lockHolder } from '../../lock.ts';
+import { looseModeOf } from '../../disk/identity.ts';
+import { lockHolder } from '../../disk/lock.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 export const dataFolder: CheckGroup = async (context, check) =>

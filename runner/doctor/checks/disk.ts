@@ -1,7 +1,7 @@
 /** Free space at the data folder, where clones, output and results lie. */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { freeMb } from '../../disk.ts';
+import { freeMb } from '../../disk/free-space.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 export const disk: CheckGroup = async (context, check) =>

@@ -1,6 +1,6 @@
 /** Config and key are there and readable. */
-import { errorText } from '../../durable-file.ts';
-import { readConfig, readKey, type RunnerConfig } from '../../identity.ts';
+import { errorText } from '../../platform/errors.ts';
+import { readConfig, readKey, type RunnerConfig } from '../../disk/identity.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 export const enrollment: CheckGroup = async (context, check) =>

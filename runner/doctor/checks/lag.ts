@@ -1,6 +1,6 @@
 /** A machine so busy that this process hardly gets to run would lose leases. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { pause } from '../../clock.ts';
+import { pause } from '../../platform/clock.ts';
 import type { CheckGroup, Finding } from '../check.ts';
 
 const LAG_MS_MAX = 200;

@@ -2,8 +2,8 @@
  * The registry that builds push to: reachable, and whether this user may push there. Asked over its API: an upload that is begun and thrown away proves the
  * right to push and leaves nothing. With `--push-test` a tiny image is really pushed, under the name `svc-runner-doctor`.
  */
-import { createHttpClient, type HttpClient } from '../../http-client.ts';
-import { lastRegistry } from '../../last-registry.ts';
+import { createHttpClient, type HttpClient } from '../../control-plane/http-client.ts';
+import { lastRegistry } from '../../disk/last-registry.ts';
 import { credentialsFor } from '../registry/credentials.ts';
 import { createRegistryClient, parseTarget, RegistryError, type RegistryTarget } from '../registry/client.ts';
 import { pushTinyImage } from '../registry/push-test.ts';

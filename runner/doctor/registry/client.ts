@@ -1,5 +1,10 @@
 /** As much of the OCI distribution API as it takes to know whether one may push: sign in, begin an upload, throw it away. */
-import { TransportError, type HttpClient, type HttpReply, type HttpRequest } from '../../http-client.ts';
+import {
+  TransportError,
+  type HttpClient,
+  type HttpReply,
+  type HttpRequest,
+} from '../../control-plane/http-client.ts';
 import type { Credentials } from './credentials.ts';
 
 export interface RegistryTarget {

@@ -1,0 +1,298 @@
+/** Settings of `svc-runner run`: flag, else environment variable, else config file, else default; each checked once, here. */
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { endpointOf, type Endpoint } from '../build/egress.ts';
+import type { ExecutorName } from '../executor/executor.ts';
+import { UsageError, type FlagSpec, type Flags } from './flags.ts';
+import type { RunnerConfig } from '../disk/identity.ts';
+import { LOG_LEVELS, type LogLevel } from '../platform/log.ts';
+
+export const DATA_DIR_FLAG: FlagSpec = {
+  name: 'data-dir',
+  value: 'dir',
+  env: 'SVC_RUNNER_DATA_DIR',
+  help: 'where key, config and journal live; default /var/lib/svc-runner for root, else ~/.local/state/svc-runner',
+};
+export const CA_FILE_FLAG: FlagSpec = {
+  name: 'ca-file',
+  value: 'pem',
+  env: 'SVC_RUNNER_CA_FILE',
+  help: 'authorities to trust besides the usual ones',
+};
+export const EXECUTOR_FLAG: FlagSpec = {
+  name: 'executor',
+  value: 'podman|docker|namespaces',
+  env: 'SVC_RUNNER_EXECUTOR',
+  help: 'only this one; default: the first that works here',
+};
+export const DEFAULT_IMAGE_FLAG: FlagSpec = {
+  name: 'default-image',
+  value: 'image',
+  env: 'SVC_RUNNER_DEFAULT_IMAGE',
+  help: "for runs that name none; default: made from this machine's own tools",
+};
+
+export const RUN_FLAGS: readonly FlagSpec[] = [
+  { name: 'slots', value: 'n', env: 'SVC_RUNNER_SLOTS', help: 'runs at a time, 1 to 256; default 1' },
+  {
+    name: 'build-slots',
+    value: 'n',
+    env: 'SVC_RUNNER_BUILD_SLOTS',
+    help: 'builds at a time, 0 to 64, where a container engine works; 0 takes none; default 1',
+  },
+  {
+    name: 'deploy-address',
+    value: 'ip',
+    env: 'SVC_RUNNER_DEPLOY_ADDRESS',
+    help: 'address of this machine that deployed containers are bound to; default 127.0.0.1',
+  },
+  {
+    name: 'deploy-memory-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_MEMORY_MB',
+    help: 'memory of each deployed container, without swap, 16 to 4194304; default 1024',
+  },
+  {
+    name: 'deploy-cpus',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_CPUS',
+    help: 'processors of each deployed container, 1 to 1024, at most what the machine has; default 1',
+  },
+  {
+    name: 'deploy-pids',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_PIDS',
+    help: 'processes and threads of each deployed container, 4 to 4194304; default 512',
+  },
+  {
+    name: 'allow-insecure-git',
+    env: 'SVC_RUNNER_ALLOW_INSECURE_GIT',
+    help: 'clone by plain http, from loopback addresses only',
+  },
+  {
+    name: 'allow-egress',
+    value: 'host:port,…',
+    env: 'SVC_RUNNER_ALLOW_EGRESS',
+    help: 'what image builds reach besides public addresses, such as a mirror of packages of this site',
+  },
+  {
+    name: 'allow-registry',
+    value: 'host:port,…',
+    env: 'SVC_RUNNER_ALLOW_REGISTRY',
+    help: 'registries on private addresses that pulls and pushes of builds reach, and steps of builds do not',
+  },
+  {
+    name: 'allow-uncontained-builds',
+    env: 'SVC_RUNNER_ALLOW_UNCONTAINED_BUILDS',
+    help: 'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
+  },
+  {
+    name: 'max-store-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_STORE_MB',
+    help: 'images and caches of all builds together; beyond it those of the teams that built least lately go; default 20480',
+  },
+  EXECUTOR_FLAG,
+  DEFAULT_IMAGE_FLAG,
+  DATA_DIR_FLAG,
+  CA_FILE_FLAG,
+  {
+    name: 'drain-timeout',
+    value: 'time',
+    env: 'SVC_RUNNER_DRAIN_TIMEOUT',
+    help: 'how long SIGTERM waits for running work: 90s, 15m, 3h; default 1h',
+  },
+  {
+    name: 'min-free-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MIN_FREE_MB',
+    help: 'takes no work below this much free disk, and goes on a tenth above it; default 1024',
+  },
+  {
+    name: 'max-spool-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_SPOOL_MB',
+    help: 'takes no work while more output than this waits to be delivered; default 4096',
+  },
+  {
+    name: 'max-outbox',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_OUTBOX',
+    help: 'takes no work while more results than this wait to be delivered; default 200',
+  },
+  {
+    name: 'metrics-file',
+    value: 'path',
+    env: 'SVC_RUNNER_METRICS_FILE',
+    help: "rewritten every 15 s in Prometheus' text format, for node_exporter's textfile collector; its name ends with .prom",
+  },
+  {
+    name: 'exit-when-outdated',
+    env: 'SVC_RUNNER_EXIT_WHEN_OUTDATED',
+    help: 'once idle, end with exit code 7 when the control plane gives this version no work any more',
+  },
+  { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
+];
+
+export interface AppLimits {
+  memoryMb: number;
+  cpus: number;
+  /** Processes and threads together. */
+  pids: number;
+}
+
+export interface RunSettings {
+  slots: number;
+  buildSlots: number;
+  deployAddress: string;
+  /** Of each deployed container. */
+  deployLimits: AppLimits;
+  allowInsecureGit: boolean;
+  allowEgress: readonly Endpoint[];
+  allowRegistry: readonly Endpoint[];
+  allowUncontainedBuilds: boolean;
+  maxStoreMb: number;
+  executor?: ExecutorName;
+  defaultImage?: string;
+  caFile?: string;
+  /** PEM text of `caFile`. */
+  ca?: string;
+  drainTimeoutMs: number;
+  minFreeMb: number;
+  maxSpoolMb: number;
+  maxOutbox: number;
+  metricsFile?: string;
+  exitWhenOutdated: boolean;
+  logLevel: LogLevel;
+}
+
+export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
+
+export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSettings {
+  const caFile = flags.text('ca-file') ?? config.caFile;
+  const executor = oneOf('executor', flags.text('executor') ?? config.executor, EXECUTORS);
+  const defaultImage = flags.text('default-image') ?? config.defaultImage;
+  const metricsFile = promFile(flags.text('metrics-file') ?? config.metricsFile);
+  return {
+    slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, 1, 256),
+    buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, 0, 64),
+    deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? '127.0.0.1'),
+    deployLimits: {
+      memoryMb: wholeNumber(
+        'deploy-memory-mb',
+        flags.text('deploy-memory-mb') ?? config.deployMemoryMb ?? 1_024,
+        16,
+        4_194_304,
+      ),
+      cpus: wholeNumber('deploy-cpus', flags.text('deploy-cpus') ?? config.deployCpus ?? 1, 1, 1_024),
+      pids: wholeNumber('deploy-pids', flags.text('deploy-pids') ?? config.deployPids ?? 512, 4, 4_194_304),
+    },
+    allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
+    allowEgress: endpoints('allow-egress', flags.text('allow-egress') ?? config.allowEgress ?? ''),
+    allowRegistry: endpoints('allow-registry', flags.text('allow-registry') ?? config.allowRegistry ?? ''),
+    allowUncontainedBuilds: flags.on('allow-uncontained-builds') || config.allowUncontainedBuilds === true,
+    maxStoreMb: wholeNumber(
+      'max-store-mb',
+      flags.text('max-store-mb') ?? config.maxStoreMb ?? 20_480,
+      1,
+      104_857_600,
+    ),
+    ...(executor === undefined ? {} : { executor }),
+    ...(defaultImage === undefined ? {} : { defaultImage }),
+    ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
+    drainTimeoutMs: timeMs('drain-timeout', flags.text('drain-timeout') ?? config.drainTimeout ?? '1h'),
+    minFreeMb: wholeNumber(
+      'min-free-mb',
+      flags.text('min-free-mb') ?? config.minFreeMb ?? 1024,
+      0,
+      1_048_576,
+    ),
+    maxSpoolMb: wholeNumber(
+      'max-spool-mb',
+      flags.text('max-spool-mb') ?? config.maxSpoolMb ?? 4_096,
+      1,
+      1_048_576,
+    ),
+    maxOutbox: wholeNumber('max-outbox', flags.text('max-outbox') ?? config.maxOutbox ?? 200, 1, 100_000),
+    ...(metricsFile === undefined ? {} : { metricsFile }),
+    exitWhenOutdated: flags.on('exit-when-outdated') || config.exitWhenOutdated === true,
+    logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
+  };
+}
+
+export function readCa(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `--ca-file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new UsageError(`--ca-file ${path} holds no PEM certificate`);
+  return text;
+}
+
+function ipAddress(value: string): string {
+  if (isIP(value) === 0)
+    throw new UsageError(`--deploy-address is ${JSON.stringify(value)}, expected an address like 127.0.0.1`);
+  return value;
+}
+
+/** Of registries and mirrors the port is commonly left out. */
+function endpoints(name: string, text: string): Endpoint[] {
+  return text
+    .split(/[\s,]+/)
+    .filter((part) => part !== '')
+    .map((part) => {
+      const endpoint = endpointOf(part, 443);
+      if (endpoint === undefined)
+        throw new UsageError(`--${name} holds ${JSON.stringify(part)}, expected host or host:port`);
+      return endpoint;
+    });
+}
+
+/** node_exporter reads no other names. */
+function promFile(path: string | undefined): string | undefined {
+  if (path !== undefined && !path.endsWith('.prom'))
+    throw new UsageError(`--metrics-file is ${JSON.stringify(path)}, expected a name that ends with .prom`);
+  return path;
+}
+
+function wholeNumber(name: string, value: string | number, min: number, max: number): number {
+  const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (!Number.isInteger(number) || number < min || number > max) {
+    throw new UsageError(
+      `--${name} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`,
+    );
+  }
+  return number;
+}
+
+function oneOf<T extends string>(
+  name: string,
+  value: string | undefined,
+  allowed: readonly T[],
+): T | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((known) => known === value);
+  if (found === undefined)
+    throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`);
+  return found;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** Timers fire at once beyond 2^31 ms. */
+const TIME_MS_MAX = 7 * 24 * 3_600_000;
+
+export function timeMs(name: string, text: string): number {
+  const [, amount, unit = 's'] = /^(\d+)(ms|s|m|h)?$/.exec(text) ?? [];
+  const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
+  if (amount === undefined || !(ms <= TIME_MS_MAX)) {
+    throw new UsageError(
+      `--${name} is ${JSON.stringify(text)}, expected a time like 90s, 15m or 3h, at most 168h`,
+    );
+  }
+  return ms;
+}

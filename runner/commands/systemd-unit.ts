@@ -1,0 +1,95 @@
+/**
+ * The systemd unit of the daemon, as text. Every line has its reason beside it: people read units when something is wrong.
+ *
+ * What is left out on purpose, because it breaks podman or docker below the daemon: NoNewPrivileges and everything that implies it for a user
+ * (newuidmap is setuid), RestrictSUIDSGID (images hold setuid files), Protect… and Private… options (a mount namespace of its own hides the engine's mounts from
+ * the engine that people call, and a device policy takes /dev/fuse and /dev/net/tun away).
+ */
+import { UsageError } from './flags.ts';
+import { EXIT } from '../daemon/shutdown.ts';
+
+export interface UnitOptions {
+  /** Absolute path of svc-runner. */
+  exec: string;
+  dataDir: string;
+  /** As `run` takes it: `1h`. */
+  drainTimeout: string;
+  drainTimeoutMs: number;
+  watchdogSeconds: number;
+  /** Undefined: root. */
+  user: { name: string; uid: number | undefined } | undefined;
+  /** Further flags of `run`. */
+  flags: readonly string[];
+}
+
+/** Of the drain: last output and results. */
+const DELIVER_SECONDS = 60;
+/** Longer than the longest silence of the heartbeat thread: 60 s between two beats while no runners are served, and 10 s for one. */
+export const WATCHDOG_SECONDS_MIN = 90;
+
+export function unitText(options: UnitOptions): string {
+  const { exec, dataDir, drainTimeout, user } = options;
+  const command = [exec, 'run', '--data-dir', dataDir, '--drain-timeout', drainTimeout, ...options.flags];
+  const stopSeconds = Math.ceil(options.drainTimeoutMs / 1000) + DELIVER_SECONDS;
+  return `# systemd unit for svc-runner, as \`svc-runner service print\` makes it. Enroll first:
+#   ${exec} enroll --url <base url> --token-file <file> --data-dir ${dataDir}
+
+[Unit]
+Description=svc-runner, runs your team's work on this machine
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+# Ready when the executor works and what an earlier process left is in order.
+Type=notify
+# The words to systemd come from systemd-notify, which the daemon starts. Tasks cannot speak for it: they do not see the socket.
+NotifyAccess=all
+# Making the base image for the first time takes a while.
+TimeoutStartSec=10min
+# Fed by the heartbeat, while both threads of the daemon live; not by answers of the control plane, which may be away for as long as it likes.
+WatchdogSec=${options.watchdogSeconds}s
+ExecStart=${command.map(quoted).join(' ')}
+${userLines(user)}# SIGTERM drains. Only the daemon is told, so that running tasks can be finished; whatever is left at the end is killed.
+KillMode=mixed
+# The drain time, and one minute to deliver.
+TimeoutStopSec=${stopSeconds}s
+Restart=on-failure
+RestartSec=5s
+# ${EXIT.usage}: wrong command line. ${EXIT.revoked}: revoked. ${EXIT.superseded}: another process took this runner over. ${EXIT.outdated}: outdated, and told to end for that. Starting again would not help.
+RestartPreventExitStatus=${[EXIT.usage, EXIT.revoked, EXIT.superseded, EXIT.outdated].join(' ')}
+# The heartbeats must get through when the tasks use the whole machine.
+CPUWeight=500
+OOMScoreAdjust=-500
+# A task that is killed for want of memory must not take the daemon with it.
+OOMPolicy=continue
+# Sandboxes get control groups of their own below this unit.
+Delegate=yes
+UMask=0077
+# The key must not end up in a core file.
+LimitCORE=0
+# Neither the daemon nor an engine below it sets the clock, reboots the machine or writes to ports.
+CapabilityBoundingSet=~CAP_SYS_TIME CAP_SYS_BOOT CAP_SYS_RAWIO CAP_WAKE_ALARM CAP_BLOCK_SUSPEND CAP_MAC_ADMIN CAP_MAC_OVERRIDE
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+function userLines(user: UnitOptions['user']): string {
+  if (user === undefined) return '';
+  // Rootless podman keeps its state there; it exists without a login when lingering is on: loginctl enable-linger <user>.
+  const runtime =
+    user.uid === undefined
+      ? ''
+      : `# Rootless podman needs it; it is there without a login after: loginctl enable-linger ${user.name}\nEnvironment=XDG_RUNTIME_DIR=/run/user/${user.uid}\n`;
+  return `User=${user.name}\n${runtime}`;
+}
+
+/** A word of ExecStart=: systemd takes `%` and `$` for its own, and splits at blanks. */
+function quoted(word: string): string {
+  if (/[\0\r\n]/.test(word)) throw new UsageError(`${JSON.stringify(word)} cannot stand in a unit`);
+  const escaped = word.replace(/%/g, '%%').replace(/\$/g, '$$$$');
+  return /^[A-Za-z0-9@%+=:,./_$-]+$/.test(escaped)
+    ? escaped
+    : `"${escaped.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`;
+}

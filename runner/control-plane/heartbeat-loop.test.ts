@@ -1,0 +1,270 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Api } from './api.ts';
+import { startHeartbeatLoop, type HeartbeatLoop } from './heartbeat-loop.ts';
+import type { FromHeartbeat } from './heartbeat-protocol.ts';
+import { CallError } from './retryable.ts';
+import type { HeartbeatReply, HeartbeatRequest } from './wire.ts';
+import { monotonicMs } from '../platform/clock.ts';
+
+interface Call {
+  request: HeartbeatRequest;
+  answer(reply?: HeartbeatReply): void;
+  fail(verdict: 'retry' | 'revoked' | 'boot_superseded' | 'refused'): void;
+  /** As a control plane answers that serves no runners. */
+  unserved(): void;
+  aborted(): boolean;
+}
+
+/** Calls that a test answers by hand, and everything that the loop told. Time is vitest's. */
+function start(): { loop: HeartbeatLoop; calls: Call[]; told: FromHeartbeat[]; words: () => string[] } {
+  const calls: Call[] = [];
+  const told: FromHeartbeat[] = [];
+  const api = {
+    call: async (_name: string, request: HeartbeatRequest, options: { signal?: AbortSignal } = {}) => {
+      const sentMonotonicMs = monotonicMs();
+      return await new Promise((resolve, reject) => {
+        const failure = (verdict: 'retry' | 'revoked' | 'boot_superseded' | 'refused' | 'aborted') =>
+          reject(new CallError({ verdict, code: verdict, message: verdict }));
+        options.signal?.addEventListener('abort', () => failure('aborted'));
+        calls.push({
+          request,
+          answer: (value = {}) => resolve({ value, sentMonotonicMs }),
+          fail: failure,
+          unserved: () =>
+            reject(new CallError({ verdict: 'retry', code: 'not_found', message: 'no', unserved: true })),
+          aborted: () => options.signal?.aborted === true,
+        });
+      });
+    },
+  } as unknown as Pick<Api, 'call'>;
+  const setup = {
+    bootId: 'boot',
+    facts: { version: '1', os: 'linux', arch: 'x64' },
+    labels: { a: 'b' },
+    intervals: { heartbeatMs: 15_000, leaseMs: 60_000 },
+  };
+  const loop = startHeartbeatLoop({ setup, api, tell: (message) => void told.push(message) });
+  const words = () =>
+    told.flatMap((message) => (message.type === 'word' ? [`${message.ref.id} ${message.word}`] : []));
+  return { loop, calls, told, words };
+}
+
+const ref = { id: 'run_1', epoch: 1 };
+const ok: HeartbeatReply = { leases: [{ ...ref, state: 'ok', leaseMs: 60_000 }] };
+const tick = async (ms: number) => await vi.advanceTimersByTimeAsync(ms);
+
+describe('heartbeat loop', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'hrtime', 'Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it('beats at once and then at its interval, introducing itself until somebody heard it', async () => {
+    const { calls } = start();
+    await tick(0);
+    calls[0]?.fail('retry');
+    await tick(0);
+    expect(calls[1]?.request).toMatchObject({ bootId: 'boot', labels: { a: 'b' }, facts: { version: '1' } });
+    calls[1]?.answer();
+    await tick(14_999);
+    expect(calls).toHaveLength(2);
+    await tick(1);
+    expect(calls[2]?.request).toEqual({ bootId: 'boot', leases: [] });
+  });
+
+  it('names a new offer at once, and hears that it is accepted', async () => {
+    const { loop, calls, words } = start();
+    await tick(0);
+    calls[0]?.answer();
+    await tick(100);
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    await tick(0);
+    expect(calls[1]?.request.leases).toEqual([ref]);
+    calls[1]?.answer(ok);
+    await tick(0);
+    expect(words()).toEqual(['run_1 ok']);
+  });
+
+  it('2.11 names the phase of a build at once, and hears of a phase only what was said of it', async () => {
+    const { loop, calls, told } = start();
+    await tick(0);
+    calls[0]?.answer();
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    await tick(0);
+    loop.receive({ type: 'phase', ref, entered: { phase: 'publishing', phaseOffset: 70 } });
+    // Under way before the phase was known: its answer confirms nothing.
+    calls[1]?.answer(ok);
+    await tick(0);
+    expect(calls[2]?.request.leases).toEqual([{ ...ref, phase: 'publishing', phaseOffset: 70 }]);
+    const confirmed = () =>
+      told.filter((message) => message.type === 'word' && message.phase === 'publishing');
+    expect(confirmed()).toEqual([]);
+    calls[2]?.answer(ok);
+    await tick(0);
+    expect(confirmed()).toEqual([{ type: 'word', ref, word: 'ok', phase: 'publishing' }]);
+  });
+
+  it('cuts a beat that hangs when an offer waits for its acceptance, and only then', async () => {
+    const { loop, calls } = start();
+    await tick(1_000);
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    await tick(0);
+    expect(calls[0]?.aborted()).toBe(false);
+    await tick(2_000);
+    loop.receive({ type: 'hold', ref: { id: 'run_2', epoch: 1 }, leaseMs: 15_000 });
+    await tick(0);
+    expect(calls[0]?.aborted()).toBe(true);
+    expect(calls[1]?.request.leases).toHaveLength(2);
+  });
+
+  it('2.11 gives a lease up 5 s before its end, counted from when the last answered call was sent, even while a call hangs', async () => {
+    const { loop, calls, words } = start();
+    await tick(0);
+    calls[0]?.answer();
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    await tick(0);
+    const sentAt = monotonicMs();
+    await tick(3_000);
+    calls[1]?.answer(ok);
+    await tick(0);
+    await tick(54_999 - (monotonicMs() - sentAt));
+    expect(words()).toEqual(['run_1 ok']);
+    await tick(2);
+    expect(words()).toEqual(['run_1 ok', 'run_1 lost']);
+  });
+
+  it('lets a log append renew the lease', async () => {
+    const { loop, calls, words } = start();
+    await tick(0);
+    calls[0]?.answer();
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    await tick(0);
+    calls[1]?.answer(ok);
+    await tick(50_000);
+    loop.receive({ type: 'renewed', ref, sentMonotonicMs: monotonicMs() });
+    await tick(54_000);
+    expect(words()).toEqual(['run_1 ok']);
+  });
+
+  it('retries faster than it beats while the control plane does not answer, and says so once at each end', async () => {
+    const { calls, told } = start();
+    await tick(0);
+    for (let at = 0; at < 6; at += 1) {
+      calls[at]?.fail('retry');
+      await tick(15_000);
+    }
+    expect(calls.length).toBeGreaterThanOrEqual(7);
+    calls[6]?.answer();
+    await tick(0);
+    expect(told.flatMap((message) => (message.type === 'log' ? [message.message] : []))).toEqual([
+      'heartbeat failed, trying again',
+      'the control plane answers again',
+    ]);
+  });
+
+  it('keeps diagnostics until a heartbeat that carried them was answered', async () => {
+    const { loop, calls } = start();
+    await tick(0);
+    calls[0]?.answer();
+    await tick(0);
+    loop.receive({ type: 'diagnostics', diagnostics: { workspaceFreeMb: 7 } });
+    await tick(0);
+    calls[1]?.fail('retry');
+    await tick(0);
+    expect(calls[2]?.request.diagnostics).toEqual({ workspaceFreeMb: 7 });
+    calls[2]?.answer();
+    await tick(15_000);
+    expect(calls[3]?.request.diagnostics).toBeUndefined();
+  });
+
+  describe('while the control plane serves no runners', () => {
+    const nextIn = (told: FromHeartbeat[]) =>
+      told.flatMap((message) => (message.type === 'unserved' ? [message.nextInMs] : []));
+
+    it('asks more and more seldom, at random, says when, and complains of nothing else', async () => {
+      const { calls, told } = start();
+      await tick(0);
+      for (let at = 0; at < 12; at += 1) {
+        calls[at]?.unserved();
+        await tick(0);
+        const [ms = 0] = nextIn(told).slice(-1);
+        expect(ms).toBeGreaterThanOrEqual(5_000);
+        expect(ms).toBeLessThanOrEqual(Math.min(60_000, 10_000 * 2 ** at));
+        await tick(Math.floor(ms) - 2);
+        expect(calls).toHaveLength(at + 1);
+        await tick(4);
+        expect(calls).toHaveLength(at + 2);
+      }
+      expect(Math.max(...nextIn(told))).toBeGreaterThan(15_000);
+      calls.at(-1)?.answer();
+      await tick(15_000);
+      expect(calls).toHaveLength(14);
+      expect(told.filter(({ type }) => type === 'log')).toEqual([]);
+      expect(told.filter(({ type }) => type === 'contact')).toHaveLength(1);
+    });
+
+    it('keeps the beat as long as a lease may still be saved, and gives it up on time', async () => {
+      const { loop, calls, told, words } = start();
+      await tick(0);
+      calls[0]?.answer();
+      loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+      await tick(0);
+      calls[1]?.answer(ok);
+      await tick(0);
+      for (let at = 2; at < 5; at += 1) {
+        await tick(15_000);
+        expect(calls.length).toBeGreaterThan(at);
+        for (const call of calls.slice(2)) call.unserved();
+        await tick(0);
+      }
+      for (const ms of nextIn(told)) expect(ms).toBeLessThanOrEqual(15_000);
+      await tick(15_000);
+      expect(words()).toEqual(['run_1 ok', 'run_1 lost']);
+    });
+
+    it('beats at once when another call found it back, and only then', async () => {
+      const { loop, calls } = start();
+      await tick(0);
+      calls[0]?.unserved();
+      await tick(0);
+      loop.receive({ type: 'back' });
+      await tick(0);
+      expect(calls).toHaveLength(2);
+      calls[1]?.answer();
+      await tick(0);
+      loop.receive({ type: 'back' });
+      await tick(1_000);
+      expect(calls).toHaveLength(2);
+    });
+  });
+
+  for (const verdict of ['revoked', 'boot_superseded'] as const) {
+    it(`ends for good when ${verdict}`, async () => {
+      const { loop, calls, told } = start();
+      await tick(0);
+      calls[0]?.fail(verdict);
+      await tick(60_000);
+      expect(calls).toHaveLength(1);
+      expect(told).toEqual([{ type: 'fatal', verdict, message: verdict }]);
+      loop.receive({ type: 'stop' });
+      expect(told.at(-1)).toEqual({ type: 'stopped' });
+    });
+  }
+
+  it('ends with one more beat that says the latest', async () => {
+    const { loop, calls, told } = start();
+    await tick(0);
+    calls[0]?.answer();
+    await tick(0);
+    loop.receive({ type: 'draining' });
+    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
+    loop.receive({ type: 'release', ref });
+    await tick(0);
+    loop.receive({ type: 'stop' });
+    await tick(0);
+    expect(calls.at(-1)?.request).toMatchObject({ draining: true, leases: [] });
+    calls.at(-1)?.answer();
+    await tick(0);
+    expect(told.at(-1)).toEqual({ type: 'stopped' });
+    await tick(60_000);
+    expect(calls.at(-1)?.request.draining).toBe(true);
+  });
+});

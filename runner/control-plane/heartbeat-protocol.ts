@@ -1,0 +1,62 @@
+/** What the main thread and the heartbeat thread tell each other. */
+import type { Intervals } from './intervals.ts';
+import type { LogLevel } from '../platform/log.ts';
+import type {
+  BuildPhase,
+  EnteredPhase,
+  WireDiagnostics,
+  WireDirectives,
+  WireFacts,
+  WireIntervals,
+  WireLeaseState,
+} from './wire.ts';
+import type { WorkRef } from './work-ref.ts';
+
+/** What the heartbeat thread is started with. It reads the key file itself: key objects and secrets do not travel. */
+export interface HeartbeatSetup {
+  baseUrl: string;
+  runnerId: string;
+  keyPath: string;
+  caFile?: string;
+  bootId: string;
+  facts: WireFacts;
+  labels: Readonly<Record<string, string>>;
+  intervals: WireIntervals;
+  offset: SharedArrayBuffer;
+}
+
+export type ToHeartbeat =
+  | { type: 'hold'; ref: WorkRef; leaseMs?: number }
+  | { type: 'renewed'; ref: WorkRef; sentMonotonicMs: number }
+  /** A build is about to enter a phase: told at once. */
+  | { type: 'phase'; ref: WorkRef; entered: EnteredPhase }
+  | { type: 'finished'; ref: WorkRef }
+  | { type: 'release'; ref: WorkRef }
+  | { type: 'diagnostics'; diagnostics: WireDiagnostics }
+  | { type: 'draining' }
+  /** The control plane serves runners again, another call found. */
+  | { type: 'back' }
+  /** The main thread lives. */
+  | { type: 'tick' }
+  | { type: 'stop' };
+
+/** `lost`: the lease ran out without word from the control plane. */
+export type LeaseWord = WireLeaseState | 'lost';
+
+export type FromHeartbeat =
+  /** `phase`: the one that the answered heartbeat named. */
+  | { type: 'word'; ref: WorkRef; word: LeaseWord; phase?: BuildPhase }
+  /** The control plane serves no runners here; the next beat comes after so long. */
+  | { type: 'unserved'; nextInMs: number }
+  | {
+      type: 'contact';
+      atMs: number;
+      sentMonotonicMs: number;
+      directives: WireDirectives;
+      intervals: Intervals;
+    }
+  /** A beat was answered, or failed: the thread lives. */
+  | { type: 'beat'; ok: boolean }
+  | { type: 'log'; level: Exclude<LogLevel, 'silent'>; fields: Record<string, unknown>; message: string }
+  | { type: 'fatal'; verdict: 'revoked' | 'boot_superseded'; message: string }
+  | { type: 'stopped' };

@@ -1,0 +1,89 @@
+/**
+ * Whether the control plane serves runners at all at present. It does not when the platform feature is off or the address is wrong: both look like a
+ * path that nobody serves, on purpose, and neither is the runner's to decide. So it keeps everything, asks more and more seldom, and goes on by itself.
+ *
+ *   served ── unknown route on heartbeat or poll ──→ away ── an answer to either ──→ served
+ *
+ * Owned by the main thread; the heartbeat thread tells it what it hears.
+ */
+import { monotonicMs, pause, wallMs } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+
+export type Asker = 'heartbeat' | 'poll';
+
+/** For the state file, times of the wall clock. */
+export interface Away {
+  since: string;
+  nextTryAt: string;
+}
+
+export interface Presence {
+  /** The control plane knows no such route; the asker tries again after so long. */
+  unserved(asker: Asker, nextInMs: number): void;
+  /** It answered one of them. A call that was sent before the absence was noticed says nothing about it. */
+  served(sentMonotonicMs: number): void;
+  readonly away: Away | undefined;
+  /** Waits like `pause`, at most until the control plane serves runners again. */
+  pause(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface PresenceOptions {
+  log: Log;
+  /** Runs after every change of what `away` says. */
+  onChange: () => void;
+  /** Runs when the control plane serves runners again. */
+  onBack: () => void;
+}
+
+export function createPresence(options: PresenceOptions): Presence {
+  let sinceMs: number | undefined;
+  let begunMs = 0;
+  const nextMs = new Map<Asker, number>();
+  /** Whoever waits for the end of the absence. */
+  const sleepers = new Set<() => void>();
+  return {
+    unserved(asker, nextInMs) {
+      nextMs.set(asker, wallMs() + nextInMs);
+      if (sinceMs === undefined) {
+        sinceMs = wallMs();
+        begunMs = monotonicMs();
+        options.log.warn(
+          {},
+          `the control plane serves no runners here at present: the platform feature host.runners may be switched off, or baseUrl is wrong; state is kept, next try in ${seconds(nextInMs)} s`,
+        );
+      }
+      options.onChange();
+    },
+    served(sentMonotonicMs) {
+      if (sinceMs === undefined || sentMonotonicMs < begunMs) return;
+      sinceMs = undefined;
+      nextMs.clear();
+      options.log.info(
+        { awaySeconds: seconds(monotonicMs() - begunMs) },
+        'the control plane serves runners here again; going on',
+      );
+      for (const wake of sleepers) wake();
+      options.onBack();
+      options.onChange();
+    },
+    get away() {
+      if (sinceMs === undefined) return undefined;
+      const next = Math.min(...nextMs.values());
+      return { since: new Date(sinceMs).toISOString(), nextTryAt: new Date(next).toISOString() };
+    },
+    async pause(ms, signal) {
+      const back = new AbortController();
+      const wake = () => back.abort();
+      sleepers.add(wake);
+      signal?.addEventListener('abort', wake);
+      if (signal?.aborted === true) wake();
+      await pause(ms, back.signal);
+      signal?.removeEventListener('abort', wake);
+      sleepers.delete(wake);
+    },
+  };
+}
+
+function seconds(ms: number): number {
+  return Math.max(1, Math.round(ms / 1000));
+}

@@ -1,0 +1,170 @@
+/** The daemon is killed at every step of a run; the next process must neither lose a result nor run or report anything twice. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  journalEvents,
+  makeHome,
+  readState,
+  startFakeDaemon,
+  startProcess,
+  untilReported,
+} from '../../test/setup/runner/daemon-process.ts';
+import { script } from '../../test/setup/runner/fake-executor.ts';
+import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
+
+const bundle = useBundle();
+
+describe('daemon killed with SIGKILL', () => {
+  for (const event of ['offered', 'accepted', 'started'] as const) {
+    it(`after the journal said ${event}: the run is executed again by its next grant, and reported once`, async () => {
+      const cp = await controlPlane();
+      cp.intervals.leaseMs = 1_500;
+      cp.offerMs = 1_000;
+      const home = makeHome(cp);
+      const run = cp.submit({ command: script({ out: 'done' }, { exit: 0 }) });
+      expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: event }).exited).toBe('SIGKILL');
+      expect(run.reports).toEqual([]);
+      startFakeDaemon(bundle(), home);
+      await untilReported(cp, run.id);
+      expect(run.epoch).toBe(2);
+      expect(run.reports).toHaveLength(1);
+      expect(run.output.toString()).toBe('done');
+      expect(
+        home
+          .events()
+          .filter((entry) => entry.event === 'start')
+          .map((entry) => entry.epoch),
+      ).toEqual([2]);
+      expect(journalEvents(home, run.id)).toContain('dropped');
+    });
+  }
+
+  it('after the journal said ended: the result comes from the outbox, with all output, without running again', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    // So that the output is not delivered before the crash.
+    cp.script('logs', ...Array.from({ length: 3 }, () => 'reset' as const));
+    const run = cp.submit({
+      command: script({ out: `${'a'.repeat(99)}\n`.repeat(3_000) }, { err: 'b' }, { exit: 7 }),
+    });
+    expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'ended' }).exited).toBe('SIGKILL');
+    expect(run.reports).toEqual([]);
+    startFakeDaemon(bundle(), home);
+    await untilReported(cp, run.id);
+    expect(run.epoch).toBe(1);
+    expect(run.report).toMatchObject({ reason: 'exit', exitCode: 7 });
+    expect(run.report?.waitedMs).toBeGreaterThan(0);
+    expect(run.complete).toBe(true);
+    expect(run.output.length).toBe(300_001);
+    expect(home.events().filter((entry) => entry.event === 'start')).toHaveLength(1);
+  });
+
+  it('after the journal said reported: nothing is sent again', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    const run = cp.submit({ command: script({ exit: 0 }) });
+    expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'reported' }).exited).toBe('SIGKILL');
+    expect(run.reports).toHaveLength(1);
+    startFakeDaemon(bundle(), home);
+    await waitFor(
+      'the cleaned outbox',
+      () =>
+        existsSync(join(home.dataDir, 'state.json')) &&
+        readState(home).outbox === 0 &&
+        !existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)),
+    );
+    const next = cp.submit();
+    await untilReported(cp, next.id);
+    expect(run.reports).toHaveLength(1);
+  });
+
+  it('2.10 between the answer to the report and its note: the same report again, which changes nothing', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    cp.script('report', 'lose_answer', 'hang');
+    const run = cp.submit({ command: script({ exit: 0 }) });
+    const first = startFakeDaemon(bundle(), home);
+    await waitFor('the repetition', () => cp.of('report').length === 2);
+    first.kill('SIGKILL');
+    await first.exited;
+    startFakeDaemon(bundle(), home);
+    await waitFor('the end', () =>
+      journalEvents(home, run.id).some((event) => event === 'reported' || event === 'dropped'),
+    );
+    expect(new Set(run.reports.map((report) => report.reportId)).size).toBe(1);
+    expect(home.events().filter((entry) => entry.event === 'start')).toHaveLength(1);
+  });
+
+  it('2.9 while a task runs: its container is reaped before anything new is taken', async () => {
+    const cp = await controlPlane();
+    cp.intervals.leaseMs = 1_500;
+    const home = makeHome(cp);
+    const run = cp.submit({ command: script({ out: 'partial' }, { await: home.file('gate') }, { exit: 0 }) });
+    const first = startFakeDaemon(bundle(), home);
+    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
+    first.kill('SIGKILL');
+    await first.exited;
+    expect(existsSync(join(home.executorDir, 'containers', `${run.id}@1`))).toBe(true);
+    const second = startFakeDaemon(bundle(), home);
+    await waitFor(
+      'the second start',
+      () => home.events().filter((entry) => entry.event === 'start').length === 2,
+    );
+    expect(home.events().map((entry) => `${entry.event} ${entry.epoch}`)).toEqual([
+      'start 1',
+      'reap 1',
+      'start 2',
+    ]);
+    expect(second.output()).toContain('goes back to the queue');
+    writeFileSync(home.file('gate'), '');
+    await untilReported(cp, run.id);
+    expect(run.reports).toHaveLength(1);
+    expect(run.output.toString()).toBe('partial');
+  });
+
+  it('2.7 the next process takes the identity over at once, and a second one on the same folder is refused', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    const first = startFakeDaemon(bundle(), home);
+    await waitFor('contact', () => cp.boot !== undefined);
+    const rival = startFakeDaemon(bundle(), home);
+    await waitFor('the refusal', () => rival.output().includes(`another daemon (pid ${first.pid})`));
+    expect(await rival.exited).not.toBe(0);
+    const boot = cp.boot;
+    first.kill('SIGKILL');
+    await first.exited;
+    startFakeDaemon(bundle(), home);
+    await waitFor('the new boot', () => cp.boot !== boot);
+  });
+
+  it('2.7 a process that another one took over kills its task and exits with 6', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    const daemon = startFakeDaemon(bundle(), home);
+    const run = cp.submit({ command: script({ hang: true }) });
+    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
+    // As a copy of the data folder on another machine would.
+    cp.script('heartbeat', {
+      status: 409,
+      body: { error: { code: 'boot_superseded', message: 'a newer process took over' } },
+    });
+    expect(await daemon.exited).toBe(6);
+    expect(home.events().at(-1)).toMatchObject({ event: 'end', reason: 'lease_lost' });
+    expect(run.reports).toEqual([]);
+    expect(daemon.output()).toContain('another process took this runner over');
+  });
+});
+
+describe('status and lock after a crash', () => {
+  it('says that nothing runs and how much waits', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    cp.submit({ command: script({ exit: 0 }) });
+    await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'ended' }).exited;
+    const status = startProcess(bundle().main, ['status', '--data-dir', home.dataDir]);
+    expect(await status.exited).toBe(1);
+    expect(status.output()).toContain('not running');
+  });
+});

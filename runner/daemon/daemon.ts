@@ -1,0 +1,389 @@
+/**
+ * The daemon: wires the parts, in the order in which they may rely on each other, and takes them down in reverse.
+ *
+ *   lock → journal, outbox → executor, reap → heartbeat thread → results of the last process → poll loop ⇄ runs
+ *
+ * It listens on nothing: everything goes out, and people ask through the state file. This file owns the table of runs.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { createApi } from '../control-plane/api.ts';
+import { openBuilds } from '../build/builds.ts';
+import { createClockOffset, monotonicMs, pause } from '../platform/clock.ts';
+import {
+  hear,
+  inContact,
+  noteNotReady,
+  noteState,
+  phaseNoter,
+  snapshot,
+  stopForGood,
+  type DaemonOptions,
+  type Parts,
+} from './daemon-state.ts';
+import { countCalls, createCounters } from './counters.ts';
+import { openDataFormat } from '../disk/data-format.ts';
+import { createDeliveries } from '../work/delivery.ts';
+import { errorText } from '../platform/errors.ts';
+import { startHeartbeat } from '../control-plane/heartbeat.ts';
+import { createHttpClient } from '../control-plane/http-client.ts';
+import { dataPaths, ensureDataDir, readKey, type DataPaths } from '../disk/identity.ts';
+import { DEFAULT_INTERVALS, steer } from '../control-plane/intervals.ts';
+import { openJournal } from '../disk/journal.ts';
+import { acquireLock } from '../disk/lock.ts';
+import { startOperations } from './operations.ts';
+import { openOutbox, readMachineBoot } from '../disk/outbox.ts';
+import { runPollLoop, type PollLoopOptions } from './poll-loop.ts';
+import { createPresence } from '../control-plane/presence.ts';
+import { createReadiness } from './readiness.ts';
+import { closeLeftovers, redeliver, sendLeftOutput } from '../work/recover.ts';
+import { runsAsWork } from '../work/run-spec.ts';
+import { runWork, type Offer, type Work } from '../work/run-work.ts';
+import { createShutdown, EXIT, type ExitCode, type Shutdown } from './shutdown.ts';
+import { createSlots } from '../work/slots.ts';
+import { createStateWriter } from './state-file.ts';
+import { createNotifier } from './notify.ts';
+import { createVersionPolicy } from '../control-plane/version-policy.ts';
+import { VERSION } from '../platform/version.ts';
+import type { WorkKind } from '../control-plane/wire.ts';
+import { refKey } from '../control-plane/work-ref.ts';
+
+const STATE_MS = 5_000;
+/** After the tasks have ended: for last output and results. What is left waits in the outbox. */
+const FLUSH_MS = 10_000;
+/** Killed tasks are gone by then; the executor has its own, shorter, limits. */
+const KILL_MS = 20_000;
+
+export interface Daemon {
+  /** Resolves when everything is closed. Never rejects. */
+  readonly done: Promise<ExitCode>;
+  /** SIGTERM or SIGINT came. */
+  onSignal(): void;
+}
+
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { log } = options;
+  const paths = dataPaths(options.dataDir);
+  ensureDataDir(paths.dataDir);
+  const bootId = randomUUID();
+  const lock = await acquireLock(paths.dataDir, bootId);
+  try {
+    await openDataFormat(paths.dataDir);
+    const shutdown = createShutdown();
+    const parts = await openParts(options, paths, bootId, shutdown);
+    log.info(
+      {
+        runner: options.config.runnerId,
+        executor: parts.executor.describe(),
+        slots: options.settings.slots,
+        version: VERSION,
+      },
+      'runner started',
+    );
+    const done = live(parts)
+      .catch((error: unknown) => {
+        log.error({ problem: errorText(error) }, 'the daemon failed');
+        shutdown.fail(EXIT.failed);
+      })
+      .then(async () => {
+        await lock.release();
+        log.info({ exitCode: shutdown.exitCode }, 'runner stopped');
+        return shutdown.exitCode;
+      });
+    return { done, onSignal: () => onSignal(parts) };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** What lies on the disk, and the executor, with everything that an earlier process left put in order. */
+async function openDisk(
+  options: DaemonOptions,
+  paths: DataPaths,
+): Promise<
+  Pick<
+    Parts,
+    'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot' | 'builds' | 'deadBuilds'
+  >
+> {
+  const { settings, log } = options;
+  await mkdir(paths.spool, { recursive: true, mode: 0o700 });
+  const machineBoot = readMachineBoot();
+  const journal = await openJournal({ path: paths.journal });
+  const outbox = await openOutbox({ folder: paths.outbox, machineBoot, log });
+  const executor = await options.openExecutor();
+  const runs: Parts['runs'] = new Map();
+  const readiness = createReadiness({
+    dataDir: paths.dataDir,
+    spoolFolder: paths.spool,
+    limits: settings,
+    executor,
+    isLive: (ref) => runs.has(refKey(ref)),
+    outboxDepth: () => outbox.depth,
+    log,
+  });
+  // Nothing is live yet: whatever carries our label is from a process that is gone.
+  await readiness.checkEngine();
+  const builds = await openBuilds({
+    executor,
+    settings,
+    dataDir: paths.dataDir,
+    runnerId: options.config.runnerId,
+    baseUrl: options.config.baseUrl,
+    env: options.env,
+    log,
+  });
+  const deadBuilds = await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
+  return { journal, outbox, executor, readiness, runs, machineBoot, builds, deadBuilds };
+}
+
+async function openParts(
+  options: DaemonOptions,
+  paths: DataPaths,
+  bootId: string,
+  shutdown: Shutdown,
+): Promise<Parts> {
+  const { config, settings, log } = options;
+  const key = readKey(paths.key);
+  // Before anything is started: it takes systemd's socket out of the environment.
+  const notifier = createNotifier({ env: options.env, log });
+  const disk = await openDisk(options, paths);
+  const offset = createClockOffset();
+  const http = createHttpClient({
+    env: options.env,
+    ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+  });
+  const { runnerId, baseUrl } = config;
+  const counters = createCounters();
+  const api = countCalls(createApi({ baseUrl, runnerId, key, http, offset, log }), counters);
+  const server: Parts['server'] = {
+    intervals: steer(DEFAULT_INTERVALS, config.intervals),
+    lastContact: undefined,
+    paused: false,
+    flagged: false,
+    notReady: [],
+  };
+  const onFatal = (verdict: 'revoked' | 'boot_superseded', message: string) =>
+    stopForGood(options, shutdown, verdict, message);
+  const { executor, journal, outbox, machineBoot } = disk;
+  const facts = {
+    version: VERSION,
+    os: process.platform,
+    arch: process.arch,
+    isolation: executor.isolation,
+    executor: executor.name,
+  };
+  const presence = createPresence({
+    log,
+    onChange: () => void noteState(parts),
+    onBack: () => heartbeat.back(),
+  });
+  const heartbeat = startHeartbeat(
+    {
+      baseUrl: config.baseUrl,
+      runnerId: config.runnerId,
+      keyPath: paths.key,
+      ...(settings.caFile === undefined ? {} : { caFile: settings.caFile }),
+      bootId,
+      facts,
+      labels: config.labels,
+      intervals: server.intervals,
+      offset: offset.shared,
+    },
+    log,
+    {
+      onUnserved: (nextInMs) => presence.unserved('heartbeat', nextInMs),
+      onBeat: (ok) => parts.operations?.onBeat(ok),
+      onContact: (contact) => hear(parts, contact),
+      onFatal,
+      onCrash(error) {
+        log.error(
+          { problem: error.message },
+          'the heartbeat thread died; stopping, so that the service manager starts anew',
+        );
+        shutdown.fail(EXIT.failed);
+      },
+    },
+  );
+  const parts: Parts = {
+    ...disk,
+    notifier,
+    presence,
+    options,
+    paths,
+    bootId,
+    startedAt: new Date().toISOString(),
+    shutdown,
+    slots: createSlots(settings.slots),
+    works: new Set(),
+    runsNow: new Set(),
+    api,
+    counters,
+    version: createVersionPolicy(VERSION, log),
+    deliveries: createDeliveries({
+      api,
+      outbox,
+      journal,
+      machineBoot,
+      signal: shutdown.abandon,
+      presence,
+      onFatal,
+      log,
+    }),
+    heartbeat,
+    server,
+    offsetMs: () => offset.get(),
+    writeState: createStateWriter(paths.state, async () => await snapshot(parts)),
+  };
+  return parts;
+}
+
+/** Runs until there is a reason to end, and ends in order. */
+async function live(parts: Parts): Promise<void> {
+  const { shutdown, heartbeat, options } = parts;
+  const timers = [
+    setInterval(() => void noteState(parts), STATE_MS),
+    setInterval(() => void parts.readiness.checkEngineIfDue(), STATE_MS),
+  ];
+  await noteState(parts);
+  const operations = await startOperations(parts);
+  parts.operations = operations;
+  const recovering = {
+    ...parts,
+    spoolFolder: parts.paths.spool,
+    abandon: shutdown.abandon,
+    inContact: () => inContact(parts),
+    onPhase: phaseNoter(parts),
+    log: options.log,
+  };
+  await redeliver(recovering);
+  await sendLeftOutput(recovering, parts.deadBuilds);
+  const polling = Promise.all([pollForRuns(parts), pollForBuilds(parts)]).catch((error: unknown) => {
+    options.log.error({ problem: errorText(error) }, 'the poller failed');
+    shutdown.fail(EXIT.failed);
+  });
+
+  await shutdown.begun;
+  heartbeat.drain();
+  await Promise.all([polling, drain(parts)]);
+  await parts.deliveries.settle(shutdown.exitCode === EXIT.ok ? FLUSH_MS : 0);
+  shutdown.giveUp();
+  await parts.deliveries.settle(FLUSH_MS);
+  await heartbeat.stop();
+  for (const timer of timers) clearInterval(timer);
+  await operations.stop();
+  await parts.journal.close();
+  await noteState(parts);
+}
+
+/** Waits for the running tasks: until they have ended, or the time is over, or somebody is out of patience. */
+async function drain(parts: Parts): Promise<void> {
+  const { shutdown, works, options } = parts;
+  if (works.size > 0 && !shutdown.cancelWork.aborted) {
+    const { drainTimeoutMs } = options.settings;
+    options.log.info(
+      { runs: works.size, drainTimeoutMs },
+      `draining: ${works.size} runs, up to ${Math.round(drainTimeoutMs / 1000)} s; a second signal cancels them`,
+    );
+    await settled(works, drainTimeoutMs, shutdown.cancelWork);
+  }
+  if (works.size === 0) return;
+  options.log.warn({ runs: works.size }, `cancelling ${works.size} runs; they go back to the queue`);
+  shutdown.cancel();
+  await settled(works, KILL_MS);
+}
+
+async function settled(works: Set<Promise<void>>, ms: number, patience?: AbortSignal): Promise<void> {
+  const deadline = monotonicMs() + ms;
+  while (works.size > 0 && monotonicMs() < deadline && patience?.aborted !== true) {
+    const over = new AbortController();
+    const signal = patience === undefined ? over.signal : AbortSignal.any([over.signal, patience]);
+    await Promise.race([Promise.all(works), pause(deadline - monotonicMs(), signal)]);
+    over.abort();
+  }
+}
+
+async function pollForRuns(parts: Parts): Promise<void> {
+  const { executor, options, presence } = parts;
+  const work = runsAsWork({ runnerId: options.config.runnerId, executor });
+  await runPollLoop({
+    ...pollOptions(parts, 'run'),
+    slots: parts.slots,
+    presence,
+    onNotReady: (reasons) => noteNotReady(parts, reasons),
+    async onOffer(offer) {
+      const done = doWork(parts, work, offer);
+      parts.runsNow.add(done);
+      await done;
+      parts.runsNow.delete(done);
+    },
+  });
+}
+
+/** Says nothing about whether the control plane serves runners: builds may be switched off there alone. */
+async function pollForBuilds(parts: Parts): Promise<void> {
+  const { builds, presence } = parts;
+  if (builds === undefined) return;
+  await runPollLoop({
+    ...pollOptions(parts, 'build'),
+    slots: builds.slots,
+    presence: {
+      pause: async (ms, signal) => await presence.pause(ms, signal),
+      served: () => undefined,
+      unserved: () => undefined,
+    },
+    onNotReady: () => undefined,
+    onOffer: async (offer) => await doWork(parts, builds.work, offer),
+  });
+}
+
+function pollOptions<K extends WorkKind>(
+  parts: Parts,
+  kind: K,
+): Omit<PollLoopOptions<K>, 'slots' | 'presence' | 'onNotReady' | 'onOffer'> {
+  const { options, shutdown } = parts;
+  return {
+    kind,
+    api: parts.api,
+    bootId: parts.bootId,
+    held: () => parts.heartbeat.held(),
+    notReady: async () => [
+      ...(await parts.readiness.reasons()),
+      ...parts.version.reasons(),
+      ...(kind === 'build' ? (parts.builds?.notReady() ?? []) : []),
+    ],
+    waitMs: () => parts.server.intervals.pollWaitMs,
+    onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
+    stop: shutdown.stopTaking,
+    log: options.log,
+  };
+}
+
+async function doWork<O extends Offer>(parts: Parts, kind: Work<O>, offer: O): Promise<void> {
+  const { options, shutdown } = parts;
+  const done = runWork(offer, {
+    ...parts,
+    work: kind,
+    spoolFolder: parts.paths.spool,
+    secrets: options.secrets,
+    cancel: shutdown.cancelWork,
+    abandon: shutdown.abandon,
+    inContact: () => inContact(parts),
+    leaseMs: () => parts.server.intervals.leaseMs,
+    onPhase: phaseNoter(parts),
+    onEngineError: () => void parts.readiness.checkEngine(),
+    log: options.log,
+  });
+  parts.works.add(done);
+  await done;
+  parts.works.delete(done);
+}
+
+function onSignal(parts: Parts): void {
+  const step = parts.shutdown.request();
+  parts.options.log.info(
+    { step },
+    step === 'drain' ? 'asked to stop: taking no new work' : 'asked again: cancelling what runs',
+  );
+}

@@ -1,0 +1,35 @@
+/** What the runner says of its machine when it is asked (`svc runners diagnose --live`): versions and disk headroom, no paths and no values. */
+import { freeMb } from '../disk/free-space.ts';
+import { findProgram, runCommand } from '../executor/command.ts';
+import type { Executor } from '../executor/executor.ts';
+import type { WireDiagnostics } from '../control-plane/wire.ts';
+
+const VERSION_LENGTH_MAX = 200;
+/** The control plane waits 20 s for an answer in all. */
+const COMMAND_MS = 5_000;
+const CONTAINER_CLIS = ['podman', 'docker'] as const;
+const DEPLOY_CLI = 'dokku';
+
+export async function collectDiagnostics(
+  executor: Pick<Executor, 'name'>,
+  dataDir: string,
+  find: (name: string) => string | undefined = findProgram,
+): Promise<WireDiagnostics> {
+  // Of the engine in use; where none works, of the one that is installed: that is what somebody looks for then.
+  const engine =
+    executor.name === 'namespaces' ? CONTAINER_CLIS.find((name) => find(name) !== undefined) : executor.name;
+  const [containerCliVersion, deployCliVersion, workspaceFreeMb] = await Promise.all([
+    engine === undefined ? '' : versionOf(find(engine)),
+    versionOf(find(DEPLOY_CLI)),
+    freeMb(dataDir),
+  ]);
+  return { containerCliVersion, deployCliVersion, workspaceFreeMb };
+}
+
+/** First line of `<program> --version`; empty when it is not installed or does not answer. */
+async function versionOf(program: string | undefined): Promise<string> {
+  if (program === undefined) return '';
+  const result = await runCommand([program, '--version'], { timeoutMs: COMMAND_MS });
+  if (result.failure !== undefined || result.code !== 0) return '';
+  return (result.stdout.split('\n')[0] ?? '').trim().slice(0, VERSION_LENGTH_MAX);
+}

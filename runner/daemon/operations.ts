@@ -1,0 +1,88 @@
+/**
+ * What operators of this machine see of the daemon besides its log: the status socket, the metrics file, systemd's view; and the end of a version that is given
+ * no work any more. None of it is needed to do work: whatever fails here is a line in the log.
+ */
+import { snapshot, type Parts } from './daemon-state.ts';
+import { errorText } from '../platform/errors.ts';
+import { metricsText, METRICS_MS, writeMetrics } from './metrics.ts';
+import { EXIT } from './shutdown.ts';
+import { openStatusSocket } from './status-socket.ts';
+
+/** How often it is looked whether an outdated daemon is idle. */
+const IDLE_MS = 1_000;
+
+export interface Operations {
+  /** The heartbeat thread has tried once more; only a living main thread hears it. */
+  onBeat(ok: boolean): void;
+  stop(): Promise<void>;
+}
+
+export async function startOperations(parts: Parts): Promise<Operations> {
+  const { options, shutdown, counters, notifier } = parts;
+  const { log, settings } = options;
+  const socket = await openStatusSocket({
+    path: parts.paths.statusSocket,
+    snapshot: async () => await snapshot(parts),
+    log,
+  });
+  const metrics = metricsWriter(parts);
+  await metrics(true);
+  const timers = [
+    setInterval(() => void metrics(true), METRICS_MS),
+    setInterval(() => {
+      if (settings.exitWhenOutdated && isIdleAndOutdated(parts)) {
+        log.warn({}, 'idle, and this version is given no work: ending, as --exit-when-outdated says');
+        shutdown.fail(EXIT.outdated);
+      }
+    }, IDLE_MS),
+  ];
+  notifier.ready();
+  void shutdown.begun.then(() => notifier.stopping());
+  return {
+    onBeat(ok) {
+      counters.count('heartbeats', { result: ok ? 'ok' : 'failed' });
+      notifier.alive(statusLine(parts));
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await socket?.close();
+      await metrics(false);
+      await notifier.settled();
+    },
+  };
+}
+
+function isIdleAndOutdated({ version, works, outbox, runs }: Parts): boolean {
+  return version.word.tooOld && works.size === 0 && outbox.depth === 0 && runs.size === 0;
+}
+
+function metricsWriter(parts: Parts): (up: boolean) => Promise<void> {
+  const { metricsFile } = parts.options.settings;
+  let failed = false;
+  return async (up) => {
+    if (metricsFile === undefined) return;
+    try {
+      const text = metricsText(await snapshot(parts), parts.counters, { up, nowMs: Date.now() });
+      await writeMetrics(metricsFile, text);
+      failed = false;
+    } catch (error) {
+      if (!failed)
+        parts.options.log.warn({ problem: errorText(error) }, 'the metrics file cannot be written');
+      failed = true;
+    }
+  };
+}
+
+/** For `systemctl status`: what changes seldom, so that it is told seldom. */
+function statusLine({ version, works, server, presence, shutdown }: Parts): string {
+  const words = [
+    shutdown.stopTaking.aborted ? 'draining' : undefined,
+    presence.away === undefined ? undefined : 'the control plane serves no runners',
+    server.lastContact === undefined ? 'no contact yet' : undefined,
+    server.paused ? 'paused by the team' : undefined,
+    version.word.tooOld ? 'version too old for new work' : undefined,
+    ...server.notReady.map((reason) => `not ready (${reason.split(':')[0]})`),
+    works.size === 0 ? 'idle' : `${works.size} at work`,
+  ];
+  return words.filter((word) => word !== undefined).join(', ');
+}

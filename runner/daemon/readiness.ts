@@ -1,0 +1,170 @@
+/**
+ * Why this runner cannot take work at the moment: said in each poll, so that the team sees the reason instead of a silent runner. Each limit opens again
+ * only when things are clearly better, so that a disk that is nearly full does not make the runner come and go.
+ */
+import { stat } from 'node:fs/promises';
+import { monotonicMs } from '../platform/clock.ts';
+import { freeMb, MEBIBYTE } from '../disk/free-space.ts';
+import { errorText } from '../platform/errors.ts';
+import type { Executor, WorkRef as ExecutorWorkRef } from '../executor/executor.ts';
+import { atLeast, atMost } from './gate.ts';
+import { listSpools } from '../output/log-spool.ts';
+import type { Log } from '../platform/log.ts';
+import type { RunSettings } from '../commands/settings.ts';
+import type { WorkRef } from '../control-plane/work-ref.ts';
+
+/** By contract. */
+const REASON_LENGTH_MAX = 200;
+
+/** How long a look at the disk is good for. */
+const LOOK_MS = 2_000;
+/** A healthy engine is looked at so often, and one that failed more often: the runner stands still for it. */
+const ENGINE_CHECK_MS = 60_000;
+const ENGINE_RECHECK_MS = 10_000;
+/** Good looks in a row before an engine that failed counts as mended. */
+const GOOD_LOOKS = 2;
+
+export interface Readiness {
+  /** Empty: ready. */
+  reasons(): Promise<string[]>;
+  /** Of all spools together, as of the last look. */
+  spoolBytes(): Promise<number>;
+  freeMb(): Promise<number>;
+  /** Reaps what earlier processes left behind; an engine that cannot do that is not healthy. */
+  checkEngine(): Promise<void>;
+  /** The same when the last look is old enough. */
+  checkEngineIfDue(): Promise<void>;
+}
+
+export interface ReadinessOptions {
+  dataDir: string;
+  spoolFolder: string;
+  /** `maxSpoolMb`: output that waits for a control plane that does not take it. `maxOutbox`: results without a definite answer; more work would only add to them. */
+  limits: Pick<RunSettings, 'minFreeMb' | 'maxSpoolMb' | 'maxOutbox'>;
+  executor: Pick<Executor, 'reap' | 'name' | 'storageFolder'>;
+  isLive: (ref: WorkRef) => boolean;
+  outboxDepth: () => number;
+  log: Log;
+  /** For tests. */
+  measure?: () => Promise<DiskUse>;
+}
+
+export interface DiskUse {
+  /** At the data folder. */
+  freeMb: number;
+  /** Where the engine keeps its images; absent where that is not another disk. */
+  engineFreeMb?: number;
+  spoolBytes: number;
+}
+
+export function createReadiness(options: ReadinessOptions): Readiness {
+  const { limits } = options;
+  const engine = watchEngine(options);
+  const [free, engineFree, spool, outbox] = [
+    atLeast(limits.minFreeMb),
+    atLeast(limits.minFreeMb),
+    atMost(limits.maxSpoolMb),
+    atMost(limits.maxOutbox),
+  ];
+  let look: { atMs: number; disk: Promise<DiskUse> } | undefined;
+
+  const disk = async (): Promise<DiskUse> => {
+    if (look === undefined || monotonicMs() - look.atMs > LOOK_MS)
+      look = { atMs: monotonicMs(), disk: (options.measure ?? (async () => await measure(options)))() };
+    return await look.disk;
+  };
+
+  return {
+    async reasons() {
+      const reasons: string[] = [];
+      const use = await disk();
+      if (free.closedAt(use.freeMb)) reasons.push(`disk: ${use.freeMb} MB free, ${free.wanted} MB needed`);
+      if (use.engineFreeMb !== undefined && engineFree.closedAt(use.engineFreeMb))
+        reasons.push(
+          `disk of ${options.executor.name}: ${use.engineFreeMb} MB free, ${engineFree.wanted} MB needed`,
+        );
+      const spooledMb = Math.floor(use.spoolBytes / MEBIBYTE);
+      if (spool.closedAt(spooledMb))
+        reasons.push(`spool: ${spooledMb} MB of undelivered output, at most ${spool.wanted} MB to go on`);
+      const waiting = options.outboxDepth();
+      if (outbox.closedAt(waiting))
+        reasons.push(`outbox: ${waiting} undelivered results, at most ${outbox.wanted} to go on`);
+      if (engine.problem !== undefined) reasons.push(engine.problem);
+      return reasons;
+    },
+    spoolBytes: async () => (await disk()).spoolBytes,
+    freeMb: async () => (await disk()).freeMb,
+    checkEngine: engine.check,
+    checkEngineIfDue: engine.checkIfDue,
+  };
+}
+
+interface EngineWatch {
+  readonly problem: string | undefined;
+  check(): Promise<void>;
+  checkIfDue(): Promise<void>;
+}
+
+function watchEngine({ executor, isLive, log }: ReadinessOptions): EngineWatch {
+  let problem: string | undefined;
+  let good = 0;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let checking: Promise<void> | undefined;
+
+  const look = async (): Promise<void> => {
+    try {
+      const reaped: ExecutorWorkRef[] = await executor.reap((id, epoch) => isLive({ id, epoch }));
+      for (const { workId, epoch } of reaped)
+        log.warn({ id: workId, epoch }, 'killed what an earlier process left behind');
+      good += 1;
+      if (problem === undefined || good < GOOD_LOOKS) return;
+      problem = undefined;
+      log.info({ executor: executor.name }, 'the engine works again');
+    } catch (error) {
+      good = 0;
+      if (problem === undefined)
+        log.error({ executor: executor.name, problem: errorText(error) }, 'the engine does not work');
+      problem = `engine ${executor.name}: ${errorText(error)}`.slice(0, REASON_LENGTH_MAX);
+    } finally {
+      checkedAtMs = monotonicMs();
+    }
+  };
+  const check = async (): Promise<void> => {
+    checking ??= look().finally(() => (checking = undefined));
+    await checking;
+  };
+  return {
+    get problem() {
+      return problem;
+    },
+    check,
+    async checkIfDue() {
+      const everyMs = problem === undefined ? ENGINE_CHECK_MS : ENGINE_RECHECK_MS;
+      if (monotonicMs() - checkedAtMs >= everyMs) await check();
+    },
+  };
+}
+
+async function measure({ dataDir, spoolFolder, executor }: ReadinessOptions): Promise<DiskUse> {
+  const [free, engineFree, spools] = await Promise.all([
+    freeMb(dataDir),
+    freeElsewhere(executor.storageFolder, dataDir),
+    listSpools(spoolFolder),
+  ]);
+  return {
+    freeMb: free,
+    ...(engineFree === undefined ? {} : { engineFreeMb: engineFree }),
+    spoolBytes: spools.bytes,
+  };
+}
+
+/** Undefined: the same disk, or a folder that this user cannot look at. */
+async function freeElsewhere(folder: string | undefined, dataDir: string): Promise<number | undefined> {
+  if (folder === undefined) return undefined;
+  try {
+    const [one, other] = await Promise.all([stat(folder), stat(dataDir)]);
+    return one.dev === other.dev ? undefined : await freeMb(folder);
+  } catch {
+    return undefined; // Of a remote engine, or readable by root only: the engine itself says when it is full.
+  }
+}

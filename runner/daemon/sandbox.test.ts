@@ -1,0 +1,139 @@
+/** The released daemon with its real executors: what a task prints, how it is ended, and that nothing of it outlives its daemon's restart. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { has } from '../../test/setup/needs.ts';
+import {
+  makeHome,
+  readState,
+  SOURCE_ENTRY,
+  startProcess,
+  untilReported,
+  type DaemonProcess,
+  type RunnerHome,
+} from '../../test/setup/runner/daemon-process.ts';
+import { socketsOf } from '../../test/setup/runner/open-sockets.ts';
+import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
+
+const bundle = useBundle();
+const EXECUTORS = [
+  { name: 'namespaces', there: await has('namespaces') },
+  { name: 'podman', there: await has('podman') },
+];
+
+/** Processes of this machine whose command line holds the mark. */
+function processesWith(mark: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark);
+      } catch {
+        return false; // Ended between the listing and the look.
+      }
+    })
+    .map(Number);
+}
+
+function startDaemon(home: RunnerHome, executor: string, ...args: string[]): DaemonProcess {
+  return startProcess(bundle().main, ['run', '--data-dir', home.dataDir, '--executor', executor, ...args]);
+}
+
+for (const { name, there } of EXECUTORS) {
+  describe.runIf(there)(`daemon with ${name}`, () => {
+    it('runs a command, masks its secrets, and reports exit code and time', async () => {
+      const cp = await controlPlane();
+      const home = makeHome(cp);
+      startDaemon(home, name);
+      const run = cp.submit({
+        command: ['sh', '-c', 'echo "key $API_KEY"; echo "oops" >&2; exit 7'],
+        env: { API_KEY: 'sk-very-secret' },
+      });
+      await untilReported(cp, run.id, 25_000);
+      expect(run.report).toMatchObject({ reason: 'exit', exitCode: 7 });
+      expect(run.report?.durationMs).toBeGreaterThan(0);
+      expect(
+        run.chunks
+          .filter((chunk) => chunk.stream === 'stdout')
+          .map((chunk) => chunk.text)
+          .join(''),
+      ).toBe('key ***\n');
+      expect(
+        run.chunks
+          .filter((chunk) => chunk.stream === 'stderr')
+          .map((chunk) => chunk.text)
+          .join(''),
+      ).toBe('oops\n');
+    });
+
+    it('listens on no network socket while a task runs, and 2.18 kills it when it is cancelled or over time', async () => {
+      const cp = await controlPlane();
+      const home = makeHome(cp);
+      const daemon = startDaemon(home, name, '--slots', '2');
+      const cancelled = cp.submit({ command: ['sh', '-c', 'echo begun; sleep 300'] });
+      const late = cp.submit({ command: ['sh', '-c', 'sleep 300'], limits: { timeoutSeconds: 2 } });
+      await waitFor('the output', () => cancelled.output.length > 0, 25_000);
+      expect(socketsOf(daemon.pid).listening).toEqual([`unix ${join(home.dataDir, 'status.sock')}`]);
+      cp.cancel(cancelled.id);
+      await untilReported(cp, cancelled.id, 25_000);
+      await untilReported(cp, late.id, 25_000);
+      expect(cancelled.report).toMatchObject({ reason: 'cancelled' });
+      expect(late.report).toMatchObject({ reason: 'timeout' });
+    });
+
+    it('2.9 kills what a killed daemon left behind before it takes work again', async () => {
+      const cp = await controlPlane();
+      cp.intervals.leaseMs = 2_000;
+      const home = makeHome(cp);
+      const first = startDaemon(home, name);
+      const mark = `31${Date.now() % 1_000_000}`;
+      const run = cp.submit({
+        command: ['sh', '-c', `echo begun; if [ -z "$AGAIN" ]; then sleep ${mark}; fi`],
+      });
+      await waitFor('the output', () => run.output.length > 0, 25_000);
+      const isSleep = () => processesWith(`sleep\0${mark}\0`).length;
+      await waitFor('the task', () => isSleep() === 1);
+      first.kill('SIGKILL');
+      await first.exited;
+      run.spec.env = { AGAIN: 'yes' };
+      startDaemon(home, name);
+      await untilReported(cp, run.id, 25_000);
+      expect(isSleep()).toBe(0);
+      expect(run.epoch).toBe(2);
+      expect(run.reports).toHaveLength(1);
+    });
+  });
+}
+
+describe.runIf(EXECUTORS[0]?.there === true)('daemon in a checkout', () => {
+  it('runs from its sources, heartbeat thread included', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    startProcess(SOURCE_ENTRY, ['run', '--data-dir', home.dataDir, '--executor', 'namespaces']);
+    const run = cp.submit({ command: ['true'] });
+    await untilReported(cp, run.id, 25_000);
+    expect(run.report).toMatchObject({ reason: 'exit', exitCode: 0 });
+  });
+});
+
+describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its executor', () => {
+  it('2.9 still kills what the one before left behind', async () => {
+    const cp = await controlPlane();
+    const home = makeHome(cp);
+    const first = startDaemon(home, 'podman');
+    const mark = `32${Date.now() % 1_000_000}`;
+    const run = cp.submit({ command: ['sh', '-c', `echo begun; sleep ${mark}`] });
+    await waitFor('the output', () => run.output.length > 0, 25_000);
+    await waitFor('the state file', () => readState(home).pid === first.pid);
+    first.kill('SIGKILL');
+    await first.exited;
+    const second = startDaemon(home, 'namespaces');
+    await waitFor(
+      'the reaping',
+      () => second.output().includes('killed what an earlier process left behind'),
+      25_000,
+    );
+    expect(processesWith(`sleep\0${mark}\0`)).toEqual([]);
+  });
+});

@@ -1,0 +1,168 @@
+/**
+ * What this daemon did with each grant of work, so that a later process knows: one JSON line an event, synced before the step that it announces.
+ *
+ *   offered → accepted → started → (phase …) → ended → reported
+ *        \________\_________\________\___→ dropped   (declined, superseded, lease lost, or the daemon died)
+ *
+ * The journal owns its file; writes go through one queue, so lines are whole and in order. A grant that was ever started is never started
+ * again. The last line of a killed process may be torn: it is left out, since the step that it announced was not taken.
+ */
+import { open, readFile, type FileHandle } from 'node:fs/promises';
+import { writeDurably } from './durable-file.ts';
+import { isMissing } from '../platform/errors.ts';
+import type { BuildPhase } from '../control-plane/wire.ts';
+import { refKey, type WorkRef } from '../control-plane/work-ref.ts';
+
+export const JOURNAL_EVENTS = [
+  'offered',
+  'accepted',
+  'started',
+  'phase',
+  'ended',
+  'reported',
+  'dropped',
+] as const;
+export type JournalEvent = (typeof JOURNAL_EVENTS)[number];
+
+export interface JournalEntry extends WorkRef {
+  event: JournalEvent;
+  /** RFC 3339, this machine's clock: for people. */
+  at: string;
+  /** Of `ended` and `dropped`. */
+  reason?: string;
+  reportId?: string;
+  /** Of `phase`: the phase of a build that is entered next. */
+  phase?: BuildPhase;
+}
+
+export type JournalDetail = Pick<JournalEntry, 'reason' | 'reportId' | 'phase'>;
+
+/** Closed grants that are remembered, so that a stale repetition of an old offer is recognised. */
+const CLOSED_MAX = 1_000;
+/** The file is rewritten when it has grown by so many lines. */
+const COMPACT_LINES = 4_000;
+
+export interface Journal {
+  /** Resolves when the line is on the disk. */
+  record(event: JournalEvent, ref: WorkRef, detail?: JournalDetail): Promise<void>;
+  last(ref: WorkRef): JournalEvent | undefined;
+  /** Grants whose last event is neither `reported` nor `dropped`, oldest first. */
+  open(): JournalEntry[];
+  close(): Promise<void>;
+}
+
+export interface JournalOptions {
+  path: string;
+  now?: () => Date;
+}
+
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const now = options.now ?? (() => new Date());
+  const latest = new Map<string, JournalEntry>();
+  for (const entry of await readEntries(options.path)) note(latest, entry);
+  let lines = 0;
+  /** Length of the file's whole lines. */
+  let bytes = 0;
+  let file: FileHandle;
+  let queue: Promise<unknown> = Promise.resolve();
+
+  const compact = async (): Promise<FileHandle> => {
+    forgetOldest(latest);
+    const whole = [...latest.values()].map(lineOf).join('');
+    await writeDurably(options.path, whole);
+    lines = 0;
+    bytes = Buffer.byteLength(whole);
+    return await open(options.path, 'a', 0o600);
+  };
+  file = await compact();
+
+  const append = async (entry: JournalEntry): Promise<void> => {
+    if (lines >= COMPACT_LINES) {
+      await file.close();
+      file = await compact();
+    }
+    const line = lineOf(entry);
+    try {
+      await file.appendFile(line);
+      await file.datasync();
+    } catch (error) {
+      // Whatever part of it got in comes out again, or the next line would be one with it, and unreadable.
+      await file.truncate(bytes);
+      throw error;
+    }
+    lines += 1;
+    bytes += Buffer.byteLength(line);
+    note(latest, entry);
+  };
+
+  return {
+    async record(event, ref, detail = {}) {
+      const entry: JournalEntry = { id: ref.id, epoch: ref.epoch, event, at: now().toISOString(), ...detail };
+      const written = queue.then(async () => await append(entry));
+      // One failed write (a full disk) must not fail all later ones.
+      queue = written.catch(() => undefined);
+      await written;
+    },
+    last: (ref) => latest.get(refKey(ref))?.event,
+    open: () => [...latest.values()].filter((entry) => !isClosed(entry)),
+    async close() {
+      await queue;
+      await file.close();
+    },
+  };
+}
+
+/** How many grants are not closed, for a look from outside; the file is left as it is. */
+export async function openGrants(path: string): Promise<number> {
+  const latest = new Map<string, JournalEntry>();
+  for (const entry of await readEntries(path)) note(latest, entry);
+  return [...latest.values()].filter((entry) => !isClosed(entry)).length;
+}
+
+function lineOf(entry: JournalEntry): string {
+  return `${JSON.stringify(entry)}\n`;
+}
+
+function isClosed(entry: JournalEntry): boolean {
+  return entry.event === 'reported' || entry.event === 'dropped';
+}
+
+/** Keeps the map in order of the latest event. */
+function note(latest: Map<string, JournalEntry>, entry: JournalEntry): void {
+  const key = refKey(entry);
+  latest.delete(key);
+  latest.set(key, entry);
+}
+
+function forgetOldest(latest: Map<string, JournalEntry>): void {
+  const closed = [...latest].filter(([, entry]) => isClosed(entry));
+  for (const [key] of closed.slice(0, Math.max(0, closed.length - CLOSED_MAX))) latest.delete(key);
+}
+
+async function readEntries(path: string): Promise<JournalEntry[]> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  return text.split('\n').flatMap((line) => {
+    const entry = parseEntry(line);
+    return entry === undefined ? [] : [entry];
+  });
+}
+
+function parseEntry(line: string): JournalEntry | undefined {
+  try {
+    const entry = JSON.parse(line) as Partial<JournalEntry> | null;
+    const whole =
+      typeof entry?.id === 'string' &&
+      typeof entry.epoch === 'number' &&
+      JOURNAL_EVENTS.some((event) => event === entry.event);
+    return whole ? (entry as JournalEntry) : undefined;
+  } catch {
+    // Empty or torn: see the first comment.
+    return undefined;
+  }
+}

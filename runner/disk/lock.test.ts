@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { acquireLock, lockHolder, LockedError } from './lock.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
+import { waitFor } from '../../test/setup/runner/wait-for.ts';
+
+describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps it', () => {
+  it('refuses a second daemon and names the first', async () => {
+    const dir = tempDir();
+    const lock = await acquireLock(dir, 'one');
+    await expect(acquireLock(dir, 'two')).rejects.toThrow(new RegExp(`pid ${process.pid}`));
+    expect((await lockHolder(dir))?.pid).toBe(process.pid);
+    await lock.release();
+    expect(existsSync(join(dir, 'lock'))).toBe(false);
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('takes over from a process that is gone', async () => {
+    const dir = tempDir();
+    const child = spawn('true');
+    await once(child, 'exit');
+    const lock = await acquireLock(dir, 'one');
+    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+    await lock.release();
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, pid: child.pid, token: 'dead' }));
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('takes over from a process that was killed and that its parent has not noticed yet', async () => {
+    const dir = tempDir();
+    // The shell becomes a sleep that never waits for its child; the child dies only then, or the shell itself would notice.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+    await waitFor(
+      'the shell to be gone',
+      () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8').trim() === 'sleep',
+    );
+    process.kill(Number(pid.toString()), 'SIGKILL');
+    const stat = `/proc/${pid.toString().trim()}/stat`;
+    const startTime = await waitFor('the zombie', () => {
+      const fields = readFileSync(stat, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return fields[0] === 'Z' ? fields[19] : undefined;
+    });
+    const lock = await acquireLock(dir, 'one');
+    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+    await lock.release();
+    writeFileSync(
+      join(dir, 'lock'),
+      JSON.stringify({ ...holder, pid: Number(pid.toString()), startTime, token: 'dead' }),
+    );
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('takes over when the process id was given to another process', async () => {
+    const dir = tempDir();
+    const lock = await acquireLock(dir, 'one');
+    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+    await lock.release();
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, startTime: '1', token: 'dead' }));
+    expect(await lockHolder(dir)).toBeUndefined();
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('believes a holder in another container as long as it touches its file', async () => {
+    const dir = tempDir();
+    const path = join(dir, 'lock');
+    writeFileSync(path, JSON.stringify({ pid: 7, space: 'elsewhere', token: 'there' }));
+    await expect(acquireLock(dir, 'two')).rejects.toThrow(LockedError);
+    utimesSync(path, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000));
+    await (await acquireLock(dir, 'two')).release();
+  });
+
+  it('lets exactly one of many win a stale lock', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const dir = tempDir();
+      writeFileSync(join(dir, 'lock'), 'garbage');
+      const results = await Promise.allSettled(
+        ['a', 'b', 'c', 'd', 'e'].map(async (token) => await acquireLock(dir, token)),
+      );
+      const locks = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(locks, `round ${round}`).toHaveLength(1);
+      await locks[0]?.release();
+    }
+  });
+});

@@ -1,0 +1,178 @@
+/**
+ * One daemon a data folder: a lock file that names its holder. Node has no flock(2), so the holder proves that it lives by its process id
+ * together with that process's start time (ids are reused), and, where ids cannot be compared because the folder is shared between containers,
+ * by touching the file every few seconds.
+ *
+ * Should two processes still end up with one identity, the control plane's boot id lets only the newer one go on.
+ */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { link, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { monotonicMs, pause } from '../platform/clock.ts';
+import { removeIfThere } from './durable-file.ts';
+import { errorCode, isMissing } from '../platform/errors.ts';
+
+const TOUCH_MS = 10_000;
+/** Several processes may start at once over the lock of a dead one. */
+const CONTEST_MS = 20_000;
+const CONTEST_PAUSE_MS = 20;
+const GUARD_MS_MAX = 10_000;
+/** A holder in another process namespace that has not touched its file for so long is taken for dead. */
+const SILENT_MS_MAX = 30_000;
+
+export interface LockHolder {
+  pid: number;
+  /** Kernel's start time of the process, where it can be read. */
+  startTime?: string;
+  /** Machine and process namespace in which the pid means something. */
+  space: string;
+  /** Tells two locks of the same process apart. */
+  token: string;
+}
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+export class LockedError extends Error {
+  override readonly name = 'LockedError';
+}
+
+/** `token`: random, safe in a file name; the boot id. */
+export async function acquireLock(dataDir: string, token: string): Promise<Lock> {
+  const path = join(dataDir, 'lock');
+  const own: LockHolder = { pid: process.pid, ...startTimeOf(process.pid), space: processSpace(), token };
+  const temporary = `${path}.${token}.tmp`;
+  await writeFile(temporary, JSON.stringify(own), { mode: 0o600 });
+  try {
+    for (
+      const deadline = monotonicMs() + CONTEST_MS;
+      monotonicMs() < deadline;
+      await pause(CONTEST_PAUSE_MS)
+    ) {
+      if (await tryLink(temporary, path)) return holdLock(path, own);
+      await requireDead(path);
+      await removeStale(temporary, path);
+      if (await tryLink(temporary, path)) return holdLock(path, own);
+    }
+  } finally {
+    await removeIfThere(temporary);
+  }
+  throw new LockedError(`${path} changes hands all the time, is something starting daemons in a loop`);
+}
+
+/** The holder of a data folder's lock, if it lives. */
+export async function lockHolder(dataDir: string): Promise<LockHolder | undefined> {
+  const path = join(dataDir, 'lock');
+  const holder = await readHolder(path);
+  return holder !== undefined && (await isAlive(path, holder)) ? holder : undefined;
+}
+
+async function tryLink(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function requireDead(path: string): Promise<void> {
+  const holder = await readHolder(path);
+  if (holder === undefined || !(await isAlive(path, holder))) return;
+  throw new LockedError(
+    `another daemon (pid ${holder.pid}) uses this data folder; stop it, or give this one its own --data-dir and enroll it`,
+  );
+}
+
+/**
+ * Deletes a dead holder's file. Only the owner of the guard file may, and it judges once more under the guard: otherwise a slow contender could delete the
+ * fresh lock of a fast one. Without the guard this does nothing, and the caller comes again.
+ */
+async function removeStale(temporary: string, path: string): Promise<void> {
+  const guard = `${path}.guard`;
+  if (!(await tryLink(temporary, guard))) {
+    const guarded = await stat(guard).catch(() => undefined);
+    // Its owner died within the few milliseconds below.
+    if (guarded !== undefined && Date.now() - guarded.ctimeMs > GUARD_MS_MAX) await removeIfThere(guard);
+    return;
+  }
+  try {
+    await requireDead(path);
+    await removeIfThere(path);
+  } finally {
+    await removeIfThere(guard);
+  }
+}
+
+function holdLock(path: string, own: LockHolder): Lock {
+  const touch = setInterval(() => {
+    const now = new Date();
+    // A lock file that somebody deleted is not a reason to stop: the boot id protects us.
+    void utimes(path, now, now).catch(() => undefined);
+  }, TOUCH_MS);
+  touch.unref();
+  return {
+    async release() {
+      clearInterval(touch);
+      if ((await readHolder(path))?.token === own.token) await removeIfThere(path);
+    },
+  };
+}
+
+async function readHolder(path: string): Promise<LockHolder | undefined> {
+  try {
+    const holder = JSON.parse(await readFile(path, 'utf8')) as LockHolder;
+    return typeof holder.pid === 'number' ? holder : undefined;
+  } catch (error) {
+    // Links appear whole, so an unreadable file was made by something else: nobody holds it.
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+async function isAlive(path: string, holder: LockHolder): Promise<boolean> {
+  if (holder.space !== processSpace()) {
+    const touched = await stat(path).catch(() => undefined);
+    return touched !== undefined && Date.now() - touched.mtimeMs < SILENT_MS_MAX;
+  }
+  if (!processExists(holder.pid)) return false;
+  return startTimeOf(holder.pid).startTime === holder.startTime;
+}
+
+export function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it lives and belongs to somebody else.
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+/**
+ * From /proc/<pid>/stat: field 22, the start in clock ticks since the machine started, unless field 3 says that it has ended and only waits for its
+ * parent to notice. The name before them may hold spaces and brackets.
+ */
+function startTimeOf(pid: number): { startTime?: string } {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [state, startTime] = [fields[0], fields[19]];
+    return startTime === undefined || state === 'Z' || state === 'X' ? {} : { startTime };
+  } catch {
+    // No /proc on this system, or no such process: the pid alone has to do.
+    return {};
+  }
+}
+
+function processSpace(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    // No namespaces on this system.
+    return hostname();
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Reports that no definite answer has been given to yet, one file each. A report is on the disk before it is sent for the first time and before the
+ * run's slot is given to other work, and stays there until the control plane has accepted or refused it, across restarts of the daemon.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { monotonicMs, wallMs } from '../platform/clock.ts';
+import { removeDurably, writeDurably } from './durable-file.ts';
+import { errorText } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
+import { isWorkRef, refKey, type WorkRef } from '../control-plane/work-ref.ts';
+import type { ReportRequest, WorkKind } from '../control-plane/wire.ts';
+
+export interface OutboxEntry {
+  /** Absent in what older versions wrote: a run. */
+  kind?: WorkKind;
+  report: Omit<ReportRequest, 'waitedMs'>;
+  /** When it was put here, on both clocks; the monotonic one counts as long as the machine has not been restarted. */
+  putAtMs: number;
+  putMonotonicMs: number;
+  machineBoot: string;
+}
+
+export interface Outbox {
+  /** Resolves when the report is on the disk. */
+  put(report: Omit<ReportRequest, 'waitedMs'>, kind?: WorkKind): Promise<OutboxEntry>;
+  remove(ref: WorkRef): Promise<void>;
+  /** What was found at the start and what has been put since, oldest first. */
+  entries(): OutboxEntry[];
+  readonly depth: number;
+}
+
+export function newReportId(): string {
+  return randomUUID();
+}
+
+/** How long a report has waited: by the monotonic clock within one start of the machine, else by the wall clock, never negative. */
+export function waitedMs(entry: OutboxEntry, machineBoot: string): number {
+  const waited =
+    entry.machineBoot === machineBoot ? monotonicMs() - entry.putMonotonicMs : wallMs() - entry.putAtMs;
+  return Math.max(0, Math.round(waited));
+}
+
+/** Id of this start of the machine; the monotonic clock of another start means nothing. */
+export function readMachineBoot(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    // Not Linux: a fresh id makes every older entry fall back to the wall clock.
+    return randomUUID();
+  }
+}
+
+export interface OutboxOptions {
+  folder: string;
+  machineBoot: string;
+  log: Log;
+}
+
+export async function openOutbox(options: OutboxOptions): Promise<Outbox> {
+  const { folder, machineBoot } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const entries = new Map<string, OutboxEntry>();
+  for (const entry of await readEntries(folder, options.log)) entries.set(refKey(entry.report), entry);
+  return {
+    async put(report, kind = 'run') {
+      const entry: OutboxEntry = {
+        kind,
+        report,
+        putAtMs: wallMs(),
+        putMonotonicMs: monotonicMs(),
+        machineBoot,
+      };
+      await writeDurably(join(folder, `${refKey(report)}.json`), JSON.stringify(entry));
+      entries.set(refKey(report), entry);
+      return entry;
+    },
+    async remove(ref) {
+      await removeDurably(join(folder, `${refKey(ref)}.json`));
+      entries.delete(refKey(ref));
+    },
+    entries: () => [...entries.values()],
+    get depth() {
+      return entries.size;
+    },
+  };
+}
+
+async function readEntries(folder: string, log: Log): Promise<OutboxEntry[]> {
+  const found: OutboxEntry[] = [];
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith('.json')) continue;
+    const path = join(folder, name);
+    try {
+      const entry = JSON.parse(await readFile(path, 'utf8')) as OutboxEntry;
+      if (!isWorkRef(entry.report)) throw new RangeError('it names no work');
+      found.push(entry);
+    } catch (error) {
+      // Kept for a person to look at; it must not stop the others.
+      log.error({ file: path, problem: errorText(error) }, 'a report in the outbox is unreadable, set aside');
+      await rename(path, `${path}.unreadable`);
+    }
+  }
+  return found.sort((a, b) => a.putAtMs - b.putAtMs);
+}

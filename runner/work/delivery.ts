@@ -1,0 +1,193 @@
+/**
+ * What is left to do when a task has ended: its last output, then its result, then the end of the lease, in this order, because the control plane
+ * may close the books on a run with its report.
+ *
+ *   in the outbox → output delivered → report answered → journal `reported` | `dropped` → files deleted, lease released
+ *
+ * Each delivery repeats until it has a definite answer, however long that takes. When the process ends first, the outbox holds it for the next one.
+ */
+import type { Api } from '../control-plane/api.ts';
+import { monotonicMs, pause } from '../platform/clock.ts';
+import { errorText } from '../platform/errors.ts';
+import type { Journal } from '../disk/journal.ts';
+import type { Lease } from './lease.ts';
+import type { Log } from '../platform/log.ts';
+import type { LogsOutcome } from '../output/log-sender.ts';
+import type { Spool } from '../output/log-spool.ts';
+import { type Outbox, type OutboxEntry, waitedMs } from '../disk/outbox.ts';
+import type { Presence } from '../control-plane/presence.ts';
+import { CallError } from '../control-plane/retryable.ts';
+import { createSlots } from './slots.ts';
+import { WORK_CALLS } from '../control-plane/wire.ts';
+
+/** After a long outage a full outbox must not come down on the control plane all at once. */
+const DELIVERIES_AT_ONCE = 8;
+const MESSAGE_LENGTH_MAX = 2_000;
+
+export interface DeliveryItem {
+  entry: OutboxEntry;
+  spool: Spool;
+  lease: Lease;
+  /** How the sending of the output ended. */
+  logs: Promise<LogsOutcome>;
+}
+
+export interface DeliveryOptions {
+  api: Pick<Api, 'callUntilAnswered'>;
+  outbox: Outbox;
+  journal: Journal;
+  machineBoot: string;
+  /** Aborted when the process has no more time: what is not delivered stays in the outbox. */
+  signal: AbortSignal;
+  /** Waits at most until the control plane serves runners again. */
+  presence: Pick<Presence, 'pause'>;
+  onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
+  log: Log;
+}
+
+export interface Deliveries {
+  /** Never rejects; resolves when the item is delivered, dropped or left for the next process. */
+  deliver(item: DeliveryItem): Promise<void>;
+  readonly pending: number;
+  /** Resolves when nothing is pending, or after `ms`. */
+  settle(ms: number): Promise<void>;
+}
+
+export function createDeliveries(options: DeliveryOptions): Deliveries {
+  const turns = createSlots(DELIVERIES_AT_ONCE);
+  const pending = new Set<Promise<void>>();
+  return {
+    async deliver(item) {
+      const delivery = deliverOne(options, turns, item).catch((error: unknown) => {
+        options.log.error(
+          { id: item.entry.report.id, problem: errorText(error) },
+          'a result could not be handled, it stays in the outbox',
+        );
+      });
+      pending.add(delivery);
+      await delivery;
+      pending.delete(delivery);
+    },
+    get pending() {
+      return pending.size;
+    },
+    async settle(ms) {
+      const deadline = monotonicMs() + ms;
+      while (pending.size > 0 && monotonicMs() < deadline) {
+        const patience = new AbortController();
+        await Promise.race([Promise.all(pending), pause(deadline - monotonicMs(), patience.signal)]);
+        patience.abort();
+      }
+    },
+  };
+}
+
+async function deliverOne(
+  options: DeliveryOptions,
+  turns: ReturnType<typeof createSlots>,
+  item: DeliveryItem,
+): Promise<void> {
+  const outcome = await item.logs;
+  if (outcome === 'stopped') return await leave(item);
+  if (!(await turns.take(options.signal))) return await leave(item);
+  try {
+    // A run whose grant is over is somebody else's. What a build pushed or deployed is done all the same: the control plane keeps a late word of it.
+    const skipped = outcome === 'superseded' && item.entry.kind !== 'build';
+    const dropped = skipped ? 'superseded' : await report(options, item, outcome);
+    if (dropped === 'left') return await leave(item);
+    await close(options, item, dropped);
+  } finally {
+    turns.release();
+  }
+}
+
+/**
+ * Undefined: accepted, now or by an earlier call. `left`: no definite answer. Otherwise the code with which it was refused. How work ended is not
+ * lost by the words about it: a report that breaks a rule of the contract is sent once more without them.
+ */
+async function report(
+  options: DeliveryOptions,
+  item: DeliveryItem,
+  logs: LogsOutcome,
+): Promise<string | undefined> {
+  const { entry } = item;
+  const { id } = entry.report;
+  const told = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
+  const words: OutboxEntry['report'] = { ...entry.report, ...told };
+  const first = await tell(options, entry, words);
+  if (first !== 'validation_failed' || words.message === undefined) return first;
+  options.log.warn({ id, message: words.message }, 'the result is sent once more, without its message');
+  const { message: _message, ...plain } = words;
+  return await tell(options, entry, plain);
+}
+
+async function tell(
+  options: DeliveryOptions,
+  entry: OutboxEntry,
+  words: OutboxEntry['report'],
+): Promise<string | undefined> {
+  const { id, epoch } = words;
+  // What heartbeats say of the lease does not count any more: the task is dead, and the answer to the report is the definite word.
+  try {
+    const { value } = await options.api.callUntilAnswered(
+      WORK_CALLS[entry.kind ?? 'run'].report,
+      () => ({ ...words, waitedMs: waitedMs(entry, options.machineBoot) }),
+      {
+        signal: options.signal,
+        presence: options.presence,
+        onFailure(failure, failures) {
+          if (failures === 1)
+            options.log.warn(
+              { id, problem: failure.message },
+              'the result cannot be delivered, trying again',
+            );
+        },
+      },
+    );
+    options.log.info(
+      { id, epoch, reason: words.reason, accepted: value.accepted === true },
+      'result delivered',
+    );
+    return value.accepted === true ? undefined : 'not_accepted';
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    const { verdict, code, message } = error.failure;
+    if (verdict === 'refused') {
+      options.log.warn({ id, epoch, problem: message }, 'the result was refused');
+      return code;
+    }
+    if (verdict === 'revoked' || verdict === 'boot_superseded') options.onFatal(verdict, message);
+    return 'left';
+  }
+}
+
+/** Journal first: when the process dies in between, the next one finds the outbox file of a closed grant and deletes it. */
+async function close(
+  options: DeliveryOptions,
+  item: DeliveryItem,
+  dropped: string | undefined,
+): Promise<void> {
+  const { report: sent } = item.entry;
+  await options.journal
+    .record(
+      dropped === undefined ? 'reported' : 'dropped',
+      sent,
+      dropped === undefined ? { reportId: sent.reportId } : { reason: dropped },
+    )
+    .catch((error: unknown) =>
+      options.log.error({ id: sent.id, problem: errorText(error) }, 'the journal cannot be written'),
+    );
+  await options.outbox.remove(sent);
+  await item.spool.remove();
+  item.lease.release();
+}
+
+/** The files stay for the next process; the lease stays named until this one ends. */
+async function leave(item: DeliveryItem): Promise<void> {
+  await item.spool.close();
+}
+
+function withNote(message: string | undefined): string {
+  const note = 'the output is incomplete: the control plane refused a part of it';
+  return (message === undefined ? note : `${message}; ${note}`).slice(0, MESSAGE_LENGTH_MAX);
+}

@@ -1,0 +1,54 @@
+/** Runs as a kind of work: from an offer to what the executor is asked to do. The server fills in every bound; the defaults here are its own, for one that did not. */
+import { InvalidSpecError, type Executor, type SandboxSpec } from '../executor/executor.ts';
+import type { Work } from './run-work.ts';
+import type { RunOffer } from '../control-plane/wire.ts';
+
+const DEFAULT_LIMITS = { timeoutSeconds: 600, memoryMb: 512, cpus: 1, pids: 256, outputBytes: 16_777_216 };
+
+export function specOf(
+  offer: RunOffer,
+  options: { runnerId: string; executor: Pick<Executor, 'isolation' | 'name'> },
+): SandboxSpec {
+  const network = offer.network ?? 'none';
+  if (network !== 'none')
+    throw new InvalidSpecError(`network is ${JSON.stringify(network)}, this runner offers only "none"`);
+  const { isolation, name } = options.executor;
+  if (offer.isolation === 'container' && isolation !== 'container') {
+    throw new InvalidSpecError(
+      `isolation is "container", this runner's executor ${name} offers "${isolation}"`,
+    );
+  }
+  const { limits = {} } = offer;
+  return {
+    runnerId: options.runnerId,
+    workId: offer.id,
+    epoch: offer.epoch,
+    ...(offer.image === undefined || offer.image === '' ? {} : { image: offer.image }),
+    command: offer.command ?? [],
+    env: offer.env ?? {},
+    ...(offer.workdir === undefined || offer.workdir === '' ? {} : { workdir: offer.workdir }),
+    ...(offer.stdin === undefined ? {} : { stdin: offer.stdin }),
+    network,
+    limits: {
+      timeoutSeconds: limits.timeoutSeconds ?? DEFAULT_LIMITS.timeoutSeconds,
+      memoryMb: limits.memoryMb ?? DEFAULT_LIMITS.memoryMb,
+      cpus: limits.cpus ?? DEFAULT_LIMITS.cpus,
+      pids: limits.pids ?? DEFAULT_LIMITS.pids,
+      outputBytes: limits.outputBytes ?? DEFAULT_LIMITS.outputBytes,
+    },
+  };
+}
+
+export function runsAsWork(options: {
+  runnerId: string;
+  executor: Pick<Executor, 'start' | 'isolation' | 'name'>;
+}): Work<RunOffer> {
+  return {
+    kind: 'run',
+    secretsOf: (offer) => Object.values(offer.env ?? {}),
+    prepare(offer) {
+      const spec = specOf(offer, options);
+      return async ({ onOutput }) => await options.executor.start(spec, onOutput);
+    },
+  };
+}

@@ -1,0 +1,298 @@
+/** What abuse-cases.ts works with: builds of hostile Dockerfiles by two teams, contained as on any runner, and what none of them may see or touch. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { baseRootTar } from '../../../../runner/executor/base-image.ts';
+import { complaint, runCommand } from '../../../../runner/executor/command.ts';
+import type { BuildEngine } from '../../../../runner/executor/executor.ts';
+import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine-argv.ts';
+import { findProgram } from '../../../../runner/executor/command.ts';
+import { listMounts } from '../../../../runner/executor/procfs.ts';
+import { writeTar, type TarEntry } from '../../../../runner/executor/tar.ts';
+import { createBuilder, type Builder, type Way } from '../../../../runner/build/builder.ts';
+import type { BuildContext } from '../../../../runner/build/context.ts';
+import { createControl } from '../../../../runner/build/control.ts';
+import type { Endpoint, World } from '../../../../runner/build/egress.ts';
+import { buildImage, localTag } from '../../../../runner/build/image.ts';
+import { planOf } from '../../../../runner/build/plan.ts';
+import { destroyWorkspace, makeWorkspace, workspaceOf } from '../../../../runner/build/workspace.ts';
+
+/** Of one build. */
+const BUILD_SECONDS = 150;
+/** The first public address that comes to mind; nothing is there in these tests but a server of ours. */
+export const PUBLIC = '93.184.216.34';
+
+export interface AbuseBuild {
+  /** How it failed; undefined when it made an image. */
+  failure: string | undefined;
+  output: string;
+  /** The output without the lines that repeat the Dockerfile. */
+  said: string;
+}
+
+export interface BuildOf {
+  team?: string;
+  /** Files of the clone. */
+  files?: Record<string, string | Buffer>;
+  memoryMb?: number;
+  secrets?: Record<string, string>;
+  variables?: Record<string, string>;
+  /** Kept: as long as another build of the case needs the image. */
+  keep?: string;
+}
+
+export interface Bench {
+  /** In the runner's key file, in another team's image, cache and secrets, and at what is not public. */
+  readonly secret: string;
+  readonly keyFile: string;
+  readonly engine: BuildEngine;
+  /** Beyond loopback; each request is counted. */
+  readonly hostPort: number;
+  requests(): number;
+  /** What was called of the world, by address. */
+  readonly called: Endpoint[];
+  /** Addresses of names, one answer after the other; the last stays. */
+  readonly names: Map<string, string[][]>;
+  build(dockerfile: string, of?: BuildOf): Promise<AbuseBuild>;
+  /** An image of the machine's own engine, with the secret in it and a label of builds or none. */
+  imageOfMachine(name: string, label: string | undefined): Promise<string>;
+  /** Id of the image that was kept under the name. */
+  idOf(team: string, keep: string): Promise<string>;
+  /** Whatever the builds have left on the machine; nothing, when all is well. */
+  leftovers(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** A stage with a shell, and what a step of it sees of where the hole of CVE-2024-1753 leads. */
+export function escape(script: string): string {
+  return [
+    'FROM scratch AS b',
+    'ADD link.tar /',
+    'FROM scratch',
+    'ADD root.tar /',
+    `RUN --mount=type=bind,from=b,source=/t,target=/mnt,rw ${JSON.stringify(['/bin/sh', '-c', script])}`,
+    '',
+  ].join('\n');
+}
+
+/** Steps in one image with a shell; each is a line of sh. */
+export function steps(...scripts: string[]): string {
+  return [
+    'FROM scratch',
+    'ADD root.tar /',
+    ...scripts.map((script) => `RUN ${JSON.stringify(['/bin/sh', '-c', script])}`),
+    '',
+  ].join('\n');
+}
+
+export function linkTar(...links: [path: string, target: string][]): Buffer {
+  return writeTar(links.map(([path, target]): TarEntry => ({ type: 'link', path, target })));
+}
+
+export async function createBench(dataDir: string, runtime: string | undefined): Promise<Bench> {
+  const program = findProgram('podman') ?? 'podman';
+  const engine: BuildEngine = {
+    engine: {
+      name: 'podman',
+      program,
+      ...(runtime === undefined ? {} : { runtime }),
+      timeouts: ENGINE_TIMEOUTS,
+      processesPerUser: 1_024,
+    },
+    rootless: process.geteuid?.() !== 0,
+    privateFolder: join(dataDir, 'private'),
+    stepImage: 'localhost/none:1',
+  };
+  const secret = `secret-${randomBytes(12).toString('hex')}`;
+  const keyFile = join(dataDir, `key-${randomBytes(6).toString('hex')}.pem`);
+  writeFileSync(keyFile, secret, { mode: 0o644 });
+  const builder = createBuilder({
+    buildEngine: engine,
+    dataDir,
+    allowUncontained: false,
+    allowedEgress: [],
+    allowedRegistries: [],
+    maxStoreMb: 100_000,
+    log: { debug() {}, info() {}, warn() {}, error() {} } as never,
+    now: () => new Date(),
+  });
+  const way = await builder.way();
+  if (!way.held) throw new Error(`builds are not contained here: ${way.why}`);
+  const host = await serve(secret);
+  const parts: Parts = {
+    dataDir,
+    engine,
+    builder,
+    way,
+    secret,
+    root: await baseRootTar(),
+    images: [],
+    ...world(host.port),
+  };
+  const mounts = new Set(await mountsOf(dataDir));
+  return {
+    secret,
+    keyFile,
+    engine,
+    hostPort: host.port,
+    requests: host.requests,
+    called: parts.called,
+    names: parts.names,
+    build: async (dockerfile, of = {}) => await build(parts, dockerfile, of),
+    imageOfMachine: async (name, label) => await imageOfMachine(parts, name, label),
+    idOf: async (team, keep) => await idOf(parts, team, keep),
+    async leftovers() {
+      const folders = readdirSync(join(dataDir, 'builds')).map((name) => `folder ${name}`);
+      const left = (await mountsOf(dataDir)).filter((mount) => !mounts.has(mount));
+      return [...folders, ...left.map((mount) => `mount ${mount}`)];
+    },
+    async close() {
+      host.server.close();
+      host.server.closeAllConnections();
+      for (const image of parts.images)
+        await runCommand(engineArgv(engine.engine, 'rmi', '--force', image), { timeoutMs: 60_000 });
+    },
+  };
+}
+
+/** Mounts at or of the folder; other stories mount and unmount what is theirs meanwhile. */
+async function mountsOf(folder: string): Promise<string[]> {
+  const mounts = await listMounts();
+  return mounts.map(({ root, point }) => `${root} at ${point}`).filter((mount) => mount.includes(folder));
+}
+
+interface Parts {
+  dataDir: string;
+  engine: BuildEngine;
+  builder: Builder;
+  way: Way & { held: true };
+  secret: string;
+  root: Buffer;
+  images: string[];
+  called: Endpoint[];
+  names: Map<string, string[][]>;
+  world: World;
+}
+
+async function serve(secret: string): Promise<{ server: Server; port: number; requests: () => number }> {
+  let count = 0;
+  const server = createServer((_request, response) => {
+    count += 1;
+    response.end(secret);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port, requests: () => count };
+}
+
+/** Names as the bench has them; whatever is called turns out to be the bench's own server. */
+function world(port: number): Pick<Parts, 'called' | 'names' | 'world'> {
+  const called: Endpoint[] = [];
+  const names = new Map<string, string[][]>();
+  return {
+    called,
+    names,
+    world: {
+      async resolve(name) {
+        const answers = names.get(name) ?? [[]];
+        return (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
+      },
+      dial(endpoint) {
+        called.push(endpoint);
+        return connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+      },
+    },
+  };
+}
+
+let sequence = 0;
+
+async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<AbuseBuild> {
+  const { dataDir, engine, builder, way } = parts;
+  sequence += 1;
+  const plan = planOf(
+    {
+      id: of.keep ?? `bld_${process.pid}_${sequence}`,
+      epoch: 1,
+      teamId: of.team ?? 'team_mallory',
+      shared: true,
+      source: { repository: 'https://git.example/x', branch: 'main' },
+      secrets: of.secrets ?? {},
+      variables: of.variables ?? {},
+      limits: { timeoutSeconds: BUILD_SECONDS, memoryMb: of.memoryMb ?? 256, cpus: 2, outputBytes: 1e6 },
+    },
+    { allowInsecureGit: false },
+  );
+  const host = { dataDir, runnerId: 'rnr_abuse', engine };
+  const workspace = workspaceOf(host, plan.id, plan.epoch);
+  await makeWorkspace(workspace);
+  const files = {
+    'root.tar': parts.root,
+    'link.tar': linkTar(['t', '/']),
+    Dockerfile: dockerfile,
+    ...of.files,
+  };
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(workspace.clone, name, '..'), { recursive: true });
+    writeFileSync(join(workspace.clone, name), content);
+  }
+  const output: string[] = [];
+  const control = createControl(BUILD_SECONDS * 1_000);
+  const contained = { ...(await builder.open(way, plan.team)), world: parts.world };
+  const context: BuildContext = {
+    plan,
+    workspace,
+    control,
+    engine,
+    contained,
+    runnerId: host.runnerId,
+    env: { PATH: process.env['PATH'] },
+    caFile: undefined,
+    say: async (line) => void output.push(`==> ${line}\n`),
+    output: async (_stream, chunk) => void output.push(Buffer.from(chunk).toString()),
+  };
+  const recipe = {
+    type: 'dockerfile' as const,
+    folder: workspace.clone,
+    dockerfile: join(workspace.clone, 'Dockerfile'),
+  };
+  const tag = localTag(plan.id, plan.epoch);
+  const failure = await buildImage(context, recipe, tag).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  control.end();
+  await destroyWorkspace(host, workspace);
+  const keeps = of.keep !== undefined;
+  await builder.close(contained, {
+    tag: keeps ? 'localhost/none:1' : tag,
+    name: workspace.name,
+    well: failure === undefined,
+  });
+  const text = output.join('');
+  const said = text.split('\n').filter((line) => !/^(?:\[\d+\/\d+\] )?STEP \d/.test(line));
+  return { failure, output: text, said: said.join('\n') };
+}
+
+async function imageOfMachine(parts: Parts, name: string, label: string | undefined): Promise<string> {
+  const archive = join(parts.dataDir, 'image-of-machine.tar');
+  const file: TarEntry = { type: 'file', path: 'secret', mode: 0o644, content: Buffer.from(parts.secret) };
+  writeFileSync(archive, writeTar([file]));
+  const change = label === undefined ? [] : [`--change=LABEL ${label}`];
+  const made = await runCommand(engineArgv(parts.engine.engine, 'import', ...change, archive, name), {
+    timeoutMs: 60_000,
+  });
+  rmSync(archive);
+  if (made.code !== 0) throw new Error(complaint(made));
+  parts.images.push(name);
+  return made.stdout.trim().split('\n').at(-1) ?? '';
+}
+
+/** From the engine's own notes: ids are the names of folders. */
+async function idOf(parts: Parts, team: string, keep: string): Promise<string> {
+  const folder = join(parts.dataDir, 'stores', team, 'graph', 'overlay-images');
+  const found = readdirSync(folder).find((name) => statSync(join(folder, name)).isDirectory());
+  if (found === undefined) throw new Error(`${keep} has no image in ${folder}`);
+  return found;
+}

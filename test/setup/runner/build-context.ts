@@ -1,0 +1,94 @@
+/** A build's surroundings for tests of one phase: a real workspace, programs that record how they were called, and no engine. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Builder } from '../../../runner/build/builder.ts';
+import type { BuildContext } from '../../../runner/build/context.ts';
+import { createControl } from '../../../runner/build/control.ts';
+import { planOf } from '../../../runner/build/plan.ts';
+import { makeWorkspace, workspaceOf } from '../../../runner/build/workspace.ts';
+import { ENGINE_TIMEOUTS, type EngineName } from '../../../runner/executor/engine-argv.ts';
+import type { BuildOffer } from '../../../runner/control-plane/wire.ts';
+import { tempDir } from './temp-dir.ts';
+
+export interface TestContext extends BuildContext {
+  /** Everything that was said and written, together. */
+  text(): string;
+  /** A program of this name that notes its arguments, a line each, and then runs the script. */
+  fake(name: string, script?: string): string;
+  /** Calls of a fake, each with its arguments. */
+  calls(name: string): string[][];
+}
+
+export async function testContext(
+  offer: Partial<BuildOffer>,
+  engine: EngineName = 'podman',
+): Promise<TestContext> {
+  const dataDir = tempDir();
+  const bin = join(dataDir, 'bin');
+  mkdirSync(bin);
+  const host = {
+    dataDir,
+    runnerId: 'rnr_test',
+    engine: {
+      engine: {
+        name: engine,
+        program: join(bin, engine),
+        timeouts: ENGINE_TIMEOUTS,
+        processesPerUser: 1_024,
+      },
+      rootless: false,
+      privateFolder: join(dataDir, 'private'),
+      stepImage: 'localhost/none:1',
+    },
+  };
+  const plan = planOf({ id: `bld_${process.pid}`, epoch: 1, ...offer }, { allowInsecureGit: true });
+  const workspace = workspaceOf(host, plan.id, plan.epoch);
+  await makeWorkspace(workspace);
+  const control = createControl(60_000);
+  onTestFinished(() => control.end());
+  const parts: string[] = [];
+  return {
+    plan,
+    workspace,
+    control,
+    engine: host.engine,
+    contained: undefined,
+    runnerId: host.runnerId,
+    env: { PATH: `${bin}:${process.env['PATH']}`, HOME: '/nowhere' },
+    caFile: undefined,
+    say: async (line) => void parts.push(`==> ${line}\n`),
+    output: async (_stream, chunk) => void parts.push(Buffer.from(chunk).toString()),
+    text: () => parts.join(''),
+    fake(name, script = 'exit 0') {
+      const path = join(bin, name);
+      const log = join(dataDir, `${name}.calls`);
+      writeFileSync(
+        path,
+        `#!/bin/sh\n{ for word; do printf '%s\\n' "$word"; done; echo; } >>'${log}'\n${script}\n`,
+      );
+      chmodSync(path, 0o755);
+      return path;
+    },
+    calls(name) {
+      const log = join(dataDir, `${name}.calls`);
+      if (!existsSync(log)) return [];
+      return readFileSync(log, 'utf8')
+        .split('\n\n')
+        .filter((call) => call !== '')
+        .map((call) => call.split('\n'));
+    },
+  };
+}
+
+/** Of a machine that cannot contain builds. */
+export function uncontainedBuilder(): Builder {
+  return {
+    allowUncontained: false,
+    notReady: () => [],
+    noteRefusal: () => undefined,
+    way: async () => ({ held: false, why: 'no namespaces here', engine: 'podman 5.3.2' }),
+    open: () => Promise.reject(new Error('nothing is contained here')),
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,117 @@
+/** What the stories of builds have in common: a repository, a registry, and looks at the engine from outside. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { startGitServer, type GitServer, type TreeEntry } from '../git-server.ts';
+import { startRegistry, type Registry, type RegistryOptions } from '../registry.ts';
+import { runCommand } from '../../../runner/executor/command.ts';
+import { findStaticBusybox } from '../../../runner/executor/base-image.ts';
+import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
+import { OWN_IDS } from './fake-control-plane.ts';
+
+export async function gitServer(options?: Parameters<typeof startGitServer>[0]): Promise<GitServer> {
+  const server = await startGitServer(options);
+  onTestFinished(async () => await server.stop());
+  return server;
+}
+
+export async function registry(options?: RegistryOptions): Promise<Registry> {
+  const server = await startRegistry(options);
+  onTestFinished(async () => await server.stop());
+  return server;
+}
+
+/** A tree that builds without a network: a static busybox on nothing, which serves its root folder. */
+export async function appTree(more: Record<string, TreeEntry> = {}): Promise<Record<string, TreeEntry>> {
+  const busybox = await findStaticBusybox();
+  if (busybox === undefined) throw new Error('busybox-static is needed: apt-get install busybox-static');
+  return {
+    busybox: { program: readFileSync(busybox) },
+    'index.html': 'hello from the build\n',
+    Dockerfile: DOCKERFILE,
+    ...more,
+  };
+}
+
+export const DOCKERFILE = `FROM scratch
+COPY busybox /bin/busybox
+COPY index.html /www/index.html
+STOPSIGNAL SIGKILL
+CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]
+`;
+
+/** All stories of a file are of one machine, which need not prove its containment to each of their daemons. */
+let proof: string | undefined;
+
+export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]): DaemonProcess {
+  const path = join(home.dataDir, 'containment.json');
+  if (proof !== undefined) writeFileSync(path, proof);
+  onTestFinished(() => {
+    if (existsSync(path)) proof = readFileSync(path, 'utf8');
+  });
+  return startProcess(bundle.main, [
+    'run',
+    '--data-dir',
+    home.dataDir,
+    '--executor',
+    'podman',
+    '--allow-insecure-git',
+    ...args,
+  ]);
+}
+
+export async function podman(...args: string[]): Promise<string> {
+  const result = await runCommand(['podman', ...args], { timeoutMs: 30_000 });
+  return result.stdout.trim();
+}
+
+/** Containers of this runner that are not the serving ones, and those in which an engine was building for this test. */
+export async function orphans(home: RunnerHome, runnerId: string): Promise<string[]> {
+  const format = '--format={{.Names}} {{.Status}}';
+  const labelled = [
+    await podman('ps', '--all', `--filter=label=cp.runner=${runnerId}`, format),
+    await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, format),
+  ];
+  const listed = await podman('ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}');
+  const building = listed
+    .split('\n')
+    .flatMap((line) => /^(\S+) Storage$/.exec(line)?.[1] ?? [])
+    .filter((id) => noteOf(id).includes(home.dataDir) || noteOf(id).includes(`-${OWN_IDS.build}`));
+  return [...labelled.join('\n').split('\n'), ...building].filter(
+    (line) => line !== '' && !/^svc-app-[^. ]+ Up/.test(line),
+  );
+}
+
+/** What buildah wrote down about one of its containers. */
+function noteOf(id: string): string {
+  const path = `/var/lib/containers/storage/overlay-containers/${id}/userdata/buildah.json`;
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+/** What is left of clones and secrets. */
+export function folders(home: RunnerHome): string[] {
+  const builds = join(home.dataDir, 'builds');
+  const secrets = ['/dev/shm', '/run']
+    .flatMap((base) => namesIn(base).map((name) => join(base, name)))
+    .filter((path) => path.includes('/svc-runner-'))
+    .flatMap(namesIn)
+    .filter((name) => name.includes(`-${OWN_IDS.build}`));
+  return [...namesIn(builds), ...secrets];
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Not there, or gone since it was listed.
+  }
+}
+
+/** Removes what a story deployed. */
+export function removeAppsAfter(runnerId: string): void {
+  onTestFinished(async () => {
+    const names = await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}');
+    for (const name of names.split('\n').filter((line) => line !== ''))
+      await podman('rm', '--force', '--time=0', name);
+  });
+}

@@ -1,0 +1,164 @@
+/** Starts the daemon, or any command of svc-runner, as the process that users start: bundled as for release, from a folder of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
+import { generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
+import type { FakeControlPlane } from './fake-control-plane.ts';
+import { fakeEvents, type FakeEvent } from './fake-executor.ts';
+import { tempDir } from './temp-dir.ts';
+import { waitFor } from './wait-for.ts';
+
+const RUNNER = new URL('../../../runner', import.meta.url).pathname;
+
+export interface Bundle {
+  /** The released program. */
+  main: string;
+  /** The daemon with the fake executor. */
+  fake: string;
+  remove(): void;
+}
+
+/** Beside node_modules, because packages stay outside of the bundle. */
+export async function buildBundle(): Promise<Bundle> {
+  const cache = join(RUNNER, '..', 'node_modules', '.cache');
+  mkdirSync(cache, { recursive: true });
+  const outdir = mkdtempSync(join(cache, 'svc-runner-'));
+  await build({
+    entryPoints: {
+      main: join(RUNNER, 'main.ts'),
+      'heartbeat.worker': join(RUNNER, 'control-plane', 'heartbeat.worker.ts'),
+      fake: new URL('daemon-main.ts', import.meta.url).pathname,
+    },
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: ['pino', '@noble/ed25519'],
+    conditions: ['source'],
+    logLevel: 'error',
+  });
+  return {
+    main: join(outdir, 'main.js'),
+    fake: join(outdir, 'fake.js'),
+    remove: () => rmSync(outdir, { recursive: true, force: true }),
+  };
+}
+
+export interface RunnerHome {
+  dataDir: string;
+  executorDir: string;
+  events(): FakeEvent[];
+  file(name: string): string;
+}
+
+/** An enrolled data folder, without the enrollment. */
+export function makeHome(plane: FakeControlPlane, config: object = {}): RunnerHome {
+  const root = tempDir();
+  const dataDir = join(root, 'data');
+  const executorDir = join(root, 'executor');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const key = generateSigningKey();
+  plane.register(key.publicKey);
+  writeFileSync(join(dataDir, 'key.pem'), signingKeyToPem(key), { mode: 0o600 });
+  const own = {
+    version: 1,
+    baseUrl: plane.url,
+    runnerId: plane.runnerId,
+    teamId: 'team_fake',
+    name: 'test',
+    labels: { zone: 'a' },
+    intervals: plane.intervals,
+    minFreeMb: 1,
+    ...config,
+  };
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify(own), { mode: 0o600 });
+  return { dataDir, executorDir, events: () => fakeEvents(executorDir), file: (name) => join(root, name) };
+}
+
+export interface DaemonProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** Standard output and error so far. */
+  output(): string;
+  /** The exit code, or the signal that ended it. */
+  readonly exited: Promise<number | NodeJS.Signals>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** `entry`: a file, with Node's own flags before it where it needs any. */
+export function startProcess(
+  entry: string | readonly string[],
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): DaemonProcess {
+  const child = spawn(process.execPath, [...[entry].flat(), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+  });
+  const parts: string[] = [];
+  child.stdout?.on('data', (part: Buffer) => parts.push(part.toString()));
+  child.stderr?.on('data', (part: Buffer) => parts.push(part.toString()));
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  return {
+    child,
+    pid: child.pid ?? 0,
+    output: () => parts.join(''),
+    exited,
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+/** The program as it runs in a checkout, without a build. */
+export const SOURCE_ENTRY = [
+  '--import',
+  import.meta.resolve('tsx'),
+  '--conditions=source',
+  join(RUNNER, 'main.ts'),
+];
+
+/** The daemon with the fake executor on this home. */
+export function startFakeDaemon(
+  bundle: Bundle,
+  home: RunnerHome,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): DaemonProcess {
+  return startProcess(bundle.fake, ['--data-dir', home.dataDir, ...args], {
+    FAKE_EXECUTOR_DIR: home.executorDir,
+    ...env,
+  });
+}
+
+export function readState(home: RunnerHome): {
+  runs: { id: string; phase: string }[];
+  outbox: number;
+  notReady: string[];
+  paused: boolean;
+  draining: boolean;
+  pid: number;
+} {
+  return JSON.parse(readFileSync(join(home.dataDir, 'state.json'), 'utf8')) as ReturnType<typeof readState>;
+}
+
+/** Events that the journal holds for a grant, in order, as far as the file was not rewritten. */
+export function journalEvents(home: RunnerHome, id: string): string[] {
+  return readFileSync(join(home.dataDir, 'journal.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { id: string; event: string })
+    .filter((entry) => entry.id === id)
+    .map((entry) => entry.event);
+}
+
+export async function untilReported(plane: FakeControlPlane, id: string, timeoutMs?: number): Promise<void> {
+  await waitFor(`the report of ${id}`, () => plane.runs.get(id)?.state === 'ended', timeoutMs);
+}

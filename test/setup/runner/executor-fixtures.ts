@@ -1,0 +1,137 @@
+/** For tests of this folder: specs with small limits, a collected run, and looks at the host from outside the sandbox. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  Executor,
+  Outcome,
+  Running,
+  SandboxLimits,
+  SandboxSpec,
+} from '../../../runner/executor/executor.ts';
+
+/** Of these tests alone: an engine still holds what others left in it that were killed, and it knows its containers by names made of this. */
+const MARK = randomBytes(6).toString('hex');
+export const RUNNER_ID = `rnr_${MARK}`;
+
+let sequence = 0;
+
+export interface SpecChanges extends Partial<Omit<SandboxSpec, 'limits'>> {
+  limits?: Partial<SandboxLimits>;
+}
+
+export function makeSpec(command: readonly string[], changes: SpecChanges = {}): SandboxSpec {
+  sequence += 1;
+  return {
+    runnerId: RUNNER_ID,
+    workId: `run_${MARK}_${sequence}`,
+    epoch: 1,
+    env: {},
+    network: 'none',
+    command,
+    ...changes,
+    limits: {
+      timeoutSeconds: 20,
+      memoryMb: 64,
+      cpus: 1,
+      pids: 32,
+      outputBytes: 1_048_576,
+      ...changes.limits,
+    },
+  };
+}
+
+export interface Collected {
+  running: Running;
+  /** What has come so far. */
+  text(): string;
+}
+
+export async function startCollecting(executor: Executor, spec: SandboxSpec): Promise<Collected> {
+  const chunks: Buffer[] = [];
+  const running = await executor.start(spec, (_stream, chunk) => void chunks.push(Buffer.from(chunk)));
+  return { running, text: () => Buffer.concat(chunks).toString() };
+}
+
+export interface Finished extends Outcome {
+  stdout: string;
+  stderr: string;
+}
+
+export async function runToEnd(executor: Executor, spec: SandboxSpec): Promise<Finished> {
+  const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  const running = await executor.start(spec, (stream, chunk) => void output[stream].push(Buffer.from(chunk)));
+  const outcome = await running.done;
+  return {
+    ...outcome,
+    stdout: Buffer.concat(output.stdout).toString(),
+    stderr: Buffer.concat(output.stderr).toString(),
+  };
+}
+
+export function shell(script: string): string[] {
+  return ['sh', '-c', script];
+}
+
+/** Fails with the last seen value instead of waiting for ever. */
+export async function waitFor<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  good: (value: T) => boolean,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const value = await look();
+    if (good(value)) return value;
+    if (performance.now() > deadline)
+      throw new Error(`${what} did not come within ${timeoutMs} ms, last seen: ${JSON.stringify(value)}`);
+    await sleep(20);
+  }
+}
+
+interface HostProcess {
+  pid: string;
+  /** Arguments joined by spaces. */
+  line: string;
+}
+
+async function hostProcesses(): Promise<HostProcess[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const read = async (pid: string) =>
+    (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim(); // Ended meanwhile.
+  return await Promise.all(pids.map(async (pid) => ({ pid, line: await read(pid) })));
+}
+
+export async function hostCommandLines(): Promise<string[]> {
+  return (await hostProcesses()).map((process) => process.line);
+}
+
+/** Bytes that the process whose command line ends with `line` has written, once they have not changed for ten looks. */
+export async function settledWrites(line: string): Promise<number> {
+  const ends = (command: string) => command.endsWith(line) && !command.includes('svc');
+  const writer = await waitFor(
+    `process ${line}`,
+    async () => (await hostProcesses()).find((process) => ends(process.line)),
+    (found) => found !== undefined,
+  );
+  const written = async () =>
+    Number(/^wchar: (\d+)$/m.exec(await readFile(`/proc/${writer?.pid}/io`, 'utf8'))?.[1] ?? NaN);
+  let [last, same] = [-1, 0];
+  return await waitFor(
+    'a writer that waits',
+    async () => {
+      const now = await written();
+      same = now === last ? same + 1 : 0;
+      return (last = now);
+    },
+    () => same >= 10,
+  );
+}
+
+export async function makeDataDir(): Promise<{ path: string; remove: () => Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'svc-executor-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
