@@ -120,7 +120,7 @@ function checkBare(model: MessageModel, bare: string, problems: Problems): void 
   if (input) problems.add(model.typeName, `has shape.bare, but "${input.name}" is not OUTPUT_ONLY`);
 }
 
-function buildEnum(desc: DescEnum, options: OptionReader, problems: Problems): EnumModel {
+export function buildEnum(desc: DescEnum, options: OptionReader, problems: Problems): EnumModel {
   const values = desc.values
     .filter((value) => !(value.number === 0 && value.name.endsWith('_UNSPECIFIED')))
     .map((value) => ({

@@ -12,7 +12,7 @@ import {
 } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { Audience, Auth, Idempotency, RateLimit, Role } from '../http/rpc.ts';
-import { type MessageBuilder, createMessageBuilder } from './build-messages.ts';
+import { type MessageBuilder, buildEnum, createMessageBuilder } from './build-messages.ts';
 import { buildRoutes } from './build-routes.ts';
 import { MANIFEST } from '../features/manifest.ts';
 import { checkModel } from './checks.ts';
@@ -21,8 +21,8 @@ import { commentOf } from './comments.ts';
 import { jsonBytesMax } from '../http/bounds.ts';
 import { ContractError, type Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
-import { enumValueJson } from './enum-json.ts';
 import type {
+  EnumValueModel,
   ExampleModel,
   FieldModel,
   MessageModel,
@@ -33,12 +33,8 @@ import type {
   ServiceModel,
   Stability,
 } from './model.ts';
-import {
-  type OperationOption,
-  type OptionReader,
-  type ResourceOption,
-  createOptionReader,
-} from './options.ts';
+import { operationOf } from './defaults.ts';
+import { type OperationOption, type OptionReader, createOptionReader } from './options.ts';
 
 const AUDIENCES = ['public', 'runner', 'internal'] as const satisfies readonly Audience[];
 const AUTHS = [
@@ -66,7 +62,8 @@ interface Context {
   readonly options: OptionReader;
   readonly messages: MessageBuilder;
   readonly problems: Problems;
-  readonly scopeJson: ReadonlyMap<string, string>;
+  readonly areas: readonly EnumValueModel[];
+  readonly scopes: readonly EnumValueModel[];
 }
 
 /** Builds and checks the model of every service under `svc.`; throws a ContractError with everything that is wrong. */
@@ -75,7 +72,13 @@ export function buildModel(registry: FileRegistry): Model {
   const problems: Problems = { add: (at, problem) => void found.push(`${at}: ${problem}`) };
   const options = createOptionReader(registry);
   const messages = createMessageBuilder(options, behaviorReader(registry), problems);
-  const context: Context = { options, messages, problems, scopeJson: scopeSpelling(registry, options) };
+  const valuesOf = (typeName: string) => {
+    const desc = registry.getEnum(typeName);
+    return desc ? buildEnum(desc, options, problems).values : [];
+  };
+  const areas = valuesOf('svc.options.v1.Area');
+  const scopes = valuesOf('svc.options.v1.Scope');
+  const context: Context = { options, messages, problems, areas, scopes };
   const services: ServiceModel[] = [];
   for (const file of registry.files) {
     if (!file.proto.package.startsWith('svc.')) continue;
@@ -85,7 +88,7 @@ export function buildModel(registry: FileRegistry): Model {
     }
   }
   services.sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
-  const model: Model = { services, ...messages.all() };
+  const model: Model = { areas, scopes, services, ...messages.all() };
   checkModel(
     model,
     MANIFEST.map(({ key }) => key),
@@ -104,14 +107,6 @@ function behaviorReader(registry: FileRegistry): (desc: DescField) => readonly n
   };
 }
 
-function scopeSpelling(registry: FileRegistry, options: OptionReader): ReadonlyMap<string, string> {
-  const desc = registry.getEnum('svc.options.v1.Scope');
-  const values = (desc?.values ?? []).filter((value) => value.number !== 0);
-  return new Map(
-    values.map((value) => [value.name, enumValueJson(value.name, 'Scope', options.value(value).name)]),
-  );
-}
-
 function buildService(context: Context, desc: DescService): ServiceModel | undefined {
   const resource = context.options.resource(desc);
   if (!resource) {
@@ -124,6 +119,14 @@ function buildService(context: Context, desc: DescService): ServiceModel | undef
       context.problems.add(desc.typeName, `states no audience; allowed are ${AUDIENCES.join(', ')}`);
     return undefined;
   }
+  const area = listed(context, desc.typeName, 'area', resource.area);
+  for (const scope of [resource.readScope, resource.writeScope])
+    listed(context, desc.typeName, 'scope', scope);
+  if (resource.noScope && (resource.readScope ?? resource.writeScope) !== undefined)
+    context.problems.add(
+      desc.typeName,
+      'has no_scope beside read_scope or write_scope; it can say one of them',
+    );
   const rpcs: RpcModel[] = [];
   const service: ServiceModel = {
     desc,
@@ -132,36 +135,26 @@ function buildService(context: Context, desc: DescService): ServiceModel | undef
     comment: commentOf(desc),
     summary: resource.summary ?? '',
     audience,
+    ...(area && { area }),
     ...(resource.sdk && { sdk: { property: resource.sdk, className: upperFirst(resource.sdk) } }),
     ...(resource.cli && { cliGroup: resource.cli }),
     rpcs,
   };
   for (const method of desc.methods) {
-    const rpc = buildRpc(context, service, resource, method);
-    if (rpc) rpcs.push(rpc);
+    rpcs.push(buildRpc(context, service, method));
   }
   return service;
 }
 
-function buildRpc(
-  context: Context,
-  service: ServiceModel,
-  resource: ResourceOption,
-  desc: DescMethod,
-): RpcModel | undefined {
+function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): RpcModel {
   const id = `${service.typeName}/${desc.name}`;
   const { problems } = context;
-  const op = context.options.operation(desc);
-  if (!op) {
-    problems.add(id, 'has no (svc.options.v1.op); every rpc needs one');
-    return undefined;
-  }
+  const op = operationOf(context.options, desc);
   const auth = oneOf(context, id, 'auth', 'AUTH_', op.auth, AUTHS);
-  if (!auth && op.auth === undefined) problems.add(id, `states no auth; allowed are ${AUTHS.join(', ')}`);
   const request = context.messages.message(desc.input);
   const response = context.messages.message(desc.output);
   const routes = buildRoutes(id, context.options.http(desc), request, response, problems);
-  const scope = scopeOf(context, id, op.scope);
+  const scope = listed(context, id, 'scope', op.scope);
   const role = oneOf(context, id, 'role', 'ROLE_', op.role, ROLES);
   const idempotency = oneOf(context, id, 'idempotency', 'IDEMPOTENCY_', op.idempotency, IDEMPOTENCIES);
   const page = op.page && pageOf(context, id, op.page, request, response);
@@ -169,7 +162,7 @@ function buildRpc(
     ...fieldOption(context, id, 'stream.id_field', 'idField', op.stream.idField, response),
     ...fieldOption(context, id, 'stream.resume_field', 'resumeField', op.stream.resumeField, request),
   };
-  const feature = op.feature === '-' ? undefined : op.feature || resource.feature || undefined;
+  const feature = op.feature === '-' ? undefined : op.feature;
   const sdk = sdkOf(context, id, op, service, desc, request, response, routes[0]?.pathFields ?? []);
   const base = {
     desc,
@@ -183,7 +176,8 @@ function buildRpc(
     serverStreaming: desc.methodKind === 'server_streaming',
     auth: auth ?? 'required',
     idTokens: op.idTokens ?? false,
-    ...(scope !== undefined && { scope }),
+    ...(scope && { scope: scope.json }),
+    noScope: op.noScope ?? false,
     ...(role && { role }),
     ...(feature !== undefined && { feature }),
     ...(idempotency && { idempotency }),
@@ -213,32 +207,32 @@ function buildRpc(
   return cli ? { ...base, cli } : base;
 }
 
-/** NO_SIDE_EFFECTS and GET say the same thing, to Connect and to REST; they must agree. */
 function bodyBytesOf({ input }: DescMethod, auth: Auth | undefined): number {
   const most = ANONYMOUS_AUTHS.includes(auth ?? 'required') ? ANONYMOUS_BODY_BYTES_MAX : BODY_BYTES_MAX;
   return Math.min(most, Math.max(BODY_BYTES_MIN, jsonBytesMax(input)));
 }
 
+/** image.ts has said it of every GET. */
 function checkIdempotencyLevel(context: Context, rpc: RpcModel): void {
   const verb = rpc.routes[0]?.route.verb;
-  if (!verb) return;
   const pure = rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  if (verb === 'GET' && !pure)
-    context.problems.add(rpc.id, 'is a GET without "option idempotency_level = NO_SIDE_EFFECTS"');
-  if (verb !== 'GET' && pure)
+  if (verb !== undefined && verb !== 'GET' && pure)
     context.problems.add(rpc.id, `is a ${verb} with idempotency_level NO_SIDE_EFFECTS; only GET has none`);
 }
 
-function scopeOf(context: Context, id: string, value: string | number | undefined): string | undefined {
-  if (value === undefined || value === 'SCOPE_UNSPECIFIED') return undefined;
-  const scope = context.scopeJson.get(String(value));
-  if (scope === undefined) {
-    context.problems.add(
-      id,
-      `scope ${value} is not in the list; allowed are ${[...context.scopeJson.keys()].join(', ')}`,
-    );
-  }
-  return scope;
+/** The value of one of the closed lists of options.proto. */
+function listed(
+  context: Context,
+  at: string,
+  list: 'area' | 'scope',
+  name: string | number | undefined,
+): EnumValueModel | undefined {
+  if (name === undefined) return undefined;
+  const values = context[`${list}s`];
+  const value = values.find((candidate) => candidate.name === name);
+  const allowed = values.map((candidate) => candidate.name).join(', ');
+  if (!value) context.problems.add(at, `${list} ${name} is not in the list; allowed are ${allowed}`);
+  return value;
 }
 
 function rateLimitOf(context: Context, id: string, value: string | undefined): RateLimit {

@@ -11,10 +11,11 @@ import { createWorkspace, type Workspace } from './testdata/workspace.ts';
  */
 interface Case {
   readonly name: string;
-  /** Text inside of (svc.options.v1.op); `undefined`: the option is missing. */
-  readonly op: string | undefined;
+  /** Text inside of (svc.options.v1.op). */
+  readonly op: string;
   /** Text inside of (google.api.http); default: a GET of its own path. */
   readonly http?: string | undefined;
+  /** Says NO_SIDE_EFFECTS. */
   readonly pure?: boolean;
   /** Fields of the request, default none; those of the response, default `string id = 1;`. */
   readonly request?: string;
@@ -24,19 +25,26 @@ interface Case {
   readonly problem: string;
 }
 
-const OK = 'auth: AUTH_REQUIRED';
-const WRITE = `${OK} idempotency: IDEMPOTENCY_KEYED`;
+const OK = 'no_scope: true';
 const PAGE = 'page: {items: "things", default_limit: 5, max_limit: 10}';
 const THINGS = 'repeated string things = 1; optional string next_cursor = 2;';
 const PAGING = 'optional uint32 limit = 1; optional string cursor = 2;';
 
 const CASES: readonly Case[] = [
-  { name: 'NoOp', op: undefined, problem: 'has no (svc.options.v1.op); every rpc needs one' },
   {
-    name: 'NoAuth',
-    op: 'timeout_ms: 1',
-    problem:
-      'states no auth; allowed are none, optional, required, session, staff, enrollment_token, runner, internal',
+    name: 'NoScope',
+    op: '',
+    problem: 'needs no scope, and does not say so; give it a scope, or no_scope where membership is enough',
+  },
+  {
+    name: 'ScopeAndNone',
+    op: 'scope: SCOPE_RUN_READ no_scope: true',
+    problem: 'has no_scope, but auth required and scope run:read; it is for auth required without a scope',
+  },
+  {
+    name: 'NoneOfNobody',
+    op: 'auth: AUTH_NONE no_scope: true',
+    problem: 'has no_scope, but auth none and scope none; it is for auth required without a scope',
   },
   {
     name: 'UnknownAuth',
@@ -93,9 +101,8 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'KebabVerb',
-    op: WRITE,
+    op: OK,
     http: 'post: "/x:do-it" body: "*"',
-    pure: false,
     problem: 'path "/x:do-it" has the custom verb ":do-it"; it must be lowerCamel, such as ":cancelAll"',
   },
   {
@@ -163,16 +170,14 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'DeleteWithBody',
-    op: WRITE,
+    op: OK,
     http: 'delete: "/delete-body" body: "*"',
-    pure: false,
     problem: 'is a DELETE with a body ("*"); only POST, PUT and PATCH have one',
   },
   {
     name: 'UnknownBody',
-    op: WRITE,
+    op: OK,
     http: 'post: "/unknown-body" body: "nope"',
-    pure: false,
     request: 'string id = 1;',
     problem:
       'body "nope" is no field of svc.bad.v1.UnknownBodyRequest outside of its path; allowed are "*", id',
@@ -184,24 +189,16 @@ const CASES: readonly Case[] = [
     problem: 'response_body "nope" is no field of svc.bad.v1.UnknownResponseBodyResponse',
   },
   {
-    name: 'PureMissing',
-    op: OK,
-    pure: false,
-    problem: 'is a GET without "option idempotency_level = NO_SIDE_EFFECTS"',
-  },
-  {
     name: 'PureWrite',
-    op: WRITE,
+    op: OK,
     http: 'post: "/pure" body: "*"',
+    pure: true,
     problem: 'is a POST with idempotency_level NO_SIDE_EFFECTS; only GET has none',
   },
-  { name: 'IdempotentGet', op: WRITE, problem: 'is a GET with an idempotency; only other verbs have one' },
   {
-    name: 'NoIdempotency',
-    op: OK,
-    http: 'post: "/no-idempotency" body: "*"',
-    pure: false,
-    problem: 'is a POST without an idempotency; allowed are keyed, statement, natural, none',
+    name: 'IdempotentGet',
+    op: `${OK} idempotency: IDEMPOTENCY_KEYED`,
+    problem: 'is a GET with an idempotency; only other verbs have one',
   },
   {
     name: 'StrangeStatus',
@@ -233,9 +230,8 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'StreamByPost',
-    op: WRITE,
+    op: OK,
     http: 'post: "/stream" body: "*"',
-    pure: false,
     stream: 'server',
     problem: 'is a stream behind POST; event streams are read with GET',
   },
@@ -304,9 +300,8 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'PageByPost',
-    op: `${WRITE} ${PAGE}`,
+    op: `${OK} ${PAGE}`,
     http: 'post: "/page" body: "*"',
-    pure: false,
     request: PAGING,
     response: THINGS,
     problem: 'is paged, but not a GET; limit and cursor belong into the query',
@@ -463,24 +458,21 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'QueryOfPath',
-    op: WRITE,
-    pure: false,
+    op: OK,
     http: 'post: "/query-of-path/{a}" body: "*"',
     request: 'string a = 1 [(svc.options.v1.field).query = true];',
     problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
   },
   {
     name: 'QueryOfBodyField',
-    op: WRITE,
-    pure: false,
+    op: OK,
     http: 'post: "/query-of-body-field" body: "b"',
     request: 'string a = 1 [(svc.options.v1.field).query = true]; Thing b = 2;',
     problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
   },
   {
     name: 'QueryOfMany',
-    op: WRITE,
-    pure: false,
+    op: OK,
     http: 'post: "/query-of-many" body: "*"',
     request: 'repeated string a = 1 [(svc.options.v1.field).query = true];',
     problem:
@@ -488,8 +480,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'QueryOfMessage',
-    op: WRITE,
-    pure: false,
+    op: OK,
     http: 'post: "/query-of-message" body: "*"',
     request: 'Thing a = 1 [(svc.options.v1.field).query = true];',
     problem:
@@ -497,8 +488,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'QueryRequired',
-    op: WRITE,
-    pure: false,
+    op: OK,
     http: 'post: "/query-required" body: "*"',
     request: 'string a = 1 [(svc.options.v1.field).query = true, (google.api.field_behavior) = REQUIRED];',
     problem:
@@ -527,9 +517,9 @@ const CASES: readonly Case[] = [
   {
     name: 'SameRoute',
     op: OK,
-    http: 'get: "/no-op/{id}"',
+    http: 'get: "/twin/{id}"',
     request: 'string id = 1;',
-    problem: 'has the route "GET /no-op/*" of svc.bad.v1.BadService/TwinRoute; each may be there once',
+    problem: 'has the route "GET /twin/*" of svc.bad.v1.BadService/TwinRoute; each may be there once',
   },
   {
     name: 'SameMethod',
@@ -547,7 +537,7 @@ const CASES: readonly Case[] = [
 
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).slice(1);
 
-function printRpc({ name, op, http, pure = true, stream }: Case): string {
+function printRpc({ name, op, http, pure = false, stream }: Case): string {
   const rule = http ?? `get: "/${kebab(name)}"`;
   const [client, server] = [
     stream === 'client' || stream === 'both' ? 'stream ' : '',
@@ -556,7 +546,7 @@ function printRpc({ name, op, http, pure = true, stream }: Case): string {
   return `rpc ${name}(${client}${name}Request) returns (${server}${name}Response) {
     ${pure ? 'option idempotency_level = NO_SIDE_EFFECTS;' : ''}
     ${rule === '' ? '' : `option (google.api.http) = {${rule}};`}
-    ${op === undefined ? '' : `option (svc.options.v1.op) = {${op}};`}
+    option (svc.options.v1.op) = {${op}};
   }`;
 }
 
@@ -568,11 +558,10 @@ import "google/protobuf/timestamp.proto";
 import "svc/options/v1/options.proto";
 
 service BadService {
-  option (svc.options.v1.resource) = {sdk: "bad" cli: "bad" summary: "Bad" audience: AUDIENCE_PUBLIC};
+  option (svc.options.v1.resource) = {sdk: "bad" cli: "bad" summary: "Bad" audience: AUDIENCE_PUBLIC area: AREA_APPS};
   rpc TwinRoute(TwinRouteRequest) returns (TwinRouteResponse) {
-    option idempotency_level = NO_SIDE_EFFECTS;
-    option (google.api.http) = {get: "/no-op/{other_id}"};
-    option (svc.options.v1.op) = {auth: AUTH_REQUIRED};
+    option (google.api.http) = {get: "/twin/{other_id}"};
+    option (svc.options.v1.op) = {no_scope: true};
   }
   ${CASES.map(printRpc).join('\n  ')}
 }
@@ -586,14 +575,14 @@ service MachineSdkService {
 service HiddenService {
   option (svc.options.v1.resource) = {summary: "x" audience: AUDIENCE_INTERNAL};
   rpc Published(Thing) returns (Thing) {
-    option idempotency_level = NO_SIDE_EFFECTS;
     option (google.api.http) = {get: "/hidden"};
-    option (svc.options.v1.op) = {auth: AUTH_INTERNAL};
   }
-  rpc Asked(BareAsked) returns (Thing) {
-    option idempotency_level = NO_SIDE_EFFECTS;
-    option (svc.options.v1.op) = {auth: AUTH_INTERNAL};
-  }
+  rpc Asked(BareAsked) returns (Thing);
+}
+service ScopesService {
+  option (svc.options.v1.resource) = {
+    summary: "x" audience: AUDIENCE_PUBLIC area: 77 no_scope: true read_scope: SCOPE_RUN_READ write_scope: 99
+  };
 }
 message TwinRouteRequest { string other_id = 1; }
 message TwinRouteResponse {
@@ -665,6 +654,9 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.MachineSdkService: sdk name "api_keys" is not lowerCamel, such as "apiKeys"',
     'svc.bad.v1.MachineSdkService: cli group "apiKeys" is not kebab-case, such as "keys"',
     'svc.bad.v1.MachineSdkService: has an sdk or cli name, but its audience is runner; only public services have them',
+    'svc.bad.v1.MachineSdkService: has no area in (svc.options.v1.resource); only internal services have none',
+    'svc.bad.v1.ScopesService: area 77 is not in the list; allowed are AREA_ACCESS, AREA_APPS, AREA_ENGINE, AREA_CONNECT, AREA_DELIVERY, AREA_OPERATIONS, AREA_MONEY, AREA_MARKETPLACE, AREA_WORKSPACE, AREA_FEATURES',
+    'svc.bad.v1.ScopesService: has no_scope beside read_scope or write_scope; it can say one of them',
     'svc.bad.v1.HiddenService/Published: has an http rule, but internal services are served over gRPC alone',
     'svc.bad.v1.TwinRouteResponse.big: is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
     'svc.bad.v1.TwinRouteResponse.by_number: is a map whose keys are not strings',

@@ -41,8 +41,10 @@ export function checkModel(model: Model, features: readonly string[], problems: 
 }
 
 function checkService(service: ServiceModel, problems: Problems): void {
-  const { typeName: at, audience, sdk, cliGroup } = service;
+  const { typeName: at, audience, area, sdk, cliGroup } = service;
   if (service.summary === '') problems.add(at, 'has no summary in (svc.options.v1.resource)');
+  if (audience !== 'internal' && !area)
+    problems.add(at, 'has no area in (svc.options.v1.resource); only internal services have none');
   if (sdk && !LOWER_CAMEL.test(sdk.property))
     problems.add(at, `sdk name "${sdk.property}" is not lowerCamel, such as "apiKeys"`);
   if (cliGroup !== undefined && !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(cliGroup)) {
@@ -107,6 +109,16 @@ function checkAuth(rpc: RpcModel, problems: Problems): void {
       `has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`,
     );
   }
+  if (rpc.service.audience === 'public' && rpc.auth === 'required' && rpc.scope === undefined && !rpc.noScope)
+    problems.add(
+      rpc.id,
+      'needs no scope, and does not say so; give it a scope, or no_scope where membership is enough',
+    );
+  if (rpc.noScope && (rpc.auth !== 'required' || rpc.scope !== undefined))
+    problems.add(
+      rpc.id,
+      `has no_scope, but auth ${rpc.auth} and scope ${rpc.scope ?? 'none'}; it is for auth required without a scope`,
+    );
   if (rpc.idTokens && (rpc.auth !== 'required' || rpc.scope === undefined)) {
     problems.add(
       rpc.id,
@@ -129,9 +141,6 @@ function checkEffect(rpc: RpcModel, problems: Problems): void {
   if (verb === undefined) return;
   if (verb === 'GET' && rpc.idempotency)
     problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
-  if (verb !== 'GET' && !rpc.idempotency) {
-    problems.add(rpc.id, `is a ${verb} without an idempotency; allowed are keyed, statement, natural, none`);
-  }
 }
 
 function checkStatus(rpc: RpcModel, problems: Problems): void {

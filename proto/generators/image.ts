@@ -2,8 +2,14 @@
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import { type FileRegistry, createFileRegistry, fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { type FileRegistry, create, createFileRegistry, fromBinary } from '@bufbuild/protobuf';
+import {
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+  MethodOptionsSchema,
+  MethodOptions_IdempotencyLevel,
+} from '@bufbuild/protobuf/wkt';
+import { createOptionReader } from './options.ts';
 
 const run = promisify(execFile);
 
@@ -36,9 +42,24 @@ function isExecError(error: unknown): error is ExecError {
   return error instanceof Error && 'stdout' in error && 'stderr' in error && 'code' in error;
 }
 
-/** Descriptors of every file of the workspace at `root` and of what they import, with source comments. */
+/**
+ * The workspace at `root` and what it imports, as buf makes it, with source comments; and with what a contract need not say: an RPC
+ * that is bound to GET has no side effects, which is what lets Connect's clients GET it.
+ */
+export async function buildImage(root: string): Promise<FileDescriptorSet> {
+  // An image is a descriptor set that also marks imports, in fields that are kept as they are.
+  const image = fromBinary(FileDescriptorSetSchema, await buf(root, 'build', '-o', '-'));
+  const registry = createFileRegistry(image);
+  const options = createOptionReader(registry);
+  for (const method of [...registry.files].flatMap((file) => file.services).flatMap((it) => it.methods)) {
+    if (options.http(method)?.get === undefined) continue;
+    method.proto.options ??= create(MethodOptionsSchema);
+    method.proto.options.idempotencyLevel = MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  }
+  return image;
+}
+
+/** Descriptors of everything in the image. Without a registry, so that options stay undecoded and are read through any copy of their extensions. */
 export async function loadImage(root: string): Promise<FileRegistry> {
-  const image = await buf(root, 'build', '--as-file-descriptor-set', '-o', '-');
-  // Without a registry, so that options stay undecoded and can be read through any copy of their extensions.
-  return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
+  return createFileRegistry(await buildImage(root));
 }

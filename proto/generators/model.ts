@@ -10,6 +10,9 @@ export const ANONYMOUS_BODY_BYTES_MAX = 32_768;
 export const ANONYMOUS_AUTHS: readonly Auth[] = ['none', 'optional', 'enrollment_token'];
 
 export interface Model {
+  /** The closed lists of options.proto, in their order. */
+  readonly areas: readonly EnumValueModel[];
+  readonly scopes: readonly EnumValueModel[];
   /** Sorted by type name. */
   readonly services: readonly ServiceModel[];
   /** Every message and enum that an RPC reaches, sorted by type name. */
@@ -26,6 +29,8 @@ export interface ServiceModel {
   readonly comment: string;
   readonly summary: string;
   readonly audience: Audience;
+  /** Absent for internal services alone. */
+  readonly area?: EnumValueModel;
   /** Where it is in the SDK: `sdk.<property>`, made by the class of that name. Absent: not in the SDK. */
   readonly sdk?: { readonly property: string; readonly className: string };
   /** CLI command group. Absent: not in the CLI. */
@@ -50,6 +55,8 @@ export interface RpcModel {
   readonly idTokens: boolean;
   /** JSON spelling: `runner:read`. */
   readonly scope?: string;
+  /** The contract says that no scope is needed. */
+  readonly noScope: boolean;
   readonly role?: Role;
   readonly feature?: string;
   readonly idempotency?: Idempotency;

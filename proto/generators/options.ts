@@ -23,6 +23,11 @@ export interface ResourceOption {
   readonly summary?: string;
   readonly feature?: string;
   readonly audience?: string;
+  readonly area?: string | number;
+  readonly readScope?: string | number;
+  readonly writeScope?: string | number;
+  readonly noScope?: boolean;
+  readonly stability?: string | number;
 }
 
 /** svc.options.v1.Operation in proto JSON. */
@@ -49,6 +54,7 @@ export interface OperationOption {
   readonly sdkReturns?: string;
   readonly columns?: readonly string[];
   readonly idTokens?: boolean;
+  readonly noScope?: boolean;
 }
 
 /** svc.options.v1.Field in proto JSON. */
@@ -88,6 +94,7 @@ export interface HttpRule {
 
 export interface OptionReader {
   resource(desc: DescService): ResourceOption | undefined;
+  /** As it stands in the contract; defaults.ts knows what is left out. */
   operation(desc: DescMethod): OperationOption | undefined;
   http(desc: DescMethod): HttpRule | undefined;
   field(desc: DescField): FieldOption;

@@ -2,11 +2,13 @@
  * Everything that is generated from the contracts, as a map from path to text. Writing and checking both start from this
  * map, so that a check cannot miss what a run would write, nor what it would delete.
  */
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { createFileRegistry, toBinary } from '@bufbuild/protobuf';
+import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { buildModel } from './build-model.ts';
-import { buf, loadImage } from './image.ts';
+import { buf, buildImage } from './image.ts';
 import type { Model } from './model.ts';
 import { printCli } from './print-cli.ts';
 import { printOpenApi } from './print-openapi.ts';
@@ -35,8 +37,9 @@ export function printAll(model: Model, version: string): Outputs {
 /** Runs buf and the printers on the workspace at `root`; writes nothing there but third_party/. */
 export async function generate(root: string): Promise<Outputs> {
   writeThirdParty(root);
-  const [messages, model] = await Promise.all([generateMessages(root), loadImage(root).then(buildModel)]);
-  return new Map([...messages, ...printAll(model, versionOf(root))]);
+  const image = await buildImage(root);
+  const model = buildModel(createFileRegistry(image));
+  return new Map([...(await generateMessages(root, image)), ...printAll(model, versionOf(root))]);
 }
 
 function versionOf(root: string): string {
@@ -47,13 +50,19 @@ function versionOf(root: string): string {
   return version;
 }
 
-/** What protoc-gen-es makes: one `_pb.ts` a proto file. */
-async function generateMessages(root: string): Promise<Outputs> {
+/**
+ * What protoc-gen-es makes: one `_pb.ts` a proto file. Those of buf/validate come from @bufbuild/protovalidate: a second copy of its
+ * extensions would not be recognised by it.
+ */
+async function generateMessages(root: string, image: FileDescriptorSet): Promise<Outputs> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-generate-'));
+  const input = join(folder, 'image.binpb');
+  const output = join(folder, 'out');
   try {
-    await buf(root, 'generate', '-o', folder);
+    writeFileSync(input, toBinary(FileDescriptorSetSchema, image));
+    await buf(root, 'generate', input, '--exclude-path', 'buf', '-o', output);
     return new Map(
-      filesBelow(folder).map((path) => [path, tidyMessages(readFileSync(join(folder, path), 'utf8'))]),
+      filesBelow(output).map((path) => [path, tidyMessages(readFileSync(join(output, path), 'utf8'))]),
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });

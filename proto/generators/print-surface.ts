@@ -37,6 +37,7 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
   const { sdk, cli, service } = rpc;
   return {
     audience: service.audience,
+    ...(service.area && { area: service.area.json }),
     stability: rpc.stability,
     routes: rpc.routes.map(({ route, jsonPath, bodyField, responseField, queryFields }) => ({
       route: `${route.verb} ${jsonPath}`,

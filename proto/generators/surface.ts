@@ -13,6 +13,8 @@ export interface Surface {
 
 export interface SurfaceRpc {
   readonly audience: string;
+  /** Where people find it; orders lists and breaks nobody. */
+  readonly area?: string;
   readonly stability: string;
   /** `GET /teams/{teamId}/runners`, primary first. */
   readonly routes: readonly {

@@ -15,10 +15,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/options/v1/options.proto.
  */
 export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSJyCghSZXNvdXJjZRILCgNzZGsYASABKAkSCwoDY2xpGAIgASgJEg8KB3N1bW1hcnkYAyABKAkSDwoHZmVhdHVyZRgEIAEoCRIqCghhdWRpZW5jZRgFIAEoDjIYLnN2Yy5vcHRpb25zLnYxLkF1ZGllbmNlIuAECglPcGVyYXRpb24SCwoDc2RrGAEgASgJEgwKBGFyZ3MYAiADKAkSFQoNb3B0aW9uYWxfYXJncxgDIAMoCRIPCgdjb21tYW5kGAQgASgJEhQKDGNvbW1hbmRfYXJncxgFIAMoCRIiCgRhdXRoGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXV0aBIkCgVzY29wZRgHIAEoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEiIKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEg8KB2ZlYXR1cmUYCSABKAkSMAoLaWRlbXBvdGVuY3kYCiABKA4yGy5zdmMub3B0aW9ucy52MS5JZGVtcG90ZW5jeRIWCg5zdWNjZXNzX3N0YXR1cxgLIAEoDRIiCgRwYWdlGAwgASgLMhQuc3ZjLm9wdGlvbnMudjEuUGFnZRImCgZzdHJlYW0YDSABKAsyFi5zdmMub3B0aW9ucy52MS5TdHJlYW0SEwoLZGVzdHJ1Y3RpdmUYDiABKAgSEgoKdGltZW91dF9tcxgPIAEoDRIWCg5ib2R5X2J5dGVzX21heBgQIAEoDRISCgpyYXRlX2xpbWl0GBEgASgJEiwKCXN0YWJpbGl0eRgSIAEoDjIZLnN2Yy5vcHRpb25zLnYxLlN0YWJpbGl0eRIpCghleGFtcGxlcxgTIAMoCzIXLnN2Yy5vcHRpb25zLnYxLkV4YW1wbGUSEwoLc2RrX3JldHVybnMYFCABKAkSDwoHY29sdW1ucxgVIAMoCRIRCglpZF90b2tlbnMYFiABKAgiPwoEUGFnZRINCgVpdGVtcxgBIAEoCRIVCg1kZWZhdWx0X2xpbWl0GAIgASgNEhEKCW1heF9saW1pdBgDIAEoDSIwCgZTdHJlYW0SEAoIaWRfZmllbGQYASABKAkSFAoMcmVzdW1lX2ZpZWxkGAIgASgJIjIKB0V4YW1wbGUSDQoFdGl0bGUYASABKAkSCwoDY2xpGAIgASgJEgsKA3NkaxgDIAEoCSIVCgVTaGFwZRIMCgRiYXJlGAEgASgJIo0BCgVGaWVsZBIRCglzZW5zaXRpdmUYASABKAgSDAoEZmxhZxgCIAEoCRINCgVzaG9ydBgDIAEoCRIOCgZoaWRkZW4YBCABKAgSEwoLcGxhY2Vob2xkZXIYBSABKAkSEgoKY2xpX2Zvcm1hdBgGIAEoCRIMCgRyZXN0GAcgASgIEg0KBXF1ZXJ5GAggASgIIhUKBVZhbHVlEgwKBG5hbWUYASABKAkqZQoIQXVkaWVuY2USGAoUQVVESUVOQ0VfVU5TUEVDSUZJRUQQABITCg9BVURJRU5DRV9QVUJMSUMQARITCg9BVURJRU5DRV9SVU5ORVIQAhIVChFBVURJRU5DRV9JTlRFUk5BTBADKrIBCgRBdXRoEhQKEEFVVEhfVU5TUEVDSUZJRUQQABINCglBVVRIX05PTkUQARIRCg1BVVRIX09QVElPTkFMEAISEQoNQVVUSF9SRVFVSVJFRBADEhAKDEFVVEhfU0VTU0lPThAEEg4KCkFVVEhfU1RBRkYQBRIZChVBVVRIX0VOUk9MTE1FTlRfVE9LRU4QBhIPCgtBVVRIX1JVTk5FUhAHEhEKDUFVVEhfSU5URVJOQUwQCCrEBAoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIkCg9TQ09QRV9URUFNX1JFQUQQARoPirUYCwoJdGVhbTpyZWFkEigKEVNDT1BFX1RFQU1fTUFOQUdFEAIaEYq1GA0KC3RlYW06bWFuYWdlEioKElNDT1BFX1BST0pFQ1RfUkVBRBADGhKKtRgOCgxwcm9qZWN0OnJlYWQSLAoTU0NPUEVfUFJPSkVDVF9XUklURRAEGhOKtRgPCg1wcm9qZWN0OndyaXRlEiIKDlNDT1BFX1JVTl9SRUFEEAUaDoq1GAoKCHJ1bjpyZWFkEiQKD1NDT1BFX1JVTl9XUklURRAGGg+KtRgLCglydW46d3JpdGUSKAoRU0NPUEVfUlVOTkVSX1JFQUQQBxoRirUYDQoLcnVubmVyOnJlYWQSLAoTU0NPUEVfUlVOTkVSX01BTkFHRRAIGhOKtRgPCg1ydW5uZXI6bWFuYWdlEiAKDVNDT1BFX0NJX1JFQUQQCRoNirUYCQoHY2k6cmVhZBIiCg5TQ09QRV9DSV9XUklURRAKGg6KtRgKCghjaTp3cml0ZRIkCg9TQ09QRV9DSV9NQU5BR0UQCxoPirUYCwoJY2k6bWFuYWdlEhwKC1NDT1BFX1NUQUZGEAwaC4q1GAcKBXN0YWZmEiYKEFNDT1BFX0FVRElUX1JFQUQQDRoQirUYDAoKYXVkaXQ6cmVhZBImChBTQ09QRV9LRVlfTUFOQUdFEA4aEIq1GAwKCmtleTptYW5hZ2UqYQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9WSUVXRVIQARISCg5ST0xFX0RFVkVMT1BFUhACEg4KClJPTEVfQURNSU4QAxIOCgpST0xFX09XTkVSEAQqiwEKC0lkZW1wb3RlbmN5EhsKF0lERU1QT1RFTkNZX1VOU1BFQ0lGSUVEEAASFQoRSURFTVBPVEVOQ1lfS0VZRUQQARIZChVJREVNUE9URU5DWV9TVEFURU1FTlQQAhIXChNJREVNUE9URU5DWV9OQVRVUkFMEAMSFAoQSURFTVBPVEVOQ1lfTk9ORRAEKm8KCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESFQoRU1RBQklMSVRZX1BSRVZJRVcQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAM6VwoIcmVzb3VyY2USHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY0YYDIAEoCzIYLnN2Yy5vcHRpb25zLnYxLlJlc291cmNlUghyZXNvdXJjZTpLCgJvcBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyGS5zdmMub3B0aW9ucy52MS5PcGVyYXRpb25SAm9wOk4KBXNoYXBlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5TaGFwZVIFc2hhcGU6TAoFZmllbGQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5GaWVsZFIFZmllbGQ6UAoFdmFsdWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuVmFsdWVSBXZhbHVlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSKtAgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHki8gQKCU9wZXJhdGlvbhILCgNzZGsYASABKAkSDAoEYXJncxgCIAMoCRIVCg1vcHRpb25hbF9hcmdzGAMgAygJEg8KB2NvbW1hbmQYBCABKAkSFAoMY29tbWFuZF9hcmdzGAUgAygJEiIKBGF1dGgYBiABKA4yFC5zdmMub3B0aW9ucy52MS5BdXRoEiQKBXNjb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSIgoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSDwoHZmVhdHVyZRgJIAEoCRIwCgtpZGVtcG90ZW5jeRgKIAEoDjIbLnN2Yy5vcHRpb25zLnYxLklkZW1wb3RlbmN5EhYKDnN1Y2Nlc3Nfc3RhdHVzGAsgASgNEiIKBHBhZ2UYDCABKAsyFC5zdmMub3B0aW9ucy52MS5QYWdlEiYKBnN0cmVhbRgNIAEoCzIWLnN2Yy5vcHRpb25zLnYxLlN0cmVhbRITCgtkZXN0cnVjdGl2ZRgOIAEoCBISCgp0aW1lb3V0X21zGA8gASgNEhYKDmJvZHlfYnl0ZXNfbWF4GBAgASgNEhIKCnJhdGVfbGltaXQYESABKAkSLAoJc3RhYmlsaXR5GBIgASgOMhkuc3ZjLm9wdGlvbnMudjEuU3RhYmlsaXR5EikKCGV4YW1wbGVzGBMgAygLMhcuc3ZjLm9wdGlvbnMudjEuRXhhbXBsZRITCgtzZGtfcmV0dXJucxgUIAEoCRIPCgdjb2x1bW5zGBUgAygJEhEKCWlkX3Rva2VucxgWIAEoCBIQCghub19zY29wZRgXIAEoCCI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAkijQEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgiFQoFVmFsdWUSDAoEbmFtZRgBIAEoCSrUAQoEQXJlYRIUChBBUkVBX1VOU1BFQ0lGSUVEEAASDwoLQVJFQV9BQ0NFU1MQARINCglBUkVBX0FQUFMQAhIPCgtBUkVBX0VOR0lORRADEhAKDEFSRUFfQ09OTkVDVBAEEhEKDUFSRUFfREVMSVZFUlkQBRITCg9BUkVBX09QRVJBVElPTlMQBhIOCgpBUkVBX01PTkVZEAcSFAoQQVJFQV9NQVJLRVRQTEFDRRAIEhIKDkFSRUFfV09SS1NQQUNFEAkSEQoNQVJFQV9GRUFUVVJFUxAKKmUKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASEwoPQVVESUVOQ0VfUFVCTElDEAESEwoPQVVESUVOQ0VfUlVOTkVSEAISFQoRQVVESUVOQ0VfSU5URVJOQUwQAyqyAQoEQXV0aBIUChBBVVRIX1VOU1BFQ0lGSUVEEAASDQoJQVVUSF9OT05FEAESEQoNQVVUSF9PUFRJT05BTBACEhEKDUFVVEhfUkVRVUlSRUQQAxIQCgxBVVRIX1NFU1NJT04QBBIOCgpBVVRIX1NUQUZGEAUSGQoVQVVUSF9FTlJPTExNRU5UX1RPS0VOEAYSDwoLQVVUSF9SVU5ORVIQBxIRCg1BVVRIX0lOVEVSTkFMEAgqxAQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASJAoPU0NPUEVfVEVBTV9SRUFEEAEaD4q1GAsKCXRlYW06cmVhZBIoChFTQ09QRV9URUFNX01BTkFHRRACGhGKtRgNCgt0ZWFtOm1hbmFnZRIqChJTQ09QRV9QUk9KRUNUX1JFQUQQAxoSirUYDgoMcHJvamVjdDpyZWFkEiwKE1NDT1BFX1BST0pFQ1RfV1JJVEUQBBoTirUYDwoNcHJvamVjdDp3cml0ZRIiCg5TQ09QRV9SVU5fUkVBRBAFGg6KtRgKCghydW46cmVhZBIkCg9TQ09QRV9SVU5fV1JJVEUQBhoPirUYCwoJcnVuOndyaXRlEigKEVNDT1BFX1JVTk5FUl9SRUFEEAcaEYq1GA0KC3J1bm5lcjpyZWFkEiwKE1NDT1BFX1JVTk5FUl9NQU5BR0UQCBoTirUYDwoNcnVubmVyOm1hbmFnZRIgCg1TQ09QRV9DSV9SRUFEEAkaDYq1GAkKB2NpOnJlYWQSIgoOU0NPUEVfQ0lfV1JJVEUQChoOirUYCgoIY2k6d3JpdGUSJAoPU0NPUEVfQ0lfTUFOQUdFEAsaD4q1GAsKCWNpOm1hbmFnZRIcCgtTQ09QRV9TVEFGRhAMGguKtRgHCgVzdGFmZhImChBTQ09QRV9BVURJVF9SRUFEEA0aEIq1GAwKCmF1ZGl0OnJlYWQSJgoQU0NPUEVfS0VZX01BTkFHRRAOGhCKtRgMCgprZXk6bWFuYWdlKmEKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX0FETUlOEAMSDgoKUk9MRV9PV05FUhAEKosBCgtJZGVtcG90ZW5jeRIbChdJREVNUE9URU5DWV9VTlNQRUNJRklFRBAAEhUKEUlERU1QT1RFTkNZX0tFWUVEEAESGQoVSURFTVBPVEVOQ1lfU1RBVEVNRU5UEAISFwoTSURFTVBPVEVOQ1lfTkFUVVJBTBADEhQKEElERU1QT1RFTkNZX05PTkUQBCpvCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhUKEVNUQUJJTElUWV9QUkVWSUVXEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADOlcKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGNGGAyABKAsyGC5zdmMub3B0aW9ucy52MS5SZXNvdXJjZVIIcmVzb3VyY2U6SwoCb3ASHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhkuc3ZjLm9wdGlvbnMudjEuT3BlcmF0aW9uUgJvcDpOCgVzaGFwZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuU2hhcGVSBXNoYXBlOkwKBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuRmllbGRSBWZpZWxkOlAKBXZhbHVlEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlZhbHVlUgV2YWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
- * Names of a service outside of the protos.
+ * What a service is called outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side effects (the generator sets
+ * `idempotency_level`), every other one writes.
  *
  * @generated from message svc.options.v1.Resource
  */
@@ -52,11 +53,46 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
   feature: string;
 
   /**
-   * Who serves it.
+   * Who calls it.
    *
    * @generated from field: svc.options.v1.Audience audience = 5;
    */
   audience: Audience;
+
+  /**
+   * Where people find it. Required unless the audience is internal.
+   *
+   * @generated from field: svc.options.v1.Area area = 6;
+   */
+  area: Area;
+
+  /**
+   * Scope of the RPCs that are bound to GET and have AUTH_REQUIRED.
+   *
+   * @generated from field: svc.options.v1.Scope read_scope = 7;
+   */
+  readScope: Scope;
+
+  /**
+   * Scope of all other RPCs that have AUTH_REQUIRED.
+   *
+   * @generated from field: svc.options.v1.Scope write_scope = 8;
+   */
+  writeScope: Scope;
+
+  /**
+   * No RPC of the service needs a scope: membership, or the account itself, is enough. In place of the two scopes.
+   *
+   * @generated from field: bool no_scope = 9;
+   */
+  noScope: boolean;
+
+  /**
+   * How settled its RPCs are. Unset: stable.
+   *
+   * @generated from field: svc.options.v1.Stability stability = 10;
+   */
+  stability: Stability;
 };
 
 /**
@@ -109,14 +145,14 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   commandArgs: string[];
 
   /**
-   * Who may call.
+   * Who may call. Default: AUTH_REQUIRED; of a service for runners AUTH_RUNNER, of an internal one AUTH_INTERNAL.
    *
    * @generated from field: svc.options.v1.Auth auth = 6;
    */
   auth: Auth;
 
   /**
-   * Scope that the caller must hold on the team concerned. Unset: membership (or the account itself) is enough.
+   * Scope that the caller must hold on the team concerned. Default: the read or write scope of the service.
    *
    * @generated from field: svc.options.v1.Scope scope = 7;
    */
@@ -137,7 +173,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   feature: string;
 
   /**
-   * How a repeated call with the same Idempotency-Key behaves. Required on everything but GET.
+   * How a repeated call with the same Idempotency-Key behaves; not with GET. Default: IDEMPOTENCY_KEYED; of a service for runners and of an
+   * internal one IDEMPOTENCY_NATURAL.
    *
    * @generated from field: svc.options.v1.Idempotency idempotency = 10;
    */
@@ -194,7 +231,7 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   rateLimit: string;
 
   /**
-   * How settled the RPC is.
+   * How settled the RPC is. Default: as its service.
    *
    * @generated from field: svc.options.v1.Stability stability = 18;
    */
@@ -228,6 +265,13 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
    * @generated from field: bool id_tokens = 22;
    */
   idTokens: boolean;
+
+  /**
+   * No scope is needed: membership, or the account itself, is enough. In place of the service's scope.
+   *
+   * @generated from field: bool no_scope = 23;
+   */
+  noScope: boolean;
 };
 
 /**
@@ -450,6 +494,97 @@ export const ValueSchema: GenMessage<Value> = /*@__PURE__*/
   messageDesc(file_svc_options_v1_options, 7);
 
 /**
+ * Part of the product that a service belongs to. Folders of the server, topics of `svc --help`, tag groups of OpenAPI, chapters of the documents
+ * and entries of the console are ordered by it.
+ *
+ * @generated from enum svc.options.v1.Area
+ */
+export enum Area {
+  /**
+   * Not stated; refused by the generator.
+   *
+   * @generated from enum value: AREA_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Accounts, sign-in, API keys and teams.
+   *
+   * @generated from enum value: AREA_ACCESS = 1;
+   */
+  ACCESS = 1,
+
+  /**
+   * Projects, environments and what they are made of.
+   *
+   * @generated from enum value: AREA_APPS = 2;
+   */
+  APPS = 2,
+
+  /**
+   * Sandbox runs, builds and the runners that execute them.
+   *
+   * @generated from enum value: AREA_ENGINE = 3;
+   */
+  ENGINE = 3,
+
+  /**
+   * External CI in one timeline with builds.
+   *
+   * @generated from enum value: AREA_CONNECT = 4;
+   */
+  CONNECT = 4,
+
+  /**
+   * What was delivered, where it is, and who did what.
+   *
+   * @generated from enum value: AREA_DELIVERY = 5;
+   */
+  DELIVERY = 5,
+
+  /**
+   * Notifications, incidents and maintenance.
+   *
+   * @generated from enum value: AREA_OPERATIONS = 6;
+   */
+  OPERATIONS = 6,
+
+  /**
+   * Usage and what it costs.
+   *
+   * @generated from enum value: AREA_MONEY = 7;
+   */
+  MONEY = 7,
+
+  /**
+   * Published packages, workflows and servers.
+   *
+   * @generated from enum value: AREA_MARKETPLACE = 8;
+   */
+  MARKETPLACE = 8,
+
+  /**
+   * Spaces and the graph of what belongs together.
+   *
+   * @generated from enum value: AREA_WORKSPACE = 9;
+   */
+  WORKSPACE = 9,
+
+  /**
+   * Platform features: what is switched on, and why not.
+   *
+   * @generated from enum value: AREA_FEATURES = 10;
+   */
+  FEATURES = 10,
+}
+
+/**
+ * Describes the enum svc.options.v1.Area.
+ */
+export const AreaSchema: GenEnum<Area> = /*@__PURE__*/
+  enumDesc(file_svc_options_v1_options, 0);
+
+/**
  * Who calls a service, and so which process serves it and where it is published.
  *
  * @generated from enum svc.options.v1.Audience
@@ -488,7 +623,7 @@ export enum Audience {
  * Describes the enum svc.options.v1.Audience.
  */
 export const AudienceSchema: GenEnum<Audience> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 0);
+  enumDesc(file_svc_options_v1_options, 1);
 
 /**
  * Who may call an RPC.
@@ -497,7 +632,7 @@ export const AudienceSchema: GenEnum<Audience> = /*@__PURE__*/
  */
 export enum Auth {
   /**
-   * Not stated; refused by the generator.
+   * The default of the audience.
    *
    * @generated from enum value: AUTH_UNSPECIFIED = 0;
    */
@@ -564,7 +699,7 @@ export enum Auth {
  * Describes the enum svc.options.v1.Auth.
  */
 export const AuthSchema: GenEnum<Auth> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 1);
+  enumDesc(file_svc_options_v1_options, 2);
 
 /**
  * What an API key may be allowed to do. The closed list: a key's scopes are a subset, a role grants a subset.
@@ -573,7 +708,7 @@ export const AuthSchema: GenEnum<Auth> = /*@__PURE__*/
  */
 export enum Scope {
   /**
-   * No scope needed.
+   * The default of the service.
    *
    * @generated from enum value: SCOPE_UNSPECIFIED = 0;
    */
@@ -682,7 +817,7 @@ export enum Scope {
  * Describes the enum svc.options.v1.Scope.
  */
 export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 2);
+  enumDesc(file_svc_options_v1_options, 3);
 
 /**
  * Standing of a person in a team, weakest first. Each role may do all that the weaker ones may.
@@ -730,7 +865,7 @@ export enum Role {
  * Describes the enum svc.options.v1.Role.
  */
 export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 3);
+  enumDesc(file_svc_options_v1_options, 4);
 
 /**
  * What a second call with the same Idempotency-Key does.
@@ -739,7 +874,7 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
  */
 export enum Idempotency {
   /**
-   * Only on RPCs without side effects (GET).
+   * The default of the audience; nothing on RPCs that are bound to GET.
    *
    * @generated from enum value: IDEMPOTENCY_UNSPECIFIED = 0;
    */
@@ -778,7 +913,7 @@ export enum Idempotency {
  * Describes the enum svc.options.v1.Idempotency.
  */
 export const IdempotencySchema: GenEnum<Idempotency> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 4);
+  enumDesc(file_svc_options_v1_options, 5);
 
 /**
  * How settled an RPC is.
@@ -787,7 +922,7 @@ export const IdempotencySchema: GenEnum<Idempotency> = /*@__PURE__*/
  */
 export enum Stability {
   /**
-   * Stable.
+   * The default of the service.
    *
    * @generated from enum value: STABILITY_UNSPECIFIED = 0;
    */
@@ -819,7 +954,7 @@ export enum Stability {
  * Describes the enum svc.options.v1.Stability.
  */
 export const StabilitySchema: GenEnum<Stability> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 5);
+  enumDesc(file_svc_options_v1_options, 6);
 
 /**
  * What the service is called outside of the protos.
@@ -830,7 +965,7 @@ export const resource: GenExtension<ServiceOptions, Resource> = /*@__PURE__*/
   extDesc(file_svc_options_v1_options, 0);
 
 /**
- * How one RPC is called, authorised and generated. Required on every RPC.
+ * How one RPC is called, authorised and generated, where that differs from the defaults of its service.
  *
  * @generated from extension: svc.options.v1.Operation op = 50001;
  */
