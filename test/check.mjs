@@ -12,6 +12,8 @@ const STEPS = [
   ['types of the console', 'npx', ['tsc', '-p', 'server/console/tsconfig.json']],
   ['generated code is fresh', 'node', ['proto/generators/generate.mjs', '--check']],
   ['contracts: lint, breaking, surface', 'node', ['proto/generators/lint.mjs']],
+  ['schema.ts and the migrations agree', 'npm', ['run', '-s', 'migration']],
+  ['imports, tables, sizes, words', 'npx', ['vitest', 'run', 'test/tidy.test.ts']],
 ];
 
 function run(command, args) {

@@ -1,3 +1,14 @@
+-- Tables as schema.ts describes them; below, what drizzle cannot say.
+CREATE TABLE "account_claims" (
+	"id" text PRIMARY KEY NOT NULL,
+	"email" text NOT NULL,
+	"token_hash" "bytea" NOT NULL,
+	"created_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"used_at" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "sessions" (
 	"id" text PRIMARY KEY NOT NULL,
 	"user_id" text NOT NULL,
@@ -5,7 +16,8 @@ CREATE TABLE "sessions" (
 	"created_at" timestamp with time zone NOT NULL,
 	"last_seen_at" timestamp with time zone NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "totp" (
 	"user_id" text PRIMARY KEY NOT NULL,
 	"secret" text NOT NULL,
@@ -13,15 +25,18 @@ CREATE TABLE "totp" (
 	"last_step" integer DEFAULT 0 NOT NULL,
 	"recovery_hashes" text[] DEFAULT '{}' NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "users" (
 	"id" text PRIMARY KEY NOT NULL,
 	"email" text NOT NULL,
 	"username" text NOT NULL,
 	"password_hash" text NOT NULL,
 	"staff" boolean DEFAULT false NOT NULL,
-	"created_at" timestamp with time zone NOT NULL
-);--> statement-breakpoint
+	"created_at" timestamp with time zone NOT NULL,
+	"email_verified_at" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "api_keys" (
 	"id" text PRIMARY KEY NOT NULL,
 	"user_id" text NOT NULL,
@@ -30,11 +45,46 @@ CREATE TABLE "api_keys" (
 	"kid" text NOT NULL,
 	"digest" "bytea" NOT NULL,
 	"scopes" text[] NOT NULL,
+	"parent_id" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
 	"last_used_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone
-);--> statement-breakpoint
+);
+--> statement-breakpoint
+CREATE TABLE "team_invites" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"email" text NOT NULL,
+	"role" text NOT NULL,
+	"token_hash" "bytea" NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"accepted_at" timestamp with time zone,
+	"invited_by" text,
+	"invited_with_key" text,
+	"awaiting_user_id" text,
+	"awaiting_since" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "team_members" (
+	"team_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"role" text NOT NULL,
+	"joined_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "team_members_team_id_user_id_pk" PRIMARY KEY("team_id","user_id"),
+	CONSTRAINT "team_members_role" CHECK ("team_members"."role" in ('viewer', 'developer', 'admin', 'owner'))
+);
+--> statement-breakpoint
+CREATE TABLE "build_steps" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"position" integer NOT NULL,
+	"command" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "environments" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -44,24 +94,16 @@ CREATE TABLE "environments" (
 	"branch" text DEFAULT 'main' NOT NULL,
 	"build_path" text DEFAULT '.' NOT NULL,
 	"build_type" text DEFAULT 'auto' NOT NULL,
+	"submodules" boolean DEFAULT false NOT NULL,
+	"deploy_approval" boolean DEFAULT false NOT NULL,
+	"deploy" jsonb,
+	"build_timeout_seconds" integer DEFAULT 3600 NOT NULL,
+	"git_sealed" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"updated_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "environments_build_type" CHECK ("environments"."build_type" in ('auto', 'dockerfile', 'buildpack'))
-);--> statement-breakpoint
-CREATE TABLE "idempotency_keys" (
-	"principal" text NOT NULL,
-	"rpc" text NOT NULL,
-	"key" text NOT NULL,
-	"fingerprint" "bytea" NOT NULL,
-	"status" integer NOT NULL,
-	"response" "bytea" NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "idempotency_keys_principal_rpc_key_pk" PRIMARY KEY("principal","rpc","key")
-);--> statement-breakpoint
-CREATE TABLE "settings" (
-	"key" text PRIMARY KEY NOT NULL,
-	"value" text NOT NULL
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "projects" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -69,39 +111,345 @@ CREATE TABLE "projects" (
 	"slug" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "projects_slug_unique" UNIQUE("slug")
-);--> statement-breakpoint
-CREATE TABLE "regions" (
+);
+--> statement-breakpoint
+CREATE TABLE "variables" (
 	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"environment_id" text NOT NULL,
 	"name" text NOT NULL,
+	"value" text,
+	"sealed" text,
+	"bytes" integer NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "variables_one_value" CHECK (("variables"."value" is null) <> ("variables"."sealed" is null))
+);
+--> statement-breakpoint
+CREATE TABLE "ci_commit_statuses" (
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"sha" text NOT NULL,
+	"context" text NOT NULL,
+	"run_id" text NOT NULL,
+	"run_occurred_at" timestamp with time zone NOT NULL,
+	"run_attempt" integer NOT NULL,
+	"told_word" text,
+	"told_run_id" text,
+	"posts" integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "ci_commit_statuses_connection_id_sha_context_pk" PRIMARY KEY("connection_id","sha","context"),
+	CONSTRAINT "ci_commit_statuses_told" CHECK (("ci_commit_statuses"."told_word" is null) = ("ci_commit_statuses"."told_run_id" is null))
+);
+--> statement-breakpoint
+CREATE TABLE "ci_discoveries" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"state" text NOT NULL,
+	"branch" text NOT NULL,
+	"commit_sha" text,
+	"scanned" integer DEFAULT 0 NOT NULL,
+	"truncated" boolean DEFAULT false NOT NULL,
+	"incomplete_reason" text,
+	"error" text,
+	"pipelines" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"problems" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"files" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"requested_at" timestamp with time zone NOT NULL,
+	"finished_at" timestamp with time zone,
+	CONSTRAINT "ci_discoveries_state" CHECK ("ci_discoveries"."state" in ('queued', 'running', 'succeeded', 'failed')),
+	CONSTRAINT "ci_discoveries_finished" CHECK (("ci_discoveries"."finished_at" is null) = ("ci_discoveries"."state" in ('queued', 'running'))),
+	CONSTRAINT "ci_discoveries_error" CHECK (("ci_discoveries"."error" is null) = ("ci_discoveries"."state" <> 'failed'))
+);
+--> statement-breakpoint
+CREATE TABLE "ci_job_tokens" (
+	"token_hash" "bytea" PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"job" jsonb NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ci_used_id_tokens" (
+	"issuer" text NOT NULL,
+	"jti" text NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "ci_used_id_tokens_issuer_jti_pk" PRIMARY KEY("issuer","jti")
+);
+--> statement-breakpoint
+CREATE TABLE "ci_connections" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"provider" text NOT NULL,
+	"repository_host" text NOT NULL,
+	"repository_path" text NOT NULL,
+	"repository_key" text NOT NULL,
+	"project_id" text,
+	"default_branch" text NOT NULL,
+	"ingest_mode" text NOT NULL,
+	"status" text NOT NULL,
+	"status_detail" text,
+	"forge" text,
+	"api_url" text,
+	"token" text,
+	"commit_status_mode" text DEFAULT 'auto' NOT NULL,
+	"commit_status_detail" text,
+	"commit_status_stopped" boolean DEFAULT false NOT NULL,
+	"quiet_until" timestamp with time zone,
+	"oidc_issuer" text,
+	"oidc_repository_id" text,
+	"oidc_owner_id" text,
+	"oidc_pinned_at" timestamp with time zone,
+	"oidc_repository_path" text,
+	"oidc_policy" jsonb,
+	"generic_mapping" jsonb,
+	"created_at" timestamp with time zone NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "ci_connections_provider" CHECK ("ci_connections"."provider" in ('github', 'gitlab', 'bitbucket', 'jenkins', 'circleci', 'buildkite', 'drone', 'azure', 'generic')),
+	CONSTRAINT "ci_connections_ingest_mode" CHECK ("ci_connections"."ingest_mode" in ('direct', 'webhook', 'both')),
+	CONSTRAINT "ci_connections_status" CHECK ("ci_connections"."status" in ('active', 'paused', 'error')),
+	CONSTRAINT "ci_connections_forge" CHECK ("ci_connections"."forge" in ('github', 'gitlab', 'bitbucket', 'azure')),
+	CONSTRAINT "ci_connections_commit_status" CHECK ("ci_connections"."commit_status_mode" in ('auto', 'always', 'never')),
+	CONSTRAINT "ci_connections_oidc_pin" CHECK (("ci_connections"."oidc_issuer" is null) = ("ci_connections"."oidc_repository_id" is null) and ("ci_connections"."oidc_issuer" is null) = ("ci_connections"."oidc_pinned_at" is null))
+);
+--> statement-breakpoint
+CREATE TABLE "ci_jobs" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"run_id" text NOT NULL,
+	"key" text NOT NULL,
+	"external_job_id" text,
+	"name" text NOT NULL,
+	"index" integer DEFAULT 0 NOT NULL,
+	"state" jsonb NOT NULL,
+	"own_status" text NOT NULL,
+	"status" text NOT NULL,
+	"provider_status" text,
+	"provider_conclusion" text,
+	"blocked" boolean DEFAULT false NOT NULL,
+	"soft" boolean DEFAULT false NOT NULL,
+	"reason" text,
+	"stage" text,
+	"external_url" text,
+	"started_at" timestamp with time zone,
+	"finished_at" timestamp with time zone,
+	"duration_ms" bigint,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "ci_jobs_status" CHECK ("ci_jobs"."status" in ('queued', 'running', 'success', 'failed', 'cancelled', 'unknown') and "ci_jobs"."own_status" in ('queued', 'running', 'success', 'failed', 'cancelled', 'unknown'))
+);
+--> statement-breakpoint
+CREATE TABLE "ci_pipelines" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"name" text NOT NULL,
+	"path" text DEFAULT '' NOT NULL,
+	"jobs" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"triggers" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"deploy_detected" boolean DEFAULT false NOT NULL,
+	"defined" boolean DEFAULT false NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ci_run_aliases" (
+	"connection_id" text NOT NULL,
+	"alias" text NOT NULL,
+	"external_run_id" text NOT NULL,
+	CONSTRAINT "ci_run_aliases_connection_id_alias_pk" PRIMARY KEY("connection_id","alias")
+);
+--> statement-breakpoint
+CREATE TABLE "ci_runs" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"pipeline_id" text NOT NULL,
+	"external_run_id" text NOT NULL,
+	"external_attempt" integer NOT NULL,
+	"state" jsonb NOT NULL,
+	"status" text NOT NULL,
+	"provider_status" text,
+	"provider_conclusion" text,
+	"blocked" boolean DEFAULT false NOT NULL,
+	"soft" boolean DEFAULT false NOT NULL,
+	"reason" text,
+	"lost" boolean DEFAULT false NOT NULL,
+	"trigger" text,
+	"commit_sha" text,
+	"branch" text,
+	"tag" text,
+	"environment_id" text,
+	"external_url" text,
+	"actor" text,
+	"queued_at" timestamp with time zone,
+	"started_at" timestamp with time zone,
+	"finished_at" timestamp with time zone,
+	"duration_ms" bigint,
+	"occurred_at" timestamp with time zone NOT NULL,
+	"heard_at" timestamp with time zone NOT NULL,
+	"poll_at" timestamp with time zone,
+	"created_at" timestamp with time zone NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "ci_runs_status" CHECK ("ci_runs"."status" in ('queued', 'running', 'success', 'failed', 'cancelled', 'unknown')),
+	CONSTRAINT "ci_runs_attempt" CHECK ("ci_runs"."external_attempt" >= 1),
+	CONSTRAINT "ci_runs_lost" CHECK (not "ci_runs"."lost" or "ci_runs"."status" = 'unknown')
+);
+--> statement-breakpoint
+CREATE TABLE "ci_tasks" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
+	"lane" text NOT NULL,
+	"payload" jsonb NOT NULL,
+	"version" integer DEFAULT 1 NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	"claimed_until" timestamp with time zone,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ci_deliveries" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"delivery_id" text NOT NULL,
+	"event" text,
+	"state" text NOT NULL,
+	"detail" text,
+	"changed" text,
+	"run_id" text,
+	"body" "bytea" NOT NULL,
+	"headers" jsonb NOT NULL,
+	"repeats" integer DEFAULT 0 NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp with time zone,
+	"received_at" timestamp with time zone NOT NULL,
+	"processed_at" timestamp with time zone,
+	CONSTRAINT "ci_deliveries_state" CHECK ("ci_deliveries"."state" in ('received', 'held', 'processed', 'ignored', 'failed')),
+	CONSTRAINT "ci_deliveries_due" CHECK (("ci_deliveries"."due_at" is not null) = ("ci_deliveries"."state" = 'received'))
+);
+--> statement-breakpoint
+CREATE TABLE "ci_run_joins" (
+	"id" text PRIMARY KEY NOT NULL,
+	"run_id" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ci_webhooks" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"connection_id" text NOT NULL,
+	"scheme" text NOT NULL,
+	"secret" text,
+	"previous_secret" text,
+	"previous_until" timestamp with time zone,
+	"subscription" text DEFAULT 'none' NOT NULL,
+	"provider_hook_id" text,
+	"repository_id" text,
+	"detail" text,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "ci_webhooks_scheme" CHECK ("ci_webhooks"."scheme" in ('signature', 'token')),
+	CONSTRAINT "ci_webhooks_subscription" CHECK ("ci_webhooks"."subscription" in ('none', 'pending', 'active', 'failed')),
+	CONSTRAINT "ci_webhooks_previous" CHECK (("ci_webhooks"."previous_secret" is null) = ("ci_webhooks"."previous_until" is null))
+);
+--> statement-breakpoint
+CREATE TABLE "residency_attestations" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"sequence" integer NOT NULL,
+	"region_id" text NOT NULL,
 	"operator" text NOT NULL,
-	CONSTRAINT "regions_name_unique" UNIQUE("name"),
-	CONSTRAINT "regions_operator" CHECK ("regions"."operator" in ('service', 'customer'))
-);--> statement-breakpoint
+	"attested_by" text NOT NULL,
+	"attested_at" timestamp with time zone NOT NULL,
+	"previous_digest" text,
+	"digest" text NOT NULL,
+	CONSTRAINT "residency_attestations_first" CHECK (("residency_attestations"."sequence" = 1) = ("residency_attestations"."previous_digest" is null)),
+	CONSTRAINT "residency_attestations_operator" CHECK ("residency_attestations"."operator" in ('service', 'customer'))
+);
+--> statement-breakpoint
+CREATE TABLE "builds" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"number" integer NOT NULL,
+	"state" text DEFAULT 'open' NOT NULL,
+	"trigger" text NOT NULL,
+	"rollback_of" text,
+	"branch" text NOT NULL,
+	"commit" text,
+	"build_type" text NOT NULL,
+	"image" text,
+	"digest" text,
+	"address" text,
+	"approval" text NOT NULL,
+	"approval_by" text,
+	"approval_at" timestamp with time zone,
+	"needs_decision" boolean DEFAULT false NOT NULL,
+	"message" text,
+	"work_id" text NOT NULL,
+	"deploy_runner_id" text,
+	"trace_id" text NOT NULL,
+	"created_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"finished_at" timestamp with time zone,
+	CONSTRAINT "builds_state" CHECK ("builds"."state" in ('open', 'awaiting_approval', 'succeeded', 'failed', 'cancelled')),
+	CONSTRAINT "builds_finished" CHECK (("builds"."state" in ('succeeded', 'failed', 'cancelled')) = ("builds"."finished_at" is not null))
+);
+--> statement-breakpoint
+CREATE TABLE "registries" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"host" text NOT NULL,
+	"namespace" text NOT NULL,
+	"is_default" boolean NOT NULL,
+	"default_until" timestamp with time zone,
+	"sealed" text,
+	"insecure" boolean NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "registries_default_until" CHECK (not "registries"."is_default" or "registries"."default_until" is null)
+);
+--> statement-breakpoint
 CREATE TABLE "enrollment_tokens" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
 	"token_hash" "bytea" NOT NULL,
 	"created_by" text NOT NULL,
+	"created_with_key" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
 	"used_at" timestamp with time zone,
 	"runner_id" text
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "runner_boots" (
 	"runner_id" text NOT NULL,
 	"boot_id" text NOT NULL,
 	"first_seen_at" timestamp with time zone NOT NULL,
 	"superseded_at" timestamp with time zone
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "runner_events" (
 	"seq" bigserial PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
-	"runner_id" text NOT NULL,
+	"runner_id" text,
 	"at" timestamp with time zone NOT NULL,
 	"kind" text NOT NULL,
 	"detail" text NOT NULL,
 	CONSTRAINT "runner_events_kind" CHECK ("runner_events"."kind" like 'runner.%')
-);--> statement-breakpoint
+);
+--> statement-breakpoint
+CREATE TABLE "runner_team_health" (
+	"team_id" text PRIMARY KEY NOT NULL,
+	"degraded_since" timestamp with time zone,
+	"reason" text NOT NULL,
+	"told_at" timestamp with time zone,
+	"told" boolean DEFAULT false NOT NULL,
+	"candidate_id" text,
+	"candidate_seen_at" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "runners" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -126,37 +474,22 @@ CREATE TABLE "runners" (
 	"enrolled_at" timestamp with time zone NOT NULL,
 	"last_heartbeat_at" timestamp with time zone,
 	"last_seen_at" timestamp with time zone,
-	"revoked_at" timestamp with time zone
-);--> statement-breakpoint
-CREATE TABLE "team_invites" (
-	"id" text PRIMARY KEY NOT NULL,
+	"revoked_at" timestamp with time zone,
+	"refused_version" text
+);
+--> statement-breakpoint
+CREATE TABLE "build_phases" (
+	"work_id" text NOT NULL,
 	"team_id" text NOT NULL,
-	"email" text NOT NULL,
-	"role" text NOT NULL,
-	"token_hash" "bytea" NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
-	"expires_at" timestamp with time zone NOT NULL,
-	"accepted_at" timestamp with time zone
-);--> statement-breakpoint
-CREATE TABLE "team_members" (
-	"team_id" text NOT NULL,
-	"user_id" text NOT NULL,
-	"role" text NOT NULL,
-	"joined_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "team_members_team_id_user_id_pk" PRIMARY KEY("team_id","user_id"),
-	CONSTRAINT "team_members_role" CHECK ("team_members"."role" in ('viewer', 'developer', 'admin', 'owner'))
-);--> statement-breakpoint
-CREATE TABLE "teams" (
-	"id" text PRIMARY KEY NOT NULL,
-	"name" text NOT NULL,
-	"description" text DEFAULT '' NOT NULL,
-	"avatar_url" text,
-	"kind" text DEFAULT 'organization' NOT NULL,
-	"region_id" text NOT NULL,
-	"service_pool" boolean DEFAULT false NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "teams_kind" CHECK ("teams"."kind" in ('personal', 'organization'))
-);--> statement-breakpoint
+	"epoch" integer NOT NULL,
+	"phase" smallint NOT NULL,
+	"started_at" timestamp with time zone NOT NULL,
+	"log_offset" bigint DEFAULT 0 NOT NULL,
+	"finished_at" timestamp with time zone,
+	"self_reported_ms" integer,
+	CONSTRAINT "build_phases_work_id_epoch_phase_pk" PRIMARY KEY("work_id","epoch","phase")
+);
+--> statement-breakpoint
 CREATE TABLE "outbox" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -165,7 +498,8 @@ CREATE TABLE "outbox" (
 	"payload" jsonb NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"published_at" timestamp with time zone
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "work_items" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -192,20 +526,33 @@ CREATE TABLE "work_items" (
 	"created_at" timestamp with time zone NOT NULL,
 	"claimed_at" timestamp with time zone,
 	"started_at" timestamp with time zone,
+	"timeout_ms" integer DEFAULT 86400000 NOT NULL,
+	"deadline_at" timestamp with time zone,
 	"finished_at" timestamp with time zone,
+	"build_id" text,
+	"phase" smallint DEFAULT 0 NOT NULL,
 	"reason" text,
 	"exit_code" integer,
 	"message" text,
 	"metered_ms" integer,
 	"self_reported_ms" integer,
+	"log_offset" bigint DEFAULT 0 NOT NULL,
 	"log_bytes" integer DEFAULT 0 NOT NULL,
+	"log_limit" integer DEFAULT 16777216 NOT NULL,
 	"log_truncated" boolean DEFAULT false NOT NULL,
+	"log_complete" boolean DEFAULT false NOT NULL,
+	"log_mismatch" boolean DEFAULT false NOT NULL,
+	"log_sha256" "bytea",
+	"log_missing" bigint DEFAULT 0 NOT NULL,
+	"log_day" date,
 	CONSTRAINT "work_items_kind" CHECK ("work_items"."kind" in ('run', 'build')),
 	CONSTRAINT "work_items_state" CHECK ("work_items"."state" in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead')),
 	CONSTRAINT "work_items_lease" CHECK (("work_items"."state" in ('offered', 'running')) = ("work_items"."lease_id" is not null)),
 	CONSTRAINT "work_items_lease_expiry" CHECK (("work_items"."lease_id" is null) = ("work_items"."lease_expires_at" is null)),
-	CONSTRAINT "work_items_finished" CHECK (("work_items"."state" in ('succeeded', 'failed', 'cancelled', 'dead')) = ("work_items"."finished_at" is not null))
-);--> statement-breakpoint
+	CONSTRAINT "work_items_finished" CHECK (("work_items"."state" in ('succeeded', 'failed', 'cancelled', 'dead')) = ("work_items"."finished_at" is not null)),
+	CONSTRAINT "work_items_build" CHECK (("work_items"."kind" = 'build') = ("work_items"."build_id" is not null))
+);
+--> statement-breakpoint
 CREATE TABLE "work_leases" (
 	"work_id" text NOT NULL,
 	"team_id" text NOT NULL,
@@ -218,17 +565,20 @@ CREATE TABLE "work_leases" (
 	"ended_at" timestamp with time zone,
 	"end_reason" text,
 	CONSTRAINT "work_leases_work_id_epoch_pk" PRIMARY KEY("work_id","epoch")
-);--> statement-breakpoint
+);
+--> statement-breakpoint
 CREATE TABLE "work_logs" (
 	"work_id" text NOT NULL,
 	"team_id" text NOT NULL,
+	"day" date NOT NULL,
 	"epoch" integer NOT NULL,
 	"offset" integer NOT NULL,
-	"stream" text NOT NULL,
+	"runs" integer[] NOT NULL,
 	"data" "bytea" NOT NULL,
 	"at" timestamp with time zone NOT NULL,
-	CONSTRAINT "work_logs_work_id_epoch_offset_pk" PRIMARY KEY("work_id","epoch","offset")
-);--> statement-breakpoint
+	CONSTRAINT "work_logs_work_id_epoch_offset_day_pk" PRIMARY KEY("work_id","epoch","offset","day")
+) PARTITION BY RANGE ("day");
+--> statement-breakpoint
 CREATE TABLE "work_reports" (
 	"work_id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -237,56 +587,675 @@ CREATE TABLE "work_reports" (
 	"outcome" text NOT NULL,
 	"digest" "bytea" NOT NULL,
 	"accepted_at" timestamp with time zone NOT NULL
-);--> statement-breakpoint
-CREATE UNIQUE INDEX "sessions_token_hash" ON "sessions" USING btree ("token_hash");--> statement-breakpoint
-CREATE INDEX "sessions_user" ON "sessions" USING btree ("user_id");--> statement-breakpoint
-CREATE INDEX "sessions_expires" ON "sessions" USING btree ("expires_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "users_email" ON "users" USING btree ("email");--> statement-breakpoint
-CREATE UNIQUE INDEX "users_username" ON "users" USING btree ("username");--> statement-breakpoint
-CREATE UNIQUE INDEX "api_keys_kid" ON "api_keys" USING btree ("kid");--> statement-breakpoint
-CREATE INDEX "api_keys_user" ON "api_keys" USING btree ("user_id","created_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "environments_team_id" ON "environments" USING btree ("team_id","id");--> statement-breakpoint
-CREATE UNIQUE INDEX "environments_name" ON "environments" USING btree ("project_id","name");--> statement-breakpoint
-CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "projects_team_id" ON "projects" USING btree ("team_id","id");--> statement-breakpoint
-CREATE INDEX "projects_newest" ON "projects" USING btree ("team_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
-CREATE UNIQUE INDEX "enrollment_tokens_hash" ON "enrollment_tokens" USING btree ("token_hash");--> statement-breakpoint
-CREATE INDEX "enrollment_tokens_expires" ON "enrollment_tokens" USING btree ("expires_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "runner_boots_pk" ON "runner_boots" USING btree ("runner_id","boot_id");--> statement-breakpoint
-CREATE INDEX "runner_events_team" ON "runner_events" USING btree ("team_id","seq" DESC NULLS LAST);--> statement-breakpoint
-CREATE UNIQUE INDEX "runners_key_id" ON "runners" USING btree ("key_id");--> statement-breakpoint
-CREATE UNIQUE INDEX "runners_team_id" ON "runners" USING btree ("team_id","id");--> statement-breakpoint
-CREATE UNIQUE INDEX "runners_name" ON "runners" USING btree ("team_id","name") WHERE "runners"."revoked_at" is null;--> statement-breakpoint
-CREATE UNIQUE INDEX "team_invites_token_hash" ON "team_invites" USING btree ("token_hash");--> statement-breakpoint
-CREATE UNIQUE INDEX "team_invites_open" ON "team_invites" USING btree ("team_id","email") WHERE "team_invites"."accepted_at" is null;--> statement-breakpoint
-CREATE INDEX "team_members_user" ON "team_members" USING btree ("user_id");--> statement-breakpoint
-CREATE UNIQUE INDEX "teams_one_service_pool" ON "teams" USING btree ("service_pool") WHERE "teams"."service_pool";--> statement-breakpoint
-CREATE UNIQUE INDEX "outbox_dedupe" ON "outbox" USING btree ("kind","dedupe_key");--> statement-breakpoint
-CREATE INDEX "outbox_due" ON "outbox" USING btree ("created_at") WHERE "outbox"."published_at" is null;--> statement-breakpoint
-CREATE UNIQUE INDEX "work_items_team_id" ON "work_items" USING btree ("team_id","id");--> statement-breakpoint
-CREATE INDEX "work_items_newest" ON "work_items" USING btree ("team_id","kind","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
-CREATE INDEX "work_items_queue" ON "work_items" USING btree ("pool_id","kind","priority" DESC NULLS LAST,"id") WHERE "work_items"."state" = 'queued';--> statement-breakpoint
-CREATE INDEX "work_items_hint" ON "work_items" USING btree ("hint_due_at") WHERE "work_items"."state" = 'queued';--> statement-breakpoint
-CREATE INDEX "work_items_expiry" ON "work_items" USING btree ("lease_expires_at") WHERE "work_items"."state" in ('offered', 'running');--> statement-breakpoint
-CREATE UNIQUE INDEX "work_items_poll" ON "work_items" USING btree ("runner_id","poll_id") WHERE "work_items"."lease_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX "work_leases_one_open" ON "work_leases" USING btree ("work_id") WHERE "work_leases"."ended_at" is null;--> statement-breakpoint
-CREATE INDEX "work_leases_runner" ON "work_leases" USING btree ("runner_id","granted_at" DESC NULLS LAST);--> statement-breakpoint
-CREATE INDEX "work_leases_open" ON "work_leases" USING btree ("runner_id") WHERE "work_leases"."ended_at" is null;--> statement-breakpoint
-ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "totp" ADD CONSTRAINT "totp_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_user_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_team_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "environments" ADD CONSTRAINT "environments_project_fk" FOREIGN KEY ("team_id","project_id") REFERENCES "public"."projects"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "projects" ADD CONSTRAINT "projects_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "enrollment_tokens" ADD CONSTRAINT "enrollment_tokens_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "runner_boots" ADD CONSTRAINT "runner_boots_runner_id_runners_id_fk" FOREIGN KEY ("runner_id") REFERENCES "public"."runners"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "runner_events" ADD CONSTRAINT "runner_events_runner_fk" FOREIGN KEY ("team_id","runner_id") REFERENCES "public"."runners"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "runners" ADD CONSTRAINT "runners_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "team_members" ADD CONSTRAINT "team_members_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "team_members" ADD CONSTRAINT "team_members_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "teams" ADD CONSTRAINT "teams_region_id_regions_id_fk" FOREIGN KEY ("region_id") REFERENCES "public"."regions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_items" ADD CONSTRAINT "work_items_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_leases" ADD CONSTRAINT "work_leases_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "work_logs" ADD CONSTRAINT "work_logs_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+);
+--> statement-breakpoint
+CREATE TABLE "platform_feature_changes" (
+	"id" text PRIMARY KEY NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	"key" text NOT NULL,
+	"from_state" text NOT NULL,
+	"to_state" text NOT NULL,
+	"revision_from" integer NOT NULL,
+	"revision_to" integer NOT NULL,
+	"reason" text NOT NULL,
+	"actor_kind" text NOT NULL,
+	"actor_id" text NOT NULL,
+	"actor_display" text NOT NULL,
+	"source" text NOT NULL,
+	"request_id" text NOT NULL,
+	"affected" jsonb NOT NULL,
+	CONSTRAINT "platform_feature_changes_states" CHECK ("platform_feature_changes"."from_state" in ('enabled', 'disabled') and "platform_feature_changes"."to_state" in ('enabled', 'disabled')),
+	CONSTRAINT "platform_feature_changes_step" CHECK ("platform_feature_changes"."revision_to" = "platform_feature_changes"."revision_from" + 1 and "platform_feature_changes"."from_state" <> "platform_feature_changes"."to_state")
+);
+--> statement-breakpoint
+CREATE TABLE "platform_feature_revision" (
+	"one" integer PRIMARY KEY DEFAULT 1 NOT NULL,
+	"revision" integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "platform_feature_revision_one" CHECK ("platform_feature_revision"."one" = 1)
+);
+--> statement-breakpoint
+CREATE TABLE "platform_feature_states" (
+	"key" text PRIMARY KEY NOT NULL,
+	"state" text NOT NULL,
+	"revision" integer NOT NULL,
+	"last_change_id" text NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "platform_feature_states_state" CHECK ("platform_feature_states"."state" in ('enabled', 'disabled'))
+);
+--> statement-breakpoint
+CREATE TABLE "usage_days" (
+	"team_id" text NOT NULL,
+	"day" date NOT NULL,
+	"kind" text NOT NULL,
+	"executed_by" text NOT NULL,
+	"count" integer NOT NULL,
+	"metered_ms" bigint NOT NULL,
+	"self_reported_ms" bigint NOT NULL,
+	"self_reported_count" integer NOT NULL,
+	CONSTRAINT "usage_days_team_id_day_kind_executed_by_pk" PRIMARY KEY("team_id","day","kind","executed_by"),
+	CONSTRAINT "usage_days_kind" CHECK ("usage_days"."kind" in ('run', 'build')),
+	CONSTRAINT "usage_days_executed_by" CHECK ("usage_days"."executed_by" in ('runner', 'service'))
+);
+--> statement-breakpoint
+CREATE TABLE "incidents" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"state" text DEFAULT 'open' NOT NULL,
+	"severity" text NOT NULL,
+	"title" text NOT NULL,
+	"description" text DEFAULT '' NOT NULL,
+	"opened_at" timestamp with time zone NOT NULL,
+	"mitigated_at" timestamp with time zone,
+	"closed_at" timestamp with time zone,
+	CONSTRAINT "incidents_state" CHECK ("incidents"."state" in ('open', 'mitigated', 'resolved', 'dismissed')),
+	CONSTRAINT "incidents_severity" CHECK ("incidents"."severity" in ('low', 'medium', 'high')),
+	CONSTRAINT "incidents_closed" CHECK (("incidents"."state" in ('resolved', 'dismissed')) = ("incidents"."closed_at" is not null)),
+	CONSTRAINT "incidents_mitigated" CHECK ("incidents"."state" <> 'mitigated' or "incidents"."mitigated_at" is not null)
+);
+--> statement-breakpoint
+CREATE TABLE "maintenance_settings" (
+	"team_id" text NOT NULL,
+	"repository_id" text NOT NULL,
+	"category" text NOT NULL,
+	"enabled" boolean DEFAULT false NOT NULL,
+	"monthly_budget_cents" integer,
+	"updated_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "maintenance_settings_team_id_repository_id_category_pk" PRIMARY KEY("team_id","repository_id","category")
+);
+--> statement-breakpoint
+CREATE TABLE "maintenance_tasks" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"repository_id" text NOT NULL,
+	"category" text NOT NULL,
+	"state" text DEFAULT 'proposed' NOT NULL,
+	"proposal" text NOT NULL,
+	"estimated_cost_cents" integer NOT NULL,
+	"agent_identity_id" text,
+	"created_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "maintenance_tasks_state" CHECK ("maintenance_tasks"."state" in ('proposed'))
+);
+--> statement-breakpoint
+CREATE TABLE "notifications" (
+	"id" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"team_id" text NOT NULL,
+	"event_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"title" text NOT NULL,
+	"body" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"read_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_deliveries" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"endpoint_id" text NOT NULL,
+	"event_id" text NOT NULL,
+	"event" text NOT NULL,
+	"body" text NOT NULL,
+	"state" text NOT NULL,
+	"attempt_count" integer DEFAULT 0 NOT NULL,
+	"attempts" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"next_attempt_at" timestamp with time zone,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "webhook_deliveries_state" CHECK ("webhook_deliveries"."state" in ('pending', 'delivered', 'failed')),
+	CONSTRAINT "webhook_deliveries_due" CHECK (("webhook_deliveries"."state" = 'pending') = ("webhook_deliveries"."next_attempt_at" is not null))
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_endpoints" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"url" text NOT NULL,
+	"description" text DEFAULT '' NOT NULL,
+	"events" text[] NOT NULL,
+	"secret" text NOT NULL,
+	"previous_secret" text,
+	"previous_until" timestamp with time zone,
+	"enabled" boolean DEFAULT true NOT NULL,
+	"disabled_reason" text DEFAULT '' NOT NULL,
+	"failing_since" timestamp with time zone,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "webhook_endpoints_previous" CHECK (("webhook_endpoints"."previous_secret" is null) = ("webhook_endpoints"."previous_until" is null))
+);
+--> statement-breakpoint
+CREATE TABLE "idempotency_keys" (
+	"principal" text NOT NULL,
+	"rpc" text NOT NULL,
+	"key" text NOT NULL,
+	"fingerprint" "bytea" NOT NULL,
+	"status" integer NOT NULL,
+	"response" "bytea" NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "idempotency_keys_principal_rpc_key_pk" PRIMARY KEY("principal","rpc","key")
+);
+--> statement-breakpoint
+CREATE TABLE "settings" (
+	"key" text PRIMARY KEY NOT NULL,
+	"value" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "audit_entries" (
+	"chain" text NOT NULL,
+	"seq" integer NOT NULL,
+	"at" bigint NOT NULL,
+	"actor_kind" text NOT NULL,
+	"actor_id" text NOT NULL,
+	"actor_display" text NOT NULL,
+	"action" text NOT NULL,
+	"target" text NOT NULL,
+	"details" jsonb NOT NULL,
+	"request_id" text NOT NULL,
+	"previous_hash" text NOT NULL,
+	"hash" text NOT NULL,
+	CONSTRAINT "audit_entries_chain_seq_pk" PRIMARY KEY("chain","seq"),
+	CONSTRAINT "audit_entries_actor_kind" CHECK ("audit_entries"."actor_kind" in ('user', 'api_key', 'runner', 'ci_job', 'system'))
+);
+--> statement-breakpoint
+CREATE TABLE "audit_heads" (
+	"chain" text PRIMARY KEY NOT NULL,
+	"seq" integer NOT NULL,
+	"hash" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "regions" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"operator" text NOT NULL,
+	CONSTRAINT "regions_name_unique" UNIQUE("name"),
+	CONSTRAINT "regions_operator" CHECK ("regions"."operator" in ('service', 'customer'))
+);
+--> statement-breakpoint
+CREATE TABLE "teams" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"description" text DEFAULT '' NOT NULL,
+	"avatar_url" text,
+	"kind" text DEFAULT 'organization' NOT NULL,
+	"region_id" text NOT NULL,
+	"service_pool" boolean DEFAULT false NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "teams_kind" CHECK ("teams"."kind" in ('personal', 'organization'))
+);
+--> statement-breakpoint
+CREATE TABLE "space_members" (
+	"space_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"role" text NOT NULL,
+	"joined_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "space_members_space_id_user_id_pk" PRIMARY KEY("space_id","user_id"),
+	CONSTRAINT "space_members_role" CHECK ("space_members"."role" in ('viewer', 'developer', 'admin', 'owner'))
+);
+--> statement-breakpoint
+CREATE TABLE "space_projects" (
+	"space_id" text NOT NULL,
+	"team_id" text NOT NULL,
+	"project_id" text NOT NULL,
+	"added_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "space_projects_space_id_project_id_pk" PRIMARY KEY("space_id","project_id")
+);
+--> statement-breakpoint
+CREATE TABLE "spaces" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"description" text DEFAULT '' NOT NULL,
+	"avatar_url" text,
+	"kind" text DEFAULT 'organization' NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "spaces_kind" CHECK ("spaces"."kind" in ('personal', 'organization'))
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX "account_claims_token_hash" ON "account_claims" USING btree ("token_hash");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "account_claims_open" ON "account_claims" USING btree ("email") WHERE "account_claims"."used_at" is null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "sessions_token_hash" ON "sessions" USING btree ("token_hash");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "users_email" ON "users" USING btree ("email");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "users_username" ON "users" USING btree ("username");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "api_keys_kid" ON "api_keys" USING btree ("kid");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "team_invites_token_hash" ON "team_invites" USING btree ("token_hash");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "team_invites_open" ON "team_invites" USING btree ("team_id","email") WHERE "team_invites"."accepted_at" is null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "environments_team_id" ON "environments" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "environments_name" ON "environments" USING btree ("project_id","name");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "environments_deploy_app" ON "environments" USING btree ("team_id",("deploy" ->> 'kind'),("deploy" ->> 'app')) WHERE "environments"."deploy" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "projects_team_id" ON "projects" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "variables_name" ON "variables" USING btree ("environment_id","name");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_discoveries_open" ON "ci_discoveries" USING btree ("connection_id") WHERE "ci_discoveries"."state" in ('queued', 'running');
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_connections_team_id" ON "ci_connections" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_connections_repository" ON "ci_connections" USING btree ("team_id","provider","repository_key");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_connections_oidc" ON "ci_connections" USING btree ("oidc_issuer","oidc_repository_id") WHERE "ci_connections"."oidc_issuer" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_jobs_key" ON "ci_jobs" USING btree ("run_id","key");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_pipelines_team_id" ON "ci_pipelines" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_pipelines_name" ON "ci_pipelines" USING btree ("connection_id","name","path");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_runs_team_id" ON "ci_runs" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_runs_external" ON "ci_runs" USING btree ("connection_id","external_run_id","external_attempt");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_tasks_key" ON "ci_tasks" USING btree ("connection_id","kind","key");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_deliveries_once" ON "ci_deliveries" USING btree ("connection_id","delivery_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "ci_webhooks_connection" ON "ci_webhooks" USING btree ("connection_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "residency_attestations_chain" ON "residency_attestations" USING btree ("team_id","environment_id","sequence");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "builds_team_id" ON "builds" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "builds_number" ON "builds" USING btree ("environment_id","number");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "registries_place" ON "registries" USING btree ("team_id","host","namespace");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "registries_default" ON "registries" USING btree ("team_id") WHERE "registries"."is_default";
+--> statement-breakpoint
+CREATE UNIQUE INDEX "enrollment_tokens_hash" ON "enrollment_tokens" USING btree ("token_hash");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "runner_boots_pk" ON "runner_boots" USING btree ("runner_id","boot_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "runners_key_id" ON "runners" USING btree ("key_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "runners_team_id" ON "runners" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "runners_name" ON "runners" USING btree ("team_id","name") WHERE "runners"."revoked_at" is null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "outbox_dedupe" ON "outbox" USING btree ("kind","dedupe_key");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "work_items_team_id" ON "work_items" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "work_items_poll" ON "work_items" USING btree ("runner_id","poll_id") WHERE "work_items"."lease_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "work_leases_one_open" ON "work_leases" USING btree ("work_id") WHERE "work_leases"."ended_at" is null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "platform_feature_changes_revision" ON "platform_feature_changes" USING btree ("key","revision_to");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "notifications_once" ON "notifications" USING btree ("user_id","event_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_deliveries_once" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_endpoints_team" ON "webhook_endpoints" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "teams_one_service_pool" ON "teams" USING btree ("service_pool") WHERE "teams"."service_pool";
+--> statement-breakpoint
+ALTER TABLE "account_claims" ADD CONSTRAINT "account_claims_created_by_users_id_fk" FOREIGN KEY ("created_by") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "totp" ADD CONSTRAINT "totp_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_user_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_team_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_parent_fk" FOREIGN KEY ("parent_id") REFERENCES "public"."api_keys"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_invited_by_users_id_fk" FOREIGN KEY ("invited_by") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_awaiting_user_id_users_id_fk" FOREIGN KEY ("awaiting_user_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "team_members" ADD CONSTRAINT "team_members_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "team_members" ADD CONSTRAINT "team_members_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "build_steps" ADD CONSTRAINT "build_steps_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "environments" ADD CONSTRAINT "environments_project_fk" FOREIGN KEY ("team_id","project_id") REFERENCES "public"."projects"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "projects" ADD CONSTRAINT "projects_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "variables" ADD CONSTRAINT "variables_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_commit_statuses" ADD CONSTRAINT "ci_commit_statuses_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_commit_statuses" ADD CONSTRAINT "ci_commit_statuses_run_fk" FOREIGN KEY ("team_id","run_id") REFERENCES "public"."ci_runs"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_discoveries" ADD CONSTRAINT "ci_discoveries_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_job_tokens" ADD CONSTRAINT "ci_job_tokens_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_connections" ADD CONSTRAINT "ci_connections_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_connections" ADD CONSTRAINT "ci_connections_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE set null ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_jobs" ADD CONSTRAINT "ci_jobs_run_fk" FOREIGN KEY ("team_id","run_id") REFERENCES "public"."ci_runs"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_pipelines" ADD CONSTRAINT "ci_pipelines_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_run_aliases" ADD CONSTRAINT "ci_run_aliases_connection_id_ci_connections_id_fk" FOREIGN KEY ("connection_id") REFERENCES "public"."ci_connections"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_runs" ADD CONSTRAINT "ci_runs_environment_id_environments_id_fk" FOREIGN KEY ("environment_id") REFERENCES "public"."environments"("id") ON DELETE set null ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_runs" ADD CONSTRAINT "ci_runs_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_runs" ADD CONSTRAINT "ci_runs_pipeline_fk" FOREIGN KEY ("team_id","pipeline_id") REFERENCES "public"."ci_pipelines"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_tasks" ADD CONSTRAINT "ci_tasks_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_deliveries" ADD CONSTRAINT "ci_deliveries_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_run_joins" ADD CONSTRAINT "ci_run_joins_run_id_ci_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."ci_runs"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "ci_webhooks" ADD CONSTRAINT "ci_webhooks_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "residency_attestations" ADD CONSTRAINT "residency_attestations_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "builds" ADD CONSTRAINT "builds_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "registries" ADD CONSTRAINT "registries_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "enrollment_tokens" ADD CONSTRAINT "enrollment_tokens_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runner_boots" ADD CONSTRAINT "runner_boots_runner_id_runners_id_fk" FOREIGN KEY ("runner_id") REFERENCES "public"."runners"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runner_events" ADD CONSTRAINT "runner_events_runner_fk" FOREIGN KEY ("team_id","runner_id") REFERENCES "public"."runners"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runner_team_health" ADD CONSTRAINT "runner_team_health_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runners" ADD CONSTRAINT "runners_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "build_phases" ADD CONSTRAINT "build_phases_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "work_items" ADD CONSTRAINT "work_items_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "work_items" ADD CONSTRAINT "work_items_build_fk" FOREIGN KEY ("team_id","build_id") REFERENCES "public"."builds"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "work_leases" ADD CONSTRAINT "work_leases_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "work_logs" ADD CONSTRAINT "work_logs_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
 ALTER TABLE "work_reports" ADD CONSTRAINT "work_reports_item_fk" FOREIGN KEY ("team_id","work_id") REFERENCES "public"."work_items"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "platform_feature_states" ADD CONSTRAINT "platform_feature_states_last_change_id_platform_feature_changes_id_fk" FOREIGN KEY ("last_change_id") REFERENCES "public"."platform_feature_changes"("id") ON DELETE no action ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "usage_days" ADD CONSTRAINT "usage_days_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "incidents" ADD CONSTRAINT "incidents_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "maintenance_settings" ADD CONSTRAINT "maintenance_settings_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "maintenance_tasks" ADD CONSTRAINT "maintenance_tasks_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "notifications" ADD CONSTRAINT "notifications_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "notifications" ADD CONSTRAINT "notifications_user_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_fk" FOREIGN KEY ("team_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "teams" ADD CONSTRAINT "teams_region_id_regions_id_fk" FOREIGN KEY ("region_id") REFERENCES "public"."regions"("id") ON DELETE no action ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "space_members" ADD CONSTRAINT "space_members_space_id_spaces_id_fk" FOREIGN KEY ("space_id") REFERENCES "public"."spaces"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "space_members" ADD CONSTRAINT "space_members_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "space_projects" ADD CONSTRAINT "space_projects_space_id_spaces_id_fk" FOREIGN KEY ("space_id") REFERENCES "public"."spaces"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "space_projects" ADD CONSTRAINT "space_projects_project_fk" FOREIGN KEY ("team_id","project_id") REFERENCES "public"."projects"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+CREATE INDEX "sessions_user" ON "sessions" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "sessions_expires" ON "sessions" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "api_keys_user" ON "api_keys" USING btree ("user_id","created_at");
+--> statement-breakpoint
+CREATE INDEX "api_keys_parent" ON "api_keys" USING btree ("parent_id") WHERE "api_keys"."parent_id" is not null;
+--> statement-breakpoint
+CREATE INDEX "team_members_user" ON "team_members" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "build_steps_order" ON "build_steps" USING btree ("environment_id","position");
+--> statement-breakpoint
+CREATE INDEX "projects_newest" ON "projects" USING btree ("team_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "ci_commit_statuses_run" ON "ci_commit_statuses" USING btree ("run_id");
+--> statement-breakpoint
+CREATE INDEX "ci_discoveries_latest" ON "ci_discoveries" USING btree ("connection_id","requested_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "ci_job_tokens_connection" ON "ci_job_tokens" USING btree ("connection_id");
+--> statement-breakpoint
+CREATE INDEX "ci_job_tokens_expires" ON "ci_job_tokens" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "ci_used_id_tokens_expires" ON "ci_used_id_tokens" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "ci_connections_newest" ON "ci_connections" USING btree ("team_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "ci_connections_project" ON "ci_connections" USING btree ("project_id");
+--> statement-breakpoint
+CREATE INDEX "ci_jobs_order" ON "ci_jobs" USING btree ("run_id","id");
+--> statement-breakpoint
+CREATE INDEX "ci_runs_of_pipeline" ON "ci_runs" USING btree ("pipeline_id","occurred_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "ci_runs_of_environment" ON "ci_runs" USING btree ("environment_id","occurred_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "ci_runs"."environment_id" is not null;
+--> statement-breakpoint
+CREATE INDEX "ci_runs_open" ON "ci_runs" USING btree ("heard_at") WHERE "ci_runs"."status" in ('queued', 'running');
+--> statement-breakpoint
+CREATE INDEX "ci_runs_poll" ON "ci_runs" USING btree ("poll_at") WHERE "ci_runs"."poll_at" is not null;
+--> statement-breakpoint
+CREATE INDEX "ci_tasks_due" ON "ci_tasks" USING btree ("due_at");
+--> statement-breakpoint
+CREATE INDEX "ci_tasks_lane" ON "ci_tasks" USING btree ("lane","claimed_until") WHERE "ci_tasks"."claimed_until" is not null;
+--> statement-breakpoint
+CREATE INDEX "ci_deliveries_newest" ON "ci_deliveries" USING btree ("connection_id","id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "ci_deliveries_due" ON "ci_deliveries" USING btree ("due_at") WHERE "ci_deliveries"."due_at" is not null;
+--> statement-breakpoint
+CREATE INDEX "ci_deliveries_failed" ON "ci_deliveries" USING btree ("id") WHERE "ci_deliveries"."state" = 'failed';
+--> statement-breakpoint
+CREATE INDEX "ci_run_joins_run" ON "ci_run_joins" USING btree ("run_id");
+--> statement-breakpoint
+CREATE INDEX "builds_newest" ON "builds" USING btree ("environment_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "builds_turn" ON "builds" USING btree ("environment_id","number") WHERE "builds"."finished_at" is null;
+--> statement-breakpoint
+CREATE INDEX "builds_deployed" ON "builds" USING btree ("environment_id","number") WHERE "builds"."deploy_runner_id" is not null;
+--> statement-breakpoint
+CREATE INDEX "builds_open" ON "builds" USING btree ("team_id") WHERE "builds"."finished_at" is null;
+--> statement-breakpoint
+CREATE INDEX "enrollment_tokens_expires" ON "enrollment_tokens" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "runner_events_team" ON "runner_events" USING btree ("team_id","seq" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "runner_team_health_degraded" ON "runner_team_health" USING btree ("team_id") WHERE "runner_team_health"."degraded_since" is not null;
+--> statement-breakpoint
+CREATE INDEX "outbox_due" ON "outbox" USING btree ("created_at") WHERE "outbox"."published_at" is null;
+--> statement-breakpoint
+CREATE INDEX "work_items_of_build" ON "work_items" USING btree ("build_id") WHERE "work_items"."build_id" is not null;
+--> statement-breakpoint
+CREATE INDEX "work_items_newest" ON "work_items" USING btree ("team_id","kind","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "work_items_queue" ON "work_items" USING btree ("pool_id","kind","priority" DESC NULLS LAST,"id") WHERE "work_items"."state" = 'queued';
+--> statement-breakpoint
+CREATE INDEX "work_items_hint" ON "work_items" USING btree ("hint_due_at") WHERE "work_items"."state" = 'queued';
+--> statement-breakpoint
+CREATE INDEX "work_items_expiry" ON "work_items" USING btree ("lease_expires_at") WHERE "work_items"."state" in ('offered', 'running');
+--> statement-breakpoint
+CREATE INDEX "work_items_environment" ON "work_items" USING btree ("team_id",("labels" ->> 'environment'),"created_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "work_items"."labels" ? 'environment';
+--> statement-breakpoint
+CREATE INDEX "work_items_commit" ON "work_items" USING btree ("team_id",("labels" ->> 'commit'),"created_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "work_items"."labels" ? 'commit';
+--> statement-breakpoint
+CREATE INDEX "work_leases_history" ON "work_leases" USING btree ("runner_id","granted_at" DESC NULLS LAST,"work_id" DESC NULLS LAST) WHERE "work_leases"."ended_at" is not null;
+--> statement-breakpoint
+CREATE INDEX "incidents_newest" ON "incidents" USING btree ("team_id","environment_id","opened_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "maintenance_tasks_newest" ON "maintenance_tasks" USING btree ("team_id","repository_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "notifications_newest" ON "notifications" USING btree ("user_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "notifications_unread" ON "notifications" USING btree ("user_id") WHERE "notifications"."read_at" is null;
+--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_newest" ON "webhook_deliveries" USING btree ("endpoint_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" USING btree ("next_attempt_at") WHERE "webhook_deliveries"."state" = 'pending';
+--> statement-breakpoint
+CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");
+--> statement-breakpoint
+CREATE INDEX "space_members_user" ON "space_members" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "space_projects_project" ON "space_projects" USING btree ("team_id","project_id");
+--> statement-breakpoint
+-- Nonces of signed requests. UNLOGGED: they matter for minutes, and a commit that wrote nothing else waits for no disk.
+-- Bucket = minute of the signature modulo 8; nonces_rotate() empties buckets that no valid signature can fall into any more
+-- (a signature is valid from 30 s before to 90 s after its `created`), so nothing is ever deleted and nothing bloats.
+CREATE TABLE "nonces" (
+	"bucket" smallint NOT NULL,
+	"id" uuid NOT NULL,
+	PRIMARY KEY ("bucket", "id")
+) PARTITION BY LIST ("bucket");
+--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_0" PARTITION OF "nonces" FOR VALUES IN (0);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_1" PARTITION OF "nonces" FOR VALUES IN (1);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_2" PARTITION OF "nonces" FOR VALUES IN (2);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_3" PARTITION OF "nonces" FOR VALUES IN (3);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_4" PARTITION OF "nonces" FOR VALUES IN (4);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_5" PARTITION OF "nonces" FOR VALUES IN (5);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_6" PARTITION OF "nonces" FOR VALUES IN (6);--> statement-breakpoint
+CREATE UNLOGGED TABLE "nonces_7" PARTITION OF "nonces" FOR VALUES IN (7);--> statement-breakpoint
+-- One row: since when the store knows every nonce. A crash empties it together with the nonces (UNLOGGED as they are), which a
+-- server start time would not show: a killed backend resets unlogged tables without a new postmaster.
+CREATE UNLOGGED TABLE "nonce_store" (
+	"only" boolean PRIMARY KEY DEFAULT true CHECK ("only"),
+	"since" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+INSERT INTO "nonce_store" ("since") VALUES ('-infinity');--> statement-breakpoint
+CREATE FUNCTION "nonces_rotate"() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+	minute bigint;
+	name text;
+	filled boolean;
+	emptied integer := 0;
+BEGIN
+	IF NOT pg_try_advisory_xact_lock(7205759404) THEN
+		RETURN 0;
+	END IF;
+	minute := floor(extract(epoch FROM clock_timestamp()) / 60);
+	-- Minutes +2 to +4 use the buckets of minutes -6 to -4: out of use on both sides.
+	FOR ahead IN 2..4 LOOP
+		name := 'nonces_' || ((minute + ahead) % 8);
+		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', name) INTO filled;
+		IF filled THEN
+			EXECUTE format('TRUNCATE %I', name);
+			emptied := emptied + 1;
+		END IF;
+	END LOOP;
+	RETURN emptied;
+END
+$$;--> statement-breakpoint
+-- Every item's row is rewritten four times in its life: vacuum early, or the queue's index grows dead entries.
+ALTER TABLE "work_items" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
+--> statement-breakpoint
+-- Output lies in partitions by day, so that old output goes by dropping a table. An item's rows all lie in the partition of its "log_day".
+-- work_logs_prepare() and work_logs_retire() make and drop partitions for the server's role, which owns no table.
+-- The old compression takes longer than everything else an append does. A server that was built without the newer one stores plain bytes.
+DO $$
+BEGIN
+	ALTER TABLE "work_logs" ALTER COLUMN "data" SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN
+	ALTER TABLE "work_logs" ALTER COLUMN "data" SET STORAGE EXTERNAL;
+END
+$$;
+--> statement-breakpoint
+CREATE FUNCTION "work_logs_partition"("wanted" date) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	name text := 'work_logs_d' || to_char(wanted, 'YYYYMMDD');
+BEGIN
+	IF to_regclass('public.' || name) IS NOT NULL THEN
+		RETURN false;
+	END IF;
+	EXECUTE format('CREATE TABLE public.%I PARTITION OF public.work_logs FOR VALUES FROM (%L) TO (%L)', name, wanted, wanted + 1);
+	RETURN true;
+END
+$$;
+--> statement-breakpoint
+-- Partitions from yesterday to "ahead" days from now; returns how many were made.
+CREATE FUNCTION "work_logs_prepare"("ahead" integer) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+DECLARE
+	today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+	made integer := 0;
+BEGIN
+	PERFORM pg_advisory_xact_lock(7205759405);
+	FOR day IN -1..least(ahead, 30) LOOP
+		IF work_logs_partition(today + day) THEN
+			made := made + 1;
+		END IF;
+	END LOOP;
+	RETURN made;
+END
+$$;
+--> statement-breakpoint
+-- Drops the oldest partition of which no row is younger than "keep" days; returns its name, or nothing when there is none. Gives up at once when the
+-- tables are in use, because everything else would queue up behind it.
+CREATE FUNCTION "work_logs_retire"("keep" integer) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+DECLARE
+	oldest text;
+BEGIN
+	IF keep < 1 OR NOT pg_try_advisory_xact_lock(7205759405) THEN
+		RETURN NULL;
+	END IF;
+	SELECT c.relname INTO oldest
+	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+	WHERE i.inhparent = 'public.work_logs'::regclass AND c.relname ~ '^work_logs_d[0-9]{8}$'
+		AND to_date(right(c.relname, 8), 'YYYYMMDD') < (clock_timestamp() AT TIME ZONE 'UTC')::date - keep
+	ORDER BY c.relname LIMIT 1;
+	IF oldest IS NULL THEN
+		RETURN NULL;
+	END IF;
+	PERFORM set_config('lock_timeout', '200ms', true);
+	EXECUTE format('DROP TABLE public.%I', oldest);
+	RETURN oldest;
+EXCEPTION WHEN lock_not_available THEN
+	RETURN NULL;
+END
+$$;
+--> statement-breakpoint
+SELECT work_logs_prepare(3);
+--> statement-breakpoint
+DO $$
+BEGIN
+	ALTER TABLE "ci_deliveries" ALTER COLUMN "body" SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN
+	ALTER TABLE "ci_deliveries" ALTER COLUMN "body" SET STORAGE EXTERNAL;
+END
+$$;
+--> statement-breakpoint
+INSERT INTO "platform_feature_revision" ("one", "revision") VALUES (1, 0);
+--> statement-breakpoint
+-- What happened stays what happened: for the table's owner as well, and for a session that replays a replica. The role that the
+-- server works under may not even try: every table with a trigger that is named so gets INSERT and SELECT alone (platform/db/role.ts).
+CREATE FUNCTION "append_only_refuse"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+--> statement-breakpoint
+CREATE TRIGGER "audit_entries_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "audit_entries"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "audit_entries" ENABLE ALWAYS TRIGGER "audit_entries_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "platform_feature_changes_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "platform_feature_changes"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "platform_feature_changes" ENABLE ALWAYS TRIGGER "platform_feature_changes_append_only";

@@ -29,6 +29,14 @@ export async function migrate(db: Database, folder: string = migrationsFolder())
     const applied = new Set(
       (await sql<Array<{ at: number }>>`select at from schema_migrations`).map((row) => row.at),
     );
+    const known = new Set(migrations.map(({ folderMillis }) => folderMillis));
+    const newest = Math.max(...known);
+    // Later ones are of a newer server, with which this one works while it is being replaced.
+    if ([...applied].some((at) => at <= newest && !known.has(at))) {
+      throw new Error(
+        'the tables of this database were made by migrations that this version does not have: it is of another line of versions; start with an empty database',
+      );
+    }
     const due = migrations.filter((migration) => !applied.has(migration.folderMillis));
     for (const migration of due) {
       for (const statement of migration.sql) await sql.unsafe(statement);

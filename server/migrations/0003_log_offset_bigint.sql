@@ -1,1 +1,0 @@
-ALTER TABLE "work_items" ALTER COLUMN "log_offset" SET DATA TYPE bigint;

@@ -1,1 +1,0 @@
-DROP INDEX "work_items_queued";

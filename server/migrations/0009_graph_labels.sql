@@ -1,2 +1,0 @@
-CREATE INDEX "work_items_environment" ON "work_items" USING btree ("team_id",("labels" ->> 'environment'),"created_at" DESC NULLS LAST) WHERE "work_items"."labels" ? 'environment';--> statement-breakpoint
-CREATE INDEX "work_items_commit" ON "work_items" USING btree ("team_id",("labels" ->> 'commit'),"created_at" DESC NULLS LAST) WHERE "work_items"."labels" ? 'commit';

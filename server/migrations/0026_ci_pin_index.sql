@@ -1,2 +1,0 @@
-DROP INDEX "ci_connections_oidc";--> statement-breakpoint
-CREATE UNIQUE INDEX "ci_connections_oidc" ON "ci_connections" USING btree ("oidc_issuer","oidc_repository_id") WHERE "ci_connections"."oidc_issuer" is not null;

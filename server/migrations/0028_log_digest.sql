@@ -1,1 +1,0 @@
-ALTER TABLE "work_items" ADD COLUMN "log_sha256" "bytea";
