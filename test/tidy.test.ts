@@ -87,6 +87,21 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   test: ['test', 'proto', 'server', 'server/console', 'gateway', 'runner', 'sdk', 'cli'],
 };
 
+/** Folders of the runner, each above those that it may import. Tests lie beside what they test and may wire the rest to it. */
+const RUNNER_FOLDERS = [
+  'platform',
+  'control-plane',
+  'disk',
+  'output',
+  'executor',
+  'work',
+  'build',
+  'deploy',
+  'daemon',
+  'doctor',
+  'commands',
+];
+
 const isTest = (path: string) => /\.test\.ts$|\/testing\//.test(path);
 
 function folderOfImport(target: string): string | undefined {
@@ -161,6 +176,23 @@ export function featureCircles(files: readonly Source[]): string[] {
   return [...next.keys()].flatMap((start) => wayBack(start, start, new Set())?.join(' → ') ?? []);
 }
 
+/** Inside the runner: a folder imports those before it in the list; `main.ts` beside them may import all, and nothing imports it. */
+export function runnerViolations(files: readonly Source[]): string[] {
+  const rankOf = (path: string) => {
+    const [program, folder, file] = path.split('/');
+    if (program !== 'runner' || folder === undefined) return undefined;
+    return file === undefined ? RUNNER_FOLDERS.length : RUNNER_FOLDERS.indexOf(folder);
+  };
+  return files.flatMap((file) => {
+    const own = rankOf(file.path);
+    if (own === undefined || !file.path.endsWith('.ts') || isTest(file.path)) return [];
+    if (own === -1) return [`${file.path} is in a folder that RUNNER_FOLDERS does not name`];
+    return importsOf(file)
+      .filter((target) => (rankOf(target) ?? -1) > own)
+      .map((target) => `${file.path} imports ${target}`);
+  });
+}
+
 describe('imports', () => {
   const files = sources();
 
@@ -178,6 +210,15 @@ describe('imports', () => {
 
   it('form no circle of features', () => {
     expect(featureCircles(files)).toEqual([]);
+  });
+
+  it('go one way between the folders of the runner', () => {
+    expect(files.filter(({ path }) => path.startsWith('runner/')).length).toBeGreaterThan(150);
+    expect(runnerViolations(files)).toEqual([]);
+    const up = { path: 'runner/disk/a.ts', text: "import { x } from '../daemon/b.ts';" };
+    expect(runnerViolations([up])).toEqual(['runner/disk/a.ts imports runner/daemon/b.ts']);
+    const stray = { path: 'runner/other/a.ts', text: '' };
+    expect(runnerViolations([stray])).toHaveLength(1);
   });
 
   it('sees a forbidden import', () => {

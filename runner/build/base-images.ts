@@ -8,7 +8,7 @@ import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
 import { complaint, runCommand } from '../executor/command.ts';
-import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import { engineArgv, type Engine } from '../executor/engine.ts';
 import { ownerOf } from './containment.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';
 import { fileBind } from './containment-script.ts';

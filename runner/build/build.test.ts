@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { testContext, uncontainedBuilder } from '../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';
+import { deployers } from '../deploy/deployers.ts';
 import { startBuild } from './build.ts';
 
 describe('startBuild()', () => {
@@ -15,6 +16,7 @@ describe('startBuild()', () => {
     const options = {
       host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
       builder: uncontainedBuilder(),
+      deployers,
       executor: { start: () => Promise.reject(new Error('no steps here')) },
       env,
       caFile: undefined,
@@ -50,6 +52,7 @@ describe('startBuild()', () => {
       plan,
       {
         host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
+        deployers,
         builder: { ...uncontainedBuilder(), noteRefusal: (reason) => void reasons.push(reason) },
         executor: { start: () => Promise.reject(new Error('no steps here')) },
         env,

@@ -10,18 +10,17 @@
 import { MachineFailed, BuildFailed } from './failure.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
-import { deployerOf } from '../deploy/deployer.ts';
 import { findProgram } from '../executor/command.ts';
-import { engineArgv } from '../executor/engine-argv.ts';
+import { engineArgv } from '../executor/engine.ts';
 import { createOutputCap } from '../executor/output-cap.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { Log } from '../platform/log.ts';
 import type { RunningWork, StartContext, WorkOutcome } from '../work/run-work.ts';
-import type { AppLimits } from '../commands/settings.ts';
 import type { BuildPhase, WireBuildResult } from '../control-plane/wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { admit, admitBuildpack, forgetDeployed, type Builder } from './builder.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
+import type { AppLimits, Deployers } from './deployer.ts';
 import { detectRecipe, type Recipe } from './detect.ts';
 import { cloneSource } from './git.ts';
 import { buildImage, localTag } from './image.ts';
@@ -40,6 +39,7 @@ export interface BuildOptions {
   executor: Pick<Executor, 'start'>;
   /** How image builds are held on this machine. */
   builder: Builder;
+  deployers: Pick<Deployers, 'of'>;
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
@@ -149,7 +149,7 @@ class Build {
     if (deploy === undefined || deployed === undefined) return;
     if (deployed === tag && this.#result.buildType === 'dockerfile') await handOver(this.#context, tag);
     await this.#enter('deploying', `deploying ${deploy.app} as ${deploy.kind}`);
-    const { address } = await deployerOf(deploy.kind).deploy(this.#context, {
+    const { address } = await this.#options.deployers.of(deploy.kind).deploy(this.#context, {
       target: deploy,
       image: deployed,
       env: { ...this.#plan.variables, ...this.#plan.secrets },

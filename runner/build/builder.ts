@@ -2,7 +2,7 @@
 import { errorText } from '../platform/errors.ts';
 import { runCommand } from '../executor/command.ts';
 import type { BuildEngine } from '../executor/executor.ts';
-import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import { engineArgv, type Engine } from '../executor/engine.ts';
 import type { Log } from '../platform/log.ts';
 import { createBaseImages, type BaseImages } from './base-images.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';

@@ -7,6 +7,7 @@ import { collectedLog } from '../../test/setup/runner/collected-log.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { parseFlags } from '../commands/flags.ts';
 import { runSettings } from '../commands/settings.ts';
+import { deployers } from '../deploy/deployers.ts';
 import { openBuilds } from './builds.ts';
 
 it('brings an app back that an earlier process was replacing, though folders and another app cannot be put in order', async () => {
@@ -26,6 +27,7 @@ esac`,
   writeFileSync(join(dataDir, 'builds'), 'no folder');
   const log = collectedLog();
   await openBuilds({
+    deployers,
     executor: { name: 'podman', buildEngine: engine } as Executor,
     settings: { ...runSettings(parseFlags([], [], {}), { buildSlots: 0 }), ca: '' },
     dataDir,

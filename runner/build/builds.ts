@@ -1,18 +1,16 @@
 /** Builds as a kind of work, and what must be put in order before the first one. */
-import { endpointOfUrl } from './egress.ts';
 import { writeCaBundle } from '../executor/ca-bundle.ts';
 import { errorText } from '../platform/errors.ts';
-import { restoreApps } from '../deploy/app-containers.ts';
-import type { Engine } from '../executor/engine-argv.ts';
 import type { Executor } from '../executor/executor.ts';
 import { noteRegistry } from '../disk/last-registry.ts';
 import type { Log } from '../platform/log.ts';
 import type { Work } from '../work/run-work.ts';
-import type { RunSettings } from '../commands/settings.ts';
 import { createSlots, type Slots } from '../work/slots.ts';
 import type { BuildOffer } from '../control-plane/wire.ts';
 import { createBuilder } from './builder.ts';
 import { startBuild } from './build.ts';
+import type { AppLimits, Deployers } from './deployer.ts';
+import { endpointOfUrl, type Endpoint } from './egress.ts';
 import { planOf, secretsOfBuild } from './plan.ts';
 import { sweepWorkspaces, type BuildHost } from './workspace.ts';
 
@@ -23,20 +21,24 @@ export interface Builds {
   notReady(): string[];
 }
 
+export interface BuildSettings {
+  buildSlots: number;
+  allowInsecureGit: boolean;
+  allowEgress: readonly Endpoint[];
+  allowRegistry: readonly Endpoint[];
+  allowUncontainedBuilds: boolean;
+  maxStoreMb: number;
+  /** Address of this machine that deployed containers are bound to. */
+  deployAddress: string;
+  deployLimits: AppLimits;
+  /** Authorities to trust besides the usual ones, as PEM text. */
+  ca?: string;
+}
+
 export interface BuildsOptions {
   executor: Executor;
-  settings: Pick<
-    RunSettings,
-    | 'buildSlots'
-    | 'allowInsecureGit'
-    | 'deployAddress'
-    | 'deployLimits'
-    | 'ca'
-    | 'allowEgress'
-    | 'allowRegistry'
-    | 'allowUncontainedBuilds'
-    | 'maxStoreMb'
-  >;
+  deployers: Deployers;
+  settings: BuildSettings;
   dataDir: string;
   runnerId: string;
   /** Of the control plane. */
@@ -47,11 +49,12 @@ export interface BuildsOptions {
 
 /** Undefined: this runner takes no builds. Before that, whatever builds of an earlier process left is killed and removed. */
 export async function openBuilds(options: BuildsOptions): Promise<Builds | undefined> {
-  const { executor, settings, log, dataDir, runnerId } = options;
+  const { executor, deployers, settings, log, dataDir, runnerId } = options;
   const { buildEngine: engine } = executor;
   const host = { dataDir, runnerId, engine };
   await sweepBuilds(host, log);
-  if (engine !== undefined) await restoreDeploys(engine.engine, runnerId, log);
+  // After the sweep: a process that is still at it must not change the apps meanwhile.
+  if (engine !== undefined) await deployers.restore(engine.engine, runnerId, log);
   if (engine === undefined) {
     log.info({ executor: executor.name }, 'taking no builds: they need podman or docker on this machine');
     return undefined;
@@ -84,6 +87,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
           host: { ...host, engine },
           executor,
           builder,
+          deployers,
           env: options.env,
           caFile,
           deployAddress: settings.deployAddress,
@@ -108,23 +112,5 @@ async function sweepBuilds(host: BuildHost, log: Log): Promise<void> {
         );
   } catch (error) {
     log.error({ problem: errorText(error) }, 'what builds of an earlier process left cannot be removed');
-  }
-}
-
-async function restoreDeploys(engine: Engine, runnerId: string, log: Log): Promise<void> {
-  try {
-    for (const { app, problem } of await restoreApps(engine, runnerId))
-      if (problem === undefined)
-        log.warn(
-          { app },
-          'a deploy of an earlier process was not finished: what served before it serves again',
-        );
-      else
-        log.error(
-          { app, problem },
-          'a deploy of an earlier process was not finished, and what served before it cannot be brought back',
-        );
-  } catch (error) {
-    log.error({ problem: errorText(error) }, 'deploys of an earlier process cannot be looked for');
   }
 }

@@ -1,6 +1,6 @@
 /** Calls of the engine for one build, or for what belongs to all: in the containment, with a store, and with as much of the network as it is to have. */
 import { caEnv } from '../executor/ca-bundle.ts';
-import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import { engineArgv, type Engine } from '../executor/engine.ts';
 import type { ContainedResult, Containment } from './containment.ts';
 import { CONTAINED_PATH, fileBind, type Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
 import { baseRootTar } from '../executor/base-image.ts';
 import { writeTar } from '../executor/tar.ts';
-import type { Engine } from '../executor/engine-argv.ts';
+import type { Engine } from '../executor/engine.ts';
 import { VERSION } from '../platform/version.ts';
 import { containedCall } from './contained-engine.ts';
 import { ownerOf, type Containment } from './containment.ts';

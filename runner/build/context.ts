@@ -1,6 +1,6 @@
 /** What every phase of one build works with. */
 import { caEnv } from '../executor/ca-bundle.ts';
-import { engineArgv } from '../executor/engine-argv.ts';
+import { engineArgv } from '../executor/engine.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import type { BaseImages } from './base-images.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';

@@ -1,6 +1,6 @@
 /** Versions of engines below which a Dockerfile was known to reach the machine that builds it. */
 import { runCommand } from '../executor/command.ts';
-import type { Engine } from '../executor/engine-argv.ts';
+import type { Engine } from '../executor/engine.ts';
 
 const VERSION_MS = 10_000;
 

@@ -1,7 +1,7 @@
 /** Makes the image with the engine. Variables are build arguments, secrets are files of the private folder that only a step that asks for them sees. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { CA_SECRET } from '../executor/ca-bundle.ts';
-import type { Engine } from '../executor/engine-argv.ts';
+import type { Engine } from '../executor/engine.ts';
 import { fileBind, folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import type { Recipe } from './detect.ts';

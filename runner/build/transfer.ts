@@ -2,7 +2,7 @@
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { complaint, runCommand } from '../executor/command.ts';
-import { engineArgv } from '../executor/engine-argv.ts';
+import { engineArgv } from '../executor/engine.ts';
 import { folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { MachineFailed } from './failure.ts';

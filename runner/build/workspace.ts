@@ -10,7 +10,7 @@ import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { join, resolve } from 'node:path';
 import { errorCode, errorText } from '../platform/errors.ts';
 import { complaint, findProgram, runCommand } from '../executor/command.ts';
-import { engineArgv } from '../executor/engine-argv.ts';
+import { engineArgv } from '../executor/engine.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import { killMarked, mountsBelow } from './marked.ts';
 

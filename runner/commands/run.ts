@@ -2,11 +2,13 @@
 import type { CommandIo } from './command-io.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { errorText } from '../platform/errors.ts';
-import { detectExecutor, type DetectOptions, type Executor } from '../executor/executor.ts';
+import type { DetectOptions, Executor } from '../executor/executor.ts';
+import { detectExecutor } from '../executor/detect.ts';
 import { flagsHelp, parseFlags, type FlagSpec } from './flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';
 import { createLog, type Log } from '../platform/log.ts';
-import { EXECUTORS, RUN_FLAGS, runSettings, type RunSettings } from './settings.ts';
+import { EXECUTORS, RUN_FLAGS, runSettings } from './settings.ts';
+import type { RunSettings } from '../daemon/run-settings.ts';
 import { createProblems } from '../daemon/problems.ts';
 import { readState } from '../daemon/state-file.ts';
 import { ownSecrets } from '../output/secrets.ts';

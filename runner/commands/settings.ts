@@ -1,11 +1,12 @@
 /** Settings of `svc-runner run`: flag, else environment variable, else config file, else default; each checked once, here. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import type { RunSettings } from '../daemon/run-settings.ts';
 import { endpointOf, type Endpoint } from '../build/egress.ts';
 import type { ExecutorName } from '../executor/executor.ts';
 import { UsageError, type FlagSpec, type Flags } from './flags.ts';
 import type { RunnerConfig } from '../disk/identity.ts';
-import { LOG_LEVELS, type LogLevel } from '../platform/log.ts';
+import { LOG_LEVELS } from '../platform/log.ts';
 
 export const DATA_DIR_FLAG: FlagSpec = {
   name: 'data-dir',
@@ -133,38 +134,6 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
   },
   { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
 ];
-
-export interface AppLimits {
-  memoryMb: number;
-  cpus: number;
-  /** Processes and threads together. */
-  pids: number;
-}
-
-export interface RunSettings {
-  slots: number;
-  buildSlots: number;
-  deployAddress: string;
-  /** Of each deployed container. */
-  deployLimits: AppLimits;
-  allowInsecureGit: boolean;
-  allowEgress: readonly Endpoint[];
-  allowRegistry: readonly Endpoint[];
-  allowUncontainedBuilds: boolean;
-  maxStoreMb: number;
-  executor?: ExecutorName;
-  defaultImage?: string;
-  caFile?: string;
-  /** PEM text of `caFile`. */
-  ca?: string;
-  drainTimeoutMs: number;
-  minFreeMb: number;
-  maxSpoolMb: number;
-  maxOutbox: number;
-  metricsFile?: string;
-  exitWhenOutdated: boolean;
-  logLevel: LogLevel;
-}
 
 export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
 

@@ -15,13 +15,12 @@ import type { DataPaths, RunnerConfig } from '../disk/identity.ts';
 import type { Intervals } from '../control-plane/intervals.ts';
 import type { Journal } from '../disk/journal.ts';
 import type { Log } from '../platform/log.ts';
-import type { Operations } from './operations.ts';
 import type { Outbox } from '../disk/outbox.ts';
 import type { Presence } from '../control-plane/presence.ts';
 import type { Problems } from './problems.ts';
 import type { Readiness } from './readiness.ts';
 import type { WorkPhase } from '../work/run-work.ts';
-import type { RunSettings } from '../commands/settings.ts';
+import type { RunSettings } from './run-settings.ts';
 import { EXIT, type Shutdown } from './shutdown.ts';
 import type { Slots } from '../work/slots.ts';
 import type { DaemonState } from './state-file.ts';
@@ -83,8 +82,8 @@ export interface Parts {
   server: ServerWord;
   offsetMs: () => number;
   writeState: () => Promise<void>;
-  /** Once they run. */
-  operations?: Pick<Operations, 'onBeat'>;
+  /** Set once the operators' view runs (operations.ts): called after every heartbeat. */
+  onBeat?: (ok: boolean) => void;
 }
 
 /** An answered heartbeat, on both clocks: the wall clock is for people. */

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { createApi } from '../control-plane/api.ts';
 import { openBuilds } from '../build/builds.ts';
+import { deployers } from '../deploy/deployers.ts';
 import { createClockOffset, monotonicMs, pause } from '../platform/clock.ts';
 import {
   hear,
@@ -127,6 +128,7 @@ async function openDisk(
   await readiness.checkEngine();
   const builds = await openBuilds({
     executor,
+    deployers,
     settings,
     dataDir: paths.dataDir,
     runnerId: options.config.runnerId,
@@ -194,7 +196,7 @@ async function openParts(
     log,
     {
       onUnserved: (nextInMs) => presence.unserved('heartbeat', nextInMs),
-      onBeat: (ok) => parts.operations?.onBeat(ok),
+      onBeat: (ok) => parts.onBeat?.(ok),
       onContact: (contact) => hear(parts, contact),
       onFatal,
       onCrash(error) {
@@ -248,7 +250,7 @@ async function live(parts: Parts): Promise<void> {
   ];
   await noteState(parts);
   const operations = await startOperations(parts);
-  parts.operations = operations;
+  parts.onBeat = operations.onBeat;
   const recovering = {
     ...parts,
     spoolFolder: parts.paths.spool,

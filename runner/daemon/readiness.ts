@@ -10,7 +10,7 @@ import type { Executor, WorkRef as ExecutorWorkRef } from '../executor/executor.
 import { atLeast, atMost } from './gate.ts';
 import { listSpools } from '../output/log-spool.ts';
 import type { Log } from '../platform/log.ts';
-import type { RunSettings } from '../commands/settings.ts';
+import type { RunSettings } from './run-settings.ts';
 import type { WorkRef } from '../control-plane/work-ref.ts';
 
 /** By contract. */

@@ -9,7 +9,7 @@
  */
 import { errorText } from '../platform/errors.ts';
 import { complaint, runCommand, type CommandResult } from '../executor/command.ts';
-import { engineArgv, type Engine } from '../executor/engine-argv.ts';
+import { engineArgv, type Engine } from '../executor/engine.ts';
 
 const CALL_MS = 30_000;
 /** From SIGTERM to SIGKILL of an app. */

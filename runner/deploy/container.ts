@@ -14,7 +14,7 @@ import { said } from '../build/process.ts';
 import { registryAccess } from '../build/registry-auth.ts';
 import { writeSecret } from '../build/workspace.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
-import { engineArgv } from '../executor/engine-argv.ts';
+import { engineArgv } from '../executor/engine.ts';
 import { taskProcessesMax } from '../executor/engine-setup.ts';
 import {
   appLabel,
@@ -30,7 +30,7 @@ import {
   STOP_SECONDS,
   type AppNames,
 } from './app-containers.ts';
-import type { Deployed, Deployer, DeployRequest } from './deployer.ts';
+import type { Deployed, Deployer, DeployRequest } from '../build/deployer.ts';
 import { ofAnother } from './of-another.ts';
 
 /** A container whose port does not accept is taken for healthy after it stayed up for so long: a worker has no port. */

@@ -8,7 +8,7 @@ import { call, cleanEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
 import { said, type ProcessOptions, type ProcessResult } from '../build/process.ts';
 import { findProgram } from '../executor/command.ts';
-import type { Deployer, DeployRequest } from './deployer.ts';
+import type { Deployer, DeployRequest } from '../build/deployer.ts';
 import { ofAnother } from './of-another.ts';
 
 const QUICK_MS = 60_000;

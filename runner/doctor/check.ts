@@ -2,7 +2,7 @@
 import type { RunnerConfig, DataPaths } from '../disk/identity.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
-import type { RunSettings } from '../commands/settings.ts';
+import type { RunSettings } from '../daemon/run-settings.ts';
 
 export interface Finding {
   /** `skip`: there was nothing to look at, or it is not needed. */

@@ -6,7 +6,7 @@ import { createBench } from '../../test/setup/runner/sandbox-abuse/bench.ts';
 import type { Bench, Kind } from '../../test/setup/runner/sandbox-abuse/bench.ts';
 import { specOf } from '../work/run-spec.ts';
 import { ABUSE_CASES, abuseTable } from '../../test/setup/runner/sandbox-abuse/cases.ts';
-import { detectExecutor } from './executor.ts';
+import { detectExecutor } from './detect.ts';
 import { RUNNER_ID, makeDataDir, waitFor } from '../../test/setup/runner/executor-fixtures.ts';
 
 /** Of one case, the look at the host and the next task included; two seconds on an idle machine. */

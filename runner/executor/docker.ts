@@ -1,7 +1,7 @@
 /** docker: the daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
 import { complaint, findProgram, runCommand } from './command.ts';
-import { ENGINE_TIMEOUTS } from './engine-argv.ts';
-import { EngineExecutor } from './engine.ts';
+import { ENGINE_TIMEOUTS } from './engine.ts';
+import { EngineExecutor } from './engine-executor.ts';
 import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
 import { DOCKER_ADVICE } from './user-range.ts';

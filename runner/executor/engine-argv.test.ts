@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createArgv, ENGINE_TIMEOUTS, engineArgv } from './engine-argv.ts';
-import type { Engine } from './engine-argv.ts';
+import { createArgv } from './engine-argv.ts';
+import { ENGINE_TIMEOUTS, engineArgv } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { RUNNER_ID, makeSpec } from '../../test/setup/runner/executor-fixtures.ts';
 
 const PODMAN: Engine = {

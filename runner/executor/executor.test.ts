@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { detectExecutor, InvalidSpecError } from './executor.ts';
+import { InvalidSpecError } from './spec.ts';
+import { detectExecutor } from './detect.ts';
 import type { Executor } from './executor.ts';
 import {
   RUNNER_ID,

@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { complaint, findProgram, runCommand } from './command.ts';
 import { createEngineCgroups } from './engine-cgroup.ts';
-import { ENGINE_TIMEOUTS } from './engine-argv.ts';
-import { EngineExecutor } from './engine.ts';
+import { ENGINE_TIMEOUTS } from './engine.ts';
+import { EngineExecutor } from './engine-executor.ts';
 import {
   chooseImage,
   prepareHooks,

@@ -4,7 +4,7 @@
  */
 import { fullName, parseImage } from '@svc/proto/images/reference.ts';
 import { complaint, runCommand } from './command.ts';
-import { engineArgv, type Engine } from './engine-argv.ts';
+import { engineArgv, type Engine } from './engine.ts';
 import { SandboxError } from './supervise.ts';
 
 /** Where a name without a host lies, in the order in which the engine itself looks. */

@@ -1,5 +1,6 @@
 /** Runs as a kind of work: from an offer to what the executor is asked to do. The server fills in every bound; the defaults here are its own, for one that did not. */
-import { InvalidSpecError, type Executor, type SandboxSpec } from '../executor/executor.ts';
+import type { Executor, SandboxSpec } from '../executor/executor.ts';
+import { InvalidSpecError } from '../executor/spec.ts';
 import type { Work } from './run-work.ts';
 import type { RunOffer } from '../control-plane/wire.ts';
 

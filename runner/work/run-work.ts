@@ -12,7 +12,8 @@
 import type { Api } from '../control-plane/api.ts';
 import type { Deliveries } from './delivery.ts';
 import { errorText } from '../platform/errors.ts';
-import { InvalidSpecError, type KillReason, type Outcome, type Running } from '../executor/executor.ts';
+import type { KillReason, Outcome, Running } from '../executor/executor.ts';
+import { InvalidSpecError } from '../executor/spec.ts';
 import type { Heartbeat } from '../control-plane/heartbeat.ts';
 import type { Journal } from '../disk/journal.ts';
 import { holdLease, type Lease } from './lease.ts';

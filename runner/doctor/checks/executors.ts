@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { surveyExecutors, type ExecutorSurvey } from '../../executor/executor.ts';
+import { surveyExecutors, type ExecutorSurvey } from '../../executor/detect.ts';
 import { findWay, type Way } from '../../build/builder.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 

@@ -7,7 +7,7 @@ import type { BuildContext } from '../../../runner/build/context.ts';
 import { createControl } from '../../../runner/build/control.ts';
 import { planOf } from '../../../runner/build/plan.ts';
 import { makeWorkspace, workspaceOf } from '../../../runner/build/workspace.ts';
-import { ENGINE_TIMEOUTS, type EngineName } from '../../../runner/executor/engine-argv.ts';
+import { ENGINE_TIMEOUTS, type EngineName } from '../../../runner/executor/engine.ts';
 import type { BuildOffer } from '../../../runner/control-plane/wire.ts';
 import { tempDir } from './temp-dir.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { baseRootTar } from '../../../../runner/executor/base-image.ts';
 import { complaint, runCommand } from '../../../../runner/executor/command.ts';
 import type { BuildEngine } from '../../../../runner/executor/executor.ts';
-import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine-argv.ts';
+import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine.ts';
 import { findProgram } from '../../../../runner/executor/command.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
 import { writeTar, type TarEntry } from '../../../../runner/executor/tar.ts';

@@ -18,7 +18,7 @@ import {
   probeScript,
   readAnswers,
 } from './syscalls.ts';
-import { InvalidSpecError } from '../../../../runner/executor/executor.ts';
+import { InvalidSpecError } from '../../../../runner/executor/spec.ts';
 import { hostCommandLines, shell, waitFor } from '../executor-fixtures.ts';
 
 export interface AbuseCase {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDockerExecutor } from './docker.ts';
 import { probe } from './engine-setup.ts';
-import { EngineExecutor, parseLeftover } from './engine.ts';
-import { detectExecutor, ExecutorUnavailableError, surveyExecutors } from './executor.ts';
+import { EngineExecutor, parseLeftover } from './engine-executor.ts';
+import { detectExecutor, ExecutorUnavailableError, surveyExecutors } from './detect.ts';
 import {
   hostCommandLines,
   makeDataDir,

@@ -1,0 +1,19 @@
+/** Settings of `svc-runner run`, checked: what the daemon and its parts go by. */
+import type { BuildSettings } from '../build/builds.ts';
+import type { ExecutorName } from '../executor/executor.ts';
+import type { LogLevel } from '../platform/log.ts';
+
+export interface RunSettings extends BuildSettings {
+  slots: number;
+  executor?: ExecutorName;
+  defaultImage?: string;
+  /** Path of the file that holds `ca`. */
+  caFile?: string;
+  drainTimeoutMs: number;
+  minFreeMb: number;
+  maxSpoolMb: number;
+  maxOutbox: number;
+  metricsFile?: string;
+  exitWhenOutdated: boolean;
+  logLevel: LogLevel;
+}
