@@ -86,9 +86,18 @@ export interface CommandSpec {
   readonly deprecated: boolean;
 }
 
+/** Part of the product; help lists commands by it. */
+export interface AreaSpec {
+  readonly area: string;
+  readonly title: string;
+  readonly summary: string;
+}
+
 /** One command group: enough for `svc --help` and for finding a command, without loading its table. */
 export interface GroupSpec {
   readonly group: string;
+  /** One of the areas. */
+  readonly area: string;
   readonly summary: string;
   /** Set when one feature gates every command of the group. */
   readonly feature?: string;

@@ -9,6 +9,8 @@ interface Named {
   readonly group: string;
   /** For groups that have no generated command. */
   readonly groupSummary?: string;
+  /** Of such a group; one that is about this program alone has none. */
+  readonly groupArea?: string;
   readonly words: readonly string[];
   readonly summary: string;
 }
@@ -57,6 +59,7 @@ export const handWritten: readonly HandWritten[] = [
     kind: 'alone',
     group: 'auth',
     groupSummary: AUTH,
+    groupArea: 'access',
     words: ['login'],
     summary: 'Signs in by password, or stores an API key',
     load: async () => (await import('./auth/login.ts')).command,

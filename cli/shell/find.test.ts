@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from './errors.ts';
 import { findCommand, findTopic } from './find.ts';
+import { areas } from '../gen/index.ts';
 import { listGroups, loadCommand, type GroupEntry } from './tree.ts';
 
 const groups: readonly GroupEntry[] = [
@@ -80,6 +81,7 @@ describe('listGroups()', () => {
     expect(names).toEqual(
       expect.arrayContaining(['auth login', 'runs wait', 'runs create', 'runners revoke', 'api', 'version']),
     );
+    for (const { area } of all) expect([undefined, ...areas.map((known) => known.area)]).toContain(area);
     for (const { group: name, commands } of all) {
       for (const { words } of commands) {
         const { spec } = await loadCommand(name, words);

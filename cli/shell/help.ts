@@ -2,6 +2,7 @@
 import type { FieldSpec } from '../command.ts';
 import type { Paint } from './color.ts';
 import { commandLine, type Spec } from './command.ts';
+import { areas } from '../gen/index.ts';
 import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
 import { placeholderOf } from './parse.ts';
 import { displayWidth, padEnd, wrap } from './text.ts';
@@ -25,18 +26,32 @@ export function rootHelp(groups: readonly GroupEntry[], page: Page): string {
   return join([
     ['svc: command line of the platform'],
     section('Usage', ['  svc <command> [arguments] [flags]'], page),
-    section(
-      'Commands',
-      twoColumns(
-        groups.map(({ group, summary }) => [group, summary]),
-        page,
-      ),
-      page,
-    ),
+    ...byArea(groups, page),
     section('Flags of every command', twoColumns(GLOBAL_FLAGS.map(globalRow), page), page),
     section('Exit codes', twoColumns(EXIT_CODES, page), page),
     ['Run "svc <command> --help" for one command, "svc completion bash|zsh|fish" for completion.'],
   ]);
+}
+
+/** One section an area, all with the same columns. */
+function byArea(groups: readonly GroupEntry[], page: Page): string[][] {
+  const left = leftWidth(groups.map(({ group }) => group));
+  const listed = (title: string, area: string | undefined): string[] => {
+    const rows = groups.filter((entry) => entry.area === area);
+    return section(
+      title,
+      twoColumns(
+        rows.map(({ group, summary }) => [group, summary]),
+        page,
+        left,
+      ),
+      page,
+    );
+  };
+  return [
+    ...areas.map(({ area, title, summary }) => listed(`${title} - ${summary}`, area)),
+    listed('This program', undefined),
+  ];
 }
 
 const EXIT_CODES: readonly (readonly [string, string])[] = [
@@ -162,8 +177,15 @@ function globalRow({
   return [`${short === undefined ? '' : `-${short}, `}${name}${value}`, description];
 }
 
-function twoColumns(rows: readonly (readonly [string, string])[], page: Page): string[] {
-  const left = Math.max(0, ...rows.map(([text]) => displayWidth(text)).filter((width) => width <= LEFT_MAX));
+function leftWidth(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(displayWidth).filter((width) => width <= LEFT_MAX));
+}
+
+function twoColumns(
+  rows: readonly (readonly [string, string])[],
+  page: Page,
+  left = leftWidth(rows.map(([text]) => text)),
+): string[] {
   const gap = ' '.repeat(left + 4);
   return rows.flatMap(([text, description]) => {
     const [first = '', ...more] = wrap(

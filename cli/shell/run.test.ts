@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
+import { areas } from '../gen/index.ts';
 import { run } from './run.ts';
+import { listGroups } from './tree.ts';
 
 let api: FakeApi;
 let folder: string;
@@ -236,6 +238,29 @@ describe('failures', () => {
     expect(asked).toMatchObject({ code: 0, err: '' });
     expect(asked.out).toContain('cancel');
     expect((await svc(api, 'help runs create')).out).toBe((await svc(api, 'runs create --bogus --help')).out);
+  });
+});
+
+describe('svc --help', () => {
+  it('lists every group once, below the title of its area', async () => {
+    const { out } = await svc(api, '--help');
+    const sections = new Map(
+      out.split('\n\n').map((text): [string, string[]] => {
+        const [title = '', ...rows] = text.split('\n');
+        return [
+          title,
+          rows.filter((row) => /^ {2}\S/.test(row)).map((row) => row.trim().split(' ')[0] ?? ''),
+        ];
+      }),
+    );
+    const titles = areas.map(({ title, summary }) => `${title} - ${summary}`);
+    expect([...sections.keys()].filter((title) => titles.includes(title))).toEqual(titles);
+    for (const [index, { area }] of areas.entries())
+      expect(sections.get(titles[index] ?? '')).toEqual(
+        listGroups().flatMap((entry) => (entry.area === area ? [entry.group] : [])),
+      );
+    expect(sections.get(titles[0] ?? '')).toEqual(expect.arrayContaining(['auth', 'keys', 'teams']));
+    expect(sections.get('This program')).toEqual(['api', 'completion', 'version']);
   });
 });
 

@@ -17,6 +17,8 @@ export interface CommandEntry {
 
 export interface GroupEntry {
   readonly group: string;
+  /** Absent: the group is about this program itself. */
+  readonly area?: string;
   readonly summary: string;
   readonly commands: readonly CommandEntry[];
 }
@@ -33,7 +35,9 @@ export function listGroups(): readonly GroupEntry[] {
       ),
       ...own.map(({ words, summary }) => ({ words, summary })),
     ].sort((a, b) => compare(a.words.join(' '), b.words.join(' ')));
-    return { group, summary: generated?.summary ?? own[0]?.groupSummary ?? '', commands };
+    const area = generated?.area ?? own[0]?.groupArea;
+    const summary = generated?.summary ?? own[0]?.groupSummary ?? '';
+    return { group, ...(area === undefined ? {} : { area }), summary, commands };
   });
 }
 

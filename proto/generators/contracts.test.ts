@@ -50,6 +50,22 @@ describe('the contracts', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  it('give an OpenAPI document with every tag in the group of one area', () => {
+    const document: {
+      tags: { name: string }[];
+      'x-tagGroups': { name: string; tags: string[] }[];
+      paths: Record<string, Record<string, { tags: string[] }>>;
+    } = JSON.parse(read('proto/gen/openapi.json'));
+    const groups = document['x-tagGroups'];
+    expect(groups.flatMap(({ tags }) => tags).sort()).toEqual(document.tags.map(({ name }) => name).sort());
+    expect(groups.find(({ name }) => name === 'Access')?.tags).toContain('apiKeys');
+    const titles = model.areas.map(({ json }) => json);
+    expect(groups.map(({ name }) => name.toLowerCase())).toEqual(
+      titles.filter((title) => groups.some(({ name }) => name.toLowerCase() === title)),
+    );
+    expect(titles.length).toBe(10);
+  });
+
   it('put every published route into OpenAPI, and nothing internal', () => {
     const document: { paths: Record<string, Record<string, unknown>> } = JSON.parse(
       read('proto/gen/openapi.json'),

@@ -3,7 +3,7 @@ import type { FeatureDefinition, Visibility } from '../features/definition.ts';
 import { MANIFEST } from '../features/manifest.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
-import { firstSentence, HEADER, literal, paragraphs } from './text.ts';
+import { areaText, firstSentence, HEADER, literal, paragraphs } from './text.ts';
 
 interface Command {
   readonly rpc: RpcModel;
@@ -119,18 +119,26 @@ function secretPaths(message: MessageModel, prefix = '', seen: readonly MessageM
 function printIndex(model: Model, groups: readonly (readonly [string, readonly Command[]])[]): string {
   return [
     HEADER,
-    "import type { GroupSpec } from '../command.ts';",
+    "import type { AreaSpec, GroupSpec } from '../command.ts';",
+    '',
+    '/** Areas that have commands, in the order of help. */',
+    'export const areas: readonly AreaSpec[] = [',
+    ...model.areas
+      .filter((area) => groups.some(([group]) => mainService(model, group)?.area === area))
+      .map((area) => `  ${literal({ area: area.json, ...areaText(area) })},`),
+    '];',
     '',
     '/** Every command group, sorted by name. */',
     'export const groups: readonly GroupSpec[] = [',
     ...groups.flatMap(([group, commands]) => {
-      const services = model.services.filter((service) => service.cliGroup === group);
+      const main = mainService(model, group);
       const features = new Set(commands.map(({ rpc }) => rpc.feature));
       const [feature] = features;
       return [
         '  {',
         `    group: ${literal(group)},`,
-        `    summary: ${literal(groupSummary(services))},`,
+        `    area: ${literal(main?.area?.json)},`,
+        `    summary: ${literal(main?.summary)},`,
         ...(features.size === 1 && feature !== undefined ? [`    feature: ${literal(feature)},`] : []),
         '    commands: [',
         ...commands.map(
@@ -147,7 +155,7 @@ function printIndex(model: Model, groups: readonly (readonly [string, readonly C
 }
 
 /** Of several services in one group, the one that shares its name with the SDK resource speaks for the group. */
-function groupSummary(services: readonly ServiceModel[]): string {
-  const main = services.find((service) => service.sdk?.property === service.cliGroup) ?? services[0];
-  return main?.summary ?? '';
+function mainService(model: Model, group: string): ServiceModel | undefined {
+  const services = model.services.filter((service) => service.cliGroup === group);
+  return services.find((service) => service.sdk?.property === group) ?? services[0];
 }

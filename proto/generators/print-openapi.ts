@@ -5,7 +5,7 @@ import { ERROR_SCHEMA, responsesOf } from './openapi-responses.ts';
 import { WEBHOOK_PATH, WEBHOOK_SERVICE, webhookOperation } from './openapi-webhook.ts';
 import { createSchemas, type Json, type JsonObject, type Schemas } from './openapi-schemas.ts';
 import { isVoid } from './sdk-plan.ts';
-import { firstSentence } from './text.ts';
+import { areaText, firstSentence } from './text.ts';
 import { classOf, planTypes } from './type-plan.ts';
 
 const DESCRIPTION = `JSON over HTTP. Field names are lowerCamel, times are RFC 3339 in UTC, unknown fields are refused. Errors have one shape
@@ -52,6 +52,13 @@ export function printOpenApi(model: Model, version: string): string {
     info: { title: 'svc', version, description: DESCRIPTION.replaceAll('\n', ' ') },
     servers: [{ url: '/' }],
     tags: services.map((service) => ({ name: tagOf(service), description: service.comment })).sort(byName),
+    'x-tagGroups': model.areas.flatMap((area) => {
+      const tags = services
+        .filter((service) => service.area === area)
+        .map(tagOf)
+        .sort();
+      return tags.length === 0 ? [] : [{ name: areaText(area).title, tags }];
+    }),
     paths: sorted({ ...pathsOf(rpcs, schemas), ...webhooksOf(services) }),
     components: {
       schemas: sorted({ ...schemas.components(), Error: ERROR_SCHEMA }),

@@ -571,7 +571,7 @@ export enum Area {
   WORKSPACE = 9,
 
   /**
-   * Platform features: what is switched on, and why not.
+   * What of the platform is switched on, and why not.
    *
    * @generated from enum value: AREA_FEATURES = 10;
    */
