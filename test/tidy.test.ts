@@ -264,6 +264,28 @@ describe('imports', () => {
   });
 });
 
+describe('packages', () => {
+  it('name the siblings that their sources import, and those of their tests too', () => {
+    const names = ['proto', 'server', 'gateway', 'runner', 'sdk', 'cli'];
+    const files = sources();
+    const missing = names.flatMap((name) => {
+      const manifest = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8')) as {
+        dependencies?: Record<string, string>;
+        devDependencies?: Record<string, string>;
+      };
+      const own = files.filter(({ path }) => path.startsWith(`${name}/`));
+      return own.flatMap((file) => {
+        const declared = { ...manifest.dependencies, ...(isTest(file.path) ? manifest.devDependencies : {}) };
+        return importsOf(file)
+          .flatMap((target) => /^@svc\/[a-z]+/.exec(target) ?? [])
+          .filter((sibling) => sibling !== `@svc/${name}` && !(sibling in declared))
+          .map((sibling) => `${file.path} imports ${sibling}`);
+      });
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
 describe('sizes', () => {
   it('keeps hand-written files under 500 lines', () => {
     const long = sources()
