@@ -1,6 +1,7 @@
 /** A team with machines of its own, a project and people, for the pages of runners and builds. */
 import { scriptedRunner } from '../setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
+import { setColumns } from '../setup/columns.ts';
 import { join, verify } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';
 import { signInAs } from './console.ts';
@@ -49,7 +50,7 @@ export async function startFleet(console_: Console, name = 'builders'): Promise<
       return await scriptedRunner(server.baseUrl, token, runnerName);
     },
     set: async (runnerId, columns) => {
-      await server.db.sql`update runners set ${server.db.sql(columns)} where id = ${runnerId}`;
+      await setColumns(server.db.sql, 'runners', { id: runnerId, ...columns });
     },
     environment: async (environmentName, more = {}) =>
       (

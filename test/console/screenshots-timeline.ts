@@ -1,4 +1,5 @@
 /** Pictures of the timeline, with a morning of commits behind it. */
+import { setColumns } from '../setup/columns.ts';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Console } from './console.ts';
 import { startFleet } from './fleet.ts';
@@ -55,7 +56,7 @@ export async function playTimeline(console_: Console): Promise<{ fleet: Fleet; e
       ...(ranMs !== undefined && { finished_at: ago(started - ranMs), duration_ms: ranMs }),
       ...columns,
     };
-    await sql`update ci_runs set ${sql(times)} where id = ${id}`;
+    await setColumns(sql, 'ci_runs', { id, ...times });
   };
   const build = async (
     commit: string,

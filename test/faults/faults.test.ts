@@ -87,7 +87,7 @@ describe.skipIf(!here)('faults', () => {
   it(
     'connections are full and then cut, again and again → what was acknowledged is there',
     async () => {
-      const verdict = await runScenario(soundScenario('default-driver', SEED), shared);
+      const verdict = await runScenario(soundScenario('shared-connection', SEED), shared);
       console.log(summarise(verdict).join('\n'));
       expect(verdict.violations.length, describeViolations(verdict.violations)).toBe(0);
       expect(verdict.crashes, 'programs that ended by themselves').toEqual([]);

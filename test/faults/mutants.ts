@@ -6,7 +6,7 @@ import type { Replacement } from './bundles.ts';
 import type { Violation } from './checker.ts';
 import type { Verdict } from './scenario.ts';
 
-export const MUTANT_NAMES = ['no-epoch-check', 'early-ack', 'scan-then-update', 'default-driver'] as const;
+export const MUTANT_NAMES = ['no-epoch-check', 'early-ack', 'scan-then-update', 'shared-connection'] as const;
 export type MutantName = (typeof MUTANT_NAMES)[number];
 
 export interface Mutant {
@@ -127,31 +127,16 @@ const scanThenUpdate: Mutant = {
   ],
 };
 
-/**
- * The driver's own pool instead of lanes. Without the pipeline bound a connection that is full takes BEGIN without being reserved; without the guard a
- * dead transaction lives on.
- */
-const defaultDriver: Mutant = {
-  name: 'default-driver',
-  what: 'postgres.js runs with its own pool, its default pipeline and without the guard',
+/** What is acknowledged inside of somebody else's transaction is gone when that one rolls back or loses its connection. */
+const sharedConnection: Mutant = {
+  name: 'shared-connection',
+  what: 'statements are sent on a connection that a transaction has',
   shows: ({ message }) => message.endsWith('was acknowledged and is not there'),
   replacements: [
     {
-      file: 'server/platform/db/lane.ts',
-      find: '    max: 1,\n    max_pipeline: 1e9,\n',
-      replace: "    max: Number(process.env['DATABASE_CONNECTIONS']),\n",
-    },
-    {
-      file: 'server/platform/db/client.ts',
-      find: 'Array.from({ length: max }, () => createLane(options))',
-      replace: '[createLane(options)]',
-    },
-    { file: 'server/platform/db/client.ts', find: '    if (lane.inTransaction) continue;\n', replace: '' },
-    {
-      file: 'server/platform/db/database.ts',
-      find: 'const own = guardTransaction(handle);',
-      replace:
-        'const own: Guard = { sql: handle, end: () => undefined, lose: () => undefined, lost: () => false };',
+      file: 'server/platform/db/pool.ts',
+      find: '      if (member.whenLost !== undefined) continue;\n',
+      replace: '',
     },
   ],
 };
@@ -160,5 +145,5 @@ export const MUTANTS: Readonly<Record<MutantName, Mutant>> = {
   'no-epoch-check': noEpochCheck,
   'early-ack': earlyAck,
   'scan-then-update': scanThenUpdate,
-  'default-driver': defaultDriver,
+  'shared-connection': sharedConnection,
 };

@@ -149,7 +149,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
           lateMs: [leaseMs - 200, leaseMs + graceMs + 800],
         },
       };
-    case 'default-driver':
+    case 'shared-connection':
       // Connections are full to the brim when a transaction comes, and are cut soon after. What is acknowledged must be there; nobody executes it.
       return {
         ...common,

@@ -8,6 +8,7 @@ import { claim } from '../work/claim.ts';
 import { takeDueHints } from '../work/relay.ts';
 import { revokeRunner } from '../work/revoke.ts';
 import { sweep } from '../work/sweeper.ts';
+import { setColumns } from '../../../test/setup/columns.ts';
 import { randomKey } from '../../../test/setup/work/world.ts';
 import { createBuildWorld, OUTCOME } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
@@ -189,10 +190,9 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
       columns: Record<string, unknown>,
     ): Promise<{ reason?: unknown; detail?: string }> => {
       const all = { last_seen_at: now, name: randomKey('box') };
-      await world.db.sql`update runners set ${world.db.sql(all)} where id = ${a}`;
+      await setColumns(world.db.sql, 'runners', { id: a, ...all });
       await build(b);
-      await world.db
-        .sql`update runners set ${world.db.sql({ ...all, name: 'box-b', ...columns })} where id = ${b}`;
+      await setColumns(world.db.sql, 'runners', { id: b, ...all, name: 'box-b', ...columns });
       const id = await world.submitBuild(environmentId);
       return (await whyWaiting(world.db.sql, world.settings, [{ id }])).get(id) ?? {};
     };

@@ -8,6 +8,7 @@ import { createCursors } from '../../platform/cursor.ts';
 import { createSecrets } from '../../platform/secrets.ts';
 import { heartbeat } from '../work/heartbeat.ts';
 import { sweep } from '../work/sweeper.ts';
+import { setColumns } from '../../../test/setup/columns.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
@@ -46,7 +47,7 @@ describe.skipIf(!there)('a fleet', () => {
   const enter = async () => await enterDegraded(world.db.sql, world.settings);
   const leave = async () => await leaveDegraded(world.db.sql, world.settings);
   const set = async (id: string, columns: Record<string, unknown>) =>
-    await world.db.sql`update runners set ${world.db.sql(columns)} where id = ${id}`;
+    await setColumns(world.db.sql, 'runners', { id, ...columns });
   const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1_000);
   /** A runner in contact. */
   const live = async (columns: Record<string, unknown> = {}): Promise<string> => {

@@ -9,7 +9,7 @@ import type { Ctx } from '../../platform/context.ts';
 import { replay } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { isolationWord, prepared, sealInput, submit } from '../work/index.ts';
+import { isolationWord, sealInput, submit } from '../work/index.ts';
 import type { Hints, QueueRoom, RunSpec, WorkSettings } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
@@ -62,7 +62,7 @@ export async function createRun(
     claim === undefined
       ? undefined
       : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
-  const submitted = await submit(prepared(ctx.db.sql), deps, work, keyed);
+  const submitted = await submit(ctx.db.sql, deps, work, keyed);
   if ('earlier' in submitted) {
     if (claim === undefined) throw new Error('an answer was found for a call without a key');
     return replay(ctx.call, claim, submitted.earlier) as SandboxRun;

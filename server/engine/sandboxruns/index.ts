@@ -8,7 +8,7 @@ import type { Cursors } from '../../platform/cursor.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
-import { cancel, createQueueRoom, prepared, stateWord } from '../work/index.ts';
+import { cancel, createQueueRoom, stateWord } from '../work/index.ts';
 import type { Wake } from '../work/index.ts';
 import { createRun } from './create.ts';
 import type { CreateDeps } from './create.ts';
@@ -25,7 +25,7 @@ export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
 }
 
 async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
-  const row = await findRun(prepared(db.sql), teams.teamIds, runId);
+  const row = await findRun(db.sql, teams.teamIds, runId);
   if (row === undefined) throw notFound('sandbox run');
   teams.require(row.team_id);
   return row;
@@ -58,7 +58,7 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const row = await visibleRun(ctx, runId);
       if (row.state !== 'queued') return toMessage(row);
       // Not in lists: a page of them would look at every runner of the team for what one glance at the team's health tells.
-      const waiting = (await whyWaiting(prepared(ctx.db.sql), deps.settings, [row])).get(row.id);
+      const waiting = (await whyWaiting(ctx.db.sql, deps.settings, [row])).get(row.id);
       return toMessage(row, waiting);
     },
 

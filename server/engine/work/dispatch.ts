@@ -35,7 +35,6 @@ import type { FeatureGates } from './features.ts';
 import type { Hints } from './hints.ts';
 import { createNoted } from './noted.ts';
 import { phaseNumber } from './phases.ts';
-import { prepared } from './prepared.ts';
 import { returnHint } from './relay.ts';
 import { report } from './report.ts';
 import { runOffer } from './run-spec.ts';
@@ -163,7 +162,7 @@ export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
 }
 
 function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveKey' | 'useNonce' | 'enroll'> {
-  const sql = prepared(db.sql);
+  const { sql } = db;
   return {
     resolveKey: async ({ keyId }) => {
       const [row] = await sql<
@@ -186,7 +185,7 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
 
 function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'returnHint'> {
   const { db, settings, clock } = deps;
-  const sql = prepared(db.sql);
+  const { sql } = db;
   const mustNote = createNoted(settings.seenEveryMs, clock);
   const offerOf = async (grant: Grant): Promise<MessageInitShape<typeof OfferSchema>> => ({
     work:
@@ -247,7 +246,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
 
 function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs'> {
   const { db, settings, queue, clock, wake, nonces, onError } = deps;
-  const sql = prepared(db.sql);
+  const { sql } = db;
   const tell = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
   return {
     heartbeat: async ({ caller, heartbeat: said }) => {
@@ -301,7 +300,7 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
 
 function reportCall(deps: DispatchDeps): Service['report'] {
   const { db, settings, queue, wake, onError } = deps;
-  const sql = prepared(db.sql);
+  const { sql } = db;
   return async ({ caller, kind, report: said }) => {
     const { runnerId } = runnerOf(caller);
     const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(

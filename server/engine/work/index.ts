@@ -26,7 +26,6 @@ export { BUILDING, CLONING, DEPLOYING, PUBLISHING } from './phases.ts';
 export { poolOf, rerouteStrays, rerouteTeam } from './pool.ts';
 export { createQueueRoom } from './queue-room.ts';
 export type { QueueRoom } from './queue-room.ts';
-export { prepared } from './prepared.ts';
 export { startRelay } from './relay.ts';
 export type { RelayDeps } from './relay.ts';
 export { revokeRunner } from './revoke.ts';

@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { prepared } from './prepared.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import type { Fragment } from '../../platform/sql.ts';
@@ -97,8 +96,7 @@ export function replayed(nonce: Nonce | undefined): ApiError {
   return apiError('replayed', `nonce ${nonce?.nonce} was used before; sign every attempt with a fresh one`);
 }
 
-export function createNonceStore(root: SqlTag): NonceStore {
-  const sql = prepared(root);
+export function createNonceStore(sql: SqlTag): NonceStore {
   const waiting: Waiter[] = [];
   let running = 0;
 

@@ -119,6 +119,24 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     expect(await db.sql`select 1 from things where id in ('outer', 'inner')`).toHaveLength(0);
   });
 
+  it('does not call committed what a failed statement has undone, unless that was up to a savepoint', async () => {
+    const { db } = test;
+    const failing = db.transact(async ({ sql }) => {
+      await sql`insert into things select 'half', ${at}, ''::bytea, '{}'::jsonb`;
+      await sql`select 1 / ${0}::int`.catch(() => undefined);
+    });
+    await expect(failing).rejects.toMatchObject({ code: '22012' });
+    await db.transact(async ({ sql }) => {
+      await sql`insert into things select 'whole', ${at}, ''::bytea, '{}'::jsonb`;
+      await sql`savepoint before`;
+      await sql`select 1 / ${0}::int`.catch(() => undefined);
+      await sql`rollback to savepoint before`;
+    });
+    expect(await db.sql`delete from things where id in ('half', 'whole') returning id`).toEqual([
+      { id: 'whole' },
+    ]);
+  });
+
   it('runs what waits for the commit after it, and drops it on a rollback', async () => {
     const seen: string[] = [];
     await test.db.transact(async (db) => {

@@ -1,8 +1,8 @@
 /**
  * Connections cut again and again under load. Every statement settles soon and with its own answer, an acknowledged
  * transaction is there whole, a refused one is there whole or not at all, and work goes on at once when the database is back.
- * Without the retirement of clients (client.ts) some statements hang behind connections that begin with stale bytes (most runs), and
- * without ARRAY_TYPES an unhandled rejection ends the process.
+ * With a driver that connects again by itself (connection.ts) some statements hang behind connections that begin with stale bytes (most runs), and
+ * with its query for types an unhandled rejection ends the process.
  */
 import { expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
@@ -87,7 +87,7 @@ it.skipIf(!(await has('postgres')))(
     expect(seen.wrong).toEqual([]);
     expect([...seen.codes]).toEqual(['unavailable']);
     expect(seen.slowestMs).toBeLessThan(SETTLES_WITHIN_MS);
-    // No lane is left behind as if a dead transaction still had it.
+    // No connection is left behind as if a dead transaction still has it.
     const pids = await Promise.all(
       Array.from({ length: CONNECTIONS }, async () => {
         const [row] = await db.sql<Array<{ pid: number }>>`select pg_backend_pid() as pid, pg_sleep(0.1)`;

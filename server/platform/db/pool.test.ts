@@ -1,67 +1,16 @@
-/**
- * The pool does not pay for its past. The pool of postgres.js 3.4.9 searches a list that grows by one with each statement as long as
- * some connection is idle; seen here by watching which lists are searched for a connection. When the second test fails, the driver
- * was mended and its own pool may come back.
- */
-import postgres from 'postgres';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { openDatabase } from './index.ts';
-import type { Database } from './index.ts';
 
-const STATEMENTS = 3_000;
 const CONNECTIONS = 5;
 
-const { indexOf } = Array.prototype;
-
-/** Longest list that was searched for a connection of the driver while `work` ran. */
-async function longestSearch(work: () => Promise<void>): Promise<number> {
-  let longest = 0;
-  Array.prototype.indexOf = function (this: unknown[], item: unknown, from?: number): number {
-    if (typeof item === 'object' && item !== null && 'idleTimer' in item)
-      longest = Math.max(longest, this.length);
-    return indexOf.call(this, item, from);
-  };
-  try {
-    await work();
-  } finally {
-    Array.prototype.indexOf = indexOf;
-  }
-  return longest;
-}
-
-describe.skipIf(!(await has('postgres')))('thousands of statements with a connection idle', () => {
+describe.skipIf(!(await has('postgres')))('statements', () => {
   let url = '';
-  let drop: () => Promise<void> = async () => undefined;
   beforeAll(async () => {
     const database = await createEmptyDatabase();
     ({ url } = database);
-    drop = database.drop;
-    return async () => await drop();
-  });
-  afterEach(() => expect(Array.prototype.indexOf).toBe(indexOf));
-
-  it('leave nothing behind in the pool', async () => {
-    const db = openDatabase({ url, max: CONNECTIONS });
-    const longest = await longestSearch(async () => {
-      await Promise.all(Array.from({ length: CONNECTIONS }, () => db.sql`select pg_sleep(0.05)`));
-      for (let done = 0; done < STATEMENTS; done += 2)
-        await Promise.all([db.sql`select 1`, db.transact(async ({ sql }) => await sql`select 2`)]);
-    });
-    await db.close();
-    expect(longest).toBeGreaterThan(0);
-    expect(longest).toBeLessThanOrEqual(CONNECTIONS);
-  });
-
-  it('would make the pool of the driver slower and slower', async () => {
-    const sql = postgres(url, { max: CONNECTIONS, fetch_types: false });
-    const longest = await longestSearch(async () => {
-      await Promise.all(Array.from({ length: CONNECTIONS }, () => sql`select pg_sleep(0.05)`));
-      for (let done = 0; done < STATEMENTS; done += 1) await sql`select 1`;
-    });
-    await sql.end();
-    expect(longest).toBeGreaterThan(STATEMENTS / 2);
+    return database.drop;
   });
 
   it('are spread over the connections, and opened no more of them than were needed', async () => {
@@ -85,37 +34,41 @@ describe.skipIf(!(await has('postgres')))('thousands of statements with a connec
     await db.close();
   });
 
-  describe('that are brief', () => {
-    const options = { prepare: true, simple: false, brief: true } as never;
-    const pid = async (db: Database, sleepS = 0): Promise<number> => {
-      const [row] = (await db.sql.unsafe(
-        'select pg_backend_pid() as pid, pg_sleep($1::float8)',
-        [sleepS],
-        options,
-      )) as unknown as Array<{ pid: number }>;
-      return row!.pid;
-    };
-
-    it('stay on few connections, which are warm', async () => {
-      const db = openDatabase({ url, max: CONNECTIONS });
-      for (let done = 0; done < 200; done += 1) await pid(db);
-      const pids = await Promise.all(Array.from({ length: 4 }, async () => await pid(db)));
-      expect(new Set(pids).size).toBeLessThan(4);
-      await db.close();
+  it('that run at closing are answered, and nothing is taken after it', async () => {
+    const db = openDatabase({ url, max: CONNECTIONS });
+    const running = Array.from({ length: 20 }, async (_, n) => {
+      const [row] = await db.sql<Array<{ n: number }>>`select ${n}::int as n, pg_sleep(0.02)`;
+      return row?.n;
     });
-
-    it('go elsewhere when those before them take long, whether they are called brief or not', async () => {
-      const db = openDatabase({ url, max: CONNECTIONS });
-      for (let done = 0; done < 200; done += 1) await pid(db);
-      const long = db.sql<Array<{ pid: number }>>`select pg_backend_pid() as pid, pg_sleep(0.5)`.execute();
-      const beside = await Promise.all(Array.from({ length: 3 }, async () => await pid(db)));
-      const [row] = await long;
-      expect(beside).not.toContain(row!.pid);
-      const stuck = pid(db, 0.5);
-      await db.sql`select pg_sleep(0.03)`;
-      const after = await Promise.all(Array.from({ length: 3 }, async () => await pid(db)));
-      expect(after).not.toContain(await stuck);
-      await db.close();
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const transaction = db.transact(async ({ sql }) => {
+      await sql`select 1`;
+      await released;
+      return [...(await sql`select 2 as two`)];
     });
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    const closed = db.close(5_000);
+    await expect(Promise.resolve(db.sql`select 3`)).rejects.toMatchObject({ code: 'CONNECTION_ENDED' });
+    await expect(db.transact(async () => 'in')).rejects.toMatchObject({ code: 'CONNECTION_ENDED' });
+    release();
+    expect(await Promise.all(running)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    expect(await transaction).toEqual([{ two: 2 }]);
+    await closed;
+  });
+
+  it('that do not end in the time that closing has are rejected, and so is their transaction', async () => {
+    const db = openDatabase({ url, max: CONNECTIONS });
+    const outcomes = Promise.allSettled([
+      db.sql`select pg_sleep(4)`,
+      db.transact(async ({ sql }) => await sql`select pg_sleep(4)`),
+      db.transact(async () => await new Promise(() => undefined)),
+    ]);
+    const began = performance.now();
+    await db.close(50);
+    expect((await outcomes).map((outcome) => outcome.status === 'rejected' && outcome.reason)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ code: 'CONNECTION_ENDED' })),
+    );
+    expect(performance.now() - began).toBeLessThan(3_000);
   });
 });

@@ -9,7 +9,8 @@
  * that one there are the signed checkpoints (server/delivery/audit).
  * Roles belong to the whole cluster, so all databases of a cluster share the one; what it may do is granted in each.
  */
-import type { Database, SqlTag } from './database.ts';
+import type { Database } from './database.ts';
+import type { SqlTag } from './statement.ts';
 import { isConnectionError } from './errors.ts';
 
 export const WORK_ROLE = 'svc_work';

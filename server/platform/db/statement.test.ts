@@ -1,47 +1,95 @@
-/** What a statement leaves behind it until the next mark: nothing. The second test shows why statements are not made by the driver; when it fails, they may be again. */
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import postgres from 'postgres';
-import { expect, it } from 'vitest';
-import { createMaker } from './statement.ts';
-import type { SqlTag, Statement } from './statement.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEmptyDatabase } from '../../../test/setup/database.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { openDatabase } from './index.ts';
+import type { Database, SqlTag } from './index.ts';
 
-const STATEMENTS = 500;
-const BYTES = 8_000;
+const there = await has('postgres');
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
+describe.skipIf(!there)('a template', () => {
+  let db: Database;
+  let sql: SqlTag;
+  let drop: () => Promise<void>;
+  beforeAll(async () => {
+    const empty = await createEmptyDatabase();
+    drop = empty.drop;
+    db = openDatabase({ url: empty.url, max: 1 });
+    ({ sql } = db);
+  });
+  afterAll(async () => {
+    await db.close(1_000);
+    await drop();
+  });
 
-function oldBytes(): number {
-  const old = getHeapSpaceStatistics().filter(({ space_name }) => /^(old|large_object)/.test(space_name));
-  return old.reduce((sum, { space_used_size }) => sum + space_used_size, 0);
-}
+  const between = (low: number, high: number, not = sql``) =>
+    sql`n between ${low}::int and ${high}::int ${not}`;
+  const rows = async (low: number, high: number, without?: number): Promise<number[]> => {
+    const not = without === undefined ? sql`` : sql`and n <> ${without}::int`;
+    const found = await sql<
+      Array<{ n: number }>
+    >`select n from generate_series(1, ${100}::int) n where ${between(low, high, not)} order by n`;
+    return found.map((row) => row.n);
+  };
 
-const answer = (statement: Pick<Statement, 'resolve'>): void => {
-  setImmediate(() => statement.resolve([{ n: 1 }]));
-};
-const floats = (): number[] => Array.from({ length: BYTES / 8 }, (_, n) => n + 0.5);
+  it('binds each value where it stands, whatever is nested', async () => {
+    expect(await rows(3, 5)).toEqual([3, 4, 5]);
+    expect(await rows(3, 6, 4)).toEqual([3, 5, 6]);
+    expect(await rows(7, 8)).toEqual([7, 8]);
+  });
 
-/** What is still there when all statements are done, after the two cheap collections that each thing goes through before it is taken for old. */
-async function keptBytes(run: () => PromiseLike<unknown>): Promise<number> {
-  for (let n = 0; n < 50; n += 1) await run();
-  collect();
-  const before = oldBytes();
-  for (let n = 0; n < STATEMENTS; n += 1) await run();
-  collect({ type: 'minor' });
-  collect({ type: 'minor' });
-  return (oldBytes() - before) / STATEMENTS;
-}
+  it('is prepared once for each way of nesting', async () => {
+    const [before] = await db.sql<
+      Array<{ n: number }>
+    >`select count(*)::int as n from pg_prepared_statements where statement like 'select n from generate_series%'`;
+    for (let i = 0; i < 20; i += 1) await rows(i, i + 1, i % 2 === 0 ? i : undefined);
+    const [after] = await db.sql<
+      Array<{ n: number }>
+    >`select count(*)::int as n from pg_prepared_statements where statement like 'select n from generate_series%'`;
+    expect([before?.n, after?.n]).toEqual([2, 2]);
+  });
 
-const driver = postgres({ max: 1 });
+  it('takes every kind of value that statements use', async () => {
+    const at = new Date('2026-11-20T12:00:00.000Z');
+    const bytes = Uint8Array.from([0, 255]);
+    const [row] = await sql`
+      select ${"it's"}::text as text, ${at} as at, ${bytes} as bytes, ${true} as yes, ${null}::int as nothing, ${['a', 'b,"c']}::text[] as texts,
+        ${[1, 2]}::bigint[] as numbers, ${sql.json({ a: ['"'] })}::jsonb as json`;
+    expect({ ...row, bytes: [...(row!['bytes'] as Uint8Array)] }).toEqual({
+      text: "it's",
+      at,
+      bytes: [0, 255],
+      yes: true,
+      nothing: null,
+      texts: ['a', 'b,"c'],
+      numbers: [1, 2],
+      json: { a: ['"'] },
+    });
+  });
 
-it('a statement does not keep its parameters when it is done', async () => {
-  const sql: SqlTag = createMaker(driver, answer);
-  expect(await keptBytes(() => sql`select ${floats()}::float8[]`)).toBeLessThan(BYTES / 4);
-});
+  it('quotes names, and counts changed rows', async () => {
+    await sql`create temporary table odd (n int)`;
+    const { count } = await sql`insert into ${sql('odd')} select generate_series(1, ${4}::int)`;
+    expect(count).toBe(4);
+    await expect(sql`select 1 from ${sql('o"dd; drop table odd')}`).rejects.toMatchObject({ code: '42P01' });
+    expect((await sql`select from odd`).count).toBe(4);
+  });
 
-it('a query of the driver would keep them', async () => {
-  const made = (): PromiseLike<unknown> =>
-    Object.assign(driver`select ${floats() as never}::float8[]`, { handler: answer });
-  expect(await keptBytes(made)).toBeGreaterThan(BYTES / 2);
+  it('names the place where it stands when it fails', async () => {
+    const error = await sql`select 1 from nowhere where n = ${1}::int`.catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: '42P01', stack: expect.stringContaining('statement.test.ts') });
+  });
+
+  it('runs inside of a transaction and with it', async () => {
+    await sql`create table kept (n int)`;
+    await expect(
+      db.transact(async (tx) => {
+        await tx.sql`insert into kept values (${1}::int)`;
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    await db.transact(async (tx) => {
+      await tx.sql`insert into kept values (${2}::int)`;
+    });
+    expect((await sql`select n from kept`).map((row) => row['n'])).toEqual([2]);
+  });
 });

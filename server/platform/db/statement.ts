@@ -1,128 +1,125 @@
 /**
- * What the driver calls a query, made without its constructor. That one says `this.resolve = (x) => …`, and V8 makes a function that is assigned to a property where
- * it is written down in the old generation, as if it belonged to a prototype. There it keeps all that it can reach, parameters and rows too, until the
- * next mark, though nobody needs them after a millisecond: 2.4 KB a statement, and a mark makes everything wait. The getters and methods of an object
- * literal are made there too, so nothing that belongs to one statement or one transaction has any. statement.test.ts shows both.
+ * `sql`: a template becomes a text with `$1, $2 …` and its values. It is sent when somebody waits for it and not before, so that a template can be a part of another one.
+ *
+ * The text of a template is prepared, and the database keeps it as long as the connection: what differs from call to call is a value, and `sql(name)` is for names that are constants.
  */
 import postgres from 'postgres';
 
-/** The tagged template. Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
-export type SqlTag = postgres.ISql;
+export type Row = postgres.Row;
+export type Rows<T extends readonly unknown[]> = postgres.RowList<T>;
 
-interface StatementOptions {
-  /** Absent for a template, which is always prepared. */
-  readonly prepare?: boolean;
-  readonly simple?: boolean;
-  /** See client.ts. */
-  readonly brief?: boolean | undefined;
-  /** The driver's own, for its BEGIN. */
-  readonly onexecute?: unknown;
+type Scalar = string | number | bigint | boolean | Date | Uint8Array | null;
+export type SqlValue = Scalar | readonly Scalar[] | Fragment | postgres.Parameter;
+
+/** What is sent. */
+export interface Query {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  readonly isPrepared?: boolean;
+  /** Rows come as arrays, in the order of the columns. */
+  readonly asArrays?: boolean;
 }
 
-/** Sends a statement when it is executed: it decides where that is. */
-export type Handler = (statement: Statement) => unknown;
+export type Run = (query: Query) => Promise<unknown>;
 
-type Settle = (value: unknown) => void;
-
-/** The driver reads and writes these fields. It is asked to execute when somebody waits for it; a template inside of another one never is. */
-export class Statement extends Promise<unknown> {
-  static override get [Symbol.species](): PromiseConstructor {
-    return Promise;
-  }
-
+/** A part of a statement: a name, or a template that nobody waits for. */
+export class Fragment {
   readonly strings: readonly string[];
   readonly args: readonly unknown[];
-  readonly handler: Handler;
-  readonly options: StatementOptions;
-  readonly tagged: boolean;
-  /** Null until it was sent. */
-  state: unknown = null;
-  statement: unknown = null;
-  active = false;
-  cancelled: unknown = null;
-  executed = false;
-  signature = '';
-  /** Runs once, before whoever waits for the outcome. */
-  onSettled: ((error?: unknown) => void) | undefined = undefined;
-  readonly #resolve: Settle;
-  readonly #reject: Settle;
+
+  constructor(strings: readonly string[], args: readonly unknown[] = []) {
+    this.strings = strings;
+    this.args = args;
+  }
+}
+
+export class Statement<T extends readonly unknown[]> extends Fragment implements Promise<Rows<T>> {
+  readonly [Symbol.toStringTag] = 'Statement';
+  readonly #send: () => Promise<unknown>;
+  #outcome: Promise<Rows<T>> | undefined;
 
   constructor(
     strings: readonly string[],
     args: readonly unknown[],
-    handler: Handler,
-    options: StatementOptions,
+    send: (statement: Fragment) => Promise<unknown>,
   ) {
-    let onResolve: Settle | undefined;
-    let onReject: Settle | undefined;
-    super((resolve, reject) => {
-      onResolve = resolve;
-      onReject = reject;
-    });
-    this.#resolve = onResolve!;
-    this.#reject = onReject!;
-    this.strings = strings;
-    this.args = args;
-    this.handler = handler;
-    this.options = options;
-    this.tagged = 'raw' in strings;
-    if (this.tagged && !origins.has(strings)) origins.set(strings, originHere());
+    super(strings, args);
+    this.#send = () => send(this);
   }
 
-  resolve(value: unknown): void {
-    this.active = false;
-    this.#settled(undefined);
-    this.#resolve(value);
+  /** Sends it, once, though nobody waits for it yet. */
+  execute(): Promise<Rows<T>> {
+    this.#outcome ??= this.#send() as Promise<Rows<T>>;
+    return this.#outcome;
   }
 
-  reject(error: unknown): void {
-    this.active = false;
-    this.#settled(error);
-    this.#reject(error);
+  then<A = Rows<T>, B = never>(
+    onRows?: ((rows: Rows<T>) => A | PromiseLike<A>) | null,
+    onError?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.execute().then(onRows, onError);
   }
 
-  /** Where its template stands, for the stack of an error. */
-  get origin(): string {
-    return origins.get(this.strings)?.stack ?? '';
+  catch<B = never>(onError?: ((error: unknown) => B | PromiseLike<B>) | null): Promise<Rows<T> | B> {
+    return this.execute().catch(onError);
   }
 
-  #settled(error: unknown): void {
-    const { onSettled } = this;
-    this.onSettled = undefined;
-    onSettled?.(error);
+  finally(onSettled?: (() => void) | null): Promise<Rows<T>> {
+    return this.execute().finally(onSettled);
   }
 }
 
-/** How it is executed, awaited and told from a value is the driver's. */
-const driverQuery: unknown = Object.getPrototypeOf(postgres({ max: 1 })``);
-Object.setPrototypeOf(Statement.prototype, driverQuery as object);
-
-const ORIGIN_FRAMES = 5;
-const origins = new WeakMap<readonly string[], Error>();
-
-function originHere(): Error {
-  const before = Error.stackTraceLimit;
-  Error.stackTraceLimit = ORIGIN_FRAMES;
-  const here = new Error('of the statement');
-  Error.stackTraceLimit = before;
-  return here;
+/** Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
+export interface SqlTag {
+  <T extends readonly unknown[] = Row[]>(
+    strings: TemplateStringsArray,
+    ...args: readonly SqlValue[]
+  ): Statement<T>;
+  /** A quoted name. */
+  (name: string): Fragment;
+  /** A text as it is, not prepared. Without values it may be several statements. */
+  unsafe<T extends readonly unknown[] = Row[]>(text: string, values?: readonly SqlValue[]): Statement<T>;
+  json(value: unknown): postgres.Parameter;
 }
 
-type Call = (...args: unknown[]) => unknown;
+/** Makes parameters; it never connects. */
+const { json } = postgres();
 
-/** The driver's interface with statements from here: the tag, `unsafe`, and the helpers for values. `file` and `notify` would send by the driver itself; nothing uses them. */
-export function createMaker(driver: SqlTag, handler: Handler): SqlTag {
-  const tag: Call = (first, ...rest) =>
-    Array.isArray(first) && 'raw' in first
-      ? new Statement(first as unknown as readonly string[], rest, handler, {})
-      : (driver as unknown as Call)(first, ...rest);
-  const unsafe = (text: string, args: readonly unknown[] = [], options: StatementOptions = {}): Statement =>
-    new Statement([text], args, handler, {
-      prepare: options.prepare ?? false,
-      simple: options.simple ?? args.length === 0,
-      brief: options.brief,
-      onexecute: options.onexecute,
-    });
-  const { array, json, typed, types } = driver;
-  return Object.assign(tag, { array, json, typed, types, unsafe }) as unknown as SqlTag;
+/** Where a template stands, for the stack of an error: that of the driver begins at its socket. */
+const places = new WeakMap<readonly string[], { readonly stack?: string }>();
+
+export function createSql(run: Run): SqlTag {
+  const sendTemplate = async (template: Fragment): Promise<unknown> => {
+    const values: unknown[] = [];
+    const text = textOf(template, values);
+    try {
+      return await run({ text, values, isPrepared: true });
+    } catch (error) {
+      if (error instanceof Error)
+        error.stack += places.get(template.strings)?.stack?.replace(/^.*/, '') ?? '';
+      throw error;
+    }
+  };
+  const tag = (first: TemplateStringsArray | string, ...args: readonly unknown[]): Fragment => {
+    if (typeof first === 'string') return new Fragment([`"${first.replaceAll('"', '""')}"`]);
+    if (!places.has(first)) {
+      const place = {};
+      Error.captureStackTrace(place, tag);
+      places.set(first, place);
+    }
+    return new Statement(first, args, sendTemplate);
+  };
+  const unsafe = (text: string, values: readonly unknown[] = []): Fragment =>
+    new Statement([text], [], () => run({ text, values }));
+  return Object.assign(tag, { unsafe, json }) as SqlTag;
+}
+
+/** Adds the values of the fragment to `values`. */
+function textOf({ strings, args }: Fragment, values: unknown[]): string {
+  let text = strings[0] ?? '';
+  args.forEach((arg, at) => {
+    text += arg instanceof Fragment ? textOf(arg, values) : `$${values.push(arg)}`;
+    text += strings[at + 1] ?? '';
+  });
+  return text;
 }

@@ -10,7 +10,6 @@ import { beginPoll } from '../../../server/engine/work/claim.ts';
 import type { Grant } from '../../../server/engine/work/claim.ts';
 import { heartbeat } from '../../../server/engine/work/heartbeat.ts';
 import type { LeaseWord } from '../../../server/engine/work/heartbeat.ts';
-import { prepared } from '../../../server/engine/work/prepared.ts';
 import { report } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { callUnary, testCtx } from '../work/ctx.ts';
@@ -58,7 +57,7 @@ export async function createBuildWorld(
 ): Promise<BuildWorld> {
   const world = await createWorld(overrides);
   const { db, settings, userId } = world;
-  const sql = prepared(db.sql);
+  const { sql } = db;
   const teamId = await world.team();
   const projectId = newId('prj');
   await sql`insert into projects (id, team_id, name, slug, created_at) values (${projectId}, ${teamId}, 'web', ${randomKey('web')}, now())`;

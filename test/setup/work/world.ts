@@ -11,7 +11,6 @@ import { report } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { defaultWorkSettings } from '../../../server/engine/work/settings.ts';
 import type { WorkSettings } from '../../../server/engine/work/settings.ts';
-import { prepared } from '../../../server/engine/work/prepared.ts';
 import { createQueueRoom } from '../../../server/engine/work/queue-room.ts';
 import { submit } from '../../../server/engine/work/submit.ts';
 
@@ -47,7 +46,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
   const { db, url, drop } = await createTestDatabase({ max });
   const settings = { ...defaultWorkSettings, feedServicePool: true, ...overrides };
   const room = createQueueRoom(() => performance.now());
-  const sql = prepared(db.sql);
+  const { sql } = db;
   const userId = newId('user');
   await sql`insert into regions (id, name, operator) values ('reg_service', 'service', 'service'), ('reg_customer', 'customer', 'customer')`;
   const poolTeamId = newId('team');

@@ -255,7 +255,7 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
           expect(reply.text).not.toContain(theirs === run ? 'nothing' : String(neighbour.body['id']));
         }
     const [touched] = await server.db.sql`
-      select count(*)::int as n from ci_runs where id in ${server.db.sql([String(neighbour.body['id']), String(foreign.body['id'])])} and status <> 'running'`;
+      select count(*)::int as n from ci_runs where id = any(${[String(neighbour.body['id']), String(foreign.body['id'])]}) and status <> 'running'`;
     expect(touched).toEqual({ n: 0 });
   });
 

@@ -6,7 +6,6 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { isConnectionError, isForeignKeyViolation } from '../../../platform/db/index.ts';
 import type { SqlTag } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
-import { prepared } from '../../../engine/work/index.ts';
 import type { DeliveryState } from './deliveries-store.ts';
 
 export interface Incoming {
@@ -49,8 +48,7 @@ interface Waiter {
 /** Waiters for the same delivery. */
 type Same = readonly [Waiter, ...Waiter[]];
 
-export function createIntake(root: SqlTag, onStored: () => void): Intake {
-  const sql = prepared(root);
+export function createIntake(sql: SqlTag, onStored: () => void): Intake {
   const waiting: Waiter[] = [];
   let waitingBytes = 0;
   let running = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeArray, encodeArray } from './arrays.ts';
+import { decodeArray, encodeArray } from './types.ts';
 
 const text = (item: string): string => item;
 

@@ -1,0 +1,38 @@
+/**
+ * A transaction on a connection of its own. What it must never do is commit a part of itself. PostgreSQL sees to that as long as nothing is sent on this connection after its end and nothing for it
+ * on another one: a lost connection takes no statement any more (connection.ts), and one that is made with the handle of a transaction that has ended is refused here.
+ * loss.test.ts proves that the driver by itself does otherwise.
+ */
+import type { Pool } from './pool.ts';
+import type { Run } from './statement.ts';
+
+/** All or nothing. */
+export async function runTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
+  return await pool.hold(async (connection) => {
+    let hasEnded = false;
+    let failure: Error | undefined;
+    const run: Run = async (query) => {
+      if (hasEnded) throw new Error('statement refused: its transaction has ended');
+      try {
+        return await connection.run(query);
+      } catch (error) {
+        failure ??= error as Error;
+        throw error;
+      }
+    };
+    await connection.run({ text: 'begin' });
+    try {
+      const result = await work(run);
+      hasEnded = true;
+      // PostgreSQL answers COMMIT by rolling back when a statement has failed, though the callback may have thought nothing of it.
+      const { command } = (await connection.run({ text: 'commit' })) as { command: string };
+      if (command !== 'COMMIT') throw failure ?? new Error('the transaction was rolled back');
+      return result;
+    } catch (error) {
+      hasEnded = true;
+      // Whatever is wrong with a connection that does not even roll back, nobody else gets it.
+      await connection.run({ text: 'rollback' }).catch(async () => await connection.end());
+      throw error;
+    }
+  });
+}

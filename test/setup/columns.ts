@@ -1,0 +1,14 @@
+/** Changes columns of one row behind the server's back; which ones, the test decides as it goes. */
+import type { SqlTag, SqlValue } from '../../server/platform/db/index.ts';
+
+export async function setColumns(
+  sql: SqlTag,
+  table: string,
+  { id, ...columns }: { readonly id: string; readonly [column: string]: unknown },
+): Promise<void> {
+  const changes = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
+  await sql.unsafe(`update ${table} set ${changes.join(', ')} where id = $1`, [
+    id,
+    ...(Object.values(columns) as SqlValue[]),
+  ]);
+}
