@@ -7,14 +7,14 @@
 import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
-import { complaint, runCommand } from '../executor/command.ts';
+import { failureText, runCommand } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import { ownerOf } from './containment.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';
 import { fileBind } from './containment-script.ts';
 import { createControl } from './control.ts';
 import { MachineFailed } from './failure.ts';
-import { said } from './process.ts';
+import { lastLines } from './process.ts';
 import type { TeamStore } from './team-store.ts';
 
 const LIST_MS = 30_000;
@@ -83,7 +83,7 @@ async function namedImages(engine: Engine): Promise<Map<string, string>> {
   // An image that somebody removes at this moment makes the engine fail.
   for (let tries = 1; listed.code !== 0 && tries < LIST_TRIES; tries += 1) listed = await list();
   if (listed.code !== 0)
-    throw new MachineFailed(`the images of this machine cannot be listed: ${complaint(listed)}`);
+    throw new MachineFailed(`the images of this machine cannot be listed: ${failureText(listed)}`);
   const images = JSON.parse(listed.stdout || '[]') as Listed[];
   return new Map(
     images
@@ -111,7 +111,7 @@ async function copy(options: BaseImagesOptions, name: string): Promise<boolean> 
     if (saved.code !== 0) {
       const there = await runCommand(engineArgv(engine, 'image', 'exists', name), { timeoutMs: LIST_MS });
       if (there.code === 1) return false;
-      throw new MachineFailed(`image ${name} cannot be read: ${complaint(saved)}`);
+      throw new MachineFailed(`image ${name} cannot be read: ${failureText(saved)}`);
     }
     const owner = ownerOf(host.containment.users);
     if (owner !== undefined) await chown(archive, owner.uid, owner.gid);
@@ -131,8 +131,8 @@ async function inBases(
   try {
     const done = await containedCall(
       host,
-      engine,
       {
+        engine,
         args,
         store: await host.stores.bases(),
         name: `svc-bases-${process.pid}`,
@@ -141,7 +141,8 @@ async function inBases(
       },
       control,
     );
-    if (done.code !== 0) throw new MachineFailed(`the store of base images cannot be changed: ${said(done)}`);
+    if (done.code !== 0)
+      throw new MachineFailed(`the store of base images cannot be changed: ${lastLines(done)}`);
   } finally {
     control.end();
   }

@@ -49,7 +49,7 @@ export interface BuildOptions {
 
 export function startBuild(plan: BuildPlan, options: BuildOptions, start: StartContext): RunningWork {
   const control = createControl(plan.limits.timeoutSeconds * 1_000);
-  const build = new Build(plan, options, start, control);
+  const build = new Build(plan, { ...options, start, control });
   return {
     done: build.whole(),
     kill: (reason, graceMs) => control.stop(reason, graceMs ?? GRACE_MS),
@@ -66,7 +66,8 @@ class Build {
   readonly #result: WireBuildResult & { phases: NonNullable<WireBuildResult['phases']> } = { phases: [] };
   #phaseBegunMs = 0;
 
-  constructor(plan: BuildPlan, options: BuildOptions, start: StartContext, control: BuildControl) {
+  constructor(plan: BuildPlan, options: BuildOptions & { start: StartContext; control: BuildControl }) {
+    const { start, control } = options;
     this.#plan = plan;
     this.#options = options;
     this.#start = start;
@@ -82,7 +83,7 @@ class Build {
       env: options.env,
       caFile: options.caFile,
       // Few and short: not counted, so that how the build ended is always to be read.
-      say: async (line) => await start.onOutput('runner', Buffer.from(`==> ${line}\n`)),
+      writeLine: async (line) => await start.onOutput('runner', Buffer.from(`==> ${line}\n`)),
       async output(stream, chunk) {
         for (const piece of cap.take(chunk)) await start.onOutput(stream, piece);
       },
@@ -101,7 +102,7 @@ class Build {
     }
     this.#leavePhase();
     this.#control.end();
-    await this.#sayEnd(outcome);
+    await this.#writeEnd(outcome);
     await this.#clean(outcome.exitCode === 0);
     // Cleaning counts: the control plane meters until the report comes, and a difference counts against this runner.
     const durationMs = Math.round(monotonicMs() - this.#begunMs);
@@ -119,7 +120,7 @@ class Build {
       builder.noteRefusal(`builds: not contained on this machine, see svc-runner doctor`);
       throw error;
     }
-    if (line !== undefined) await this.#context.say(line);
+    if (line !== undefined) await this.#context.writeLine(line);
     if (way.held) this.#context = { ...this.#context, contained: await builder.open(way, this.#plan.team) };
   }
 
@@ -134,7 +135,7 @@ class Build {
         `cloning ${source.url}, ${source.commit ?? `head of branch ${source.branch}`}`,
       );
       this.#result.commit = await cloneSource(this.#context, source);
-      await this.#context.say(`at commit ${this.#result.commit}`);
+      await this.#context.writeLine(`at commit ${this.#result.commit}`);
       await this.#enter('building', `building with ${this.#plan.buildType}`);
       await this.#make(tag, source.buildPath);
       deployed = tag;
@@ -143,7 +144,7 @@ class Build {
       await this.#enter('publishing', `pushing ${image.name}:${image.tag}`);
       this.#result.digest = await pushImage(this.#context, tag, image);
       this.#result.image = image.name;
-      await this.#context.say(`the registry confirmed ${this.#result.digest}`);
+      await this.#context.writeLine(`the registry confirmed ${this.#result.digest}`);
       deployed = `${image.name}@${this.#result.digest}`;
     }
     if (deploy === undefined || deployed === undefined) return;
@@ -158,7 +159,7 @@ class Build {
     });
     if (address === undefined) return;
     this.#result.address = address;
-    await this.#context.say(`${deploy.app} is up at ${address}`);
+    await this.#context.writeLine(`${deploy.app} is up at ${address}`);
   }
 
   async #make(tag: string, buildPath: string): Promise<void> {
@@ -173,7 +174,7 @@ class Build {
       pack: pack !== undefined,
     });
     this.#result.buildType = recipe.type;
-    await context.say(`build type ${recipe.type}`);
+    await context.writeLine(`build type ${recipe.type}`);
     if (recipe.type === 'buildpack')
       admitBuildpack(this.#plan.shared, this.#options.builder.allowUncontained);
     if (recipe.type === 'buildpack')
@@ -191,16 +192,16 @@ class Build {
     this.#result.phase = phase;
     this.#phaseBegunMs = monotonicMs();
     const entered = this.#start.enter(phase);
-    const said = this.#context.say(`${phase}: ${line}`);
+    const written = this.#context.writeLine(`${phase}: ${line}`);
     // Only what others could see twice must wait: until then a second grant of the build would do no harm.
     if (phase === 'publishing' || phase === 'deploying') {
-      await Promise.all([said, this.#control.race(entered)]);
+      await Promise.all([written, this.#control.race(entered)]);
       return;
     }
     entered.catch((error: unknown) =>
       this.#options.log.error({ problem: errorText(error) }, 'a phase cannot be noted'),
     );
-    await said;
+    await written;
   }
 
   #leavePhase(): void {
@@ -226,13 +227,13 @@ class Build {
     };
   }
 
-  async #sayEnd(outcome: WorkOutcome): Promise<void> {
+  async #writeEnd(outcome: WorkOutcome): Promise<void> {
     const text =
       outcome.exitCode === 0
         ? 'done'
         : `ended in ${this.#result.phase ?? 'the beginning'}: ${outcome.message ?? outcome.reason}`;
     // The output's file is broken then, and the result says so already.
-    await this.#context.say(text).catch(() => undefined);
+    await this.#context.writeLine(text).catch(() => undefined);
   }
 
   async #clean(well: boolean): Promise<void> {

@@ -175,8 +175,8 @@ async function cleanStore(
   try {
     await containedCall(
       host,
-      engine,
       {
+        engine,
         args: all
           ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
           : ['rmi', '--force', tag],
@@ -197,8 +197,8 @@ async function emptyStore(host: ContainedHost, engine: Engine, store: TeamStore)
   try {
     await containedCall(
       host,
-      engine,
       {
+        engine,
         args: { command: ['find', '/var/lib/containers/storage', '/var/tmp', '-mindepth', '1', '-delete'] },
         store,
         name: `svc-store-${process.pid}`,

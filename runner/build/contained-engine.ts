@@ -30,6 +30,7 @@ export interface ContainedHost {
 }
 
 export interface EngineCall extends Pick<ProcessOptions, 'onOutput' | 'timeoutMs'> {
+  engine: Engine;
   /** Arguments of the engine, or a whole command. */
   args: readonly string[] | { command: readonly string[] };
   store: TeamStore;
@@ -44,11 +45,10 @@ export interface EngineCall extends Pick<ProcessOptions, 'onOutput' | 'timeoutMs
 
 export async function containedCall(
   host: ContainedHost,
-  engine: Engine,
   call: EngineCall,
   control: BuildControl,
 ): Promise<ContainedResult> {
-  const { args, store, bases, binds = [], name, caFile, limits, egress, onOutput, timeoutMs } = call;
+  const { engine, args, store, bases, binds = [], name, caFile, limits, egress, onOutput, timeoutMs } = call;
   const given = storeOf(store, bases, host.driver);
   return await host.containment.run(
     {

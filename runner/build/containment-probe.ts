@@ -16,7 +16,7 @@ import { ownerOf, type Containment } from './containment.ts';
 import { folderBind } from './containment-script.ts';
 import { createControl } from './control.ts';
 import { engineVersion } from './engine-floor.ts';
-import { said } from './process.ts';
+import { lastLines } from './process.ts';
 import type { StorageDriver, Stores } from './team-store.ts';
 
 const PROBE_MS = 120_000;
@@ -87,8 +87,8 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
     const lines: string[] = [];
     const done = await containedCall(
       { containment, stores, driver },
-      engine,
       {
+        engine,
         args: [
           'build',
           '--isolation=chroot',
@@ -107,7 +107,7 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
     const output = lines.join('');
     if (/^svc-probe: seen$/m.test(output) || (await exists(`${canary}.written`)))
       return 'a build that tried to reach the data folder of this runner reached it';
-    return /^svc-probe: ran$/m.test(output) ? undefined : said(done);
+    return /^svc-probe: ran$/m.test(output) ? undefined : lastLines(done);
   } finally {
     control.end();
     stores.giveBack(store);

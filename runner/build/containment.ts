@@ -11,7 +11,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { detectCgroups, type CgroupHost } from '../executor/cgroup.ts';
-import { complaint, findProgram, runCommand } from '../executor/command.ts';
+import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { readHostLayout, type HostLayout } from '../executor/namespace-script.ts';
 import { childrenOf, listMounts, readText } from '../executor/procfs.ts';
 import { containedArgv, type Bind } from './containment-script.ts';
@@ -42,7 +42,7 @@ const ENGINE_MEMORY_MB = 384;
 const PIDS = 4_096;
 const PLACES = ['/mnt', '/media', '/srv', '/opt', '/tmp'];
 /** `up` and `ready`. */
-const WORDS_MAX = 64;
+const HANDSHAKE_LENGTH_MAX = 64;
 
 /** What engines read of /etc: authorities, and where images come from. No credentials. */
 const ETC = [
@@ -147,16 +147,16 @@ class Namespaces implements Containment {
           argv: containedArgv({ argv: call.argv, scripts }),
           cwd: '/',
           started: async (child) => {
-            const words = listen(child);
-            const init = (await words.heard('up')) ? await initOf(child) : undefined;
-            // Ended by itself: its output and its exit code tell why.
+            const handshake = openHandshake(child);
+            const init = (await handshake.waitFor('up')) ? await initOf(child) : undefined;
+            // The command has ended by itself: its output and its exit code give the reason.
             if (init === undefined) return;
             await this.#mapUsers(init);
             await group?.add(init);
-            words.go();
-            if (!(await words.heard('ready'))) return;
+            handshake.proceed();
+            if (!(await handshake.waitFor('ready'))) return;
             if (rules !== undefined) egress = await openEgress({ pid: init, usersPid: init }, rules);
-            words.go();
+            handshake.proceed();
           },
         },
         control,
@@ -176,8 +176,8 @@ class Namespaces implements Containment {
     const { users } = this;
     if (users.kind === 'subordinate') {
       const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
-      await mapBy('newuidmap', pid, uid, users.uid);
-      await mapBy('newgidmap', pid, gid, users.gid);
+      await mapBy('newuidmap', [pid, 0, uid, 1, 1, ...users.uid]);
+      await mapBy('newgidmap', [pid, 0, gid, 1, 1, ...users.gid]);
       return;
     }
     await writeFile(`/proc/${pid}/uid_map`, `0 ${users.base} ${RANGE}\n`);
@@ -185,18 +185,13 @@ class Namespaces implements Containment {
   }
 }
 
-async function mapBy(
-  tool: string,
-  pid: number,
-  own: number,
-  [start, count]: [start: number, count: number],
-): Promise<void> {
-  const words = [pid, 0, own, 1, 1, start, count].map(String);
-  const mapped = await runCommand([tool, ...words], { timeoutMs: SETUP_MS });
-  if (mapped.code !== 0) throw new Error(`${tool} failed: ${complaint(mapped)}`);
+/** `args` are the process, then first id inside, first id outside and count of each range. */
+async function mapBy(tool: string, args: readonly number[]): Promise<void> {
+  const mapped = await runCommand([tool, ...args.map(String)], { timeoutMs: SETUP_MS });
+  if (mapped.code !== 0) throw new Error(`${tool} failed: ${failureText(mapped)}`);
 }
 
-/** Somewhere to carry the new root that hides nothing of what is to be bound. */
+/** Returns a place for the new root that hides none of the folders to be bound. */
 async function placeBeside(binds: readonly Bind[]): Promise<string> {
   for (const place of PLACES) {
     const there = await stat(place).catch(() => undefined);
@@ -208,35 +203,41 @@ async function placeBeside(binds: readonly Bind[]): Promise<string> {
   );
 }
 
-/** Words on a line of their own that the scripts write to descriptor 3; `heard` is false when the command ended without the word. */
-function listen(child: ChildProcess): { heard(word: string): Promise<boolean>; go(): void } {
+interface Handshake {
+  /** False when the command ended without the signal. */
+  waitFor(signal: string): Promise<boolean>;
+  proceed(): void;
+}
+
+/** The scripts write each signal on a line of its own to descriptor 3, and wait there for `go`. */
+function openHandshake(child: ChildProcess): Handshake {
   const channel = child.stdio[3] as Duplex;
   let text = '';
   let gone = false;
-  let look: () => void = () => undefined;
-  channel.on('error', () => undefined); // Its other end died: `close` tells.
+  let wake: () => void = () => undefined;
+  channel.on('error', () => undefined); // `close` follows.
   channel.on('data', (chunk: Buffer) => {
-    if (text.length < WORDS_MAX) text += chunk.toString();
-    look();
+    if (text.length < HANDSHAKE_LENGTH_MAX) text += chunk.toString();
+    wake();
   });
   channel.on('close', () => {
     gone = true;
-    look();
+    wake();
   });
   return {
-    async heard(word) {
+    async waitFor(signal) {
       let late = false;
       const timer = setTimeout(() => {
         late = true;
-        look();
+        wake();
       }, SETUP_MS);
-      const spoken = () => text.split('\n').includes(word);
-      while (!spoken() && !gone && !late) await new Promise<void>((resolve) => (look = resolve));
+      const received = () => text.split('\n').includes(signal);
+      while (!received() && !gone && !late) await new Promise<void>((resolve) => (wake = resolve));
       clearTimeout(timer);
-      if (late && !spoken()) throw new Error(`the containment was not ready within ${SETUP_MS / 1_000} s`);
-      return spoken();
+      if (late && !received()) throw new Error(`the containment was not ready within ${SETUP_MS / 1_000} s`);
+      return received();
     },
-    go: () => void channel.write('go\n'),
+    proceed: () => void channel.write('go\n'),
   };
 }
 
@@ -244,7 +245,7 @@ async function initOf(child: ChildProcess): Promise<number | undefined> {
   return child.pid === undefined ? undefined : (await childrenOf(child.pid))[0];
 }
 
-/** Whom files must belong to that the contained engine is to own: the host's user that is its root. */
+/** Returns the host's user that is root in the containment, and so the owner of the files that the contained engine may write. */
 export function ownerOf(users: Users): { uid: number; gid: number } | undefined {
   return users.kind === 'range' && users.base !== 0 ? { uid: users.base, gid: users.base } : undefined;
 }

@@ -11,7 +11,7 @@ import { endpointOf, type EgressRules, type Endpoint, type World } from './egres
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { MARK } from './marked.ts';
 import type { BuildPlan } from './plan.ts';
-import { runProcess, said, type ProcessOptions, type ProcessResult } from './process.ts';
+import { runProcess, lastLines, type ProcessOptions, type ProcessResult } from './process.ts';
 import type { TeamStore } from './team-store.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -28,7 +28,7 @@ export interface BuildContext {
   /** How the engine's calls are held; absent where this machine cannot hold them. */
   contained: ContainedBuild | undefined;
   /** A line of the runner itself. */
-  say: (line: string) => Promise<void>;
+  writeLine: (line: string) => Promise<void>;
   /** Output of a command. */
   output: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
 }
@@ -118,7 +118,7 @@ export async function giveToContainment(context: BuildContext, folders: readonly
   const argv = ['chown', '--recursive', '--no-dereference', `${owner.uid}:${owner.gid}`, '--', ...folders];
   const given = await call(context, { argv, env: cleanEnv(context), timeoutMs: CHOWN_MS });
   if (given.code !== 0)
-    throw new MachineFailed(`the clone cannot be given to the engine's user: ${said(given)}`);
+    throw new MachineFailed(`the clone cannot be given to the engine's user: ${lastLines(given)}`);
 }
 
 export interface EngineCallOptions {
@@ -147,8 +147,8 @@ export async function engineCall(context: BuildContext, options: EngineCallOptio
   const bases = await contained.baseImages.store();
   const result = await containedCall(
     contained.host,
-    engine.engine,
     {
+      engine: engine.engine,
       args: options.args,
       store: contained.store,
       ...(bases === undefined ? {} : { bases }),
@@ -179,7 +179,7 @@ export function egressOf(
     allowed: [...contained.allowedEgress, ...(network === 'registry' ? registriesOf(contained) : [])],
     env,
     ...(contained.world === undefined ? {} : { world: contained.world }),
-    refused: (line) => void context.say(line).catch(() => undefined),
+    refused: (line) => void context.writeLine(line).catch(() => undefined),
     // In the service's pool anybody may call anything of its network a registry of his.
     ...(network === 'registry' && host !== undefined
       ? { registry: { ...host, privateToo: !plan.shared } }

@@ -20,7 +20,8 @@ import {
   untilReported,
   type RunnerHome,
 } from '../../test/setup/runner/daemon-process.ts';
-import type { FakeControlPlane, FakeRun } from '../../test/setup/runner/fake-control-plane.ts';
+import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
+import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/runner/wait-for.ts';
 import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';

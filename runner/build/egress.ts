@@ -353,8 +353,8 @@ async function listenIn(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const servers: Server[] = [];
-  let complaint = '';
-  helper.stderr?.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-1_000)));
+  let errors = '';
+  helper.stderr?.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-1_000)));
   try {
     const dns = await new Promise<DatagramSocket>((resolve, reject) => {
       const timer = setTimeout(
@@ -371,9 +371,7 @@ async function listenIn(
       helper.once('error', reject);
       helper.once('exit', (code) => {
         clearTimeout(timer);
-        reject(
-          new Error(`the listeners of the build's network cannot be made (${code}): ${complaint.trim()}`),
-        );
+        reject(new Error(`the listeners of the build's network cannot be made (${code}): ${errors.trim()}`));
       });
     });
     return { servers, dns };

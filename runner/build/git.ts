@@ -10,7 +10,7 @@ import { quoteShell } from '../executor/launcher.ts';
 import { call, cleanEnv, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
 import type { SourcePlan } from './plan.ts';
-import { said, type ProcessResult } from './process.ts';
+import { lastLines, type ProcessResult } from './process.ts';
 import { writeSecret } from './workspace.ts';
 
 /** Of the whole fetch, each try. */
@@ -66,7 +66,7 @@ export async function cloneSource(context: BuildContext, source: SourcePlan): Pr
   const local = async (...args: string[]): Promise<string> => {
     const result = await git(LOCAL_MS, ...args);
     if (result.code !== 0)
-      throw new BuildFailed(`git ${args[0]} failed: ${said(result)}`, result.code ?? 128);
+      throw new BuildFailed(`git ${args[0]} failed: ${lastLines(result)}`, result.code ?? 128);
     return result.stdout.trim();
   };
   const fetch = async (depth: number, what: string): Promise<ProcessResult> =>
@@ -84,10 +84,13 @@ export async function cloneSource(context: BuildContext, source: SourcePlan): Pr
         ];
         const result = await git(FETCH_MS, ...args);
         if (result.code !== 0 && isTransient(result))
-          throw new MachineFailed(`git fetch failed: ${said(result)}`);
+          throw new MachineFailed(`git fetch failed: ${lastLines(result)}`);
         return result;
       },
-      { note: context.say, wait: async (ms) => await context.control.race(pause(ms, context.control.term)) },
+      {
+        note: context.writeLine,
+        wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
+      },
     );
 
   await local('init', '--quiet', '--template=', '.');
@@ -106,7 +109,7 @@ export async function cloneSource(context: BuildContext, source: SourcePlan): Pr
       '--quiet',
     );
     if (result.code !== 0)
-      throw new BuildFailed(`submodules cannot be fetched: ${said(result)}`, result.code ?? 128);
+      throw new BuildFailed(`submodules cannot be fetched: ${lastLines(result)}`, result.code ?? 128);
   }
   return commit;
 }
@@ -137,7 +140,9 @@ async function fetchCommit(
     )
   )
     throw fetchFailed(source, `commit ${commit}`, direct);
-  await context.say(`the server does not hand out single commits, looking for ${commit} on branch ${branch}`);
+  await context.writeLine(
+    `the server does not hand out single commits, looking for ${commit} on branch ${branch}`,
+  );
   for (const depth of DEPTHS) {
     const result = await fetch(depth, ref);
     if (result.code !== 0) throw fetchFailed(source, `branch ${branch}`, result);
@@ -155,7 +160,7 @@ async function fetchCommit(
 }
 
 function fetchFailed(source: SourcePlan, what: string, result: ProcessResult): BuildFailed {
-  const why = said(result, 3);
+  const why = lastLines(result, 3);
   const hint =
     /Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|HTTP (?:401|403)|returned error: (?:401|403)/i.test(
       result.tail,
@@ -201,8 +206,8 @@ async function writeAskpass(context: BuildContext, source: SourcePlan): Promise<
   const { workspace } = context;
   const answers = [];
   if (source.token !== undefined) {
-    const user = await writeSecret(workspace, 'git-username', source.username ?? 'git');
-    const token = await writeSecret(workspace, 'git-token', source.token);
+    const user = await writeSecret(workspace, { name: 'git-username', text: source.username ?? 'git' });
+    const token = await writeSecret(workspace, { name: 'git-token', text: source.token });
     // Submodules of a repository on ssh may be on https of the same host.
     const scheme = source.transport === 'http' ? 'http' : 'https';
     const username = quoteShell(`Username for '${scheme}://${source.host}': `);
@@ -213,12 +218,15 @@ async function writeAskpass(context: BuildContext, source: SourcePlan): Promise<
     );
   }
   const script = ['#!/bin/sh', 'case "$1" in', ...answers, '  *) exit 1 ;;', 'esac', ''].join('\n');
-  return await writeSecret(workspace, 'askpass', script, 0o700);
+  return await writeSecret(workspace, { name: 'askpass', text: script, mode: 0o700 });
 }
 
 async function sshCommand(context: BuildContext, source: SourcePlan): Promise<string> {
   const { workspace } = context;
-  const knownHosts = await writeSecret(workspace, 'known-hosts', `${(source.knownHosts ?? '').trim()}\n`);
+  const knownHosts = await writeSecret(workspace, {
+    name: 'known-hosts',
+    text: `${(source.knownHosts ?? '').trim()}\n`,
+  });
   const options = [
     '-F',
     '/dev/null',
@@ -242,7 +250,7 @@ async function sshCommand(context: BuildContext, source: SourcePlan): Promise<st
     'ConnectTimeout=30',
   ];
   if (source.sshKey !== undefined) {
-    const key = await writeSecret(workspace, 'ssh-key', `${source.sshKey.trim()}\n`);
+    const key = await writeSecret(workspace, { name: 'ssh-key', text: `${source.sshKey.trim()}\n` });
     options.push('-o', 'IdentitiesOnly=yes', '-i', key);
   }
   return ['ssh', ...options].map(quoteShell).join(' ');

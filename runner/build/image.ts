@@ -6,7 +6,7 @@ import { fileBind, folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import type { Recipe } from './detect.ts';
 import { BuildFailed } from './failure.ts';
-import { said } from './process.ts';
+import { lastLines } from './process.ts';
 import { registryAccess } from './registry-auth.ts';
 import { MARKER_SECRET, writeSecret } from './workspace.ts';
 
@@ -77,7 +77,7 @@ export async function buildImage(
   const text = contained === undefined ? '' : await dockerfileText(recipe.dockerfile);
   const secrets = [];
   for (const [name, value] of Object.entries(plan.secrets))
-    secrets.push({ name, file: await writeSecret(workspace, `secret-${name}`, value) });
+    secrets.push({ name, file: await writeSecret(workspace, { name: `secret-${name}`, text: value }) });
   if (context.caFile !== undefined) secrets.push({ name: CA_SECRET, file: context.caFile });
   if (engine.name === 'podman') secrets.push({ name: MARKER_SECRET, file: `${workspace.secrets}/marker` });
   // Of the team's own registry the images are there already: no step of the build comes near its credentials.
@@ -106,7 +106,7 @@ export async function buildImage(
     onOutput: context.output,
   });
   if (result.code !== 0)
-    throw new BuildFailed(`the image cannot be built: ${said(result, 3)}`, result.code ?? 125);
+    throw new BuildFailed(`the image cannot be built: ${lastLines(result, 3)}`, result.code ?? 125);
 }
 
 function limitsOf({ plan, engine: { engine } }: BuildContext): NonNullable<ImageArgsOptions['limits']> {

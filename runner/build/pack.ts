@@ -2,7 +2,7 @@
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { PACK_VERSION } from './pinned.ts';
-import { said } from './process.ts';
+import { lastLines } from './process.ts';
 import { writeSecret } from './workspace.ts';
 
 const VERSION_MS = 20_000;
@@ -45,14 +45,14 @@ export async function packImage(
   const [found = ''] = version.stdout.trim().split('+');
   if (version.code !== 0 || found !== PACK_VERSION)
     throw new MachineFailed(
-      `pack ${PACK_VERSION} is needed for buildpacks and this runner has ${found || said(version)}; install that version`,
+      `pack ${PACK_VERSION} is needed for buildpacks and this runner has ${found || lastLines(version)}; install that version`,
     );
   const lines = Object.entries({ ...plan.variables, ...plan.secrets }).map(([name, value]) => {
     if (/[\r\n]/.test(value))
       throw new BuildFailed(`variable ${name} has several lines, which buildpack builds cannot be given`);
     return `${name}=${value}\n`;
   });
-  const envFile = await writeSecret(workspace, 'pack.env', lines.join(''));
+  const envFile = await writeSecret(workspace, { name: 'pack.env', text: lines.join('') });
   const socket = engine.rootless
     ? `${context.env['XDG_RUNTIME_DIR']}/podman/podman.sock`
     : '/run/podman/podman.sock';
@@ -63,5 +63,6 @@ export async function packImage(
     ...(engine.engine.name === 'podman' ? { engineHost: `unix://${socket}` } : {}),
   });
   const result = await call(context, { argv, env, onOutput: context.output });
-  if (result.code !== 0) throw new BuildFailed(`buildpacks failed: ${said(result, 3)}`, result.code ?? 1);
+  if (result.code !== 0)
+    throw new BuildFailed(`buildpacks failed: ${lastLines(result, 3)}`, result.code ?? 1);
 }

@@ -1,34 +1,33 @@
 /**
- * One command of a build on the host (git, the engine's client, pack): in a process group of its own, with its output streamed, ended when the build is
- * stopped. Never through a shell, and with an environment that is written out, not inherited.
+ * Runs one command of a build on the host (git, the engine's client, pack): in a process group of its own, with its output streamed, ended when the build is
+ * stopped. It runs without a shell, and with an explicit environment instead of an inherited one.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { Readable } from 'node:stream';
 import { errorText } from '../platform/errors.ts';
 import type { BuildControl } from './control.ts';
 
-/** What is kept of the end of the output, for messages. */
+/** So much of the end of the output is kept for messages. */
 const TAIL_BYTES = 8_192;
 
 export interface ProcessOptions {
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
   cwd: string;
-  /** Absent: the output is only kept, see `stdout` and `tail`. */
+  /** Without it the output is only kept, see `stdout` and `tail`. */
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
   stdin?: string;
-  /** Of this command alone; it is then killed and counts as failed. */
+  /** Time limit of this command alone; it is then killed and counts as failed. */
   timeoutMs?: number;
-  /** Aborted: this command alone is killed; the reason is the failure. */
+  /** When aborted, this command alone is killed; the reason is the failure. */
   abort?: AbortSignal;
-  /** Speaks with the command by its descriptor 3; rejects: the command is killed, and that is its failure. */
+  /** Exchanges messages with the command over its descriptor 3. When it rejects, the command is killed and has failed with that error. */
   started?: (child: ChildProcess) => Promise<void>;
 }
 
 export interface ProcessResult {
   /** Absent when it was ended by a signal or never started. */
   code?: number;
-  /** All of it up to 8 KiB, then its beginning. */
+  /** The first 8 KiB. */
   stdout: string;
   /** The end of both streams. */
   tail: string;
@@ -54,31 +53,35 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
   const fail = (problem: string) => {
     failure ??= problem;
   };
-  child.stdin?.on('error', () => undefined); // It may end without reading its input.
+  child.stdin?.on('error', () => undefined); // A command may end without reading its input.
   child.stdin?.end(options.stdin);
   const exited = exitOf(child, (error) => fail(`${program} cannot be started: ${error.message}`));
-  const letGo = endOn(child, options, control, fail);
+  const unwatch = endOn({ child, fail }, options, control);
   const ready = options.started?.(child).catch((error: unknown) => {
-    // What it said before it ended by itself tells more.
+    // The output of a command that ended by itself explains more than this error.
     if (child.exitCode === null) fail(errorText(error));
     signalGroup(child, 'SIGKILL');
   });
-  const kept: Kept = { head: '', tail: Buffer.alloc(0) };
+  const kept = { head: '', tail: Buffer.alloc(0) };
   const read = async (stream: 'stdout' | 'stderr'): Promise<void> => {
     try {
-      await readAll(stream, child[stream], kept, options.onOutput);
+      for await (const chunk of (child[stream] ?? []) as AsyncIterable<Buffer>) {
+        kept.tail = Buffer.concat([kept.tail, chunk]).subarray(-TAIL_BYTES);
+        if (stream === 'stdout' && kept.head.length < TAIL_BYTES) kept.head += chunk.toString();
+        await options.onOutput?.(stream, chunk);
+      }
     } catch (error) {
-      // Either the pipes were closed by us, or the output could not be stored: then nothing more of it may happen unseen.
+      // Either the runner closed the pipes, or the output could not be stored: then the command must not run on unrecorded.
       if (!control.term.aborted) fail(`output cannot be stored: ${String(error)}`);
       signalGroup(child, 'SIGKILL');
     }
   };
   const drained = Promise.all([read('stdout'), read('stderr')]);
   const exit = await exited;
-  signalGroup(child, control.term.aborted ? 'SIGKILL' : 'SIGTERM'); // What it left in its group.
+  signalGroup(child, control.term.aborted ? 'SIGKILL' : 'SIGTERM'); // Ends the processes that it left in its group.
   await Promise.race([drained, aborted(control.kill)]);
   await ready;
-  letGo();
+  unwatch();
   control.check();
   if (exit.signal !== undefined) fail(`${program} was killed by ${exit.signal}`);
   return {
@@ -87,24 +90,6 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
     ...(exit.code === undefined || failure !== undefined ? {} : { code: exit.code }),
     ...(failure === undefined ? {} : { failure }),
   };
-}
-
-interface Kept {
-  head: string;
-  tail: Buffer;
-}
-
-async function readAll(
-  stream: 'stdout' | 'stderr',
-  source: Readable | null,
-  kept: Kept,
-  onOutput: ProcessOptions['onOutput'],
-): Promise<void> {
-  for await (const chunk of (source ?? []) as AsyncIterable<Buffer>) {
-    kept.tail = Buffer.concat([kept.tail, chunk]).subarray(-TAIL_BYTES);
-    if (stream === 'stdout' && kept.head.length < TAIL_BYTES) kept.head += chunk.toString();
-    await onOutput?.(stream, chunk);
-  }
 }
 
 async function exitOf(
@@ -122,17 +107,18 @@ async function exitOf(
   });
 }
 
-/** Everything that ends the command before its time; returns how to stop listening. */
-function endOn(
-  child: ChildProcess,
-  options: ProcessOptions,
-  control: BuildControl,
-  fail: (problem: string) => void,
-): () => void {
+interface StartedProcess {
+  child: ChildProcess;
+  /** Notes why the command failed; the first reason counts. */
+  fail: (problem: string) => void;
+}
+
+/** Ends the command when its time is over or the build is stopped; returns how to stop watching. */
+function endOn({ child, fail }: StartedProcess, options: ProcessOptions, control: BuildControl): () => void {
   const onTerm = () => signalGroup(child, 'SIGTERM');
   const onKill = () => {
     signalGroup(child, 'SIGKILL');
-    // A process that left the group may hold the pipes open: the clean-up finds it, nobody waits for it here.
+    // A process that left the group may hold the pipes open: the clean-up finds it, so it is not waited for here.
     child.stdout?.destroy();
     child.stderr?.destroy();
   };
@@ -173,8 +159,8 @@ async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** The last lines of what a failed command said. */
-export function said(result: ProcessResult, lines = 5): string {
+/** The failure of a command for a message: its last lines of output. */
+export function lastLines(result: ProcessResult, lines = 5): string {
   if (result.failure !== undefined) return result.failure;
   const text = result.tail.split('\n').filter((line) => line.trim() !== '');
   return text.slice(-lines).join('; ').slice(-1_500) || `exit code ${result.code}`;

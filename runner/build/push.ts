@@ -7,7 +7,7 @@ import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
 import { requireGuarded } from './guarded-registry.ts';
 import type { ImagePlan } from './plan.ts';
-import { said, type ProcessResult } from './process.ts';
+import { lastLines, type ProcessResult } from './process.ts';
 import { registryAccess } from './registry-auth.ts';
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
@@ -24,7 +24,7 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
   const digestFile = join(context.workspace.temporary, 'digest');
   if (engine.name === 'docker') {
     const tagged = await engineCall(context, { args: ['tag', tag, destination], binds: [], network: 'none' });
-    if (tagged.code !== 0) throw new MachineFailed(`docker cannot tag the image: ${said(tagged)}`);
+    if (tagged.code !== 0) throw new MachineFailed(`docker cannot tag the image: ${lastLines(tagged)}`);
   }
   const args =
     engine.name === 'podman'
@@ -40,12 +40,15 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
         onOutput: context.output,
       });
       if (pushed.code === 0) return pushed;
-      const message = `the image cannot be pushed to ${destination}: ${said(pushed, 3)}`;
+      const message = `the image cannot be pushed to ${destination}: ${lastLines(pushed, 3)}`;
       throw REFUSED.test(pushed.tail)
         ? new BuildFailed(message + hint(pushed, image), pushed.code ?? 125)
         : new MachineFailed(message);
     },
-    { note: context.say, wait: async (ms) => await context.control.race(pause(ms, context.control.term)) },
+    {
+      note: context.writeLine,
+      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
+    },
   );
   const digest =
     engine.name === 'podman'

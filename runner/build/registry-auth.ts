@@ -21,11 +21,10 @@ export async function registryAccess(
   // docker decides by its daemon's configuration which registries may be without TLS.
   const insecure = image?.insecure === true && engine.name === 'podman' ? ['--tls-verify=false'] : [];
   await mkdir(join(context.workspace.secrets, 'registry'), { recursive: true, mode: 0o700 });
-  const file = await writeSecret(
-    context.workspace,
-    'registry/config.json',
-    JSON.stringify({ auths: authsOf(engine.name, image) }),
-  );
+  const file = await writeSecret(context.workspace, {
+    name: 'registry/config.json',
+    text: JSON.stringify({ auths: authsOf(engine.name, image) }),
+  });
   return engine.name === 'podman'
     ? { flags: [`--authfile=${file}`, ...insecure], file, env: {} }
     : { flags: [], file, env: { DOCKER_CONFIG: join(context.workspace.secrets, 'registry') } };

@@ -1,5 +1,5 @@
 /** The network of a build step: its container's own, with the same way out as that of the image. */
-import { complaint, runCommand } from '../executor/command.ts';
+import { failureText, runCommand } from '../executor/command.ts';
 import type { SandboxSpec } from '../executor/executor.ts';
 import { egressOf, type BuildContext } from './context.ts';
 import { enterArgv, openEgress } from './egress.ts';
@@ -18,7 +18,7 @@ export function stepNetwork(context: BuildContext): SandboxSpec['network'] {
     async open(network) {
       const made = await runCommand([...enterArgv(network), 'sh', '-c', SCRIPT], { timeoutMs: READY_MS });
       if (made.code !== 0)
-        throw new MachineFailed(`the network of a build step cannot be made: ${complaint(made)}`);
+        throw new MachineFailed(`the network of a build step cannot be made: ${failureText(made)}`);
       return await openEgress(network, egressOf(context, contained, 'public'));
     },
   };

@@ -20,7 +20,7 @@ export async function runSteps(
   const { plan, control } = context;
   for (const [at, step] of plan.steps.entries()) {
     const shown = step.length > SHOWN ? `${step.slice(0, SHOWN)}…` : step;
-    await context.say(`step ${at + 1} of ${plan.steps.length}: ${shown}`);
+    await context.writeLine(`step ${at + 1} of ${plan.steps.length}: ${shown}`);
     control.check();
     const running = await executor.start(
       {

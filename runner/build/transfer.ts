@@ -1,12 +1,12 @@
 /** Brings an image from the team's store to the machine's engine, which runs what is deployed. It is called there as it is called here, and nothing else. */
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { complaint, runCommand } from '../executor/command.ts';
+import { failureText, runCommand } from '../executor/command.ts';
 import { engineArgv } from '../executor/engine.ts';
 import { folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { MachineFailed } from './failure.ts';
-import { said } from './process.ts';
+import { lastLines } from './process.ts';
 
 const CALL_MS = 600_000;
 
@@ -21,12 +21,12 @@ export async function handOver(context: BuildContext, tag: string): Promise<void
     binds: [folderBind(temporary, true)],
     network: 'none',
   });
-  if (written.code !== 0) throw new MachineFailed(`the image cannot be handed over: ${said(written)}`);
+  if (written.code !== 0) throw new MachineFailed(`the image cannot be handed over: ${lastLines(written)}`);
   await holdName(archive, tag);
   const taken = await runCommand(engineArgv(context.engine.engine, 'load', '--quiet', `--input=${archive}`), {
     timeoutMs: CALL_MS,
   });
-  if (taken.code !== 0) throw new MachineFailed(`the image cannot be taken over: ${complaint(taken)}`);
+  if (taken.code !== 0) throw new MachineFailed(`the image cannot be taken over: ${failureText(taken)}`);
   await rm(archive, { force: true });
 }
 
@@ -37,7 +37,7 @@ async function holdName(archive: string, tag: string): Promise<void> {
     timeoutMs: CALL_MS,
   });
   if (read.code !== 0)
-    throw new MachineFailed(`the image that was handed over cannot be read: ${complaint(read)}`);
+    throw new MachineFailed(`the image that was handed over cannot be read: ${failureText(read)}`);
   const named = namesIn(read.stdout);
   if (named?.length !== 1 || named[0] !== tag)
     throw new MachineFailed(

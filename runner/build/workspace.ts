@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorCode, errorText } from '../platform/errors.ts';
-import { complaint, findProgram, runCommand } from '../executor/command.ts';
+import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { engineArgv } from '../executor/engine.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import { killMarked, mountsBelow } from './marked.ts';
@@ -64,15 +64,13 @@ function buildsFolder(host: BuildHost): string {
 export async function makeWorkspace(workspace: Workspace): Promise<void> {
   for (const folder of ['folder', 'clone', 'home', 'temporary', 'secrets'] as const)
     await mkdir(workspace[folder], { recursive: true, mode: 0o700 });
-  await writeSecret(workspace, 'marker', workspace.name);
+  await writeSecret(workspace, { name: 'marker', text: workspace.name });
 }
 
 /** A file that only this user can read; returns its path. */
 export async function writeSecret(
   workspace: Workspace,
-  name: string,
-  text: string,
-  mode = 0o600,
+  { name, text, mode = 0o600 }: { name: string; text: string; mode?: number },
 ): Promise<string> {
   const path = join(workspace.secrets, name);
   await writeFile(path, text, { mode });
@@ -156,7 +154,7 @@ async function removeEngineLeftovers(build: BuildEngine, workspace: Workspace): 
     engineArgv(engine, 'ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}'),
     { timeoutMs: CALL_MS },
   );
-  if (listed.code !== 0) throw new Error(`podman cannot list build containers: ${complaint(listed)}`);
+  if (listed.code !== 0) throw new Error(`podman cannot list build containers: ${failureText(listed)}`);
   const ids = listed.stdout.split('\n').flatMap((line) => /^([0-9a-f]{64}) Storage/.exec(line)?.[1] ?? []);
   if (ids.length === 0) return;
   const info = await runCommand(
@@ -168,6 +166,6 @@ async function removeEngineLeftovers(build: BuildEngine, workspace: Workspace): 
     if (!(await readFile(path, 'utf8').catch(() => '')).includes(workspace.name)) continue;
     const removed = await runCommand(engineArgv(engine, 'rm', '--force', id), { timeoutMs: CALL_MS });
     if (removed.code !== 0)
-      throw new Error(`build container ${id.slice(0, 12)} is not removed: ${complaint(removed)}`);
+      throw new Error(`build container ${id.slice(0, 12)} is not removed: ${failureText(removed)}`);
   }
 }

@@ -9,7 +9,7 @@ import { nextDelayMs } from '../control-plane/backoff.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
 import type { CommandIo } from './command-io.ts';
 import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
-import { createHttpClient, type HttpReply } from '../control-plane/http-client.ts';
+import { createHttpClient, type HttpClient, type HttpReply } from '../control-plane/http-client.ts';
 import {
   dataPaths,
   defaultDataDir,
@@ -64,7 +64,7 @@ Makes an Ed25519 key in the data folder and registers its public half. Repeating
 ${flagsHelp(FLAGS)}
 `;
 
-/** What to do about a refusal. */
+/** Advice by the code of a refusal. */
 const HINTS: Readonly<Record<string, string>> = {
   token_invalid: 'a token works once, for 15 minutes; get a fresh one with: svc runners enroll --team <team>',
   name_taken: 'choose another --name, or revoke the runner that has it',
@@ -100,7 +100,7 @@ export async function enroll(io: CommandIo): Promise<number> {
     facts: { version: VERSION, os: process.platform, arch: process.arch },
   };
   const http = createHttpClient({ env: io.env, ...(caFile === undefined ? {} : { ca: readCa(caFile) }) });
-  const { value, reply } = await callUntilAnswered(request, baseUrl, http, io);
+  const { value, reply } = await callUntilAnswered({ request, baseUrl, http }, io);
   http.close();
   if (value.runnerId === undefined)
     throw new SetupError('the control plane answered without a runner id; is --url right');
@@ -201,15 +201,20 @@ async function clearTheWay(paths: DataPaths, replace: boolean): Promise<void> {
   for (const path of [paths.key, paths.config]) if (existsSync(path)) renameSync(path, path + suffix);
 }
 
+interface EnrollCall {
+  request: EnrollRequest;
+  baseUrl: string;
+  http: HttpClient;
+}
+
 async function callUntilAnswered(
-  request: EnrollRequest,
-  baseUrl: string,
-  http: ReturnType<typeof createHttpClient>,
+  call: EnrollCall,
   io: CommandIo,
 ): Promise<{ value: EnrollReply; reply: HttpReply }> {
+  const { baseUrl } = call;
   const deadline = monotonicMs() + PATIENCE_MS;
   for (let failures = 1; ; failures += 1) {
-    const result = await attempt(request, baseUrl, http);
+    const result = await attempt(call);
     if (!('failure' in result)) return result;
     const { failure } = result;
     const delayMs = nextDelayMs(failures, failure.retryAfterMs);
@@ -235,11 +240,11 @@ async function callUntilAnswered(
   }
 }
 
-async function attempt(
-  request: EnrollRequest,
-  baseUrl: string,
-  http: ReturnType<typeof createHttpClient>,
-): Promise<{ value: EnrollReply; reply: HttpReply } | { failure: Failure }> {
+async function attempt({
+  request,
+  baseUrl,
+  http,
+}: EnrollCall): Promise<{ value: EnrollReply; reply: HttpReply } | { failure: Failure }> {
   try {
     const reply = await http.send({
       method: 'POST',

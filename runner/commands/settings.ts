@@ -143,18 +143,17 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
   const defaultImage = flags.text('default-image') ?? config.defaultImage;
   const metricsFile = promFile(flags.text('metrics-file') ?? config.metricsFile);
   return {
-    slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, 1, 256),
-    buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, 0, 64),
+    slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, [1, 256]),
+    buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, [0, 64]),
     deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? '127.0.0.1'),
     deployLimits: {
       memoryMb: wholeNumber(
         'deploy-memory-mb',
         flags.text('deploy-memory-mb') ?? config.deployMemoryMb ?? 1_024,
-        16,
-        4_194_304,
+        [16, 4_194_304],
       ),
-      cpus: wholeNumber('deploy-cpus', flags.text('deploy-cpus') ?? config.deployCpus ?? 1, 1, 1_024),
-      pids: wholeNumber('deploy-pids', flags.text('deploy-pids') ?? config.deployPids ?? 512, 4, 4_194_304),
+      cpus: wholeNumber('deploy-cpus', flags.text('deploy-cpus') ?? config.deployCpus ?? 1, [1, 1_024]),
+      pids: wholeNumber('deploy-pids', flags.text('deploy-pids') ?? config.deployPids ?? 512, [4, 4_194_304]),
     },
     allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
     allowEgress: endpoints('allow-egress', flags.text('allow-egress') ?? config.allowEgress ?? ''),
@@ -163,8 +162,7 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
     maxStoreMb: wholeNumber(
       'max-store-mb',
       flags.text('max-store-mb') ?? config.maxStoreMb ?? 20_480,
-      1,
-      104_857_600,
+      [1, 104_857_600],
     ),
     ...(executor === undefined ? {} : { executor }),
     ...(defaultImage === undefined ? {} : { defaultImage }),
@@ -173,16 +171,14 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
     minFreeMb: wholeNumber(
       'min-free-mb',
       flags.text('min-free-mb') ?? config.minFreeMb ?? 1024,
-      0,
-      1_048_576,
+      [0, 1_048_576],
     ),
     maxSpoolMb: wholeNumber(
       'max-spool-mb',
       flags.text('max-spool-mb') ?? config.maxSpoolMb ?? 4_096,
-      1,
-      1_048_576,
+      [1, 1_048_576],
     ),
-    maxOutbox: wholeNumber('max-outbox', flags.text('max-outbox') ?? config.maxOutbox ?? 200, 1, 100_000),
+    maxOutbox: wholeNumber('max-outbox', flags.text('max-outbox') ?? config.maxOutbox ?? 200, [1, 100_000]),
     ...(metricsFile === undefined ? {} : { metricsFile }),
     exitWhenOutdated: flags.on('exit-when-outdated') || config.exitWhenOutdated === true,
     logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
@@ -229,7 +225,7 @@ function promFile(path: string | undefined): string | undefined {
   return path;
 }
 
-function wholeNumber(name: string, value: string | number, min: number, max: number): number {
+function wholeNumber(name: string, value: string | number, [min, max]: readonly [number, number]): number {
   const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isInteger(number) || number < min || number > max) {
     throw new UsageError(

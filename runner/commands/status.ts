@@ -57,18 +57,18 @@ function leftovers(state: DaemonState | undefined): string {
     : `; ${state.outbox} results wait to be delivered at the next start`;
 }
 
-/** Also says how long it waits now, because the daemon asks more and more seldom. */
+/** The text includes the time until the next try, because the daemon asks at growing intervals. */
 function describeAway({ since, nextTryAt }: Away): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(nextTryAt) - Date.now()) / 1000));
   return `no runners are served at that address since ${since} (host.runners switched off, or baseUrl wrong); next try in ${seconds} s`;
 }
 
-function describeVersion({ version, versionWord }: DaemonState): string[][] {
-  // A file that an older daemon wrote says nothing of it.
-  if (versionWord?.tooOld)
-    return [['version', `${version} is given no new work, the least is ${versionWord.minVersion}: upgrade`]];
-  if (versionWord?.upgradeRecommended)
-    return [['version', `${version} works, ${versionWord.recommendedVersion} is recommended`]];
+function describeVersion({ version, versionSupport: support }: DaemonState): string[][] {
+  // A state file of an older daemon lacks it.
+  if (support?.tooOld)
+    return [['version', `${version} is given no new work, the least is ${support.minVersion}: upgrade`]];
+  if (support?.upgradeRecommended)
+    return [['version', `${version} works, ${support.recommendedVersion} is recommended`]];
   return [];
 }
 

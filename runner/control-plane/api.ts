@@ -29,7 +29,7 @@ const REPLY_BYTES_MAX: Readonly<Record<CallName, number>> = {
   'build-logs': MEBIBYTE,
   'build-report': MEBIBYTE,
 };
-/** One attempt. A poll adds its waiting time. */
+/** Time limit of one attempt. A poll adds its waiting time. */
 const ATTEMPT_MS: Readonly<Record<CallName, number>> = {
   heartbeat: 10_000,
   poll: 10_000,
@@ -57,19 +57,19 @@ export interface CallOptions {
 
 export interface Answer<T> {
   value: T;
-  /** Monotonic, of the attempt that was answered. */
+  /** When the answered attempt was sent, on the monotonic clock. */
   sentMonotonicMs: number;
 }
 
 export interface RetryOptions extends CallOptions {
-  /** Told of every failed attempt that will be repeated. */
+  /** Runs after every failed attempt that will be repeated. */
   onFailure?: (failure: Failure, failures: number) => void;
   /** Waits at most until the control plane serves runners again. */
   presence?: Pick<Presence, 'pause'>;
 }
 
 export interface Api {
-  /** One call; rejects with CallError. */
+  /** Makes one call; rejects with CallError. */
   call<N extends CallName>(
     name: N,
     body: Calls[N]['request'],
@@ -134,7 +134,7 @@ export function createApi(options: ApiOptions): Api {
       result = await once(name, body, callOptions);
     }
     if (!('failure' in result)) return result;
-    // Still skewed after the correction: an odd answer or a jumping clock. Later it may fit.
+    // It is still skewed after the correction: an odd answer or a jumping clock. A later call may succeed.
     const { failure } = result;
     throw new CallError(failure.verdict === 'skew' ? { ...failure, verdict: 'retry' } : failure);
   };
@@ -165,13 +165,13 @@ function abortedError(cause: unknown): CallError {
 
 /** Takes the offset from a `clock_skew` answer; returns why it is not believed. */
 function correctClock(options: ApiOptions, failure: Failure, reply: HttpReply): string | undefined {
-  const told = failure.details?.['serverTime'];
-  const serverMs = typeof told === 'string' ? Date.parse(told) : Number.NaN;
+  const serverTime = failure.details?.['serverTime'];
+  const serverMs = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
   const offsetMs = Number.isNaN(serverMs)
     ? offsetFromDateField(reply.headers.date, reply)
     : offsetFromServerTime(serverMs, reply);
   if (offsetMs === undefined)
-    return 'clock_skew: the server says that our clock is wrong and does not tell its own time';
+    return 'clock_skew: the server refuses this clock and does not send its own time';
   const verdict = judgeOffset(offsetMs, { enrolling: false });
   if (verdict === 'refuse') {
     return `clock_skew: our clock differs from the server's by ${Math.round(offsetMs / 1000)} s, more than a day; set this machine's clock`;

@@ -1,5 +1,5 @@
 /**
- * How long to wait before the next try: the first retry at once (most failures are one reset connection), then full jitter over
+ * The delay before the next try: the first retry comes at once (most failures are one reset connection), the later ones with full jitter over
  * 1 s · 2^n, at most 60 s, so that a fleet that lost its control plane does not come back as one wave.
  */
 
@@ -8,7 +8,7 @@ export const BACKOFF_MAX_MS = 60_000;
 /** A server may ask for more patience than our own cap, within reason. */
 export const RETRY_AFTER_MAX_MS = 300_000;
 
-/** Between tries at a control plane that serves no runners: staff switch features by the minute, not by the second. */
+/** Least delay between tries at a control plane that serves no runners: staff switch features by the minute, not by the second. */
 export const UNSERVED_MIN_MS = 5_000;
 
 export interface BackoffOptions {
@@ -17,7 +17,7 @@ export interface BackoffOptions {
   random?: () => number;
 }
 
-/** `failures` counts from 1. `retryAfterMs` is the server's word and is never undercut, only spread a little. */
+/** `failures` counts from 1. A server's `retryAfterMs` is never undercut, only spread a little. */
 export function nextDelayMs(failures: number, retryAfterMs?: number, options: BackoffOptions = {}): number {
   const random = options.random ?? Math.random;
   if (retryAfterMs !== undefined) {

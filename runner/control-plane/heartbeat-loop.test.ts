@@ -10,15 +10,15 @@ interface Call {
   request: HeartbeatRequest;
   answer(reply?: HeartbeatReply): void;
   fail(verdict: 'retry' | 'revoked' | 'boot_superseded' | 'refused'): void;
-  /** As a control plane answers that serves no runners. */
+  /** Answers like a control plane that serves no runners. */
   unserved(): void;
   aborted(): boolean;
 }
 
-/** Calls that a test answers by hand, and everything that the loop told. Time is vitest's. */
-function start(): { loop: HeartbeatLoop; calls: Call[]; told: FromHeartbeat[]; words: () => string[] } {
+/** Calls that a test answers by hand, and all messages of the loop. Time is vitest's. */
+function start(): { loop: HeartbeatLoop; calls: Call[]; posted: FromHeartbeat[]; states: () => string[] } {
   const calls: Call[] = [];
-  const told: FromHeartbeat[] = [];
+  const posted: FromHeartbeat[] = [];
   const api = {
     call: async (_name: string, request: HeartbeatRequest, options: { signal?: AbortSignal } = {}) => {
       const sentMonotonicMs = monotonicMs();
@@ -43,10 +43,10 @@ function start(): { loop: HeartbeatLoop; calls: Call[]; told: FromHeartbeat[]; w
     labels: { a: 'b' },
     intervals: { heartbeatMs: 15_000, leaseMs: 60_000 },
   };
-  const loop = startHeartbeatLoop({ setup, api, tell: (message) => void told.push(message) });
-  const words = () =>
-    told.flatMap((message) => (message.type === 'word' ? [`${message.ref.id} ${message.word}`] : []));
-  return { loop, calls, told, words };
+  const loop = startHeartbeatLoop({ setup, api, post: (message) => void posted.push(message) });
+  const states = () =>
+    posted.flatMap((message) => (message.type === 'lease' ? [`${message.ref.id} ${message.state}`] : []));
+  return { loop, calls, posted, states };
 }
 
 const ref = { id: 'run_1', epoch: 1 };
@@ -57,7 +57,7 @@ describe('heartbeat loop', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'hrtime', 'Date'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('beats at once and then at its interval, introducing itself until somebody heard it', async () => {
+  it('beats at once and then at its interval, introducing itself until it was answered', async () => {
     const { calls } = start();
     await tick(0);
     calls[0]?.fail('retry');
@@ -70,8 +70,8 @@ describe('heartbeat loop', () => {
     expect(calls[2]?.request).toEqual({ bootId: 'boot', leases: [] });
   });
 
-  it('names a new offer at once, and hears that it is accepted', async () => {
-    const { loop, calls, words } = start();
+  it('names a new offer at once, and passes its acceptance on', async () => {
+    const { loop, calls, states } = start();
     await tick(0);
     calls[0]?.answer();
     await tick(100);
@@ -80,26 +80,26 @@ describe('heartbeat loop', () => {
     expect(calls[1]?.request.leases).toEqual([ref]);
     calls[1]?.answer(ok);
     await tick(0);
-    expect(words()).toEqual(['run_1 ok']);
+    expect(states()).toEqual(['run_1 ok']);
   });
 
-  it('2.11 names the phase of a build at once, and hears of a phase only what was said of it', async () => {
-    const { loop, calls, told } = start();
+  it('2.11 names the phase of a build at once, and takes it for confirmed by the answer to that call only', async () => {
+    const { loop, calls, posted } = start();
     await tick(0);
     calls[0]?.answer();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
     await tick(0);
     loop.receive({ type: 'phase', ref, entered: { phase: 'publishing', phaseOffset: 70 } });
-    // Under way before the phase was known: its answer confirms nothing.
+    // This call was under way before the phase was known: its answer confirms nothing.
     calls[1]?.answer(ok);
     await tick(0);
     expect(calls[2]?.request.leases).toEqual([{ ...ref, phase: 'publishing', phaseOffset: 70 }]);
     const confirmed = () =>
-      told.filter((message) => message.type === 'word' && message.phase === 'publishing');
+      posted.filter((message) => message.type === 'lease' && message.phase === 'publishing');
     expect(confirmed()).toEqual([]);
     calls[2]?.answer(ok);
     await tick(0);
-    expect(confirmed()).toEqual([{ type: 'word', ref, word: 'ok', phase: 'publishing' }]);
+    expect(confirmed()).toEqual([{ type: 'lease', ref, state: 'ok', phase: 'publishing' }]);
   });
 
   it('cuts a beat that hangs when an offer waits for its acceptance, and only then', async () => {
@@ -116,7 +116,7 @@ describe('heartbeat loop', () => {
   });
 
   it('2.11 gives a lease up 5 s before its end, counted from when the last answered call was sent, even while a call hangs', async () => {
-    const { loop, calls, words } = start();
+    const { loop, calls, states } = start();
     await tick(0);
     calls[0]?.answer();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
@@ -126,13 +126,13 @@ describe('heartbeat loop', () => {
     calls[1]?.answer(ok);
     await tick(0);
     await tick(54_999 - (monotonicMs() - sentAt));
-    expect(words()).toEqual(['run_1 ok']);
+    expect(states()).toEqual(['run_1 ok']);
     await tick(2);
-    expect(words()).toEqual(['run_1 ok', 'run_1 lost']);
+    expect(states()).toEqual(['run_1 ok', 'run_1 lost']);
   });
 
   it('lets a log append renew the lease', async () => {
-    const { loop, calls, words } = start();
+    const { loop, calls, states } = start();
     await tick(0);
     calls[0]?.answer();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
@@ -141,11 +141,11 @@ describe('heartbeat loop', () => {
     await tick(50_000);
     loop.receive({ type: 'renewed', ref, sentMonotonicMs: monotonicMs() });
     await tick(54_000);
-    expect(words()).toEqual(['run_1 ok']);
+    expect(states()).toEqual(['run_1 ok']);
   });
 
   it('retries faster than it beats while the control plane does not answer, and says so once at each end', async () => {
-    const { calls, told } = start();
+    const { calls, posted } = start();
     await tick(0);
     for (let at = 0; at < 6; at += 1) {
       calls[at]?.fail('retry');
@@ -154,7 +154,7 @@ describe('heartbeat loop', () => {
     expect(calls.length).toBeGreaterThanOrEqual(7);
     calls[6]?.answer();
     await tick(0);
-    expect(told.flatMap((message) => (message.type === 'log' ? [message.message] : []))).toEqual([
+    expect(posted.flatMap((message) => (message.type === 'log' ? [message.message] : []))).toEqual([
       'heartbeat failed, trying again',
       'the control plane answers again',
     ]);
@@ -176,16 +176,16 @@ describe('heartbeat loop', () => {
   });
 
   describe('while the control plane serves no runners', () => {
-    const nextIn = (told: FromHeartbeat[]) =>
-      told.flatMap((message) => (message.type === 'unserved' ? [message.nextInMs] : []));
+    const nextIn = (posted: FromHeartbeat[]) =>
+      posted.flatMap((message) => (message.type === 'unserved' ? [message.nextInMs] : []));
 
     it('asks more and more seldom, at random, says when, and complains of nothing else', async () => {
-      const { calls, told } = start();
+      const { calls, posted } = start();
       await tick(0);
       for (let at = 0; at < 12; at += 1) {
         calls[at]?.unserved();
         await tick(0);
-        const [ms = 0] = nextIn(told).slice(-1);
+        const [ms = 0] = nextIn(posted).slice(-1);
         expect(ms).toBeGreaterThanOrEqual(5_000);
         expect(ms).toBeLessThanOrEqual(Math.min(60_000, 10_000 * 2 ** at));
         await tick(Math.floor(ms) - 2);
@@ -193,16 +193,16 @@ describe('heartbeat loop', () => {
         await tick(4);
         expect(calls).toHaveLength(at + 2);
       }
-      expect(Math.max(...nextIn(told))).toBeGreaterThan(15_000);
+      expect(Math.max(...nextIn(posted))).toBeGreaterThan(15_000);
       calls.at(-1)?.answer();
       await tick(15_000);
       expect(calls).toHaveLength(14);
-      expect(told.filter(({ type }) => type === 'log')).toEqual([]);
-      expect(told.filter(({ type }) => type === 'contact')).toHaveLength(1);
+      expect(posted.filter(({ type }) => type === 'log')).toEqual([]);
+      expect(posted.filter(({ type }) => type === 'contact')).toHaveLength(1);
     });
 
     it('keeps the beat as long as a lease may still be saved, and gives it up on time', async () => {
-      const { loop, calls, told, words } = start();
+      const { loop, calls, posted, states } = start();
       await tick(0);
       calls[0]?.answer();
       loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
@@ -215,9 +215,9 @@ describe('heartbeat loop', () => {
         for (const call of calls.slice(2)) call.unserved();
         await tick(0);
       }
-      for (const ms of nextIn(told)) expect(ms).toBeLessThanOrEqual(15_000);
+      for (const ms of nextIn(posted)) expect(ms).toBeLessThanOrEqual(15_000);
       await tick(15_000);
-      expect(words()).toEqual(['run_1 ok', 'run_1 lost']);
+      expect(states()).toEqual(['run_1 ok', 'run_1 lost']);
     });
 
     it('beats at once when another call found it back, and only then', async () => {
@@ -238,19 +238,19 @@ describe('heartbeat loop', () => {
 
   for (const verdict of ['revoked', 'boot_superseded'] as const) {
     it(`ends for good when ${verdict}`, async () => {
-      const { loop, calls, told } = start();
+      const { loop, calls, posted } = start();
       await tick(0);
       calls[0]?.fail(verdict);
       await tick(60_000);
       expect(calls).toHaveLength(1);
-      expect(told).toEqual([{ type: 'fatal', verdict, message: verdict }]);
+      expect(posted).toEqual([{ type: 'fatal', verdict, message: verdict }]);
       loop.receive({ type: 'stop' });
-      expect(told.at(-1)).toEqual({ type: 'stopped' });
+      expect(posted.at(-1)).toEqual({ type: 'stopped' });
     });
   }
 
   it('ends with one more beat that says the latest', async () => {
-    const { loop, calls, told } = start();
+    const { loop, calls, posted } = start();
     await tick(0);
     calls[0]?.answer();
     await tick(0);
@@ -263,7 +263,7 @@ describe('heartbeat loop', () => {
     expect(calls.at(-1)?.request).toMatchObject({ draining: true, leases: [] });
     calls.at(-1)?.answer();
     await tick(0);
-    expect(told.at(-1)).toEqual({ type: 'stopped' });
+    expect(posted.at(-1)).toEqual({ type: 'stopped' });
     await tick(60_000);
     expect(calls.at(-1)?.request.draining).toBe(true);
   });

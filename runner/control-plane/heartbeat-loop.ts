@@ -1,9 +1,9 @@
 /**
- * The heartbeat: tells the control plane every 15 s that this process lives and which leases it holds, and hears what became of each.
+ * The heartbeat: reports to the control plane every 15 s that this process lives and which leases it holds, and takes the state of each lease from the reply.
  *
  * Runs in its own thread, so that neither a busy main thread nor a slow disk can make a lease run out. It owns the lease book. Two independent
  * clocks: the beat (one call at a time, at once when an offer arrived) and the giving up of leases, which must happen on time
- * even while a call hangs. Everything it learns goes out by `tell`; it never touches a task itself.
+ * even while a call hangs. Every result is posted to the main thread; the loop never touches a task itself.
  */
 import type { Api } from './api.ts';
 import { nextDelayMs, unservedDelayMs } from './backoff.ts';
@@ -17,13 +17,14 @@ import { refKey } from './work-ref.ts';
 
 /** A beat under way for longer than this is given up when an offer waits for its acceptance: an offer stands for 15 s only. */
 const HANGING_MS = 2_000;
-/** The last beat before the process ends is not worth more. */
+/** Time limit of the last beat, which delays the end of the process. */
 const LAST_BEAT_MS = 3_000;
 
 export interface HeartbeatLoopOptions {
   setup: Pick<HeartbeatSetup, 'bootId' | 'facts' | 'labels' | 'intervals'>;
   api: Pick<Api, 'call'>;
-  tell: (message: FromHeartbeat) => void;
+  /** Sends a message to the main thread. */
+  post: (message: FromHeartbeat) => void;
 }
 
 export interface HeartbeatLoop {
@@ -33,7 +34,7 @@ export interface HeartbeatLoop {
 interface State {
   book: LeaseBook;
   intervals: Intervals;
-  /** Facts and labels were told. */
+  /** Facts and labels have reached the control plane. */
   introduced: boolean;
   draining: boolean;
   stopping: boolean;
@@ -41,7 +42,7 @@ interface State {
   dead: boolean;
   diagnostics: WireDiagnostics | undefined;
   failures: number;
-  /** Beats in a row that found no such route, and when the first of them did. */
+  /** How many beats in a row found no such route, and when the first of them did. */
   unserved: { count: number; sinceMs: number } | undefined;
   /** The beat under way. */
   flight: { controller: AbortController; startedMs: number } | undefined;
@@ -73,7 +74,7 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
     lossTimer = setTimeout(giveUpLost, Math.max(0, Math.ceil(atMs - monotonicMs())));
   };
   const giveUpLost = () => {
-    for (const ref of state.book.takeLost(monotonicMs())) options.tell({ type: 'word', ref, word: 'lost' });
+    for (const ref of state.book.takeLost(monotonicMs())) options.post({ type: 'lease', ref, state: 'lost' });
     armLoss();
   };
   const beatSoon = (inMs: number) => {
@@ -88,16 +89,15 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
 
   const beat = async (): Promise<void> => {
     if (state.flight !== undefined) return;
-    const asked = state.book.refs();
     const controller = new AbortController();
     state.flight = { controller, startedMs: monotonicMs() };
     state.again = false;
     // An offer that arrives during a hanging beat cuts it short, see HANGING_MS.
-    const next = await attempt(options, state, asked, controller.signal);
+    const next = await attempt(options, state, controller.signal);
     state.flight = undefined;
     giveUpLost();
     state.dead = next === 'fatal';
-    if (state.stopping && (state.dead || !state.again)) return options.tell({ type: 'stopped' });
+    if (state.stopping && (state.dead || !state.again)) return options.post({ type: 'stopped' });
     if (next !== 'fatal') beatSoon(state.again ? 0 : next);
   };
 
@@ -108,9 +108,9 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
       if (message.type === 'stop') {
         clearTimeout(lossTimer);
         state.stopping = true;
-        if (state.dead) return options.tell({ type: 'stopped' });
+        if (state.dead) return options.post({ type: 'stopped' });
         if (state.flight === undefined) return beatSoon(0);
-        // What is under way lacks the latest words: the loop ends with one more beat.
+        // The call under way lacks the latest state: the loop ends with one more beat.
         state.again = true;
         state.flight.controller.abort();
         return;
@@ -121,7 +121,7 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
   };
 }
 
-/** True when the control plane should hear of it at once. */
+/** True when the next beat must not wait for its time. */
 function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, nowMs: number): boolean {
   switch (message.type) {
     case 'hold':
@@ -156,13 +156,13 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
 async function attempt(
   options: HeartbeatLoopOptions,
   state: State,
-  asked: WireLease[],
   signal: AbortSignal,
 ): Promise<number | 'fatal'> {
   const { diagnostics } = state;
+  const leases = state.book.refs();
   const request: HeartbeatRequest = {
     bootId: options.setup.bootId,
-    leases: asked,
+    leases,
     ...(state.draining ? { draining: true } : {}),
     ...(diagnostics === undefined ? {} : { diagnostics }),
     ...(state.introduced ? {} : { facts: options.setup.facts, labels: options.setup.labels }),
@@ -173,42 +173,53 @@ async function attempt(
     state.introduced = true;
     if (state.diagnostics === diagnostics) state.diagnostics = undefined;
     if (state.failures > 0)
-      say(options, 'info', { failures: state.failures }, 'the control plane answers again');
+      options.post({
+        type: 'log',
+        level: 'info',
+        fields: { failures: state.failures },
+        message: 'the control plane answers again',
+      });
     state.failures = 0;
     state.unserved = undefined;
-    hear(options, state, value, { asked, sentMonotonicMs });
+    const messages = applyReply(state, { leases, reply: value, sentMonotonicMs });
+    for (const message of messages) options.post(message);
     return state.intervals.heartbeatMs;
   } catch (error) {
     return afterFailure(options, state, error);
   }
 }
 
-function hear(
-  options: HeartbeatLoopOptions,
-  state: State,
-  reply: HeartbeatReply,
-  { asked, sentMonotonicMs }: { asked: readonly WireLease[]; sentMonotonicMs: number },
-): void {
-  const phases = new Map(asked.map((lease) => [refKey(lease), lease.phase]));
+interface AnsweredBeat {
+  /** The leases that the request named. */
+  leases: readonly WireLease[];
+  reply: HeartbeatReply;
+  sentMonotonicMs: number;
+}
+
+/** Takes a reply over into the state; returns the messages for the main thread. */
+function applyReply(state: State, { leases, reply, sentMonotonicMs }: AnsweredBeat): FromHeartbeat[] {
+  const phases = new Map(leases.map((lease) => [refKey(lease), lease.phase]));
+  const messages: FromHeartbeat[] = [];
   state.intervals = steer(state.intervals, reply.intervals);
   for (const status of reply.leases ?? []) {
     const ref = { id: status.id, epoch: status.epoch };
-    // Released or lost while the call was under way: nobody asks any more.
+    // The lease was released or lost while the call was under way.
     if (status.state === undefined || !state.book.holds(ref)) continue;
     if (status.state === 'ok')
       state.book.renew(ref, sentMonotonicMs, status.leaseMs ?? state.intervals.leaseMs);
     if (status.state === 'superseded') state.book.release(ref);
-    // The phase of the request: the answer is about what was said then, not about what has been entered meanwhile.
+    // The reply confirms the phase that its request named, not one that has been entered meanwhile.
     const phase = phases.get(refKey(ref));
-    options.tell({ type: 'word', ref, word: status.state, ...(phase === undefined ? {} : { phase }) });
+    messages.push({ type: 'lease', ref, state: status.state, ...(phase === undefined ? {} : { phase }) });
   }
-  options.tell({
+  messages.push({
     type: 'contact',
     atMs: wallMs(),
     sentMonotonicMs,
     directives: reply.directives ?? {},
     intervals: state.intervals,
   });
+  return messages;
 }
 
 function afterFailure(options: HeartbeatLoopOptions, state: State, error: unknown): number | 'fatal' {
@@ -217,36 +228,32 @@ function afterFailure(options: HeartbeatLoopOptions, state: State, error: unknow
       ? error.failure
       : { verdict: 'retry' as const, message: String(error), retryAfterMs: undefined };
   if (failure.verdict === 'revoked' || failure.verdict === 'boot_superseded') {
-    options.tell({ type: 'fatal', verdict: failure.verdict, message: failure.message });
+    options.post({ type: 'fatal', verdict: failure.verdict, message: failure.message });
     return 'fatal';
   }
-  // Cut short by ourselves: the next one is due at once.
+  // This process cut the call short: the next one is due at once.
   if (failure.verdict === 'aborted') return 0;
   if ('unserved' in failure && failure.unserved === true) return afterUnserved(options, state);
   state.unserved = undefined;
   state.failures += 1;
   if (state.failures === 1)
-    say(options, 'warn', { problem: failure.message }, 'heartbeat failed, trying again');
-  // Never slower than the beat itself: the leases hang on it.
+    options.post({
+      type: 'log',
+      level: 'warn',
+      fields: { problem: failure.message },
+      message: 'heartbeat failed, trying again',
+    });
+  // Leases are renewed by beats, so a retry never waits longer than the interval.
   return Math.min(nextDelayMs(state.failures, failure.retryAfterMs), state.intervals.heartbeatMs);
 }
 
-/** A lease that may still be saved is worth a beat at its time; when none is, or the last one has run out over there, patience costs nothing. */
+/** While a lease can still be renewed, the beat keeps its interval; without one, or after the last has run out at the control plane, it may wait longer. */
 function afterUnserved(options: HeartbeatLoopOptions, state: State): number {
   const { count, sinceMs } = (state.unserved ??= { count: 0, sinceMs: monotonicMs() });
   state.unserved.count = count + 1;
   const atStake = state.book.refs().length > 0 && monotonicMs() - sinceMs < state.intervals.leaseMs;
   const delayMs = unservedDelayMs(count + 1);
   const nextInMs = atStake ? Math.min(delayMs, state.intervals.heartbeatMs) : delayMs;
-  options.tell({ type: 'unserved', nextInMs });
+  options.post({ type: 'unserved', nextInMs });
   return nextInMs;
-}
-
-function say(
-  options: HeartbeatLoopOptions,
-  level: 'info' | 'warn',
-  fields: Record<string, unknown>,
-  message: string,
-): void {
-  options.tell({ type: 'log', level, fields, message });
 }

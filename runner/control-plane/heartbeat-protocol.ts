@@ -1,4 +1,4 @@
-/** What the main thread and the heartbeat thread tell each other. */
+/** The messages between the main thread and the heartbeat thread. */
 import type { Intervals } from './intervals.ts';
 import type { LogLevel } from '../platform/log.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
 } from './wire.ts';
 import type { WorkRef } from './work-ref.ts';
 
-/** What the heartbeat thread is started with. It reads the key file itself: key objects and secrets do not travel. */
+/** The heartbeat thread's start data. The thread reads the key file itself: key objects and secrets are not passed between threads. */
 export interface HeartbeatSetup {
   baseUrl: string;
   runnerId: string;
@@ -28,24 +28,24 @@ export interface HeartbeatSetup {
 export type ToHeartbeat =
   | { type: 'hold'; ref: WorkRef; leaseMs?: number }
   | { type: 'renewed'; ref: WorkRef; sentMonotonicMs: number }
-  /** A build is about to enter a phase: told at once. */
+  /** A build is about to enter a phase: the next beat is sent at once. */
   | { type: 'phase'; ref: WorkRef; entered: EnteredPhase }
   | { type: 'finished'; ref: WorkRef }
   | { type: 'release'; ref: WorkRef }
   | { type: 'diagnostics'; diagnostics: WireDiagnostics }
   | { type: 'draining' }
-  /** The control plane serves runners again, another call found. */
+  /** Another call found that the control plane serves runners again. */
   | { type: 'back' }
   /** The main thread lives. */
   | { type: 'tick' }
   | { type: 'stop' };
 
-/** `lost`: the lease ran out without word from the control plane. */
-export type LeaseWord = WireLeaseState | 'lost';
+/** `lost`: the lease ran out without an answer of the control plane. */
+export type LeaseState = WireLeaseState | 'lost';
 
 export type FromHeartbeat =
-  /** `phase`: the one that the answered heartbeat named. */
-  | { type: 'word'; ref: WorkRef; word: LeaseWord; phase?: BuildPhase }
+  /** `phase` is the one that the answered heartbeat named. */
+  | { type: 'lease'; ref: WorkRef; state: LeaseState; phase?: BuildPhase }
   /** The control plane serves no runners here; the next beat comes after so long. */
   | { type: 'unserved'; nextInMs: number }
   | {

@@ -1,23 +1,24 @@
 /**
- * The main thread's side of the heartbeat: starts the thread, hands messages over, and calls back. Owns which listener hears about which lease.
+ * The main thread's side of the heartbeat: starts the thread, passes messages on, and calls back. It owns the listeners of each lease.
  */
 import { Worker } from 'node:worker_threads';
-import type { FromHeartbeat, HeartbeatSetup, LeaseWord, ToHeartbeat } from './heartbeat-protocol.ts';
+import type { FromHeartbeat, HeartbeatSetup, LeaseState, ToHeartbeat } from './heartbeat-protocol.ts';
 import type { Log } from '../platform/log.ts';
+import type { FinalRefusal } from './retryable.ts';
 import type { BuildPhase, EnteredPhase, WireDiagnostics } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
 
 const TICK_MS = 2_000;
-/** The last beat has its own time limit; this is the net under a thread that hangs. */
+/** The last beat has its own time limit; this one is for a thread that hangs. */
 const STOP_MS_MAX = 5_000;
 
-/** `phase`: the one that the answered heartbeat named. */
-export type OnWord = (word: LeaseWord, phase?: BuildPhase) => void;
+/** `phase` is the one that the answered heartbeat named. */
+export type OnLeaseState = (state: LeaseState, phase?: BuildPhase) => void;
 
 export interface Heartbeat {
-  /** Names the work in every heartbeat from now on, the first one at once. `leaseMs` is the offer's; undefined when only a report is outstanding. */
-  hold(ref: WorkRef, leaseMs: number | undefined, onWord: OnWord): void;
-  /** Names the phase of a build in every heartbeat from now on, the first one at once. */
+  /** Every heartbeat from now on names the work, and the first is sent at once. `leaseMs` is the offer's; undefined when only a report is outstanding. */
+  hold(ref: WorkRef, leaseMs: number | undefined, onState: OnLeaseState): void;
+  /** Every heartbeat from now on names the phase of the build, and the first is sent at once. */
   enter(ref: WorkRef, entered: EnteredPhase): void;
   /** A log append renewed the lease. */
   renewed(ref: WorkRef, sentMonotonicMs: number): void;
@@ -29,34 +30,34 @@ export interface Heartbeat {
   /** The control plane serves runners again: the next beat need not wait. */
   back(): void;
   sendDiagnostics(diagnostics: WireDiagnostics): void;
-  /** One last heartbeat with what is still held, then the end of the thread. */
+  /** Sends one last heartbeat with what is still held, then ends the thread. */
   stop(): Promise<void>;
 }
 
 export interface HeartbeatCallbacks {
   /** The control plane knows no such route; the next beat comes after so long. */
   onUnserved: (nextInMs: number) => void;
-  /** After every beat, answered or not. */
+  /** Runs after every beat, answered or not. */
   onBeat: (ok: boolean) => void;
   onContact: (contact: Extract<FromHeartbeat, { type: 'contact' }>) => void;
-  onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
+  onFatal: (refusal: FinalRefusal) => void;
   /** The thread itself died: nothing renews the leases any more. */
   onCrash: (error: Error) => void;
 }
 
 export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: HeartbeatCallbacks): Heartbeat {
   const worker = startWorker(setup);
-  const listeners = new Map<string, { ref: WorkRef; onWord: OnWord }>();
+  const listeners = new Map<string, { ref: WorkRef; onState: OnLeaseState }>();
   let stopping = false;
   let onStopped: () => void = () => undefined;
   const stopped = new Promise<void>((resolve) => (onStopped = resolve));
-  const tell = (message: ToHeartbeat) => worker.postMessage(message);
-  const tick = setInterval(() => tell({ type: 'tick' }), TICK_MS);
+  const post = (message: ToHeartbeat) => worker.postMessage(message);
+  const tick = setInterval(() => post({ type: 'tick' }), TICK_MS);
 
   worker.on('message', (message: FromHeartbeat) => {
     switch (message.type) {
-      case 'word':
-        listeners.get(refKey(message.ref))?.onWord(message.word, message.phase);
+      case 'lease':
+        listeners.get(refKey(message.ref))?.onState(message.state, message.phase);
         return;
       case 'unserved':
         callbacks.onUnserved(message.nextInMs);
@@ -71,7 +72,7 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
         log[message.level](message.fields, message.message);
         return;
       case 'fatal':
-        callbacks.onFatal(message.verdict, message.message);
+        callbacks.onFatal(message);
         return;
       case 'stopped':
         onStopped();
@@ -87,25 +88,25 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
   });
 
   return {
-    hold(ref, leaseMs, onWord) {
-      listeners.set(refKey(ref), { ref, onWord });
-      tell({ type: 'hold', ref, ...(leaseMs === undefined ? {} : { leaseMs }) });
+    hold(ref, leaseMs, onState) {
+      listeners.set(refKey(ref), { ref, onState });
+      post({ type: 'hold', ref, ...(leaseMs === undefined ? {} : { leaseMs }) });
     },
-    enter: (ref, entered) => tell({ type: 'phase', ref, entered }),
-    renewed: (ref, sentMonotonicMs) => tell({ type: 'renewed', ref, sentMonotonicMs }),
-    finished: (ref) => tell({ type: 'finished', ref }),
+    enter: (ref, entered) => post({ type: 'phase', ref, entered }),
+    renewed: (ref, sentMonotonicMs) => post({ type: 'renewed', ref, sentMonotonicMs }),
+    finished: (ref) => post({ type: 'finished', ref }),
     release(ref) {
       listeners.delete(refKey(ref));
-      tell({ type: 'release', ref });
+      post({ type: 'release', ref });
     },
     held: () => [...listeners.values()].map(({ ref }) => ref),
-    drain: () => tell({ type: 'draining' }),
-    back: () => tell({ type: 'back' }),
-    sendDiagnostics: (diagnostics) => tell({ type: 'diagnostics', diagnostics }),
+    drain: () => post({ type: 'draining' }),
+    back: () => post({ type: 'back' }),
+    sendDiagnostics: (diagnostics) => post({ type: 'diagnostics', diagnostics }),
     async stop() {
       stopping = true;
       clearInterval(tick);
-      tell({ type: 'stop' });
+      post({ type: 'stop' });
       const net = setTimeout(onStopped, STOP_MS_MAX);
       await stopped;
       clearTimeout(net);
@@ -114,7 +115,7 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
   };
 }
 
-/** Beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
+/** The worker's entry lies beside this file, as JavaScript in the bundle and as TypeScript in a checkout. */
 function startWorker(setup: HeartbeatSetup): Worker {
   const options = { workerData: setup, name: 'heartbeat' };
   if (!import.meta.url.endsWith('.ts'))

@@ -13,18 +13,18 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-pro
 import { createHttpClient } from './http-client.ts';
 import type { Log, LogFields } from '../platform/log.ts';
 
-/** Counted in looks of this thread, not in time: a machine that slept or a stopped process has not lost its main thread. */
+/** The main thread's silence is counted in checks of this thread, not in time: a machine that slept or a stopped process has not lost its main thread. */
 const WATCH_MS = 5_000;
-const SILENT_LOOKS_MAX = 24;
+const SILENT_CHECKS_MAX = 24;
 
 const port = parentPort;
 if (port === null)
   throw new Error('this file is the heartbeat thread of svc-runner and is not started by hand');
 const setup = workerData as HeartbeatSetup;
 
-const tell = (message: FromHeartbeat) => port.postMessage(message);
+const post = (message: FromHeartbeat) => port.postMessage(message);
 const logAt = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: LogFields, message: string) =>
-  tell({ type: 'log', level, fields: { ...fields }, message });
+  post({ type: 'log', level, fields: { ...fields }, message });
 const log: Log = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 
 const calls = createApi({
@@ -35,7 +35,7 @@ const calls = createApi({
   offset: createClockOffset(setup.offset),
   log,
 });
-/** Says after every beat how it went, so that somebody outside can watch whether this thread lives. */
+/** Reports the result of every beat, so that the main thread and systemd see that this thread lives. */
 const api: Pick<Api, 'call'> = {
   async call(name, body, options) {
     let ok = false;
@@ -44,24 +44,24 @@ const api: Pick<Api, 'call'> = {
       ok = true;
       return answer;
     } finally {
-      tell({ type: 'beat', ok });
+      post({ type: 'beat', ok });
     }
   },
 };
-const loop = startHeartbeatLoop({ setup, api, tell });
+const loop = startHeartbeatLoop({ setup, api, post });
 
-let silentLooks = 0;
+let silentChecks = 0;
 port.on('message', (message: ToHeartbeat) => {
-  silentLooks = 0;
+  silentChecks = 0;
   loop.receive(message);
 });
 setInterval(() => {
-  silentLooks += 1;
-  if (silentLooks < SILENT_LOOKS_MAX) return;
+  silentChecks += 1;
+  if (silentChecks < SILENT_CHECKS_MAX) return;
   // Not through the log: it needs the main thread.
   writeSync(
     2,
-    `svc-runner: the main thread has not moved for ${(SILENT_LOOKS_MAX * WATCH_MS) / 1000} s, killing this process\n`,
+    `svc-runner: the main thread has not moved for ${(SILENT_CHECKS_MAX * WATCH_MS) / 1000} s, killing this process\n`,
   );
   process.kill(process.pid, 'SIGKILL');
 }, WATCH_MS);

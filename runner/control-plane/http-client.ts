@@ -20,7 +20,7 @@ export interface HttpRequest {
   url: URL;
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array;
-  /** For the whole exchange, connecting included. */
+  /** Time limit of the whole exchange, connecting included. */
   timeoutMs: number;
   /** Cap on the reply's body. */
   bytesMax: number;
@@ -114,7 +114,7 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   };
 }
 
-/** Of a certificate whose authority nobody here knows. */
+/** Node's codes for a certificate whose authority is unknown here. */
 const UNTRUSTED: ReadonlySet<string | undefined> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -174,7 +174,7 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
     outgoing.once('error', (error: NodeJS.ErrnoException) =>
       fail(error.code ?? 'request_failed', messageOf(error), error),
     );
-    // A second error after the first (a reset of a socket that was destroyed) has nobody left to tell.
+    // After the first error a second one (a reset of the destroyed socket) has no listener left and would end the process.
     outgoing.on('error', () => undefined);
     outgoing.end(request.body);
   });

@@ -16,11 +16,11 @@ const BOUNDS: Readonly<Record<keyof Intervals, readonly [min: number, max: numbe
   leaseMs: [1_000, 600_000],
 };
 
-/** Absent, zero or odd values leave what was. At least three heartbeats fit in a lease. */
-export function steer(current: Intervals, told: WireIntervals | undefined): Intervals {
+/** Absent, zero or odd values change nothing. At least three heartbeats fit in a lease. */
+export function steer(current: Intervals, wanted: WireIntervals | undefined): Intervals {
   const next = { ...current };
   for (const name of ['heartbeatMs', 'pollWaitMs', 'leaseMs'] as const) {
-    const value = told?.[name];
+    const value = wanted?.[name];
     if (value === undefined || !Number.isFinite(value) || value <= 0) continue;
     const [min, max] = BOUNDS[name];
     next[name] = Math.min(max, Math.max(min, value));

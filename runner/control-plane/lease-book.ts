@@ -1,5 +1,5 @@
 /**
- * The leases that this process holds, and when each must be let go: pure state of the heartbeat thread, without timers or calls.
+ * The leases that this process holds, and when each must be given up: pure state of the heartbeat thread, without timers or calls.
  *
  * A lease counts from the moment when the request that renewed it was sent, on the monotonic clock, so it never outlives the control plane's. It is given
  * up a margin before its end, so that the task is dead before anybody else may start it: 5 s, or a sixth of a lease shorter than 30 s.
@@ -10,7 +10,7 @@ import { refKey, type WorkRef } from './work-ref.ts';
 
 export const LEASE_MARGIN_MS = 5_000;
 
-/** In one call, by contract. Results that wait after a long outage may be more. */
+/** Most leases in one call, by contract. Results that wait after a long outage may be more. */
 export const LEASES_MAX = 256;
 
 export function leaseMarginMs(leaseMs: number): number {
@@ -18,28 +18,28 @@ export function leaseMarginMs(leaseMs: number): number {
 }
 
 export interface HeldLease extends WorkRef {
-  /** When to give up. Infinity: the work has ended, only its report is outstanding; nothing is left to be killed. */
+  /** When to give the lease up. Infinity: the work has ended, only its report is outstanding; nothing is left to be killed. */
   giveUpAtMs: number;
-  /** Still only an offer. */
+  /** It is an offer that no heartbeat has accepted yet. */
   offered: boolean;
-  /** Of a build: what it is in, or is about to enter. */
+  /** The phase that a build is in, or is about to enter. */
   entered?: EnteredPhase;
 }
 
 export interface LeaseBook {
   /** A fresh offer, or (leaseMs undefined) finished work whose report is outstanding. */
   hold(ref: WorkRef, leaseMs: number | undefined, nowMs: number): void;
-  /** Later ends only: an answer that was overtaken changes nothing. The first one replaces the end of the offer. */
+  /** Only moves the end later: an answer that was overtaken changes nothing. The first renewal replaces the end of the offer. */
   renew(ref: WorkRef, sentAtMs: number, leaseMs: number): void;
-  /** The build is about to enter this phase: every beat from now on says so. */
+  /** The build is about to enter this phase: every beat from now on names it. */
   enter(ref: WorkRef, entered: EnteredPhase): void;
   /** The task is dead; the lease is kept alive for the report. */
   finish(ref: WorkRef): void;
   release(ref: WorkRef): void;
   holds(ref: WorkRef): boolean;
-  /** At most as many as one call may name: those with a task to lose first. */
+  /** The leases for one call, at most LEASES_MAX of them; those with a running task come first. */
   refs(): WireLease[];
-  /** Removes and returns what must be let go now. */
+  /** Removes and returns the leases that must be given up now. */
   takeLost(nowMs: number): WorkRef[];
   /** Infinity for none. */
   nextGiveUpAtMs(): number;

@@ -1,17 +1,17 @@
 /**
- * Whether the control plane serves runners at all at present. It does not when the platform feature is off or the address is wrong: both look like a
- * path that nobody serves, on purpose, and neither is the runner's to decide. So it keeps everything, asks more and more seldom, and goes on by itself.
+ * Tracks whether the control plane serves runners at present. It does not when the platform feature is off or the address is wrong: on purpose both look
+ * like an unknown route, and the runner can mend neither. So it keeps its state, asks at growing intervals, and resumes by itself.
  *
  *   served ── unknown route on heartbeat or poll ──→ away ── an answer to either ──→ served
  *
- * Owned by the main thread; the heartbeat thread tells it what it hears.
+ * The main thread owns it; the heartbeat thread reports its answers to it.
  */
 import { monotonicMs, pause, wallMs } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 
 export type Asker = 'heartbeat' | 'poll';
 
-/** For the state file, times of the wall clock. */
+/** Written to the state file; the times are of the wall clock. */
 export interface Away {
   since: string;
   nextTryAt: string;
@@ -20,7 +20,7 @@ export interface Away {
 export interface Presence {
   /** The control plane knows no such route; the asker tries again after so long. */
   unserved(asker: Asker, nextInMs: number): void;
-  /** It answered one of them. A call that was sent before the absence was noticed says nothing about it. */
+  /** It answered one of them. A call that was sent before the absence was noticed proves nothing about it. */
   served(sentMonotonicMs: number): void;
   readonly away: Away | undefined;
   /** Waits like `pause`, at most until the control plane serves runners again. */
@@ -39,7 +39,7 @@ export function createPresence(options: PresenceOptions): Presence {
   let sinceMs: number | undefined;
   let begunMs = 0;
   const nextMs = new Map<Asker, number>();
-  /** Whoever waits for the end of the absence. */
+  /** The callers of `pause` that wait for the end of the absence. */
   const sleepers = new Set<() => void>();
   return {
     unserved(asker, nextInMs) {

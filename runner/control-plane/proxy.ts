@@ -1,11 +1,11 @@
-/** Which proxy a request goes through, by the environment variables that every command-line tool reads. */
+/** Chooses the proxy of a request by the environment variables that every command-line tool reads. */
 
 /** Lower case wins, as in curl. `HTTP_PROXY` in upper case is honoured too: no CGI sets it here. */
 function variable(env: NodeJS.ProcessEnv, name: string): string | undefined {
   return env[name.toLowerCase()] || env[name] || undefined;
 }
 
-/** Undefined: connect directly. Throws when the variable holds no http(s) URL. */
+/** Returns undefined for a direct connection. Throws when the variable holds no http(s) URL. */
 export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const text = variable(env, name) ?? variable(env, 'ALL_PROXY');

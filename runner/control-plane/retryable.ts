@@ -18,15 +18,21 @@ export type Verdict = 'retry' | 'skew' | 'refused' | 'revoked' | 'boot_supersede
 
 export interface Failure {
   verdict: Verdict;
-  /** The control plane's code, or one of ours in the same spelling. */
+  /** The control plane's error code, or one of the runner in the same spelling. */
   code: string;
   message: string;
   status?: number;
   retryAfterMs?: number;
   requestId?: string;
   details?: Readonly<Record<string, unknown>>;
-  /** The control plane itself says that nobody serves this route: see presence.ts. Its other 404s are not this one. */
+  /** Set when the control plane answered that the route is unknown (presence.ts); its other 404 answers do not count. */
   unserved?: true;
+}
+
+/** An answer after which this process must stop for good. */
+export interface FinalRefusal {
+  verdict: Extract<Verdict, 'revoked' | 'boot_superseded'>;
+  message: string;
 }
 
 export class CallError extends Error {

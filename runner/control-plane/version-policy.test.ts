@@ -7,7 +7,7 @@ describe('version policy', () => {
     const log = collectedLog();
     const policy = createVersionPolicy('0.10.0', log);
     for (let beat = 0; beat < 3; beat += 1)
-      policy.hear({ upgradeRecommended: true, recommendedVersion: '0.11.0' });
+      policy.update({ upgradeRecommended: true, recommendedVersion: '0.11.0' });
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'warn svc-runner 0.10.0 still works here; 0.11.0 is recommended, upgrade when it suits',
     ]);
@@ -18,11 +18,11 @@ describe('version policy', () => {
     const log = collectedLog();
     const policy = createVersionPolicy('0.10.0', log);
     for (let beat = 0; beat < 3; beat += 1)
-      policy.hear({ versionTooOld: true, minVersion: '0.12.0', upgradeRecommended: true });
+      policy.update({ versionTooOld: true, minVersion: '0.12.0', upgradeRecommended: true });
     expect(policy.reasons()).toEqual([
       'version: svc-runner 0.10.0 is below 0.12.0 that is given work; upgrade svc-runner',
     ]);
-    policy.hear({});
+    policy.update({});
     expect(policy.reasons()).toEqual([]);
     expect(log.lines.map(({ level }) => level)).toEqual(['error', 'info']);
   });

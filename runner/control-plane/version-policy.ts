@@ -1,60 +1,60 @@
 /**
- * What the control plane says of this daemon's version. Below the recommended one it works and says so once; below the least one it takes no new work, says
- * why in each poll, and finishes what it holds. It never ends by itself for that, unless it was told to.
+ * Whether the control plane still supports this daemon's version. Below the recommended version the daemon works and logs that once; below the least supported
+ * one it takes no new work, gives the reason in each poll, and finishes what it holds. It ends by itself for that only with --exit-when-outdated.
  */
 import type { Log } from '../platform/log.ts';
 import type { WireDirectives } from './wire.ts';
 
-export interface VersionWord {
+export interface VersionSupport {
   tooOld: boolean;
   upgradeRecommended: boolean;
-  /** Empty: the control plane named none. */
+  /** Empty when the control plane named none. */
   minVersion: string;
   recommendedVersion: string;
 }
 
 export interface VersionPolicy {
-  hear(directives: WireDirectives): void;
-  readonly word: VersionWord;
-  /** Why no work can be taken; empty when it can. */
+  update(directives: WireDirectives): void;
+  readonly support: VersionSupport;
+  /** The reasons why no work can be taken; empty when it can. */
   reasons(): string[];
 }
 
 export function createVersionPolicy(version: string, log: Log): VersionPolicy {
-  let word: VersionWord = {
+  let support: VersionSupport = {
     tooOld: false,
     upgradeRecommended: false,
     minVersion: '',
     recommendedVersion: '',
   };
   return {
-    hear(directives) {
-      const before = word;
-      word = {
+    update(directives) {
+      const before = support;
+      support = {
         tooOld: directives.versionTooOld === true,
         upgradeRecommended: directives.upgradeRecommended === true,
         minVersion: directives.minVersion ?? '',
         recommendedVersion: directives.recommendedVersion ?? '',
       };
-      if (word.tooOld && !before.tooOld)
+      if (support.tooOld && !before.tooOld)
         log.error(
-          { version, minVersion: word.minVersion },
-          `${tooOld(version, word)}; what it holds is finished, nothing new is taken`,
+          { version, minVersion: support.minVersion },
+          `${tooOld(version, support)}; what it holds is finished, nothing new is taken`,
         );
-      else if (word.upgradeRecommended && !word.tooOld && !before.upgradeRecommended)
+      else if (support.upgradeRecommended && !support.tooOld && !before.upgradeRecommended)
         log.warn(
-          { version, recommendedVersion: word.recommendedVersion },
-          `svc-runner ${version} still works here; ${word.recommendedVersion} is recommended, upgrade when it suits`,
+          { version, recommendedVersion: support.recommendedVersion },
+          `svc-runner ${version} still works here; ${support.recommendedVersion} is recommended, upgrade when it suits`,
         );
-      else if (before.tooOld && !word.tooOld) log.info({ version }, 'this version is given work again');
+      else if (before.tooOld && !support.tooOld) log.info({ version }, 'this version is given work again');
     },
-    get word() {
-      return word;
+    get support() {
+      return support;
     },
-    reasons: () => (word.tooOld ? [`version: ${tooOld(version, word)}`] : []),
+    reasons: () => (support.tooOld ? [`version: ${tooOld(version, support)}`] : []),
   };
 }
 
-function tooOld(version: string, { minVersion }: VersionWord): string {
+function tooOld(version: string, { minVersion }: VersionSupport): string {
   return `svc-runner ${version} is below ${minVersion || 'the least version'} that is given work; upgrade svc-runner`;
 }

@@ -1,4 +1,4 @@
-/** The hand-written JSON shapes against the contract: every field and enum word that the daemon sends or reads must exist there. */
+/** Compares the hand-written JSON shapes with the contract: every field and enum value that the daemon sends or reads must exist there. */
 import { fromJsonString, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
@@ -38,7 +38,7 @@ import type {
 } from './wire.ts';
 import { wireJson } from './wire.ts';
 
-/** One of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
+/** Samples of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
 const enroll: Required<EnrollRequest> = {
   token: 't',
   name: 'n',
@@ -167,7 +167,7 @@ const report: Required<ReportRequest> = {
 };
 const reported: Required<ReportReply> = { accepted: true, repeated: true };
 
-/** Fields of ours that the message does not have, and enum words that its enum does not have. */
+/** Lists fields of ours that the message does not have, and values that its enum does not have. */
 function strangers(schema: DescMessage, value: object, path = ''): string[] {
   return Object.entries(value).flatMap(([name, held]: [string, unknown]) => {
     const field = schema.fields.find((candidate) => candidate.jsonName === name);
@@ -229,7 +229,7 @@ describe('the wire', () => {
 });
 
 describe('wireJson()', () => {
-  /** As the control plane reads a request, all its rules applied. */
+  /** Reads a request as the control plane does, with all rules applied. */
   function accepted<Desc extends DescMessage>(schema: Desc, request: object): MessageShape<Desc> {
     const message = fromJsonString(schema, wireJson(request));
     validate(schema, message);

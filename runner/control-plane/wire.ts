@@ -8,7 +8,7 @@
 export const BUILD_PHASES = ['cloning', 'building', 'publishing', 'deploying'] as const;
 export type BuildPhase = (typeof BUILD_PHASES)[number];
 
-/** A phase that a build is in, or is about to enter, and how much it had written by then. */
+/** A phase that a build is in, or is about to enter, and the length of its output by then. */
 export interface EnteredPhase {
   phase: BuildPhase;
   phaseOffset: number;
@@ -17,9 +17,9 @@ export interface EnteredPhase {
 export interface WireLease {
   id: string;
   epoch: number;
-  /** Builds only: what it is in, or is about to enter. */
+  /** The phase that a build is in, or is about to enter. */
   phase?: BuildPhase;
-  /** Bytes of output that were written before it. */
+  /** Bytes of output that were written before that phase. */
   phaseOffset?: number;
 }
 
@@ -59,7 +59,7 @@ export interface WireDiagnostics {
 }
 
 export interface HeartbeatRequest {
-  /** Absent in a call that must not take the runner over from its daemon. */
+  /** A call without it does not take the runner over from its daemon. */
   bootId?: string;
   leases: WireLease[];
   diagnostics?: WireDiagnostics;
@@ -100,7 +100,7 @@ export interface PollRequest {
   slots: number;
   leases: WireLease[];
   notReady?: string[];
-  /** Absent in a call that must not take the runner over from its daemon. */
+  /** A call without it does not take the runner over from its daemon. */
   bootId?: string;
 }
 
@@ -202,7 +202,7 @@ export interface WireLogChunk {
   stream: WireLogStream;
   /** Base64. */
   data: string;
-  /** Bytes that were lost on this machine in front of it. */
+  /** Bytes of output before this chunk that were lost on this machine. */
   missingBytes?: number;
 }
 
@@ -269,7 +269,7 @@ export interface ErrorReply {
   };
 }
 
-/** The signed calls: what each sends and gets. */
+/** The signed calls with their requests and replies. */
 export interface Calls {
   heartbeat: { request: HeartbeatRequest; reply: HeartbeatReply };
   poll: { request: PollRequest; reply: PollReply };
@@ -280,7 +280,7 @@ export interface Calls {
   'build-report': { request: ReportRequest; reply: ReportReply };
 }
 
-/** The two kinds of work: which calls are about it, and what it is called in messages. */
+/** The calls that belong to each kind of work. */
 export const WORK_CALLS = {
   run: { poll: 'poll', logs: 'logs', report: 'report' },
   build: { poll: 'build-poll', logs: 'build-logs', report: 'build-report' },
@@ -289,7 +289,7 @@ export type WorkKind = keyof typeof WORK_CALLS;
 
 export type CallName = keyof Calls;
 
-/** As JSON spells NUL and halves of surrogate pairs. A text that holds these very characters fits too, and is not changed for it. */
+/** The JSON escapes of NUL and of halves of surrogate pairs. It also matches a text that holds the escape itself, which then stays as it is. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
 /**

@@ -9,7 +9,7 @@ export function refKey(ref: WorkRef): string {
   return `${ref.id}-${ref.epoch}`;
 }
 
-/** Ids come from the far side and become file names: only what can be nothing else than a name in a folder is taken. */
+/** Ids come from the control plane and become file names, so nothing is accepted that a path could be made of. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9_]{0,39}$/;
 
 export function isWorkRef(ref: WorkRef): boolean {

@@ -1,4 +1,4 @@
-/** What this process has counted since its start, by name and labels as Prometheus spells them. */
+/** Counts events of this process since its start, by names and labels in Prometheus' spelling. */
 import type { Api } from '../control-plane/api.ts';
 import { CallError } from '../control-plane/retryable.ts';
 import type { CallName, Calls, ReportRequest } from '../control-plane/wire.ts';
@@ -31,7 +31,7 @@ const KIND: Partial<Record<CallName, string>> = {
   'build-report': 'build',
 };
 
-/** The same calls, counted: polls and offers by kind, and how work ended by what the control plane accepted. */
+/** Wraps the calls and counts them: polls and offers by kind, and ended work by the result that the control plane accepted. */
 export function countCalls(api: Api, counters: Counters): Api {
   const noteReport = (name: CallName, request: object, outcome?: string): void => {
     if (!name.endsWith('report')) return;
@@ -67,7 +67,7 @@ export function countCalls(api: Api, counters: Counters): Api {
         noteReport(name, last);
         return answer;
       } catch (error) {
-        // A definite no: somebody else holds the work, or it has ended.
+        // The control plane has refused for good: somebody else holds the work, or it has ended.
         if (error instanceof CallError && error.failure.verdict === 'refused')
           noteReport(name, last, 'refused');
         throw error;

@@ -24,7 +24,7 @@ describe('daemon killed with SIGKILL', () => {
       cp.offerMs = 1_000;
       const home = makeHome(cp);
       const run = cp.submit({ command: script({ out: 'done' }, { exit: 0 }) });
-      expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: event }).exited).toBe('SIGKILL');
+      expect(await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: event } }).exited).toBe('SIGKILL');
       expect(run.reports).toEqual([]);
       startFakeDaemon(bundle(), home);
       await untilReported(cp, run.id);
@@ -44,12 +44,12 @@ describe('daemon killed with SIGKILL', () => {
   it('after the journal said ended: the result comes from the outbox, with all output, without running again', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    // So that the output is not delivered before the crash.
+    // The appends fail, so that the output is not delivered before the crash.
     cp.script('logs', ...Array.from({ length: 3 }, () => 'reset' as const));
     const run = cp.submit({
       command: script({ out: `${'a'.repeat(99)}\n`.repeat(3_000) }, { err: 'b' }, { exit: 7 }),
     });
-    expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'ended' }).exited).toBe('SIGKILL');
+    expect(await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: 'ended' } }).exited).toBe('SIGKILL');
     expect(run.reports).toEqual([]);
     startFakeDaemon(bundle(), home);
     await untilReported(cp, run.id);
@@ -65,7 +65,9 @@ describe('daemon killed with SIGKILL', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     const run = cp.submit({ command: script({ exit: 0 }) });
-    expect(await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'reported' }).exited).toBe('SIGKILL');
+    expect(await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: 'reported' } }).exited).toBe(
+      'SIGKILL',
+    );
     expect(run.reports).toHaveLength(1);
     startFakeDaemon(bundle(), home);
     await waitFor(
@@ -145,7 +147,7 @@ describe('daemon killed with SIGKILL', () => {
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    // As a copy of the data folder on another machine would.
+    // The reply is the one that a copy of the data folder on another machine would cause.
     cp.script('heartbeat', {
       status: 409,
       body: { error: { code: 'boot_superseded', message: 'a newer process took over' } },
@@ -162,7 +164,7 @@ describe('status and lock after a crash', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     cp.submit({ command: script({ exit: 0 }) });
-    await startFakeDaemon(bundle(), home, [], { CRASH_AFTER: 'ended' }).exited;
+    await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: 'ended' } }).exited;
     const status = startProcess(bundle().main, ['status', '--data-dir', home.dataDir]);
     expect(await status.exited).toBe(1);
     expect(status.output()).toContain('not running');

@@ -3,18 +3,18 @@ import { monotonicMs, wallMs } from '../platform/clock.ts';
 import { inContact } from './daemon-state.ts';
 
 describe('inContact()', () => {
-  const heardAgoMs = (ms: number) => ({
-    server: { lastContact: { atMs: wallMs() - ms, sentMonotonicMs: monotonicMs() - ms } },
+  const answeredAgoMs = (ms: number) => ({
+    controlPlane: { lastContact: { atMs: wallMs() - ms, sentMonotonicMs: monotonicMs() - ms } },
   });
 
   it('is true for a minute after a heartbeat that was answered', () => {
-    expect(inContact({ server: { lastContact: undefined } })).toBe(false);
-    expect(inContact(heardAgoMs(50_000))).toBe(true);
-    expect(inContact(heardAgoMs(61_000))).toBe(false);
+    expect(inContact({ controlPlane: { lastContact: undefined } })).toBe(false);
+    expect(inContact(answeredAgoMs(50_000))).toBe(true);
+    expect(inContact(answeredAgoMs(61_000))).toBe(false);
   });
 
   it("does not change when somebody sets the machine's clock", () => {
-    const [fresh, old] = [heardAgoMs(1_000), heardAgoMs(61_000)];
+    const [fresh, old] = [answeredAgoMs(1_000), answeredAgoMs(61_000)];
     const now = Date.now();
     const clock = vi.spyOn(Date, 'now');
     onTestFinished(() => clock.mockRestore());

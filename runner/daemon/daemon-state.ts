@@ -1,6 +1,6 @@
 /**
- * The daemon's table of runs, what the control plane said last, and how both are told: to the log and to the state file. Owned by daemon.ts;
- * everything here works on its `Parts`.
+ * The daemon's table of runs and the control plane's latest directives, and how both reach the log and the state file. daemon.ts owns the `Parts` that
+ * everything here works on.
  */
 import type { Api } from '../control-plane/api.ts';
 import type { Builds } from '../build/builds.ts';
@@ -27,10 +27,11 @@ import type { DaemonState } from './state-file.ts';
 import type { Notifier } from './notify.ts';
 import { VERSION } from '../platform/version.ts';
 import type { VersionPolicy } from '../control-plane/version-policy.ts';
+import type { FinalRefusal } from '../control-plane/retryable.ts';
 import type { WireDirectives } from '../control-plane/wire.ts';
 import { refKey, type WorkRef } from '../control-plane/work-ref.ts';
 
-/** A heartbeat within this time: the control plane is there. */
+/** The control plane counts as reachable for so long after an answered heartbeat. */
 const CONTACT_MS = 60_000;
 
 export interface DaemonOptions {
@@ -38,7 +39,7 @@ export interface DaemonOptions {
   config: RunnerConfig;
   settings: RunSettings;
   openExecutor: () => Promise<Executor>;
-  /** Struck out of all output: proxy passwords and the like. */
+  /** Values that are masked in all output: proxy passwords and the like. */
   secrets: readonly string[];
   log: Log;
   problems: Problems;
@@ -61,7 +62,7 @@ export interface Parts {
   slots: Slots;
   runs: Map<string, RunRow>;
   works: Set<Promise<void>>;
-  /** Undefined: this runner takes no builds. */
+  /** Undefined when this runner takes no builds. */
   builds: Builds | undefined;
   /** Builds of an earlier process whose output is still to be sent. */
   deadBuilds: readonly WorkRef[];
@@ -79,22 +80,22 @@ export interface Parts {
   presence: Presence;
   notifier: Notifier;
   machineBoot: string;
-  server: ServerWord;
+  controlPlane: ControlPlaneState;
   offsetMs: () => number;
   writeState: () => Promise<void>;
   /** Set once the operators' view runs (operations.ts): called after every heartbeat. */
   onBeat?: (ok: boolean) => void;
 }
 
-/** An answered heartbeat, on both clocks: the wall clock is for people. */
+/** The times of an answered heartbeat, on both clocks: the wall clock is for people. */
 interface Contact {
   atMs: number;
-  /** When it was sent. */
+  /** When the call was sent. */
   sentMonotonicMs: number;
 }
 
-/** What the control plane said last. */
-export interface ServerWord {
+/** The latest state of this runner at the control plane. */
+export interface ControlPlaneState {
   intervals: Intervals;
   lastContact: Contact | undefined;
   paused: boolean;
@@ -110,26 +111,26 @@ export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | unde
   };
 }
 
-export function hear(
+export function applyContact(
   parts: Parts,
   contact: Contact & { directives: WireDirectives; intervals: Intervals },
 ): void {
-  const { server, options } = parts;
+  const { controlPlane, options } = parts;
   const { paused = false, flagged = false } = contact.directives;
-  const first = server.lastContact === undefined;
+  const first = controlPlane.lastContact === undefined;
   parts.presence.served(contact.sentMonotonicMs);
-  parts.version.hear(contact.directives);
-  server.lastContact = { atMs: contact.atMs, sentMonotonicMs: contact.sentMonotonicMs };
-  server.intervals = contact.intervals;
-  if (paused !== server.paused)
+  parts.version.update(contact.directives);
+  controlPlane.lastContact = { atMs: contact.atMs, sentMonotonicMs: contact.sentMonotonicMs };
+  controlPlane.intervals = contact.intervals;
+  if (paused !== controlPlane.paused)
     options.log.info(
       { paused },
       paused ? 'paused by the team: running work goes on, no new work comes' : 'no longer paused',
     );
-  if (flagged && !server.flagged)
+  if (flagged && !controlPlane.flagged)
     options.log.warn({}, 'refused new work after divergence strikes; a team owner can clear the flag');
-  server.paused = paused;
-  server.flagged = flagged;
+  controlPlane.paused = paused;
+  controlPlane.flagged = flagged;
   if (first) {
     options.log.info({ url: options.config.baseUrl }, 'in contact with the control plane');
     void noteState(parts);
@@ -146,8 +147,8 @@ async function sendDiagnostics(parts: Parts): Promise<void> {
 }
 
 export function noteNotReady(parts: Parts, reasons: string[]): void {
-  const changed = reasons.join('\n') !== parts.server.notReady.join('\n');
-  parts.server.notReady = reasons;
+  const changed = reasons.join('\n') !== parts.controlPlane.notReady.join('\n');
+  parts.controlPlane.notReady = reasons;
   if (!changed) return;
   if (reasons.length > 0) parts.options.log.warn({ reasons }, 'taking no work for now');
   else parts.options.log.info({}, 'ready for work');
@@ -156,8 +157,7 @@ export function noteNotReady(parts: Parts, reasons: string[]): void {
 export function stopForGood(
   options: DaemonOptions,
   shutdown: Shutdown,
-  verdict: 'revoked' | 'boot_superseded',
-  message: string,
+  { verdict, message }: FinalRefusal,
 ): void {
   if (shutdown.exitCode !== EXIT.ok) return;
   if (verdict === 'revoked') {
@@ -175,12 +175,15 @@ export function stopForGood(
   }
 }
 
-export function inContact({ server }: { server: Pick<ServerWord, 'lastContact'> }): boolean {
-  const { lastContact } = server;
+export function inContact({
+  controlPlane: { lastContact },
+}: {
+  controlPlane: Pick<ControlPlaneState, 'lastContact'>;
+}): boolean {
   return lastContact !== undefined && monotonicMs() - lastContact.sentMonotonicMs < CONTACT_MS;
 }
 
-/** A failure is not worth more than a line. */
+/** Writes the state file; a failure is only logged. */
 export async function noteState(parts: Parts): Promise<void> {
   try {
     await parts.writeState();
@@ -190,7 +193,7 @@ export async function noteState(parts: Parts): Promise<void> {
 }
 
 export async function snapshot(parts: Parts): Promise<DaemonState> {
-  const { server, runs, slots } = parts;
+  const { controlPlane, runs, slots } = parts;
   const { away } = parts.presence;
   return {
     version: VERSION,
@@ -201,12 +204,12 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
     executor: parts.executor.name,
     startedAt: parts.startedAt,
     writtenAt: new Date().toISOString(),
-    ...(server.lastContact === undefined
+    ...(controlPlane.lastContact === undefined
       ? {}
-      : { lastContactAt: new Date(server.lastContact.atMs).toISOString() }),
+      : { lastContactAt: new Date(controlPlane.lastContact.atMs).toISOString() }),
     ...(away === undefined ? {} : { away }),
     clockOffsetMs: parts.offsetMs(),
-    // Not the free ones of `slots`: the poller holds one while it asks.
+    // The free slots of `slots` do not count: the poller holds one while it asks.
     slots: { total: slots.total, free: slots.total - parts.runsNow.size },
     ...(parts.builds === undefined
       ? {}
@@ -216,12 +219,12 @@ export async function snapshot(parts: Parts): Promise<DaemonState> {
             free: parts.builds.slots.total - (parts.works.size - parts.runsNow.size),
           },
         }),
-    intervals: server.intervals,
-    versionWord: parts.version.word,
+    intervals: controlPlane.intervals,
+    versionSupport: parts.version.support,
     draining: parts.shutdown.stopTaking.aborted,
-    paused: server.paused,
-    flagged: server.flagged,
-    notReady: server.notReady,
+    paused: controlPlane.paused,
+    flagged: controlPlane.flagged,
+    notReady: controlPlane.notReady,
     runs: [...runs.values()].map(({ ref, phase, since }) => ({ id: ref.id, epoch: ref.epoch, phase, since })),
     leases: parts.heartbeat.held().length,
     journalOpen: parts.journal.open().length,

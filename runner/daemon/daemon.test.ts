@@ -49,7 +49,7 @@ describe('daemon', () => {
   it('runs as many at a time as it has slots, with one poll at a time', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    startFakeDaemon(bundle(), home, ['--slots', '3']);
+    startFakeDaemon(bundle(), home, { args: ['--slots', '3'] });
     const gate = home.file('gate');
     const runs = [1, 2, 3, 4].map(() => cp.submit({ command: script({ await: gate }) }));
     await waitFor('three runs', () => runs.filter((run) => run.state === 'running').length === 3);
@@ -102,7 +102,7 @@ describe('daemon', () => {
   it("2.15 strikes the run's secrets out before anything is written or sent", async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    startFakeDaemon(bundle(), home, [], { HTTPS_PROXY: 'http://user:proxy-password@127.0.0.1:1' });
+    startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: 'http://user:proxy-password@127.0.0.1:1' } });
     const env = { API_KEY: 'sk-very-secret-1234' };
     const run = cp.submit({
       env,
@@ -121,7 +121,7 @@ describe('daemon', () => {
   it('2.17 stays online while paused, and finishes what it holds', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--slots', '2']);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     const gate = home.file('gate');
     const first = cp.submit({ command: script({ await: gate }) });
     await waitFor('the run', () => first.state === 'running');
@@ -190,7 +190,7 @@ describe('daemon, 2.6 SIGTERM', () => {
   it('lets running work finish and takes no more', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--slots', '2']);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     const gate = home.file('gate');
     const run = cp.submit({ command: script({ await: gate }, { exit: 0 }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
@@ -225,7 +225,7 @@ describe('daemon, 2.6 SIGTERM', () => {
   it('cancels when the drain time is over', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--drain-timeout', '300ms']);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--drain-timeout', '300ms'] });
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     daemon.kill('SIGTERM');
@@ -236,7 +236,7 @@ describe('daemon, 2.6 SIGTERM', () => {
   it('ends as asked when the signal comes while it starts', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, [], { SLOW_START: home.file('gate') });
+    const daemon = startFakeDaemon(bundle(), home, { env: { SLOW_START: home.file('gate') } });
     await waitFor('the start', () => daemon.output().includes('starting slowly'));
     daemon.kill('SIGTERM');
     writeFileSync(home.file('gate'), '');

@@ -3,7 +3,7 @@
  *
  *   lock → journal, outbox → executor, reap → heartbeat thread → results of the last process → poll loop ⇄ runs
  *
- * It listens on nothing: everything goes out, and people ask through the state file. This file owns the table of runs.
+ * It listens on no port: all connections go out, and people read the state file. This file owns the table of runs.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { openBuilds } from '../build/builds.ts';
 import { deployers } from '../deploy/deployers.ts';
 import { createClockOffset, monotonicMs, pause } from '../platform/clock.ts';
 import {
-  hear,
+  applyContact,
   inContact,
   noteNotReady,
   noteState,
@@ -37,10 +37,11 @@ import { openOutbox, readMachineBoot } from '../disk/outbox.ts';
 import { runPollLoop, type PollLoopOptions } from './poll-loop.ts';
 import { createPresence } from '../control-plane/presence.ts';
 import { createReadiness } from './readiness.ts';
+import type { FinalRefusal } from '../control-plane/retryable.ts';
 import { closeLeftovers, redeliver, sendLeftOutput } from '../work/recover.ts';
 import { runsAsWork } from '../work/run-spec.ts';
 import { runWork, type Offer, type Work } from '../work/run-work.ts';
-import { createShutdown, EXIT, type ExitCode, type Shutdown } from './shutdown.ts';
+import { createShutdown, EXIT, type ExitCode } from './shutdown.ts';
 import { createSlots } from '../work/slots.ts';
 import { createStateWriter } from './state-file.ts';
 import { createNotifier } from './notify.ts';
@@ -50,9 +51,9 @@ import type { WorkKind } from '../control-plane/wire.ts';
 import { refKey } from '../control-plane/work-ref.ts';
 
 const STATE_MS = 5_000;
-/** After the tasks have ended: for last output and results. What is left waits in the outbox. */
+/** Time for last output and results after the tasks have ended. The rest waits in the outbox. */
 const FLUSH_MS = 10_000;
-/** Killed tasks are gone by then; the executor has its own, shorter, limits. */
+/** Time for killed tasks to end; the executor has its own, shorter, limits. */
 const KILL_MS = 20_000;
 
 export interface Daemon {
@@ -71,7 +72,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     await openDataFormat(paths.dataDir);
     const shutdown = createShutdown();
-    const parts = await openParts(options, paths, bootId, shutdown);
+    const parts = await openParts({ options, paths, bootId, shutdown });
     log.info(
       {
         runner: options.config.runnerId,
@@ -98,7 +99,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** What lies on the disk, and the executor, with everything that an earlier process left put in order. */
+/** Opens the files and the executor, and puts in order what an earlier process left. */
 async function openDisk(
   options: DaemonOptions,
   paths: DataPaths,
@@ -124,7 +125,7 @@ async function openDisk(
     outboxDepth: () => outbox.depth,
     log,
   });
-  // Nothing is live yet: whatever carries our label is from a process that is gone.
+  // Nothing is live yet: whatever carries this runner's label is from a process that is gone.
   await readiness.checkEngine();
   const builds = await openBuilds({
     executor,
@@ -140,15 +141,15 @@ async function openDisk(
   return { journal, outbox, executor, readiness, runs, machineBoot, builds, deadBuilds };
 }
 
-async function openParts(
-  options: DaemonOptions,
-  paths: DataPaths,
-  bootId: string,
-  shutdown: Shutdown,
-): Promise<Parts> {
+async function openParts({
+  options,
+  paths,
+  bootId,
+  shutdown,
+}: Pick<Parts, 'options' | 'paths' | 'bootId' | 'shutdown'>): Promise<Parts> {
   const { config, settings, log } = options;
   const key = readKey(paths.key);
-  // Before anything is started: it takes systemd's socket out of the environment.
+  // The notifier takes systemd's socket out of the environment, so it comes before anything is started.
   const notifier = createNotifier({ env: options.env, log });
   const disk = await openDisk(options, paths);
   const offset = createClockOffset();
@@ -159,15 +160,14 @@ async function openParts(
   const { runnerId, baseUrl } = config;
   const counters = createCounters();
   const api = countCalls(createApi({ baseUrl, runnerId, key, http, offset, log }), counters);
-  const server: Parts['server'] = {
+  const controlPlane: Parts['controlPlane'] = {
     intervals: steer(DEFAULT_INTERVALS, config.intervals),
     lastContact: undefined,
     paused: false,
     flagged: false,
     notReady: [],
   };
-  const onFatal = (verdict: 'revoked' | 'boot_superseded', message: string) =>
-    stopForGood(options, shutdown, verdict, message);
+  const onFatal = (refusal: FinalRefusal) => stopForGood(options, shutdown, refusal);
   const { executor, journal, outbox, machineBoot } = disk;
   const facts = {
     version: VERSION,
@@ -190,14 +190,14 @@ async function openParts(
       bootId,
       facts,
       labels: config.labels,
-      intervals: server.intervals,
+      intervals: controlPlane.intervals,
       offset: offset.shared,
     },
     log,
     {
       onUnserved: (nextInMs) => presence.unserved('heartbeat', nextInMs),
       onBeat: (ok) => parts.onBeat?.(ok),
-      onContact: (contact) => hear(parts, contact),
+      onContact: (contact) => applyContact(parts, contact),
       onFatal,
       onCrash(error) {
         log.error(
@@ -234,7 +234,7 @@ async function openParts(
       log,
     }),
     heartbeat,
-    server,
+    controlPlane,
     offsetMs: () => offset.get(),
     writeState: createStateWriter(paths.state, async () => await snapshot(parts)),
   };
@@ -279,7 +279,7 @@ async function live(parts: Parts): Promise<void> {
   await noteState(parts);
 }
 
-/** Waits for the running tasks: until they have ended, or the time is over, or somebody is out of patience. */
+/** Waits for the running tasks until they have ended, the time is over, or a second signal came. */
 async function drain(parts: Parts): Promise<void> {
   const { shutdown, works, options } = parts;
   if (works.size > 0 && !shutdown.cancelWork.aborted) {
@@ -323,7 +323,7 @@ async function pollForRuns(parts: Parts): Promise<void> {
   });
 }
 
-/** Says nothing about whether the control plane serves runners: builds may be switched off there alone. */
+/** Its answers do not change `presence`: builds alone may be switched off at the control plane. */
 async function pollForBuilds(parts: Parts): Promise<void> {
   const { builds, presence } = parts;
   if (builds === undefined) return;
@@ -355,8 +355,8 @@ function pollOptions<K extends WorkKind>(
       ...parts.version.reasons(),
       ...(kind === 'build' ? (parts.builds?.notReady() ?? []) : []),
     ],
-    waitMs: () => parts.server.intervals.pollWaitMs,
-    onFatal: (verdict, message) => stopForGood(options, shutdown, verdict, message),
+    waitMs: () => parts.controlPlane.intervals.pollWaitMs,
+    onFatal: (refusal) => stopForGood(options, shutdown, refusal),
     stop: shutdown.stopTaking,
     log: options.log,
   };
@@ -372,7 +372,7 @@ async function doWork<O extends Offer>(parts: Parts, kind: Work<O>, offer: O): P
     cancel: shutdown.cancelWork,
     abandon: shutdown.abandon,
     inContact: () => inContact(parts),
-    leaseMs: () => parts.server.intervals.leaseMs,
+    leaseMs: () => parts.controlPlane.intervals.leaseMs,
     onPhase: phaseNoter(parts),
     onEngineError: () => void parts.readiness.checkEngine(),
     log: options.log,

@@ -1,4 +1,4 @@
-/** What the runner says of its machine when it is asked (`svc runners diagnose --live`): versions and disk headroom, no paths and no values. */
+/** The runner's self-diagnostics (`svc runners diagnose --live`): versions and free disk, no paths and no values. */
 import { freeMb } from '../disk/free-space.ts';
 import { findProgram, runCommand } from '../executor/command.ts';
 import type { Executor } from '../executor/executor.ts';
@@ -15,7 +15,7 @@ export async function collectDiagnostics(
   dataDir: string,
   find: (name: string) => string | undefined = findProgram,
 ): Promise<WireDiagnostics> {
-  // Of the engine in use; where none works, of the one that is installed: that is what somebody looks for then.
+  // The engine in use is asked for its version; where none works, the installed one, which is what the reader looks for then.
   const engine =
     executor.name === 'namespaces' ? CONTAINER_CLIS.find((name) => find(name) !== undefined) : executor.name;
   const [containerCliVersion, deployCliVersion, workspaceFreeMb] = await Promise.all([
@@ -26,7 +26,7 @@ export async function collectDiagnostics(
   return { containerCliVersion, deployCliVersion, workspaceFreeMb };
 }
 
-/** First line of `<program> --version`; empty when it is not installed or does not answer. */
+/** Returns the first line of `<program> --version`; empty when it is not installed or does not answer. */
 async function versionOf(program: string | undefined): Promise<string> {
   if (program === undefined) return '';
   const result = await runCommand([program, '--version'], { timeoutMs: COMMAND_MS });

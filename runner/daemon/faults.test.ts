@@ -116,11 +116,11 @@ describe('daemon on a bad network', () => {
       ),
     });
     await waitFor('the first output', () => run.output.length === 6);
-    // The control plane falls back to an older state: a gap for the next append.
+    // The control plane falls back to an older state, so the next append leaves a gap.
     run.output = run.output.subarray(0, 2);
     writeFileSync(home.file('one'), '');
     await waitFor('the rewind', () => run.output.toString() === 'first second ');
-    // Corrupted in the store: only the digest shows it.
+    // The stored output is corrupted in a way that only the digest shows.
     run.output = Buffer.from('FIRST second ');
     writeFileSync(home.file('two'), '');
     await untilReported(cp, run.id);
@@ -262,14 +262,14 @@ describe('daemon and its standing', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     const run = cp.submit();
-    startFakeDaemon(bundle(), home, ['--min-free-mb', '1048576']);
+    startFakeDaemon(bundle(), home, { args: ['--min-free-mb', '1048576'] });
     const poll = await waitFor('the reason', () =>
       cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined),
     );
     expect(poll.body.notReady?.[0]).toMatch(/^disk: \d+ MB free, 1153434 MB needed$/);
     await waitFor('the state', () => readState(home).notReady.length === 1);
     expect(run.state).toBe('queued');
-    // Answered at once, and still not asked again and again.
+    // The polls are answered at once, and still must not follow each other without a pause.
     expect(cp.of('poll').length).toBeLessThan(20);
   });
 

@@ -3,7 +3,7 @@
 export interface Gate {
   /** Looks at the value; true while closed. */
   closedAt(value: number): boolean;
-  /** What the value must come to now: the limit while open, the better value while closed. */
+  /** The value that keeps or makes it open: the limit while open, the better value while closed. */
   readonly wanted: number;
 }
 

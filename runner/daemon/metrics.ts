@@ -12,7 +12,7 @@ const COUNTERS: Readonly<Record<string, string>> = {
   heartbeats: 'Heartbeats by result.',
 };
 
-/** `up`: false in the last words of a daemon that stops. */
+/** `up` is false in the last file of a daemon that stops. */
 export function metricsText(
   state: DaemonState,
   counters: Counters,
@@ -40,7 +40,7 @@ export function metricsText(
     [
       'version_too_old',
       'Whether the control plane gives this version no work.',
-      [[{}, Number(state.versionWord.tooOld)]],
+      [[{}, Number(state.versionSupport.tooOld)]],
     ],
     [
       'clock_offset_seconds',
@@ -55,12 +55,12 @@ export function metricsText(
         : [[{}, Math.max(0, nowMs - Date.parse(state.lastContactAt)) / 1000]],
     ],
   ];
-  const families = gauges.map(([name, help, samples]) => family(name, help, 'gauge', samples));
+  const families = gauges.map(([name, help, samples]) => family({ name, help, type: 'gauge', samples }));
   for (const [name, help] of Object.entries(COUNTERS)) {
     const samples = counters
       .all()
       .flatMap(([counted, labels, value]) => (counted === name ? [[labels, value] as const] : []));
-    families.push(family(`${name}_total`, help, 'counter', samples));
+    families.push(family({ name: `${name}_total`, help, type: 'counter', samples }));
   }
   return families.join('');
 }
@@ -72,12 +72,14 @@ function slotSamples(kind: string, { total, free }: { total: number; free: numbe
   ];
 }
 
-function family(
-  name: string,
-  help: string,
-  type: string,
-  samples: readonly (readonly [Labels, number])[],
-): string {
+interface Family {
+  name: string;
+  help: string;
+  type: 'gauge' | 'counter';
+  samples: readonly (readonly [Labels, number])[];
+}
+
+function family({ name, help, type, samples }: Family): string {
   const full = `svc_runner_${name}`;
   const lines = samples.map(([labels, value]) => `${full}${braces(labels)} ${value}\n`);
   return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
@@ -92,7 +94,7 @@ function escaped(value: string): string {
   return value.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n');
 }
 
-/** Readable by all, because node_exporter is another user. The other name does not end with .prom, so that half a file is never collected. */
+/** The file is readable by all, because node_exporter is another user. The temporary name does not end with .prom, so that half a file is never collected. */
 export async function writeMetrics(path: string, text: string): Promise<void> {
   await writeFile(`${path}.tmp`, text, { mode: 0o644 });
   await rename(`${path}.tmp`, path);

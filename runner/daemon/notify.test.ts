@@ -76,9 +76,11 @@ describe.runIf(canListenToNotify())('daemon under systemd', () => {
   it('says READY, feeds the watchdog with its heartbeats, and says STOPPING', async () => {
     const cp = await controlPlane();
     const listener = await listenToNotify();
-    const daemon = startFakeDaemon(bundle(), makeHome(cp), [], {
-      NOTIFY_SOCKET: listener.socket,
-      WATCHDOG_USEC: '1200000',
+    const daemon = startFakeDaemon(bundle(), makeHome(cp), {
+      env: {
+        NOTIFY_SOCKET: listener.socket,
+        WATCHDOG_USEC: '1200000',
+      },
     });
     await waitFor('READY', () => listener.messages().includes('READY=1'));
     await waitFor(
@@ -96,7 +98,9 @@ describe.runIf(canListenToNotify())('daemon under systemd', () => {
     const cp = await controlPlane();
     cp.outage = 'reset';
     const listener = await listenToNotify();
-    startFakeDaemon(bundle(), makeHome(cp), [], { NOTIFY_SOCKET: listener.socket, WATCHDOG_USEC: '1200000' });
+    startFakeDaemon(bundle(), makeHome(cp), {
+      env: { NOTIFY_SOCKET: listener.socket, WATCHDOG_USEC: '1200000' },
+    });
     await waitFor(
       'two beats',
       () => listener.messages().filter((line) => line.startsWith('WATCHDOG=1')).length >= 2,

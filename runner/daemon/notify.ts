@@ -1,36 +1,36 @@
 /**
- * Tells systemd how this process does: `READY=1`, `WATCHDOG=1`, `STATUS=…`, `STOPPING=1`. Node has no datagram socket for that, so each message goes out
- * through systemd's own `systemd-notify`, which is where systemd is. It is another process than the daemon, hence `NotifyAccess=all` in the unit; it
- * waits until systemd has read the message, so that it is still there to be matched with the unit.
+ * Notifies systemd of this process's state: `READY=1`, `WATCHDOG=1`, `STATUS=…`, `STOPPING=1`. Node has no datagram socket for that, so each message is sent
+ * by systemd's own `systemd-notify`. That is another process than the daemon, hence `NotifyAccess=all` in the unit; it waits until systemd has read the
+ * message, because a sender that has ended cannot be matched with the unit.
  */
-import { complaint, runCommand } from '../executor/command.ts';
+import { failureText, runCommand } from '../executor/command.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 
 const SEND_MS = 10_000;
-/** So many messages within the watchdog's time: one that is lost does no harm. */
+/** A lost message does no harm because so many are sent within the watchdog's time. */
 const BEATS_PER_WATCHDOG = 4;
 const PROGRAM = 'systemd-notify';
 
 export interface Notifier {
   ready(): void;
-  /** The process lives: its main thread and its heartbeat thread. Passed on as seldom as the watchdog allows. */
+  /** Called when both threads of the process live. Passed on as seldom as the watchdog allows. */
   alive(status: string): void;
   stopping(): void;
-  /** Resolves when everything that was said has been sent or given up. */
+  /** Resolves when every message has been sent or given up. */
   settled(): Promise<void>;
 }
 
 export interface NotifierOptions {
   env: NodeJS.ProcessEnv;
   log: Log;
-  /** For tests. */
+  /** Replaced in tests. */
   send?: (socket: string, lines: readonly string[]) => Promise<string | undefined>;
 }
 
 /**
- * Takes the variables out of the environment: podman would hand the socket into containers, where a task could speak for the daemon. Silent where
- * nobody listens.
+ * Takes the variables out of the environment: podman would hand the socket into containers, where a task could send messages in the daemon's name. Without a
+ * socket it sends nothing.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
   const { env, log, send = sendBySystemd } = options;
@@ -41,7 +41,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   let lastAliveMs = Number.NEGATIVE_INFINITY;
   let lastStatus = '';
   let failed = false;
-  const say = (...lines: string[]): void => {
+  const notify = (...lines: string[]): void => {
     if (socket === undefined || socket === '') return;
     queue = queue.then(async () => {
       const problem = await send(socket, lines);
@@ -51,20 +51,20 @@ export function createNotifier(options: NotifierOptions): Notifier {
     });
   };
   return {
-    ready: () => say('READY=1'),
+    ready: () => notify('READY=1'),
     alive(status) {
       const due = watchdogMs !== undefined && monotonicMs() - lastAliveMs >= watchdogMs / BEATS_PER_WATCHDOG;
       if (!due && status === lastStatus) return;
       lastStatus = status;
       if (due) lastAliveMs = monotonicMs();
-      say(...(due ? ['WATCHDOG=1'] : []), `STATUS=${status}`);
+      notify(...(due ? ['WATCHDOG=1'] : []), `STATUS=${status}`);
     },
-    stopping: () => say('STOPPING=1'),
+    stopping: () => notify('STOPPING=1'),
     settled: async () => await queue,
   };
 }
 
-/** Undefined: no watchdog for this process. */
+/** Returns undefined when there is no watchdog for this process. */
 function watchdogOf(env: NodeJS.ProcessEnv): number | undefined {
   const { WATCHDOG_USEC: usec, WATCHDOG_PID: pid } = env;
   if (usec === undefined || !/^\d+$/.test(usec)) return undefined;
@@ -76,5 +76,5 @@ async function sendBySystemd(socket: string, lines: readonly string[]): Promise<
     timeoutMs: SEND_MS,
     env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', NOTIFY_SOCKET: socket },
   });
-  return result.code === 0 ? undefined : complaint(result);
+  return result.code === 0 ? undefined : failureText(result);
 }

@@ -1,4 +1,4 @@
-/** What operators see and do: status, metrics, versions, an upgrade in the middle of things. The daemon is the process that users start. */
+/** Tests the interfaces for operators: status, metrics, versions, an upgrade while work is under way. The daemon is the process that users start. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe('status socket', () => {
   it('tells what the daemon is doing, at once, to its own user only, and is gone with it', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--slots', '2']);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
@@ -61,7 +61,7 @@ describe('status socket', () => {
       outbox: 0,
       runs: [{ id: run.id, phase: 'running' }],
       intervals: { heartbeatMs: 300 },
-      versionWord: { tooOld: false },
+      versionSupport: { tooOld: false },
       notReady: [],
       lastProblems: [],
     });
@@ -104,7 +104,7 @@ describe('metrics file', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     const file = home.file('svc_runner.prom');
-    const daemon = startFakeDaemon(bundle(), home, ['--metrics-file', file]);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--metrics-file', file] });
     await waitFor('the first file', () => existsSync(file));
     expect(readFileSync(file, 'utf8')).toContain('\nsvc_runner_up 1\n');
     expect(statSync(file).mode & 0o777).toBe(0o644);
@@ -141,7 +141,7 @@ describe('versions', () => {
   it('2.14 finishes what it holds, says why it takes nothing new, and ends with its own code only when told to', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--exit-when-outdated', '--slots', '2']);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--exit-when-outdated', '--slots', '2'] });
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
     Object.assign(cp.directives, { versionTooOld: true, minVersion: '99.0.0' });
@@ -150,7 +150,7 @@ describe('versions', () => {
         .of<PollRequest>('poll')
         .some(({ body }) => body.notReady?.[0]?.includes(`${VERSION} is below 99.0.0`)),
     );
-    expect((await stateOf(home)).versionWord).toMatchObject({ tooOld: true, minVersion: '99.0.0' });
+    expect((await stateOf(home)).versionSupport).toMatchObject({ tooOld: true, minVersion: '99.0.0' });
     const waiting = cp.submit({ command: script({ exit: 0 }) });
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
@@ -180,7 +180,7 @@ describe('versions', () => {
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const run = cp.submit({ command: script({ out: 'hello' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
-    // The result finds nobody; the daemon is stopped with it in its outbox.
+    // The result cannot be delivered; the daemon is stopped with it in its outbox.
     cp.outage = 'reset';
     writeFileSync(home.file('gate'), '');
     await waitFor('the result in the outbox', async () => (await stateOf(home)).outbox === 1);

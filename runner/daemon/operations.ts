@@ -1,6 +1,6 @@
 /**
- * What operators of this machine see of the daemon besides its log: the status socket, the metrics file, systemd's view; and the end of a version that is given
- * no work any more. None of it is needed to do work: whatever fails here is a line in the log.
+ * The daemon's outputs for operators of this machine besides its log: the status socket, the metrics file, systemd's view; and the end of a version that is
+ * given no work any more. No work depends on it: whatever fails here is logged only.
  */
 import { snapshot, type Parts } from './daemon-state.ts';
 import { errorText } from '../platform/errors.ts';
@@ -8,11 +8,11 @@ import { metricsText, METRICS_MS, writeMetrics } from './metrics.ts';
 import { EXIT } from './shutdown.ts';
 import { openStatusSocket } from './status-socket.ts';
 
-/** How often it is looked whether an outdated daemon is idle. */
+/** How often an outdated daemon checks whether it is idle. */
 const IDLE_MS = 1_000;
 
 export interface Operations {
-  /** The heartbeat thread has tried once more; only a living main thread hears it. */
+  /** Called when the heartbeat thread has tried once more: both threads live. */
   onBeat(ok: boolean): void;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function startOperations(parts: Parts): Promise<Operations> {
 }
 
 function isIdleAndOutdated({ version, works, outbox, runs }: Parts): boolean {
-  return version.word.tooOld && works.size === 0 && outbox.depth === 0 && runs.size === 0;
+  return version.support.tooOld && works.size === 0 && outbox.depth === 0 && runs.size === 0;
 }
 
 function metricsWriter(parts: Parts): (up: boolean) => Promise<void> {
@@ -73,15 +73,15 @@ function metricsWriter(parts: Parts): (up: boolean) => Promise<void> {
   };
 }
 
-/** For `systemctl status`: what changes seldom, so that it is told seldom. */
-function statusLine({ version, works, server, presence, shutdown }: Parts): string {
+/** The line in `systemctl status`. It holds only what changes seldom, so that it is sent seldom. */
+function statusLine({ version, works, controlPlane, presence, shutdown }: Parts): string {
   const words = [
     shutdown.stopTaking.aborted ? 'draining' : undefined,
     presence.away === undefined ? undefined : 'the control plane serves no runners',
-    server.lastContact === undefined ? 'no contact yet' : undefined,
-    server.paused ? 'paused by the team' : undefined,
-    version.word.tooOld ? 'version too old for new work' : undefined,
-    ...server.notReady.map((reason) => `not ready (${reason.split(':')[0]})`),
+    controlPlane.lastContact === undefined ? 'no contact yet' : undefined,
+    controlPlane.paused ? 'paused by the team' : undefined,
+    version.support.tooOld ? 'version too old for new work' : undefined,
+    ...controlPlane.notReady.map((reason) => `not ready (${reason.split(':')[0]})`),
     works.size === 0 ? 'idle' : `${works.size} at work`,
   ];
   return words.filter((word) => word !== undefined).join(', ');

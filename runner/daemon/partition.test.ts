@@ -17,7 +17,7 @@ describe('daemon, cut off for a while', () => {
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }, { exit: 0 }) });
     const daemon = startFakeDaemon(bundle(), home);
     await waitFor('the task', () => run.output.length > 0);
-    // Not 1 on a machine that was too busy to start the first grant within its lease.
+    // The epoch is more than 1 on a machine that was too busy to start the first grant within its lease.
     const frozen = run.epoch;
     const ends = () =>
       home
@@ -61,7 +61,7 @@ describe('daemon, cut off for a while', () => {
     expect(run.epoch).toBe(1);
     expect(new Set(run.reports.map((report) => report.reportId)).size).toBe(1);
     expect(home.events().filter((event) => event.event === 'start')).toHaveLength(1);
-    // It goes on as if nothing had been.
+    // The daemon takes work as before.
     await untilReported(cp, cp.submit().id);
   });
 
@@ -89,8 +89,8 @@ describe('daemon and what it keeps', () => {
   it('2.15 leaves no secret of a run in any file of its own nor in its log', async () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--log-level', 'debug']);
-    // Kept from being delivered, so that spool and outbox are still there to be looked into.
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--log-level', 'debug'] });
+    // Delivery is held up, so that spool and outbox are still there to be examined.
     cp.script(
       'logs',
       ...Array.from({ length: 200 }, () => ({

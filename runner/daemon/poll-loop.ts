@@ -15,21 +15,21 @@ import { monotonicMs, pause } from '../platform/clock.ts';
 import { LEASES_MAX } from '../control-plane/lease-book.ts';
 import type { Log } from '../platform/log.ts';
 import type { Presence } from '../control-plane/presence.ts';
-import { CallError, type Failure } from '../control-plane/retryable.ts';
+import { CallError, type Failure, type FinalRefusal } from '../control-plane/retryable.ts';
 import type { Slots } from '../work/slots.ts';
 import { WORK_CALLS, type BuildOffer, type RunOffer, type WorkKind } from '../control-plane/wire.ts';
 import type { WorkRef } from '../control-plane/work-ref.ts';
 
-/** How much longer than asked for a held poll may take. */
+/** A held poll may take so much longer than asked for. */
 const HOLD_SLACK_MS = 10_000;
-/** Time for a held poll to be ended by the server after it heard that we drain. */
+/** Time for the server to end a held poll after a heartbeat said that this runner drains. */
 const LAST_POLL_MS = 2_000;
 /** Empty answers that come early (paused, flagged, not ready) are spaced out, up to this. */
 const EARLY_PAUSE_MS_MAX = 5_000;
-/** A refusal that we cannot explain is not worth hammering on. */
+/** After an unexplained refusal the poller waits so long. */
 const REFUSED_PAUSE_MS = 30_000;
 
-/** What is offered to each kind of poll. */
+/** The offer that answers each kind of poll. */
 export interface Offers {
   run: RunOffer;
   build: BuildOffer;
@@ -41,12 +41,12 @@ export interface PollLoopOptions<K extends WorkKind = 'run'> {
   bootId: string;
   slots: Slots;
   held: () => WorkRef[];
-  /** Asked before each poll: why no work can be taken, one sentence each. */
+  /** Called before each poll; returns the reasons why no work can be taken, one sentence each. */
   notReady: () => Promise<string[]>;
   waitMs: () => number;
   /** Resolves when the work has ended and its slot is free. Never rejects. */
   onOffer: (offer: Offers[K]) => Promise<void>;
-  onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
+  onFatal: (refusal: FinalRefusal) => void;
   onNotReady: (reasons: string[]) => void;
   presence: Pick<Presence, 'unserved' | 'served' | 'pause'>;
   stop: AbortSignal;
@@ -80,7 +80,7 @@ export async function runPollLoop<K extends WorkKind>(options: PollLoopOptions<K
 
 interface PollAnswer<K extends WorkKind> {
   offer?: Offers[K];
-  /** Empty, and long before the time that was asked for. */
+  /** The answer was empty and came long before the time that was asked for. */
   early: boolean;
 }
 
@@ -140,7 +140,7 @@ async function afterFailure<K extends WorkKind>(
   switch (failure.verdict) {
     case 'revoked':
     case 'boot_superseded':
-      options.onFatal(failure.verdict, failure.message);
+      options.onFatal({ verdict: failure.verdict, message: failure.message });
       return false;
     case 'aborted':
       return false;

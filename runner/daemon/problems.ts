@@ -1,4 +1,4 @@
-/** The last warnings and errors of this process, for whoever asks what it is doing. Masked like the log. */
+/** Keeps the last warnings and errors of this process for its state file, redacted like the log. */
 import { redact, type Log, type LogFields } from '../platform/log.ts';
 
 const KEPT = 10;
@@ -11,7 +11,7 @@ export interface Problem {
 }
 
 export interface Problems {
-  /** The same log, with an ear in it. */
+  /** Returns a log that writes to this one and keeps warnings and errors. */
   listen(log: Log): Log;
   /** Oldest first. */
   last(): readonly Problem[];

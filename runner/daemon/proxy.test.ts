@@ -15,7 +15,7 @@ describe('daemon behind a proxy', () => {
     const cp = await controlPlane({ tls: certificates, host: 'localhost' });
     const proxy = await startFakeProxy('me:hunter22');
     const home = makeHome(cp, { caFile: certificates.caFile });
-    const daemon = startFakeDaemon(bundle(), home, [], { HTTPS_PROXY: proxy.url });
+    const daemon = startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: proxy.url } });
     // A command that prints the proxy's password does not get it into the output.
     const run = cp.submit({ command: script({ out: 'hello hunter22' }, { exit: 0 }) });
     await untilReported(cp, run.id);
@@ -24,7 +24,7 @@ describe('daemon behind a proxy', () => {
     expect(await daemon.exited).toBe(0);
     const names = new Set(cp.calls.map(({ name }) => name));
     for (const name of ['heartbeat', 'poll', 'logs', 'report'] as const) expect(names).toContain(name);
-    // Two threads, two agents: at least one tunnel each, and each to the control plane.
+    // The two threads have an agent each: at least one tunnel for each, and all of them to the control plane.
     expect(proxy.seen.length).toBeGreaterThanOrEqual(2);
     expect(new Set(proxy.seen)).toEqual(new Set([`CONNECT ${new URL(cp.url).host}`]));
     expect(daemon.output()).not.toContain('hunter22');
@@ -36,14 +36,14 @@ describe('daemon behind a proxy', () => {
     const proxy = await startFakeProxy('me:right');
     const home = makeHome(cp, { caFile: certificates.caFile });
     const wrong = proxy.url.replace('right', 'wrong');
-    const refused = startFakeDaemon(bundle(), home, [], { HTTPS_PROXY: wrong });
+    const refused = startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: wrong } });
     await waitFor('the refusal', () => refused.output().includes('answered 407 to CONNECT'));
     expect(cp.calls).toEqual([]);
     refused.kill('SIGTERM');
     expect(await refused.exited).toBe(0);
 
     const seen = proxy.seen.length;
-    startFakeDaemon(bundle(), home, [], { HTTPS_PROXY: wrong, NO_PROXY: 'localhost' });
+    startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: wrong, NO_PROXY: 'localhost' } });
     await untilReported(cp, cp.submit({ command: script({ exit: 0 }) }).id);
     expect(proxy.seen).toHaveLength(seen);
   });

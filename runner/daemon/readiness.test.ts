@@ -40,7 +40,7 @@ function start(): Machine {
   return machine;
 }
 
-/** A look at the disk is good for 2 s. */
+/** The measured free space is used for 2 s. */
 const LATER_MS = 2_001;
 
 describe('readiness', () => {
@@ -79,7 +79,7 @@ describe('readiness', () => {
       const readiness = createReadiness({
         dataDir,
         spoolFolder: join(dataDir, 'spool'),
-        // More than /dev/shm or any disk here has: every disk that is looked at is named.
+        // The limit is more than /dev/shm or any disk has, so every disk that is measured is named.
         limits: { minFreeMb: 1_000_000_000, maxSpoolMb: 1, maxOutbox: 1 },
         executor: { name: 'docker', reap: async () => await Promise.resolve([]), storageFolder },
         isLive: () => false,

@@ -1,6 +1,6 @@
 /**
- * Why this runner cannot take work at the moment: said in each poll, so that the team sees the reason instead of a silent runner. Each limit opens again
- * only when things are clearly better, so that a disk that is nearly full does not make the runner come and go.
+ * Decides whether this runner can take work. Each poll carries the reasons against it, so that the team sees them instead of a silent runner. Each limit
+ * opens again only when things are clearly better, so that a disk that is nearly full does not make the runner come and go.
  */
 import { stat } from 'node:fs/promises';
 import { monotonicMs } from '../platform/clock.ts';
@@ -13,46 +13,46 @@ import type { Log } from '../platform/log.ts';
 import type { RunSettings } from './run-settings.ts';
 import type { WorkRef } from '../control-plane/work-ref.ts';
 
-/** By contract. */
+/** Longest reason in characters, by contract. */
 const REASON_LENGTH_MAX = 200;
 
-/** How long a look at the disk is good for. */
+/** A measurement of the disk is used for so long. */
 const LOOK_MS = 2_000;
-/** A healthy engine is looked at so often, and one that failed more often: the runner stands still for it. */
+/** A failed engine is checked more often than a healthy one, because the runner takes no work meanwhile. */
 const ENGINE_CHECK_MS = 60_000;
 const ENGINE_RECHECK_MS = 10_000;
-/** Good looks in a row before an engine that failed counts as mended. */
+/** So many checks in a row must succeed before a failed engine counts as healthy. */
 const GOOD_LOOKS = 2;
 
 export interface Readiness {
-  /** Empty: ready. */
+  /** Empty when the runner is ready. */
   reasons(): Promise<string[]>;
-  /** Of all spools together, as of the last look. */
+  /** Bytes of all spools together, at the last measurement. */
   spoolBytes(): Promise<number>;
   freeMb(): Promise<number>;
   /** Reaps what earlier processes left behind; an engine that cannot do that is not healthy. */
   checkEngine(): Promise<void>;
-  /** The same when the last look is old enough. */
+  /** Does the same when the last check is old enough. */
   checkEngineIfDue(): Promise<void>;
 }
 
 export interface ReadinessOptions {
   dataDir: string;
   spoolFolder: string;
-  /** `maxSpoolMb`: output that waits for a control plane that does not take it. `maxOutbox`: results without a definite answer; more work would only add to them. */
+  /** `maxSpoolMb` limits the output that waits for delivery, `maxOutbox` the results without a definite answer: more work would only add to them. */
   limits: Pick<RunSettings, 'minFreeMb' | 'maxSpoolMb' | 'maxOutbox'>;
   executor: Pick<Executor, 'reap' | 'name' | 'storageFolder'>;
   isLive: (ref: WorkRef) => boolean;
   outboxDepth: () => number;
   log: Log;
-  /** For tests. */
+  /** Replaced in tests. */
   measure?: () => Promise<DiskUse>;
 }
 
 export interface DiskUse {
-  /** At the data folder. */
+  /** Free disk at the data folder, in MiB. */
   freeMb: number;
-  /** Where the engine keeps its images; absent where that is not another disk. */
+  /** Free disk where the engine keeps its images; absent where that is the same disk. */
   engineFreeMb?: number;
   spoolBytes: number;
 }
@@ -158,13 +158,13 @@ async function measure({ dataDir, spoolFolder, executor }: ReadinessOptions): Pr
   };
 }
 
-/** Undefined: the same disk, or a folder that this user cannot look at. */
+/** Returns undefined for the same disk, or for a folder that this user cannot look at. */
 async function freeElsewhere(folder: string | undefined, dataDir: string): Promise<number | undefined> {
   if (folder === undefined) return undefined;
   try {
     const [one, other] = await Promise.all([stat(folder), stat(dataDir)]);
     return one.dev === other.dev ? undefined : await freeMb(folder);
   } catch {
-    return undefined; // Of a remote engine, or readable by root only: the engine itself says when it is full.
+    return undefined; // The engine is remote or its folder is readable by root only: it reports a full disk itself.
   }
 }

@@ -1,4 +1,4 @@
-/** Settings of `svc-runner run`, checked: what the daemon and its parts go by. */
+/** The checked settings of `svc-runner run`, for the daemon and its parts. */
 import type { BuildSettings } from '../build/builds.ts';
 import type { ExecutorName } from '../executor/executor.ts';
 import type { LogLevel } from '../platform/log.ts';

@@ -30,7 +30,7 @@ function processesWith(mark: string): number[] {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark);
       } catch {
-        return false; // Ended between the listing and the look.
+        return false; // It ended between the listing and the reading.
       }
     })
     .map(Number);

@@ -19,11 +19,11 @@ export interface Shutdown {
   readonly exitCode: ExitCode;
   /** Resolves at the first reason to end. */
   readonly begun: Promise<void>;
-  /** A signal from outside: the first drains, the second cancels. */
+  /** Takes a signal from outside: the first drains, the second cancels. */
   request(): 'drain' | 'cancel';
   cancel(): void;
   giveUp(): void;
-  /** No way on: kills what runs and ends with this code. */
+  /** Kills what runs and ends with this code. */
   fail(code: ExitCode): void;
 }
 
@@ -33,7 +33,7 @@ export function createShutdown(): Shutdown {
     new AbortController(),
     new AbortController(),
   ];
-  // Every run and every call under way listens; that is no leak.
+  // Every run and every pending call listens; Node would take that for a leak.
   setMaxListeners(0, stopTaking.signal, cancelWork.signal, abandon.signal);
   let exitCode: ExitCode = EXIT.ok;
   const begun = new Promise<void>((resolve) =>

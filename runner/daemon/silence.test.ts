@@ -15,16 +15,16 @@ const bundle = useBundle();
 
 describe('daemon, outbound only', () => {
   it('listens on its own unix socket and on no other when idle, while a run executes, and while it drains', async () => {
-    // The look itself must be able to see one: the control plane of this test listens.
+    // The control plane of this test listens, which proves that the method finds sockets.
     const cp = await controlPlane();
     expect(socketsOf(process.pid).listening.some((entry) => entry.startsWith('tcp '))).toBe(true);
 
     const home = makeHome(cp);
-    const daemon = startFakeDaemon(bundle(), home, ['--slots', '2']);
+    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const idle = socketsOf(daemon.pid);
     expect(idle.total).toBeGreaterThan(0);
-    // Neither TCP nor UDP: the list has those of every family.
+    // The list has the TCP and UDP sockets of every family.
     const own = join(home.dataDir, 'status.sock');
     expect(idle.listening).toEqual([`unix ${own}`]);
     expect(statSync(own).mode & 0o777).toBe(0o600);

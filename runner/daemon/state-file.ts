@@ -1,4 +1,4 @@
-/** What the daemon tells about itself on this machine: a file, because it listens nowhere. Replaced as a whole, a few times a minute. */
+/** The daemon's state for people and tools on this machine: a file, because the daemon listens on no port. Replaced as a whole, a few times a minute. */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { pause } from '../platform/clock.ts';
@@ -7,7 +7,7 @@ import type { Intervals } from '../control-plane/intervals.ts';
 import type { Away } from '../control-plane/presence.ts';
 import type { Problem } from './problems.ts';
 import type { WorkPhase } from '../work/run-work.ts';
-import type { VersionWord } from '../control-plane/version-policy.ts';
+import type { VersionSupport } from '../control-plane/version-policy.ts';
 
 export interface DaemonState {
   version: string;
@@ -18,18 +18,18 @@ export interface DaemonState {
   executor: string;
   startedAt: string;
   writtenAt: string;
-  /** Last answered heartbeat. */
+  /** When a heartbeat was answered last. */
   lastContactAt?: string;
   /** Absent while the control plane serves runners. */
   away?: Away;
   /** Added to this machine's clock when signing. */
   clockOffsetMs: number;
   slots: { total: number; free: number };
-  /** Absent: it takes no builds. */
+  /** Absent when it takes no builds. */
   buildSlots?: { total: number; free: number };
-  /** As the control plane steers them. */
+  /** The intervals that the control plane sets. */
   intervals: Intervals;
-  versionWord: VersionWord;
+  versionSupport: VersionSupport;
   draining: boolean;
   paused: boolean;
   flagged: boolean;
@@ -37,13 +37,13 @@ export interface DaemonState {
   runs: { id: string; epoch: number; phase: WorkPhase; since: string }[];
   /** Leases that heartbeats name: work, and results under way. */
   leases: number;
-  /** Grants in the journal that are not closed. */
+  /** How many grants in the journal are not closed. */
   journalOpen: number;
-  /** Reports without a definite answer. */
+  /** How many reports have no definite answer. */
   outbox: number;
-  /** Output on this disk that is not delivered yet. */
+  /** Bytes of output on this disk that are not delivered yet. */
   spoolBytes: number;
-  /** At the data folder. */
+  /** Free disk at the data folder, in MiB. */
   freeMb: number;
   /** Warnings and errors, oldest first. */
   lastProblems: readonly Problem[];
@@ -67,7 +67,7 @@ export function createStateWriter(path: string, snapshot: () => Promise<DaemonSt
   };
 }
 
-/** No sync: after a crash it is worthless anyway. */
+/** It is not synced: after a crash it is worthless anyway. */
 async function writeState(path: string, state: DaemonState): Promise<void> {
   await writeFile(`${path}.tmp`, `${JSON.stringify(state)}\n`, { mode: 0o600 });
   await rename(`${path}.tmp`, path);

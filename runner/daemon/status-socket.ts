@@ -1,5 +1,5 @@
 /**
- * What the daemon says of itself to people on this machine: `GET /status` on a unix socket in the data folder. Nothing on the network can reach it, and of this
+ * Serves the daemon's state to people on this machine: `GET /status` on a unix socket in the data folder. Nothing on the network can reach it, and of this
  * machine's users only the one that may enter the folder. `curl --unix-socket <data-dir>/status.sock http://svc-runner/status` works, too.
  */
 import { chmod, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export interface StatusSocketOptions {
   log: Log;
 }
 
-/** Undefined when the socket cannot be made (a path longer than the system's 107 bytes): the state file says the same, a little later. */
+/** Returns undefined when the socket cannot be made (a path longer than the system's 107 bytes): the state file holds the same, a little later. */
 export async function openStatusSocket(options: StatusSocketOptions): Promise<StatusSocket | undefined> {
   const { path, log } = options;
   const server = createServer((incoming, response) => {
@@ -37,7 +37,7 @@ export async function openStatusSocket(options: StatusSocketOptions): Promise<St
       });
   });
   try {
-    // Of a process that is gone: whoever comes here holds the lock of the folder.
+    // A socket file that is there belongs to a process that has ended: the caller holds the lock of the folder.
     await rm(path, { force: true });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -65,7 +65,7 @@ export async function openStatusSocket(options: StatusSocketOptions): Promise<St
 const ANSWER_MS = 3_000;
 const ANSWER_BYTES_MAX = 4_194_304;
 
-/** Undefined when nobody answers there. */
+/** Returns undefined when nobody answers there. */
 export async function askStatus(path: string): Promise<DaemonState | undefined> {
   return await new Promise((resolve) => {
     const parts: Buffer[] = [];

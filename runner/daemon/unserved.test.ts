@@ -17,7 +17,7 @@ import { waitFor } from '../../test/setup/runner/wait-for.ts';
 
 const bundle = useBundle();
 
-/** As the door answers a path that nobody serves. */
+/** The server's answer to an unknown route. */
 const SWITCHED_OFF: CannedReply = {
   status: 404,
   body: {

@@ -8,7 +8,7 @@
  * Whatever moment a daemon is killed at, `restoreApps` finds from the names alone what should serve.
  */
 import { errorText } from '../platform/errors.ts';
-import { complaint, runCommand, type CommandResult } from '../executor/command.ts';
+import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 
 const CALL_MS = 30_000;
@@ -50,7 +50,7 @@ export async function otherHolder(
     const format = `--format={{index .Config.Labels "${environmentLabel}"}}`;
     const found = await engineCall(engine, 'inspect', '--type=container', format, name);
     if (found.code !== 0 && !/no such/i.test(found.stderr))
-      throw new Error(`${engine.name} cannot say whose ${name} is: ${complaint(found)}`);
+      throw new Error(`${engine.name} cannot say whose ${name} is: ${failureText(found)}`);
     const holder = found.code === 0 ? found.stdout.trim() : '';
     if (holder !== '' && holder !== environment) return holder;
   }
@@ -59,7 +59,7 @@ export async function otherHolder(
 
 export async function must(engine: Engine, ...args: string[]): Promise<string> {
   const result = await engineCall(engine, ...args);
-  if (result.code !== 0) throw new Error(`${engine.name} ${args[0]} failed: ${complaint(result)}`);
+  if (result.code !== 0) throw new Error(`${engine.name} ${args[0]} failed: ${failureText(result)}`);
   return result.stdout.trim();
 }
 

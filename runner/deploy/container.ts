@@ -10,7 +10,7 @@ import { createConnection } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { call, engineEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed, withRetries } from '../build/failure.ts';
-import { said } from '../build/process.ts';
+import { lastLines } from '../build/process.ts';
 import { registryAccess } from '../build/registry-auth.ts';
 import { writeSecret } from '../build/workspace.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
@@ -57,7 +57,7 @@ export const containerDeployer: Deployer = {
     } catch (error) {
       // Another environment may have begun at the same time and come first: nothing of it is touched.
       await requireOwn(context, request, names);
-      await context.say(`the deploy failed, ${request.target.app} stays as it was`);
+      await context.writeLine(`the deploy failed, ${request.target.app} stays as it was`);
       await restore(engine, names);
       throw error;
     }
@@ -81,7 +81,7 @@ async function replace(context: BuildContext, request: DeployRequest, names: App
   await run(context, request, { name: names.next, hostPort: occupied ? 0 : hostPort });
   await prove(context, request, names.next);
   if (occupied) {
-    await context.say(`${app} is healthy on a port of its own, moving it to port ${hostPort}`);
+    await context.writeLine(`${app} is healthy on a port of its own, moving it to port ${hostPort}`);
     await must(engine, 'rm', '--force', '--volumes', names.next);
     await must(engine, 'rename', names.current, names.old);
     await must(engine, 'stop', `--time=${STOP_SECONDS}`, names.old);
@@ -93,7 +93,7 @@ async function replace(context: BuildContext, request: DeployRequest, names: App
   // From here on the new one is what serves, whatever comes.
   const left = await promote(engine, names);
   if (left !== undefined)
-    await context.say(
+    await context.writeLine(
       `${app} is replaced; its earlier container cannot be removed, the next deploy tries again: ${left}`,
     );
   return { address: `http://${hostOf(request.bindAddress)}:${port}` };
@@ -121,9 +121,12 @@ async function pull(context: BuildContext, image: string): Promise<void> {
         env: { ...engineEnv(context), ...access.env },
         onOutput: context.output,
       });
-      if (pulled.code !== 0) throw new MachineFailed(`${image} cannot be pulled: ${said(pulled, 3)}`);
+      if (pulled.code !== 0) throw new MachineFailed(`${image} cannot be pulled: ${lastLines(pulled, 3)}`);
     },
-    { note: context.say, wait: async (ms) => await context.control.race(pause(ms, context.control.term)) },
+    {
+      note: context.writeLine,
+      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
+    },
   );
 }
 
@@ -173,7 +176,7 @@ async function run(
   const { SVC_BUILD: _mark, TMPDIR: _temporary, ...env } = { ...engineEnv(context), ...variables.env };
   const started = await call(context, { argv, env, cwd: '/' });
   if (started.code !== 0)
-    throw new BuildFailed(`${app} cannot be started: ${said(started, 3)}`, started.code ?? 125);
+    throw new BuildFailed(`${app} cannot be started: ${lastLines(started, 3)}`, started.code ?? 125);
 }
 
 /** By a file; a value with several lines, which the file cannot hold, by the environment of the engine's client, from where it takes the value itself. */
@@ -189,11 +192,10 @@ async function variablesOf(
     throw new BuildFailed(
       `variable ${refused[0]} has several lines, which this name cannot have in a deployed container`,
     );
-  const file = await writeSecret(
-    context.workspace,
-    'app.env',
-    plain.map(([name, value]) => `${name}=${value}\n`).join(''),
-  );
+  const file = await writeSecret(context.workspace, {
+    name: 'app.env',
+    text: plain.map(([name, value]) => `${name}=${value}\n`).join(''),
+  });
   return {
     flags: [`--env-file=${file}`, ...several.map(([name]) => `--env=${name}`)],
     env: Object.fromEntries(several),
@@ -236,7 +238,7 @@ async function prove(context: BuildContext, request: DeployRequest, name: string
     // Twice: a process that opens its port and dies has not come up.
     if (accepted >= 2) return;
     if (monotonicMs() - begunMs > STAY_UP_MS) {
-      await context.say(
+      await context.writeLine(
         `${app} has stayed up for ${STAY_UP_MS / 1_000} s; its port ${containerPort} does not accept connections`,
       );
       return;

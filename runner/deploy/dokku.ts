@@ -6,7 +6,7 @@
  */
 import { call, cleanEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
-import { said, type ProcessOptions, type ProcessResult } from '../build/process.ts';
+import { lastLines, type ProcessOptions, type ProcessResult } from '../build/process.ts';
 import { findProgram } from '../executor/command.ts';
 import type { Deployer, DeployRequest } from '../build/deployer.ts';
 import { ofAnother } from './of-another.ts';
@@ -50,7 +50,7 @@ export const dokkuDeployer: Deployer = {
     const must = async (args: readonly string[], options: CallOptions = {}): Promise<ProcessResult> => {
       const result = await dokku(args, options);
       if (result.code !== 0)
-        throw new BuildFailed(`dokku ${args[0]} failed: ${said(result, 3)}`, result.code ?? 1);
+        throw new BuildFailed(`dokku ${args[0]} failed: ${lastLines(result, 3)}`, result.code ?? 1);
       return result;
     };
     const taken = Object.keys(env).find((name) => name === VARIABLES || name === ENVIRONMENT);
@@ -74,7 +74,7 @@ export const dokkuDeployer: Deployer = {
     if (deployed.code !== 0 && /No changes detected/i.test(deployed.tail))
       await must(['ps:rebuild', app], { slow: true });
     else if (deployed.code !== 0)
-      throw new BuildFailed(`dokku git:from-image failed: ${said(deployed, 3)}`, deployed.code ?? 1);
+      throw new BuildFailed(`dokku git:from-image failed: ${lastLines(deployed, 3)}`, deployed.code ?? 1);
     const [address] = (await must(['url', app])).stdout.trim().split('\n');
     return address === undefined || address === '' ? {} : { address };
   },

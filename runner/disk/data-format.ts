@@ -1,6 +1,6 @@
 /**
  * The format of everything in the data folder: journal, outbox, spool, config. A newer daemon that changes one of them so that an older one would misread it
- * raises the number; an older daemon then refuses the folder instead of losing what lies in it. A newer one reads all older formats.
+ * raises the number; an older daemon then refuses the folder instead of losing the results in it. A newer one reads all older formats.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface FormatFile {
   writtenBy: string;
 }
 
-/** Refuses a folder of a newer format, and marks it with ours. Called by whoever holds its lock. */
+/** Refuses a folder of a newer format, and marks it with this one. The caller holds the folder's lock. */
 export async function openDataFormat(dataDir: string): Promise<void> {
   const path = join(dataDir, 'format.json');
   const found = readFormat(path);
@@ -29,7 +29,7 @@ export async function openDataFormat(dataDir: string): Promise<void> {
   await writeDurably(path, `${JSON.stringify({ format: DATA_FORMAT, writtenBy: VERSION })}\n`);
 }
 
-/** Undefined: from before there was such a file, which is format 1. */
+/** Returns undefined for a folder from before there was such a file, which is format 1. */
 function readFormat(path: string): FormatFile | undefined {
   let text: string;
   try {

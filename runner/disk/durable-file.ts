@@ -1,4 +1,4 @@
-/** Files that survive a crash: what was answered as written is on the disk, and a reader sees the old text or the new one, never half. */
+/** Files that survive a crash: a write that has resolved is on the disk, and a reader sees the old text or the new one, never half. */
 import { open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMissing } from '../platform/errors.ts';
@@ -19,7 +19,7 @@ export async function writeDurably(path: string, text: string | Uint8Array, mode
   await syncFolder(dirname(path));
 }
 
-/** Deletes a file; one that is not there is fine. */
+/** Deletes a file if it exists. */
 export async function removeDurably(path: string): Promise<void> {
   await removeIfThere(path);
   await syncFolder(dirname(path));

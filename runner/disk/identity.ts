@@ -1,6 +1,6 @@
 /**
- * Who this runner is: its data folder, its private key, and what enrollment told. The folder is 0700 and the files are 0600; anything looser is
- * refused rather than repaired, because somebody may have read the key already.
+ * The identity of this runner: its data folder, its private key, and the result of its enrollment. The folder is 0700 and the files are 0600; anything looser
+ * is refused rather than repaired, because somebody may have read the key already.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { syncFolder, writeDurably } from './durable-file.ts';
 import { errorCode, isMissing } from '../platform/errors.ts';
 import type { WireIntervals } from '../control-plane/wire.ts';
 
-/** What enrollment wrote, and the settings that a person may add for `run` (see its help). */
+/** The result of the enrollment, and the settings that a person may add for `run` (see its help). */
 export interface RunnerConfig {
   version: 1;
   baseUrl: string;
@@ -49,7 +49,7 @@ export interface RunnerConfig {
   logLevel?: string;
 }
 
-/** Something on this machine is not as it must be; the message says what to do. Exit code 1. */
+/** This machine is not set up as it must be; the message says what to do. Exit code 1. */
 export class SetupError extends Error {
   override readonly name = 'SetupError';
 }
@@ -89,7 +89,7 @@ export function ensureDataDir(dataDir: string): void {
   requirePrivate(dataDir, '700');
 }
 
-/** Undefined: fine. */
+/** Returns the mode when others may read the path; undefined when they may not. */
 export function looseModeOf(path: string): string | undefined {
   const { mode } = statSync(path);
   return (mode & 0o077) === 0 ? undefined : (mode & 0o777).toString(8).padStart(3, '0');
@@ -115,7 +115,7 @@ export function readKey(path: string): SigningKey {
   }
 }
 
-/** The key of an enrollment that was begun before, or a new one; never overwrites a key. */
+/** Returns the key of an enrollment that was begun before, or a new one; never overwrites a key. */
 export async function readOrMakeKey(paths: DataPaths): Promise<SigningKey> {
   const key = generateSigningKey();
   const temporary = `${paths.key}.${process.pid}.tmp`;

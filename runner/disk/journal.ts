@@ -26,18 +26,18 @@ export type JournalEvent = (typeof JOURNAL_EVENTS)[number];
 
 export interface JournalEntry extends WorkRef {
   event: JournalEvent;
-  /** RFC 3339, this machine's clock: for people. */
+  /** RFC 3339 time of this machine's clock, for people. */
   at: string;
-  /** Of `ended` and `dropped`. */
+  /** Set in `ended` and `dropped`. */
   reason?: string;
   reportId?: string;
-  /** Of `phase`: the phase of a build that is entered next. */
+  /** Set in `phase`: the phase of a build that is entered next. */
   phase?: BuildPhase;
 }
 
 export type JournalDetail = Pick<JournalEntry, 'reason' | 'reportId' | 'phase'>;
 
-/** Closed grants that are remembered, so that a stale repetition of an old offer is recognised. */
+/** So many closed grants are remembered, so that a stale repetition of an old offer is recognised. */
 const CLOSED_MAX = 1_000;
 /** The file is rewritten when it has grown by so many lines. */
 const COMPACT_LINES = 4_000;
@@ -86,7 +86,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       await file.appendFile(line);
       await file.datasync();
     } catch (error) {
-      // Whatever part of it got in comes out again, or the next line would be one with it, and unreadable.
+      // A partial line is taken out again: otherwise the next line would be appended to it and be unreadable.
       await file.truncate(bytes);
       throw error;
     }
@@ -112,7 +112,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   };
 }
 
-/** How many grants are not closed, for a look from outside; the file is left as it is. */
+/** Counts the grants that are not closed, for other processes; the file is left as it is. */
 export async function openGrants(path: string): Promise<number> {
   const latest = new Map<string, JournalEntry>();
   for (const entry of await readEntries(path)) note(latest, entry);
@@ -162,7 +162,7 @@ function parseEntry(line: string): JournalEntry | undefined {
       JOURNAL_EVENTS.some((event) => event === entry.event);
     return whole ? (entry as JournalEntry) : undefined;
   } catch {
-    // Empty or torn: see the first comment.
+    // The line is empty or torn: see the first comment.
     return undefined;
   }
 }

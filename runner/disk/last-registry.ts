@@ -1,4 +1,4 @@
-/** The registry that the last build was to be pushed to: what the doctor looks at when it is told no other. No credentials. */
+/** The registry that the last build was to be pushed to: the doctor's default. It holds no credentials. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ export interface PushedImage {
 
 const pathIn = (dataDir: string) => join(dataDir, 'last-registry');
 
-/** Worth no failure of a build, and no sync. */
+/** A failure to write is ignored, and the file is not synced: no build may fail for it. */
 export async function noteRegistry(dataDir: string, { host, name }: PushedImage): Promise<void> {
   const namespace = name
     .slice(host.length + 1)
@@ -21,7 +21,7 @@ export async function noteRegistry(dataDir: string, { host, name }: PushedImage)
   );
 }
 
-/** `host[/namespace]`; undefined: no build was pushed from here yet. */
+/** Returns `host[/namespace]`; undefined when no build was pushed from here yet. */
 export async function lastRegistry(dataDir: string): Promise<string | undefined> {
   const text = await readFile(pathIn(dataDir), 'utf8').catch(() => '');
   return text.trim() || undefined;

@@ -14,7 +14,7 @@ import { removeIfThere } from './durable-file.ts';
 import { errorCode, isMissing } from '../platform/errors.ts';
 
 const TOUCH_MS = 10_000;
-/** Several processes may start at once over the lock of a dead one. */
+/** Several processes may try at once to take the lock of a dead one; each gives up after this time. */
 const CONTEST_MS = 20_000;
 const CONTEST_PAUSE_MS = 20;
 const GUARD_MS_MAX = 10_000;
@@ -23,9 +23,9 @@ const SILENT_MS_MAX = 30_000;
 
 export interface LockHolder {
   pid: number;
-  /** Kernel's start time of the process, where it can be read. */
+  /** The kernel's start time of the process, where it can be read. */
   startTime?: string;
-  /** Machine and process namespace in which the pid means something. */
+  /** The machine and process namespace in which the pid is valid. */
   space: string;
   /** Tells two locks of the same process apart. */
   token: string;
@@ -39,7 +39,7 @@ export class LockedError extends Error {
   override readonly name = 'LockedError';
 }
 
-/** `token`: random, safe in a file name; the boot id. */
+/** `token` is random and safe in a file name: the boot id. */
 export async function acquireLock(dataDir: string, token: string): Promise<Lock> {
   const path = join(dataDir, 'lock');
   const own: LockHolder = { pid: process.pid, ...startTimeOf(process.pid), space: processSpace(), token };
@@ -62,7 +62,7 @@ export async function acquireLock(dataDir: string, token: string): Promise<Lock>
   throw new LockedError(`${path} changes hands all the time, is something starting daemons in a loop`);
 }
 
-/** The holder of a data folder's lock, if it lives. */
+/** Returns the holder of a data folder's lock, if it lives. */
 export async function lockHolder(dataDir: string): Promise<LockHolder | undefined> {
   const path = join(dataDir, 'lock');
   const holder = await readHolder(path);
@@ -88,14 +88,14 @@ async function requireDead(path: string): Promise<void> {
 }
 
 /**
- * Deletes a dead holder's file. Only the owner of the guard file may, and it judges once more under the guard: otherwise a slow contender could delete the
- * fresh lock of a fast one. Without the guard this does nothing, and the caller comes again.
+ * Deletes a dead holder's file. Only the owner of the guard file may, and it checks once more under the guard: otherwise a slow contender could delete the
+ * fresh lock of a fast one. Without the guard this does nothing, and the caller tries again.
  */
 async function removeStale(temporary: string, path: string): Promise<void> {
   const guard = `${path}.guard`;
   if (!(await tryLink(temporary, guard))) {
     const guarded = await stat(guard).catch(() => undefined);
-    // Its owner died within the few milliseconds below.
+    // The guard is held for milliseconds only, so its owner has died.
     if (guarded !== undefined && Date.now() - guarded.ctimeMs > GUARD_MS_MAX) await removeIfThere(guard);
     return;
   }
@@ -110,7 +110,7 @@ async function removeStale(temporary: string, path: string): Promise<void> {
 function holdLock(path: string, own: LockHolder): Lock {
   const touch = setInterval(() => {
     const now = new Date();
-    // A lock file that somebody deleted is not a reason to stop: the boot id protects us.
+    // A lock file that somebody deleted is not a reason to stop: the boot id protects against a second process.
     void utimes(path, now, now).catch(() => undefined);
   }, TOUCH_MS);
   touch.unref();
@@ -127,7 +127,7 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
     const holder = JSON.parse(await readFile(path, 'utf8')) as LockHolder;
     return typeof holder.pid === 'number' ? holder : undefined;
   } catch (error) {
-    // Links appear whole, so an unreadable file was made by something else: nobody holds it.
+    // Lock files are created by link, whole, so an unreadable file was made by something else: nobody holds it.
     if (isMissing(error) || error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -147,14 +147,14 @@ export function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it lives and belongs to somebody else.
+    // EPERM means that it lives and belongs to another user.
     return errorCode(error) === 'EPERM';
   }
 }
 
 /**
- * From /proc/<pid>/stat: field 22, the start in clock ticks since the machine started, unless field 3 says that it has ended and only waits for its
- * parent to notice. The name before them may hold spaces and brackets.
+ * Reads /proc/<pid>/stat: field 22 is the start in clock ticks since the machine started; field 3 tells a process that has ended and only waits for its
+ * parent. The name before them may hold spaces and brackets.
  */
 function startTimeOf(pid: number): { startTime?: string } {
   try {
@@ -163,7 +163,7 @@ function startTimeOf(pid: number): { startTime?: string } {
     const [state, startTime] = [fields[0], fields[19]];
     return startTime === undefined || state === 'Z' || state === 'X' ? {} : { startTime };
   } catch {
-    // No /proc on this system, or no such process: the pid alone has to do.
+    // There is no /proc on this system, or no such process: the pid alone has to do.
     return {};
   }
 }
@@ -172,7 +172,7 @@ function processSpace(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
-    // No namespaces on this system.
+    // This system has no namespaces.
     return hostname();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reports that no definite answer has been given to yet, one file each. A report is on the disk before it is sent for the first time and before the
- * run's slot is given to other work, and stays there until the control plane has accepted or refused it, across restarts of the daemon.
+ * Reports without a definite answer, one file each. A report is on the disk before it is sent for the first time and before the run's slot is given to other
+ * work, and stays there until the control plane has accepted or refused it, across restarts of the daemon.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,10 +14,10 @@ import { isWorkRef, refKey, type WorkRef } from '../control-plane/work-ref.ts';
 import type { ReportRequest, WorkKind } from '../control-plane/wire.ts';
 
 export interface OutboxEntry {
-  /** Absent in what older versions wrote: a run. */
+  /** Older versions wrote runs only, without this field. */
   kind?: WorkKind;
   report: Omit<ReportRequest, 'waitedMs'>;
-  /** When it was put here, on both clocks; the monotonic one counts as long as the machine has not been restarted. */
+  /** The time of `put`, on both clocks; the monotonic one is valid as long as the machine has not been restarted. */
   putAtMs: number;
   putMonotonicMs: number;
   machineBoot: string;
@@ -27,7 +27,7 @@ export interface Outbox {
   /** Resolves when the report is on the disk. */
   put(report: Omit<ReportRequest, 'waitedMs'>, kind?: WorkKind): Promise<OutboxEntry>;
   remove(ref: WorkRef): Promise<void>;
-  /** What was found at the start and what has been put since, oldest first. */
+  /** The reports found at the start and those put since, oldest first. */
   entries(): OutboxEntry[];
   readonly depth: number;
 }
@@ -48,7 +48,7 @@ export function readMachineBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Not Linux: a fresh id makes every older entry fall back to the wall clock.
+    // On other systems than Linux a fresh id makes every older entry fall back to the wall clock.
     return randomUUID();
   }
 }
@@ -98,7 +98,7 @@ async function readEntries(folder: string, log: Log): Promise<OutboxEntry[]> {
       if (!isWorkRef(entry.report)) throw new RangeError('it names no work');
       found.push(entry);
     } catch (error) {
-      // Kept for a person to look at; it must not stop the others.
+      // The file is kept for a person; it must not stop the others.
       log.error({ file: path, problem: errorText(error) }, 'a report in the outbox is unreadable, set aside');
       await rename(path, `${path}.unreadable`);
     }

@@ -53,7 +53,6 @@ describe.each(KINDS)('abuse of $kind', ({ kind, there }) => {
           'a clean host',
           async () => await bench.leftovers(),
           (left) => left.length === 0,
-          5_000,
         );
         expect(await bench.run('echo well')).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'well\n' });
       },

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { complaint, findProgram, runCommand } from './command.ts';
+import { failureText, findProgram, runCommand } from './command.ts';
 import { writeTar } from './tar.ts';
 import type { TarEntry } from './tar.ts';
 
@@ -111,7 +111,7 @@ export async function ensureBaseImage(engine: string, dataDir: string, useBusybo
   try {
     await writeFile(path, tar);
     const made = await runCommand([engine, 'import', path, tag], { timeoutMs: COMMAND_TIMEOUT_MS });
-    if (made.code !== 0) throw new Error(`the base image cannot be made: ${complaint(made)}`);
+    if (made.code !== 0) throw new Error(`the base image cannot be made: ${failureText(made)}`);
     return tag;
   } finally {
     await rm(path, { force: true });
@@ -125,7 +125,7 @@ async function rootEntries(useBusybox: boolean): Promise<TarEntry[]> {
 
 async function busyboxEntries(path: string): Promise<TarEntry[]> {
   const listed = await runCommand([path, '--list'], { timeoutMs: COMMAND_TIMEOUT_MS });
-  if (listed.code !== 0) throw new Error(`${path} does not list its applets: ${complaint(listed)}`);
+  if (listed.code !== 0) throw new Error(`${path} does not list its applets: ${failureText(listed)}`);
   const applets = listed.stdout.split('\n').filter((name) => name !== '' && name !== 'busybox');
   return [
     { type: 'file', path: 'bin/busybox', mode: 0o755, content: await readFile(path) },

@@ -60,7 +60,7 @@ async function detectUnified(sources: CgroupSources): Promise<CgroupHost | undef
   for (const parent of new Set([join(mount.point, relative(own, mount.root)), mount.point])) {
     const base = join(parent, GROUP);
     const covers = await openUnified(parent, base, sources.pid);
-    if (covers.has('memory')) return host('v2', covers, () => [base], limitUnified);
+    if (covers.has('memory')) return host({ version: 'v2', covers, bases: [base], limit: limitUnified });
   }
   return undefined;
 }
@@ -129,7 +129,12 @@ async function detectLegacy(sources: CgroupSources): Promise<CgroupHost | undefi
   }
   if (bases.size === 0) return undefined;
   // Controllers mounted together share a folder.
-  return host('v1', new Set(bases.keys()), () => [...new Set(bases.values())], limitLegacy);
+  return host({
+    version: 'v1',
+    covers: new Set(bases.keys()),
+    bases: [...new Set(bases.values())],
+    limit: limitLegacy,
+  });
 }
 
 async function limitLegacy(group: string, limits: SandboxLimits): Promise<void> {
@@ -153,13 +158,14 @@ async function proveWritable(base: string): Promise<void> {
 
 type Limit = (group: string, limits: SandboxLimits, covers: ReadonlySet<Controller>) => Promise<void>;
 
-function host(
-  version: 'v1' | 'v2',
-  covers: ReadonlySet<Controller>,
-  bases: () => string[],
-  limit: Limit,
-): CgroupHost {
-  const groupsOf = (name: string) => bases().map((base) => join(base, name));
+interface HostOptions extends Pick<CgroupHost, 'version' | 'covers'> {
+  /** Folders that hold the groups of all sandboxes. */
+  bases: readonly string[];
+  limit: Limit;
+}
+
+function host({ version, covers, bases, limit }: HostOptions): CgroupHost {
+  const groupsOf = (name: string) => bases.map((base) => join(base, name));
   const removeAll = async (name: string) => {
     for (const group of groupsOf(name)) await removeGroup(group);
   };

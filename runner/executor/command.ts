@@ -76,7 +76,7 @@ export async function runCommand(argv: readonly string[], options: CommandOption
 }
 
 /** The last non-empty lines of what a failed command said, for a message. */
-export function complaint(result: CommandResult): string {
+export function failureText(result: CommandResult): string {
   if (result.failure !== undefined) return result.failure;
   const lines = `${result.stderr}\n${result.stdout}`.split('\n').filter((line) => line.trim() !== '');
   return lines.slice(-3).join('; ').slice(-1000) || `exit code ${result.code}`;

@@ -1,5 +1,5 @@
 /** docker: the daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
-import { complaint, findProgram, runCommand } from './command.ts';
+import { failureText, findProgram, runCommand } from './command.ts';
 import { ENGINE_TIMEOUTS } from './engine.ts';
 import { EngineExecutor } from './engine-executor.ts';
 import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
@@ -63,7 +63,7 @@ async function readInfo(program: string): Promise<DockerInfo> {
   const info = parseDockerInfo(answer.stdout);
   if (answer.code !== 0 || info.ServerVersion === undefined || info.ServerVersion === '') {
     throw new Error(
-      `the docker daemon does not answer (${complaint(answer)}); start it, or let this user use its socket`,
+      `the docker daemon does not answer (${failureText(answer)}); start it, or let this user use its socket`,
     );
   }
   if (info.SecurityOptions?.some((option) => option.startsWith('name=seccomp')) !== true) {

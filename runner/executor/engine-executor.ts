@@ -1,7 +1,7 @@
 /** The executor for container engines: naming, the set of running containers, and what earlier daemons left behind. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { complaint, runCommand } from './command.ts';
+import { failureText, runCommand } from './command.ts';
 import { engineArgv } from './engine.ts';
 import type { Engine } from './engine.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
@@ -110,7 +110,7 @@ export class EngineExecutor implements Executor {
       '--no-trunc',
       `--filter=label=cp.runner=${runnerId}`,
     );
-    if (listed.code !== 0) throw new Error(`${engine.name} cannot list containers: ${complaint(listed)}`);
+    if (listed.code !== 0) throw new Error(`${engine.name} cannot list containers: ${failureText(listed)}`);
     const ids = listed.stdout.split('\n').filter((id) => id !== '');
     if (ids.length === 0) return [];
     // A container that went away between the two calls makes the exit code 1; the others are still printed.
@@ -133,7 +133,7 @@ export class EngineExecutor implements Executor {
     if (removed.code !== 0)
       this.#options.log('leftover container not removed, the next reap tries again', {
         name: left.name,
-        error: complaint(removed),
+        error: failureText(removed),
       });
   }
 

@@ -11,7 +11,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
-import { complaint, findProgram, runCommand } from './command.ts';
+import { failureText, findProgram, runCommand } from './command.ts';
 import type { CommandResult } from './command.ts';
 import { createArgv } from './engine-argv.ts';
 import { engineArgv } from './engine.ts';
@@ -132,7 +132,7 @@ export class EngineSandbox implements Sandbox {
 
   async signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const sent = await this.#call('kill', `--signal=${signal}`, this.#options.name);
-    if (sent.code !== 0) throw new SandboxError(complaint(sent));
+    if (sent.code !== 0) throw new SandboxError(failureText(sent));
   }
 
   async verdict(exit: ProcessExit): Promise<Verdict> {
@@ -140,7 +140,7 @@ export class EngineSandbox implements Sandbox {
     const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
     const state = inspected.code === 0 ? parseState(inspected.stdout) : undefined;
     if (state === undefined) {
-      const message = `${engine.name} lost the container: ${complaint(inspected)}; ${this.#said()}`;
+      const message = `${engine.name} lost the container: ${failureText(inspected)}; ${this.#said()}`;
       return { reason: 'engine_error', message };
     }
     if (state.StartedAt === undefined || state.StartedAt === NEVER || state.ExitCode === undefined) {
@@ -179,11 +179,11 @@ export class EngineSandbox implements Sandbox {
     const argv = engineArgv(engine, 'init', ...this.#hooks(), name);
     const made = await runCommand(argv, { timeoutMs: engine.timeouts.startMs, cwd: folder });
     if (made.code !== 0)
-      throw new SandboxError(`${engine.name} cannot set the container up: ${complaint(made)}`);
+      throw new SandboxError(`${engine.name} cannot set the container up: ${failureText(made)}`);
     const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
     const { Pid: pid = 0, ConmonPid: usersPid = 0 } = parseState(inspected.stdout) ?? {};
     if (pid === 0 || usersPid === 0)
-      throw new SandboxError(`${engine.name} lost the container: ${complaint(inspected)}`);
+      throw new SandboxError(`${engine.name} lost the container: ${failureText(inspected)}`);
     this.#wayOut = await network.open({ pid, usersPid });
   }
 
@@ -216,7 +216,7 @@ export class EngineSandbox implements Sandbox {
     const inspected = await this.#call('inspect', '--type=container', '--format={{json .State}}', name);
     const status = inspected.code === 0 ? parseState(inspected.stdout)?.Status : undefined;
     if (status === 'running' || status === 'exited' || status === 'stopped' || status === 'stopping') return;
-    const why = inspected.code === 0 ? `its state is ${status}` : complaint(inspected);
+    const why = inspected.code === 0 ? `its state is ${status}` : failureText(inspected);
     abort(
       'engine_error',
       `${engine.name} has not started the container after ${engine.timeouts.startMs / 1000} s: ${why}`,
@@ -233,7 +233,7 @@ export class EngineSandbox implements Sandbox {
     const filters = [`--filter=label=cp.work=${spec.workId}`, `--filter=label=cp.epoch=${spec.epoch}`];
     const left = await this.#call('ps', '--all', '--quiet', ...filters);
     if (left.code !== 0 || left.stdout.trim() !== '')
-      throw new SandboxError(`${name} is not removed: ${complaint(removed)}`);
+      throw new SandboxError(`${name} is not removed: ${failureText(removed)}`);
   }
 
   /** The engine gave the clone to a user of the container, and the build goes on with it as this one. Nothing that could put links into the way runs any more. */
@@ -246,12 +246,12 @@ export class EngineSandbox implements Sandbox {
       timeoutMs: CHOWN_MS,
     });
     if (taken.code !== 0)
-      throw new SandboxError(`${spec.clone.folder} is not given back: ${complaint(taken)}`);
+      throw new SandboxError(`${spec.clone.folder} is not given back: ${failureText(taken)}`);
   }
 
   #createError(created: CommandResult): SandboxError {
     const { engine, image, name } = this.#options;
-    const said = complaint(created);
+    const said = failureText(created);
     if (/name .*already in use|is already in use by container/i.test(said)) {
       this.#created = false; // It is not ours to remove.
       return new SandboxError(`a container ${name} exists already`);

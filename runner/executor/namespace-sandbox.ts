@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Duplex } from 'node:stream';
 import type { CgroupHost, SandboxCgroup } from './cgroup.ts';
-import { complaint, runCommand } from './command.ts';
+import { failureText, runCommand } from './command.ts';
 import type { SandboxSpec } from './executor.ts';
 import { launchScript } from './launcher.ts';
 import { watchMemory } from './memory-watchdog.ts';
@@ -95,7 +95,7 @@ export class NamespaceSandbox implements Sandbox {
     this.#cgroup = await host.cgroups?.create(name, spec.limits);
     const made = await making;
     if (made.code !== 0)
-      throw new SandboxError(`output pipes cannot be made in ${folder}: ${complaint(made)}`);
+      throw new SandboxError(`output pipes cannot be made in ${folder}: ${failureText(made)}`);
   }
 
   async start(abort: Abort): Promise<StartedProcess> {

@@ -1,7 +1,7 @@
 /** podman: picks an OCI runtime that works here by really running a container with all walls up. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { complaint, findProgram, runCommand } from './command.ts';
+import { failureText, findProgram, runCommand } from './command.ts';
 import { createEngineCgroups } from './engine-cgroup.ts';
 import { ENGINE_TIMEOUTS } from './engine.ts';
 import { EngineExecutor } from './engine-executor.ts';
@@ -92,7 +92,7 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
 
 async function readInfo(program: string): Promise<PodmanInfo> {
   const answer = await runCommand([program, 'info', '--format', 'json'], { timeoutMs: INFO_TIMEOUT_MS });
-  if (answer.code !== 0) throw new Error(`podman info failed: ${complaint(answer)}`);
+  if (answer.code !== 0) throw new Error(`podman info failed: ${failureText(answer)}`);
   return JSON.parse(answer.stdout) as PodmanInfo;
 }
 

@@ -3,7 +3,7 @@
  * answers with must bear that very name: engines also look for the beginnings of ids, and podman for the endings of names.
  */
 import { fullName, parseImage } from '@svc/proto/images/reference.ts';
-import { complaint, runCommand } from './command.ts';
+import { failureText, runCommand } from './command.ts';
 import { engineArgv, type Engine } from './engine.ts';
 import { SandboxError } from './supervise.ts';
 
@@ -33,7 +33,7 @@ async function idOf(engine: Engine, name: string): Promise<string | undefined> {
   const asked = await runCommand(argv, { timeoutMs: engine.timeouts.callMs });
   if (asked.code !== 0) {
     if (asked.failure === undefined && NOT_THERE.test(asked.stderr)) return undefined;
-    throw new SandboxError(`${engine.name} cannot look for image ${name}: ${complaint(asked)}`);
+    throw new SandboxError(`${engine.name} cannot look for image ${name}: ${failureText(asked)}`);
   }
   const [, id, tags, digests] = /^((?:sha256:)?[0-9a-f]{64}) (\S+) (\S+)$/.exec(asked.stdout.trim()) ?? [];
   if (id === undefined) throw new SandboxError(`${engine.name} says no id of image ${name}`);

@@ -1,10 +1,10 @@
 /**
- * Keeps lines readable: what a line has beyond its limit is left out, and at the line's end it says how much. Sits behind the masking, so that it never
- * cuts a secret in two before it is found. A carriage return ends a line too: progress bars draw one for hours.
+ * Limits the length of lines: the rest of a longer line is left out, and a mark at its end says how much. It comes after the masking, so that it never cuts a
+ * secret in two before it is found. A carriage return ends a line too: progress bars draw one for hours.
  */
 import { characterBoundary, type StreamMasker } from './masking.ts';
 
-/** By contract. */
+/** Longest line in bytes, by contract. */
 export const LINE_BYTES_MAX = 65_536;
 
 const NEWLINE = 0x0a;
@@ -15,19 +15,19 @@ export function limitLines(inner: StreamMasker, bytesMax = LINE_BYTES_MAX): Stre
   let passed = 0;
   let left = 0;
 
-  /** `at` to `end` are bytes of one line, its end included if `ended`. */
-  const takeLine = (out: Buffer[], data: Buffer, at: number, end: number, ended: boolean): void => {
-    const body = ended ? end - 1 : end;
+  /** `part` holds bytes of one line, with its end if `ended`. */
+  const takeLine = (out: Buffer[], part: Buffer, ended: boolean): void => {
+    const body = ended ? part.length - 1 : part.length;
     const room = left > 0 ? 0 : bytesMax - passed;
-    if (left === 0 && body - at <= room) {
-      if (end > at) out.push(data.subarray(at, end));
-      passed += body - at;
+    if (left === 0 && body <= room) {
+      if (part.length > 0) out.push(part);
+      passed += body;
     } else {
-      const to = characterBoundary(data, at, at + room);
-      if (to > at) out.push(data.subarray(at, to));
-      passed += to - at;
+      const to = characterBoundary(part, 0, room);
+      if (to > 0) out.push(part.subarray(0, to));
+      passed += to;
       left += body - to;
-      if (ended) out.push(mark(), data.subarray(body, end));
+      if (ended) out.push(mark(), part.subarray(body));
     }
     if (ended) passed = left = 0;
   };
@@ -49,7 +49,7 @@ export function limitLines(inner: StreamMasker, bytesMax = LINE_BYTES_MAX): Stre
           ended = true;
         }
         if (at > clean) out.push(data.subarray(clean, at));
-        takeLine(out, data, at, end, ended);
+        takeLine(out, data.subarray(at, end), ended);
         clean = end;
       } else {
         const back = ended ? -1 : data.lastIndexOf(RETURN);

@@ -15,20 +15,20 @@ import type { Presence } from '../control-plane/presence.ts';
 import { CallError, type Failure } from '../control-plane/retryable.ts';
 import { WORK_CALLS, type LogsReply, type WireLeaseState, type WorkKind } from '../control-plane/wire.ts';
 
-/** From the first byte after a silence to its call. */
+/** Delay of the first call after a silence, counted from the first byte. */
 const FIRST_BYTE_MS = 100;
-/** Between calls while output keeps coming. */
+/** Interval of calls while output keeps coming. */
 const INTERVAL_MS = 1_000;
-/** A sleeper without anything to send is woken by the spool; this is only the net under it. */
+/** The spool wakes an idle sender; this limit only covers a lost wake-up. */
 const IDLE_MS = 60_000;
-/** A control plane that is in contact and refuses logs for so long shall not keep the result from being reported. */
+/** After so long a control plane that is in contact and refuses logs no longer keeps the result from being reported. */
 const BLOCKED_MS_MAX = 600_000;
-/** Sending everything again helps once at most. */
+/** Sending everything again can help once. */
 const DIGEST_RETRIES_MAX = 1;
-/** Answers in a row that bring the offset no further: more than any honest recovery takes. */
+/** So many answers in a row may leave the offset where it is; no recovery takes more. */
 const STANDSTILLS_MAX = 20;
 
-/** `complete`: stored and checked. `refused`: never will be. `superseded`: the epoch is over. `stopped`: to be gone on with another time. */
+/** `complete`: stored and checked. `refused`: it will never be stored. `superseded`: the epoch is over. `stopped`: another process resumes it. */
 export type LogsOutcome = 'complete' | 'refused' | 'superseded' | 'stopped';
 
 export interface LogSenderOptions {
@@ -36,13 +36,13 @@ export interface LogSenderOptions {
   api: Pick<Api, 'call'>;
   log: Log;
   signal: AbortSignal;
-  /** Of what kind the work is. */
+  /** Default: a run. */
   kind?: WorkKind;
-  /** A spool of an earlier process: asks first how much is stored. */
+  /** Set for a spool of an earlier process: the sender asks first how much is stored. */
   resume?: boolean;
-  /** The control plane's word on the lease, with the time of the request that it answers. */
+  /** Takes the state of the lease in a reply, with the time of its request. */
   onState?: (state: WireLeaseState, sentMonotonicMs: number) => void;
-  /** Whether heartbeats are answered, so that a failing append is not just a dead network. */
+  /** Tells whether heartbeats are answered, so that a dead network is not taken for a refusal. */
   inContact?: () => boolean;
   /** Waits at most until the control plane serves runners again. */
   presence?: Pick<Presence, 'pause'>;
@@ -99,13 +99,13 @@ async function run(options: LogSenderOptions, state: SendState, wake: Wake): Pro
       asking = false;
       state.failures = 0;
       delete state.failingSinceMs;
-      state.offset = believableOffset(options, reply, batch);
+      state.offset = plausibleOffset(options, reply, batch);
       state.standstills = batch.chunks.length > 0 && state.offset <= batch.offset ? state.standstills + 1 : 0;
       if (state.standstills > STANDSTILLS_MAX)
-        return gaveUp(options, `the control plane stores nothing behind byte ${state.offset}`);
+        return undeliverable(options, `the control plane stores nothing behind byte ${state.offset}`);
       if (final && reply.complete === true) return 'complete';
       if (final && state.offset >= batch.nextOffset)
-        return gaveUp(options, 'the control plane does not confirm the end of the output');
+        return undeliverable(options, 'the control plane does not confirm the end of the output');
     } catch (error) {
       const outcome = await afterFailure(options, state, error);
       if (outcome !== undefined) return outcome;
@@ -114,7 +114,7 @@ async function run(options: LogSenderOptions, state: SendState, wake: Wake): Pro
   return 'stopped';
 }
 
-/** Waits until there is something to send and it is time; false when it should be looked at again. */
+/** Waits until there is something to send and it is time; false when the caller must check again. */
 async function waitForWork(options: LogSenderOptions, state: SendState, wake: Wake): Promise<boolean> {
   const { spool } = options;
   if (spool.ended !== undefined) return true;
@@ -154,8 +154,8 @@ async function send(options: LogSenderOptions, batch: SpoolBatch, final: boolean
 }
 
 /**
- * This machine lost what it had written, and the control plane has more of it. Announcing our end would make it throw away the better copy: it is told that
- * the rest is missing, and no end.
+ * This machine lost what it had written, and the control plane has more of it. An end at the shorter length would make it discard its copy, so it gets a
+ * chunk that marks the rest as missing, and no end.
  */
 async function leaveAsStored(options: LogSenderOptions, stored: number): Promise<LogsOutcome> {
   const line = Buffer.from("\n[output may be missing from here on: the runner's copy of it was lost]\n");
@@ -165,31 +165,31 @@ async function leaveAsStored(options: LogSenderOptions, stored: number): Promise
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
   }
-  return gaveUp(
+  return undeliverable(
     options,
     `the control plane has ${stored} bytes and this machine only ${options.spool.bytes}`,
   );
 }
 
-/** The answer's offset, kept within what exists: an answer beyond it is a fault over there and must not make us skip output. */
-function believableOffset(options: LogSenderOptions, reply: LogsReply, batch: SpoolBatch): number {
-  const told = reply.nextOffset ?? 0;
-  if (told <= options.spool.bytes) return told;
+/** Limits the answer's offset to what exists: an answer beyond it is a fault of the control plane and must not make the sender skip output. */
+function plausibleOffset(options: LogSenderOptions, reply: LogsReply, batch: SpoolBatch): number {
+  const claimed = reply.nextOffset ?? 0;
+  if (claimed <= options.spool.bytes) return claimed;
   options.log.error(
-    { id: options.spool.ref.id, told, written: options.spool.bytes },
+    { id: options.spool.ref.id, claimed, written: options.spool.bytes },
     'the control plane claims to have more output than was written',
   );
   return batch.nextOffset;
 }
 
-/** Waits before the next try; an outcome when there will be none. */
+/** Waits before the next try; returns an outcome when there will be none. */
 async function afterFailure(
   options: LogSenderOptions,
   state: SendState,
   error: unknown,
 ): Promise<LogsOutcome | undefined> {
   if (!(error instanceof CallError)) {
-    return gaveUp(
+    return undeliverable(
       options,
       `output cannot be read back from the spool: ${error instanceof Error ? error.message : String(error)}`,
     );
@@ -206,13 +206,13 @@ async function afterFailure(
       'output cannot be delivered, trying again',
     );
   if (failure.unserved === true) {
-    // Not refused: nobody is there. A long absence must not count as one at its end.
+    // The call was not refused: nobody serves the route. A long absence must not count as a refusal when it ends.
     delete state.failingSinceMs;
     await (options.presence?.pause ?? pause)(unservedDelayMs(state.failures), options.signal);
     return undefined;
   }
   const blocked = monotonicMs() - state.failingSinceMs > BLOCKED_MS_MAX && options.inContact?.() === true;
-  if (blocked && options.spool.ended !== undefined) return gaveUp(options, failure.message);
+  if (blocked && options.spool.ended !== undefined) return undeliverable(options, failure.message);
   await pause(nextDelayMs(state.failures, failure.retryAfterMs), options.signal);
   return undefined;
 }
@@ -222,8 +222,9 @@ function afterRefusal(
   state: SendState,
   failure: Failure,
 ): LogsOutcome | undefined {
-  const told = failure.details?.['nextOffset'];
-  const nextOffset = typeof told === 'number' && Number.isSafeInteger(told) && told >= 0 ? told : undefined;
+  const stored = failure.details?.['nextOffset'];
+  const nextOffset =
+    typeof stored === 'number' && Number.isSafeInteger(stored) && stored >= 0 ? stored : undefined;
   if (
     failure.code === 'log_gap' &&
     nextOffset !== undefined &&
@@ -248,10 +249,10 @@ function afterRefusal(
     return undefined;
   }
   if (failure.code === 'stale_epoch') return 'superseded';
-  return gaveUp(options, failure.message);
+  return undeliverable(options, failure.message);
 }
 
-function gaveUp(options: LogSenderOptions, problem: string): LogsOutcome {
+function undeliverable(options: LogSenderOptions, problem: string): LogsOutcome {
   options.log.error({ id: options.spool.ref.id, problem }, 'output is not delivered');
   return 'refused';
 }

@@ -1,12 +1,12 @@
 /**
- * A run's output on this machine's disk, masked already, until the control plane has stored it.
+ * Keeps a run's masked output on this machine's disk until the control plane has stored it.
  *
- * One file a grant, a sequence of frames: kind (1 byte), length (4 bytes, big-endian), data. Offsets on the wire count the data of all streams
- * together, in this order. The writer and the one reader work on the same open file; appends go through one queue. What cannot be read when the
- * file is opened again (half a frame that a killed process left, or damage) is cut off.
+ * There is one file for each grant, a sequence of frames: kind (1 byte), length (4 bytes, big-endian), data. Offsets on the wire count the data of all
+ * streams together, in this order. The writer and the one reader work on the same open file; appends go through one queue. Unreadable data at the end of a
+ * reopened file (half a frame that a killed process left, or damage) is cut off.
  *
- * When the disk is full the run goes on. What could not be written, and what was cut off, is counted: a frame of its own says as soon as there is room how
- * many bytes are missing, in words for people and as a number for the control plane. Nothing is ever lost in silence.
+ * When the disk is full the run goes on. Bytes that could not be written or were cut off are counted, and as soon as there is room a frame of its own records
+ * how many are missing, as a line for people and as a number for the control plane. No loss goes unreported.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { open, readdir, stat, type FileHandle } from 'node:fs/promises';
@@ -38,11 +38,11 @@ const CHUNKS_MAX = 4096;
 export interface SpoolChunk {
   stream: WireLogStream;
   data: Buffer;
-  /** Bytes that were lost in front of it; they count in no offset. */
+  /** Bytes of output before this chunk that were lost; they count in no offset. */
   missing?: number;
 }
 
-/** A chunk as it lies in the file. */
+/** A chunk with its size in the file. */
 interface Frame extends SpoolChunk {
   fileBytes: number;
 }
@@ -65,10 +65,10 @@ export interface Spool {
   readonly bytes: number;
   /** Resolves when the data is in the file (not necessarily on the disk). Rejects only for errors other than a full disk. */
   append(stream: WireLogStream, data: Uint8Array): Promise<void>;
-  /** No more will come: syncs the file. Never rejects. */
+  /** Ends the output: syncs the file. Never rejects. */
   end(): Promise<SpoolEnd>;
   readonly ended: SpoolEnd | undefined;
-  /** Pieces from this offset on, at most one call's worth. One reader only. */
+  /** Returns the pieces from this offset on, at most one call's worth. There may be one reader only. */
   read(offset: number): Promise<SpoolBatch>;
   /** Called after each append and at the end. */
   onChange(listener: () => void): void;
@@ -85,7 +85,7 @@ export async function openSpool(folder: string, ref: WorkRef): Promise<Spool> {
   const found = await scan(file, hash);
   const unreadable = (await file.stat()).size - found.fileBytes;
   if (unreadable > 0) await file.truncate(found.fileBytes);
-  // Of one torn frame this is exactly what is left of its data; of anything else nobody knows better.
+  // For one torn frame this is exactly the rest of its data; for other damage the number cannot be known.
   const lost = { bytes: unreadable > 0 ? Math.max(1, unreadable - HEADER_BYTES) : 0, why: UNREADABLE };
   return createSpool({ ref, path, file, hash, lost, ...found });
 }
@@ -94,7 +94,7 @@ export function spoolPath(folder: string, ref: WorkRef): string {
   return join(folder, `${refKey(ref)}.log`);
 }
 
-/** Every grant that has a spool, and the size of all of them together. */
+/** Lists every grant that has a spool, and the size of all of them together. */
 export async function listSpools(folder: string): Promise<{ refs: WorkRef[]; bytes: number }> {
   const refs: WorkRef[] = [];
   let bytes = 0;
@@ -116,7 +116,7 @@ interface OpenFile {
   /** Whole frames in the file. */
   fileBytes: number;
   bytes: number;
-  /** Not yet told. */
+  /** Lost bytes that no frame records yet. */
   lost: { bytes: number; why: string };
 }
 
@@ -148,7 +148,7 @@ function createSpool(state: OpenFile): Spool {
     },
     async end() {
       await queue;
-      // A broken disk may refuse both: what is there is as good as it gets, and the result matters more.
+      // A broken disk may refuse both: the result matters more than the rest of the output.
       await write('runner', new Uint8Array()).catch(() => undefined);
       await file.datasync().catch(() => undefined);
       ended = { bytes: state.bytes, sha256: hash.copy().digest('hex') };
@@ -172,7 +172,7 @@ function createSpool(state: OpenFile): Spool {
   };
 }
 
-/** Writes each append as a whole or not at all; what a full disk refuses is counted, and named in front of the next append that fits. */
+/** Writes each append as a whole or not at all; bytes that a full disk refuses are counted, and a frame before the next append that fits records them. */
 function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array) => Promise<void> {
   const { file, hash, lost } = state;
   return async (stream, data) => {
@@ -182,7 +182,7 @@ function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array
     try {
       await file.appendFile(frames);
     } catch (error) {
-      // Whatever part of it got in comes out again, or the frames behind it would be unreadable.
+      // A partial append is taken out again, or the frames behind it would be unreadable.
       await file.truncate(state.fileBytes);
       if (!isDiskFull(error)) throw error;
       lost.bytes += data.length;
@@ -241,7 +241,7 @@ async function scan(file: FileHandle, hash: Hash): Promise<{ fileBytes: number; 
   }
 }
 
-/** The frame at this place of the file; undefined at the end or where it is not whole. */
+/** Returns the frame at this place of the file; undefined at the end or where it is not whole. */
 async function readFrame(file: FileHandle, position: number): Promise<Frame | undefined> {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + FRAME_BYTES_MAX);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
@@ -268,13 +268,13 @@ function frameIn(buffer: Buffer): Frame | undefined {
 
 /** Reads batches; remembers where the last one ended, so that going on costs no search. A rewind walks from the start. */
 function createReader(file: FileHandle): (offset: number, end: number) => Promise<SpoolBatch> {
-  /** A frame boundary: place in the file, and offset of the frame's first byte. */
+  /** A frame boundary: its place in the file, and the offset of the frame's first byte. */
   let mark = { position: 0, offset: 0 };
 
   return async (offset, end) => {
     if (offset < mark.offset) mark = { position: 0, offset: 0 };
-    const batch: Batch = { chunks: [], nextOffset: offset };
     const room = { data: BATCH_BYTES_MAX, encoded: BATCH_ENCODED_MAX };
+    const batch: Batch = { chunks: [], nextOffset: offset, room };
     let buffer = Buffer.alloc(0);
     let bufferAt = mark.position;
     while (mark.offset < end) {
@@ -288,7 +288,7 @@ function createReader(file: FileHandle): (offset: number, end: number) => Promis
         if (frame === undefined) break;
       }
       const frameEnd = mark.offset + frame.data.length;
-      if (frameEnd > batch.nextOffset && !take(batch, room, frame, batch.nextOffset - mark.offset)) break;
+      if (frameEnd > batch.nextOffset && !addTo(batch, frame, batch.nextOffset - mark.offset)) break;
       if (batch.nextOffset < frameEnd) break;
       mark = { position: mark.position + frame.fileBytes, offset: frameEnd };
     }
@@ -301,17 +301,15 @@ function createReader(file: FileHandle): (offset: number, end: number) => Promis
 interface Batch {
   chunks: { stream: WireLogStream; parts: Buffer[]; missing?: number }[];
   nextOffset: number;
+  /** Bytes that still fit: of data, and of the encoded body. */
+  room: { data: number; encoded: number };
 }
 
-/** Adds what fits of a frame from `from` on; false when nothing more fits. */
-function take(
-  batch: Batch,
-  room: { data: number; encoded: number },
-  frame: SpoolChunk,
-  from: number,
-): boolean {
+/** Adds as much as fits of a frame from its byte `from` on; returns false when nothing more fits. */
+function addTo(batch: Batch, frame: SpoolChunk, from: number): boolean {
+  const { room } = batch;
   const last = batch.chunks.at(-1);
-  // The count goes with the first byte of its line, once.
+  // The number of lost bytes is sent once, with the first byte of its line.
   const lost = from === 0 ? frame.missing : undefined;
   const joined = last !== undefined && last.stream === frame.stream && lost === undefined;
   if (!joined && batch.chunks.length >= CHUNKS_MAX) return false;
@@ -323,7 +321,7 @@ function take(
     const boundary = characterBoundary(frame.data, from, to);
     if (boundary > from) to = boundary;
   }
-  // A copy: the read buffer is larger than what is kept of it.
+  // The data is copied because the read buffer is larger than what is kept of it.
   const data = Buffer.from(frame.data.subarray(from, to));
   if (joined) last.parts.push(data);
   else

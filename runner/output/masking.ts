@@ -1,31 +1,31 @@
 /**
- * Strikes secrets out of a task's output before it is written anywhere.
+ * Masks secrets in a task's output before it is written anywhere.
  *
- * A stream of bytes goes through in any cuts: what could be the beginning of a secret (or of a UTF-8 character) at the end of a chunk is held
- * back until the next one: never more than the longest spelling of a secret. Each secret is looked for as it is, in base64 at each of its three
- * alignments, in hexadecimal, percent-encoded and escaped as in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are struck out as one.
+ * The stream may be cut anywhere: the end of a chunk that could begin a secret (or a UTF-8 character) is held back until the next one, never more than the
+ * longest spelling of a secret. Each secret is looked for as it is, in base64 at each of its three alignments, in hexadecimal, percent-encoded and escaped as
+ * in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are masked as one.
  */
 
-/** What stands in a secret's place. Never longer than the shortest secret, so masking cannot make output grow. */
+/** Replaces a secret. It is never longer than the shortest secret, so masking cannot make output grow. */
 const MASK = Buffer.from('***');
 /** Shorter values are words like `yes` or `1`: masking them would only garble the output. */
 export const SECRET_LENGTH_MIN = 4;
-/** Values that are surely no secret and that would garble nearly every output. */
+/** Values that are no secrets and whose masking would garble nearly every output. */
 const PLAIN_WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'none', 'undefined']);
 /** The index looks at this many first bytes of a pattern; every pattern has at least as many. */
 const PREFIX_BYTES = 4;
 
 export interface StreamMasker {
-  /** What can be passed on of this chunk and what was held back before it. */
+  /** Returns the part of this chunk, and of what was held back before it, that can be passed on. */
   push(chunk: Uint8Array): Buffer;
-  /** What is still held back, at the end of the stream. */
+  /** Returns the rest that is held back, at the end of the stream. */
   flush(): Buffer;
 }
 
 export interface Masker {
-  /** One for each stream: what is held back of one does not belong to the other. */
+  /** Each stream needs a masker of its own, because bytes held back of one do not belong to the other. */
   stream(): StreamMasker;
-  /** A whole text, for messages. */
+  /** Masks a whole text, for messages. */
   text(text: string): string;
 }
 
@@ -51,7 +51,7 @@ export function patternsOf(secrets: Iterable<string>): Buffer[] {
     .filter((bytes) => bytes.length >= PREFIX_BYTES);
 }
 
-/** The secret as a whole and, where it has several lines, each line: a program may print them one by one. */
+/** Returns the secret as a whole and, where it has several lines, each line: a program may print them one by one. */
 function partsOf(secret: string): string[] {
   const lines = secret.split(/\r?\n/).map((line) => line.trim());
   const parts =
@@ -63,7 +63,7 @@ function partsOf(secret: string): string[] {
 
 function spellingsOf(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
-  // Through bytes: a lone surrogate, which no UTF-8 text can hold, would throw.
+  // The way through bytes replaces a lone surrogate, at which encodeURIComponent would throw.
   const percent = encodeURIComponent(Buffer.from(secret).toString());
   return [
     secret,
@@ -82,7 +82,7 @@ function spellingsOf(secret: string): string[] {
   ];
 }
 
-/** Such as `xxd -p` and `od` print it, in both cases. */
+/** Both cases occur in the output of `xxd -p`, `od` and the like. */
 function hexSpellingsOf(secret: string): string[] {
   const hex = Buffer.from(secret).toString('hex');
   return [hex, hex.toUpperCase()];
@@ -101,7 +101,7 @@ function base64SpellingsOf(secret: string): string[] {
       .replace(/=+$/, '');
     // The first character(s) depend on the bytes before; the last one on the bytes behind, unless the groups end with the secret.
     const inner = text.slice(shift === 0 ? 0 : shift + 1, (shift + bytes.length) % 3 === 0 ? undefined : -1);
-    // Below six characters (four bytes) a spelling is too common to be struck out.
+    // A spelling of less than six characters (four bytes) is too common to be masked.
     if (inner.length >= 6) spellings.push(inner, inner.replaceAll('+', '-').replaceAll('/', '_'));
   }
   return spellings;
@@ -110,9 +110,9 @@ function base64SpellingsOf(secret: string): string[] {
 interface PatternIndex {
   /** Patterns by their first four bytes, longest first. */
   byPrefix: ReadonlyMap<number, readonly Buffer[]>;
-  /** Whether any pattern starts with these two bytes: the quick way out for nearly every position. */
+  /** Marks the first two bytes of every pattern, which rules out nearly every position at once. */
   firstPair: Uint8Array;
-  /** The same for the two bytes behind them. */
+  /** Marks the third and fourth byte of every pattern. */
   secondPair: Uint8Array;
   /** Every beginning of one, two and three bytes, as latin1 text. */
   shortBeginnings: ReadonlySet<string>;
@@ -138,18 +138,18 @@ function buildIndex(patterns: readonly Buffer[]): PatternIndex {
 
 function createStream(index: PatternIndex): StreamMasker {
   let held: Buffer = Buffer.alloc(0);
-  /** So many of the held bytes belong to a find whose mask is out already; they only wait for what may overlap them. */
+  /** So many of the held bytes belong to a find whose mask has been passed on; they only wait for a find that overlaps them. */
   let maskedBytes = 0;
 
   const advance = (data: Buffer, final: boolean): Buffer => {
     const pieces: Buffer[] = [];
-    // Everything before this has been passed on or struck out.
+    // Everything before this has been passed on or masked.
     let done = maskedBytes;
     let at = 0;
     for (; at < data.length; at += 1) {
       at = nextCandidate(index, data, at);
       if (at >= data.length) break;
-      const found = matchAt(index, data, at, final);
+      const found = matchAt(index, data.subarray(at), final);
       if (found === 'unfinished') break;
       if (found === 0) continue;
       // A find that begins inside of another one only extends it.
@@ -163,7 +163,7 @@ function createStream(index: PatternIndex): StreamMasker {
     }
     held = Buffer.from(data.subarray(keepFrom));
     maskedBytes = Math.max(0, done - keepFrom);
-    // A copy only where something was struck out: the chunk is the caller's, who gives it away.
+    // The pieces are copied only where something was masked: the caller gives the chunk away.
     return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   };
 
@@ -179,7 +179,7 @@ function createStream(index: PatternIndex): StreamMasker {
   };
 }
 
-/** The next place from `at` on where a pattern may begin: nearly all of the time is spent in this loop. */
+/** Finds the next place from `at` on where a pattern may begin: nearly all of the time is spent in this loop. */
 function nextCandidate({ firstPair, secondPair }: PatternIndex, data: Buffer, at: number): number {
   const last = data.length - PREFIX_BYTES;
   if (at > last) return at;
@@ -194,16 +194,15 @@ function nextCandidate({ firstPair, secondPair }: PatternIndex, data: Buffer, at
   return last + 1;
 }
 
-/** Length of the longest pattern that stands at this place, 0 for none; `unfinished` when a longer one may still follow. */
-function matchAt(index: PatternIndex, data: Buffer, at: number, final: boolean): number | 'unfinished' {
-  const left = data.length - at;
-  if (left < PREFIX_BYTES)
-    return !final && index.shortBeginnings.has(data.toString('latin1', at)) ? 'unfinished' : 0;
-  if (index.firstPair[data.readUInt16BE(at)] !== 1) return 0;
-  for (const pattern of index.byPrefix.get(data.readUInt32BE(at)) ?? []) {
-    if (pattern.length <= left) {
-      if (pattern.compare(data, at, at + pattern.length) === 0) return pattern.length;
-    } else if (!final && pattern.compare(data, at, data.length, 0, left) === 0) {
+/** Length of the longest pattern at the start of `rest`, 0 for none; `unfinished` when a longer one may still follow. */
+function matchAt(index: PatternIndex, rest: Buffer, final: boolean): number | 'unfinished' {
+  if (rest.length < PREFIX_BYTES)
+    return !final && index.shortBeginnings.has(rest.toString('latin1')) ? 'unfinished' : 0;
+  if (index.firstPair[rest.readUInt16BE(0)] !== 1) return 0;
+  for (const pattern of index.byPrefix.get(rest.readUInt32BE(0)) ?? []) {
+    if (pattern.length <= rest.length) {
+      if (pattern.compare(rest, 0, pattern.length) === 0) return pattern.length;
+    } else if (!final && pattern.compare(rest, 0, rest.length, 0, rest.length) === 0) {
       return 'unfinished';
     }
   }

@@ -15,8 +15,8 @@ export function wallMs(): number {
 }
 
 /**
- * What to add to the wall clock to get the server's, in milliseconds. One number for the whole process: the two threads share it,
- * so that a skew that one of them learned does not cost the other a refused request.
+ * The difference between the server's clock and the wall clock, in milliseconds. It is one number for the whole process: the two threads share it, so that a
+ * skew that one of them learned does not cost the other a refused request.
  */
 export interface ClockOffset {
   get(): number;
@@ -24,7 +24,7 @@ export interface ClockOffset {
   readonly shared: SharedArrayBuffer;
 }
 
-/** Beyond what fits in 32 bits (24 days) the offset is clipped; such a reply is not believed anyway (proto/signature/skew.ts). */
+/** An offset beyond 32 bits (24 days) is clipped; such a reply is not believed anyway (proto/signature/skew.ts). */
 const OFFSET_MS_MAX = 2 ** 31 - 1;
 
 export function createClockOffset(shared = new SharedArrayBuffer(4)): ClockOffset {

@@ -1,4 +1,4 @@
-/** What a caught value says: Node's code of a system error, and a text for people. */
+/** Reads caught values: Node's code of a system error, and a text for people. */
 
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';

@@ -20,7 +20,7 @@ interface Delivered {
   left: number;
 }
 
-/** Delivers one result; an answer in words is the code of a refusal. */
+/** Delivers one result; an answer that is a string is the code of a refusal. */
 async function deliver(
   what: { kind?: WorkKind; logs?: LogsOutcome; message?: string },
   ...answers: (string | ReportReply)[]
@@ -60,23 +60,23 @@ async function deliver(
 
 describe('deliver()', () => {
   it('sends a result once more without its message when the control plane refuses it as invalid', async () => {
-    const { sent, last, left } = await deliver({ message: 'odd words' }, 'validation_failed', {
+    const { sent, last, left } = await deliver({ message: 'odd text' }, 'validation_failed', {
       accepted: true,
     });
-    expect(sent.map(({ body }) => body.message)).toEqual(['odd words', undefined]);
+    expect(sent.map(({ body }) => body.message)).toEqual(['odd text', undefined]);
     expect(sent[1]?.body).toMatchObject(result);
     expect(sent[1]?.body).not.toHaveProperty('message');
     expect([last, left]).toEqual(['reported', 0]);
   });
 
-  it('does not send a result again that is invalid without any words, or refused for another reason', async () => {
+  it('does not send a result again that is invalid without a message, or refused for another reason', async () => {
     expect((await deliver({}, 'validation_failed')).sent).toHaveLength(1);
-    expect((await deliver({ message: 'words' }, 'stale_epoch')).sent).toHaveLength(1);
-    const twice = await deliver({ message: 'words' }, 'validation_failed', 'validation_failed');
+    expect((await deliver({ message: 'text' }, 'stale_epoch')).sent).toHaveLength(1);
+    const twice = await deliver({ message: 'text' }, 'validation_failed', 'validation_failed');
     expect([twice.sent.length, twice.last, twice.left]).toEqual([2, 'dropped', 0]);
   });
 
-  it('reports a build whose grant is over: the control plane keeps the late word', async () => {
+  it('reports a build whose grant is over: the control plane keeps the late report', async () => {
     const { sent, last, left } = await deliver({ kind: 'build', logs: 'superseded' }, 'stale_epoch');
     expect(sent.map(({ call }) => call)).toEqual(['build-report']);
     expect([last, left]).toEqual(['dropped', 0]);

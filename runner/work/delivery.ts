@@ -1,6 +1,6 @@
 /**
- * What is left to do when a task has ended: its last output, then its result, then the end of the lease, in this order, because the control plane
- * may close the books on a run with its report.
+ * Delivers ended work: its last output, then its result, then the end of the lease, in this order, because the control plane may take no more output
+ * of a run after its report.
  *
  *   in the outbox → output delivered → report answered → journal `reported` | `dropped` → files deleted, lease released
  *
@@ -16,11 +16,11 @@ import type { LogsOutcome } from '../output/log-sender.ts';
 import type { Spool } from '../output/log-spool.ts';
 import { type Outbox, type OutboxEntry, waitedMs } from '../disk/outbox.ts';
 import type { Presence } from '../control-plane/presence.ts';
-import { CallError } from '../control-plane/retryable.ts';
+import { CallError, type FinalRefusal } from '../control-plane/retryable.ts';
 import { createSlots } from './slots.ts';
 import { WORK_CALLS } from '../control-plane/wire.ts';
 
-/** After a long outage a full outbox must not come down on the control plane all at once. */
+/** The limit keeps a full outbox from reaching the control plane all at once after a long outage. */
 const DELIVERIES_AT_ONCE = 8;
 const MESSAGE_LENGTH_MAX = 2_000;
 
@@ -28,7 +28,7 @@ export interface DeliveryItem {
   entry: OutboxEntry;
   spool: Spool;
   lease: Lease;
-  /** How the sending of the output ended. */
+  /** The outcome of sending the output. */
   logs: Promise<LogsOutcome>;
 }
 
@@ -37,11 +37,11 @@ export interface DeliveryOptions {
   outbox: Outbox;
   journal: Journal;
   machineBoot: string;
-  /** Aborted when the process has no more time: what is not delivered stays in the outbox. */
+  /** Aborted when the process has no more time: undelivered results stay in the outbox. */
   signal: AbortSignal;
   /** Waits at most until the control plane serves runners again. */
   presence: Pick<Presence, 'pause'>;
-  onFatal: (verdict: 'revoked' | 'boot_superseded', message: string) => void;
+  onFatal: (refusal: FinalRefusal) => void;
   log: Log;
 }
 
@@ -88,12 +88,11 @@ async function deliverOne(
   item: DeliveryItem,
 ): Promise<void> {
   const outcome = await item.logs;
-  if (outcome === 'stopped') return await leave(item);
-  if (!(await turns.take(options.signal))) return await leave(item);
+  if (outcome === 'stopped' || !(await turns.take(options.signal))) return await leave(item);
   try {
-    // A run whose grant is over is somebody else's. What a build pushed or deployed is done all the same: the control plane keeps a late word of it.
+    // A run whose grant is over belongs to somebody else. A build may have pushed or deployed already: the control plane keeps its late report.
     const skipped = outcome === 'superseded' && item.entry.kind !== 'build';
-    const dropped = skipped ? 'superseded' : await report(options, item, outcome);
+    const dropped = skipped ? 'superseded' : await deliverReport(options, item, outcome);
     if (dropped === 'left') return await leave(item);
     await close(options, item, dropped);
   } finally {
@@ -102,36 +101,36 @@ async function deliverOne(
 }
 
 /**
- * Undefined: accepted, now or by an earlier call. `left`: no definite answer. Otherwise the code with which it was refused. How work ended is not
- * lost by the words about it: a report that breaks a rule of the contract is sent once more without them.
+ * Returns undefined when the report was accepted, now or by an earlier call; `left` without a definite answer; otherwise the code of the refusal. A report
+ * that breaks a rule of the contract is sent once more without its message, so that a message cannot cost the result.
  */
-async function report(
+async function deliverReport(
   options: DeliveryOptions,
   item: DeliveryItem,
   logs: LogsOutcome,
 ): Promise<string | undefined> {
   const { entry } = item;
   const { id } = entry.report;
-  const told = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
-  const words: OutboxEntry['report'] = { ...entry.report, ...told };
-  const first = await tell(options, entry, words);
-  if (first !== 'validation_failed' || words.message === undefined) return first;
-  options.log.warn({ id, message: words.message }, 'the result is sent once more, without its message');
-  const { message: _message, ...plain } = words;
-  return await tell(options, entry, plain);
+  const note = logs === 'refused' ? { message: withNote(entry.report.message) } : {};
+  const report: OutboxEntry['report'] = { ...entry.report, ...note };
+  const first = await sendReport(options, entry, report);
+  if (first !== 'validation_failed' || report.message === undefined) return first;
+  options.log.warn({ id, message: report.message }, 'the result is sent once more, without its message');
+  const { message: _message, ...plain } = report;
+  return await sendReport(options, entry, plain);
 }
 
-async function tell(
+async function sendReport(
   options: DeliveryOptions,
   entry: OutboxEntry,
-  words: OutboxEntry['report'],
+  report: OutboxEntry['report'],
 ): Promise<string | undefined> {
-  const { id, epoch } = words;
-  // What heartbeats say of the lease does not count any more: the task is dead, and the answer to the report is the definite word.
+  const { id, epoch } = report;
+  // The state of the lease does not count any more: the task is dead, and only the answer to the report is definite.
   try {
     const { value } = await options.api.callUntilAnswered(
       WORK_CALLS[entry.kind ?? 'run'].report,
-      () => ({ ...words, waitedMs: waitedMs(entry, options.machineBoot) }),
+      () => ({ ...report, waitedMs: waitedMs(entry, options.machineBoot) }),
       {
         signal: options.signal,
         presence: options.presence,
@@ -145,7 +144,7 @@ async function tell(
       },
     );
     options.log.info(
-      { id, epoch, reason: words.reason, accepted: value.accepted === true },
+      { id, epoch, reason: report.reason, accepted: value.accepted === true },
       'result delivered',
     );
     return value.accepted === true ? undefined : 'not_accepted';
@@ -156,12 +155,12 @@ async function tell(
       options.log.warn({ id, epoch, problem: message }, 'the result was refused');
       return code;
     }
-    if (verdict === 'revoked' || verdict === 'boot_superseded') options.onFatal(verdict, message);
+    if (verdict === 'revoked' || verdict === 'boot_superseded') options.onFatal({ verdict, message });
     return 'left';
   }
 }
 
-/** Journal first: when the process dies in between, the next one finds the outbox file of a closed grant and deletes it. */
+/** Writes the journal first: when the process dies in between, the next one finds the outbox file of a closed grant and deletes it. */
 async function close(
   options: DeliveryOptions,
   item: DeliveryItem,

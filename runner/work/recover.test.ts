@@ -17,7 +17,7 @@ const ref = { id: 'bld_1', epoch: 1 };
 const WRITTEN = 'pushed sha256:1\n';
 const WHOLE = `${WRITTEN}\n==> the runner's daemon died here\n`;
 
-/** What a daemon leaves that dies in the middle of a build. */
+/** Leaves the files of a daemon that died in the middle of a build. */
 async function deadDaemon(): Promise<string> {
   const folder = tempDir();
   await mkdir(join(folder, 'spool'));
@@ -33,7 +33,7 @@ async function deadDaemon(): Promise<string> {
 
 type Answer = (request: LogsRequest) => LogsReply | { verdict: Verdict; code: string };
 
-/** The next daemon; lives until there is nothing more to be done about the output. */
+/** Plays the next daemon, until there is nothing more to be done about the output. */
 async function nextDaemon(
   folder: string,
   answer: Answer,

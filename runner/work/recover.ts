@@ -1,9 +1,9 @@
 /**
- * What a new process does with what the last one left: results in the outbox are delivered, everything else that was begun is closed.
+ * Takes over what the last process left: results in the outbox are delivered, all other work that was begun is closed.
  *
  * A task whose daemon died was killed by the reaping before this; nothing is reported for it, because nobody saw how it ended: its lease
- * runs out and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease. Of a build it is: somebody
- * may have to judge by it what was pushed or deployed, and one renewal only puts the end of the lease off a little.
+ * runs out and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease. The output of a build is sent:
+ * a person may have to judge by it what was pushed or deployed, and one renewal only puts the end of the lease off a little.
  */
 import type { Deliveries } from './delivery.ts';
 import { removeIfThere } from '../disk/durable-file.ts';
@@ -37,7 +37,7 @@ const DIED = { reason: 'daemon_died' };
 const DIED_LINE = Buffer.from("\n==> the runner's daemon died here\n");
 
 /**
- * Closes what cannot be gone on with; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. Returns the builds whose
+ * Closes the work that cannot be resumed; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. Returns the builds whose
  * output is still to be sent.
  */
 export async function closeLeftovers(
@@ -65,7 +65,7 @@ export async function closeLeftovers(
         ? `the last daemon died during this build while it was ${phase}; it is not done again here, the control plane decides`
         : 'the last daemon died during this work; it goes back to the queue',
     );
-    // Only builds have phases. They stay open until their output has a definite answer: this process may die before it, too.
+    // Builds alone have phases. They stay open until their output has a definite answer: this process may die before it, too.
     if (phase !== undefined) builds.push({ id: entry.id, epoch: entry.epoch });
     else await journal.record('dropped', entry, DIED);
   }
@@ -76,7 +76,7 @@ export async function closeLeftovers(
   return builds;
 }
 
-/** Sends what is left of the output of builds that died with their daemon. Does not wait for the answers. */
+/** Sends the undelivered output of builds that died with their daemon. Does not wait for the answers. */
 export async function sendLeftOutput(
   options: Pick<
     RecoverOptions,
@@ -86,7 +86,7 @@ export async function sendLeftOutput(
 ): Promise<void> {
   for (const ref of builds) {
     const spool = await openSpool(options.spoolFolder, ref);
-    // A process in between may have come as far as this.
+    // A process in between may have appended the line already.
     if (!(await endsWith(spool, DIED_LINE))) await spool.append('runner', DIED_LINE);
     await spool.end();
     const sender = startLogSender({
@@ -115,7 +115,7 @@ async function endsWith(spool: Spool, line: Buffer): Promise<boolean> {
   return Buffer.concat(chunks.map(({ data }) => data)).equals(line);
 }
 
-/** Journal first, as with a report. Without a definite answer both stay for the next process. */
+/** Writes the journal first, as with a report. Without a definite answer both stay for the next process. */
 async function closeOutput(journal: Journal, spool: Spool, outcome: LogsOutcome): Promise<void> {
   if (outcome === 'stopped') return await spool.close();
   try {
@@ -127,7 +127,7 @@ async function closeOutput(journal: Journal, spool: Spool, outcome: LogsOutcome)
   await spool.remove();
 }
 
-/** Goes on with every report of the outbox. Does not wait for the answers. */
+/** Resumes the delivery of every report in the outbox. Does not wait for the answers. */
 export async function redeliver(options: RecoverOptions): Promise<void> {
   for (const entry of options.outbox.entries()) {
     await redeliverOne(options, entry);
@@ -148,7 +148,7 @@ async function redeliverOne(options: RecoverOptions, entry: OutboxEntry): Promis
     log: options.log,
     signal: options.abandon,
     resume: true,
-    onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
+    onState: (state, sentMonotonicMs) => lease.update(state, sentMonotonicMs),
     inContact: options.inContact,
     presence: options.presence,
   });

@@ -1,4 +1,4 @@
-/** Runs as a kind of work: from an offer to what the executor is asked to do. The server fills in every bound; the defaults here are its own, for one that did not. */
+/** Runs as a kind of work: makes the executor's spec of an offer. The server fills in every limit; the defaults here are the server's, for an offer without them. */
 import type { Executor, SandboxSpec } from '../executor/executor.ts';
 import { InvalidSpecError } from '../executor/spec.ts';
 import type { Work } from './run-work.ts';

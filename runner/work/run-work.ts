@@ -1,5 +1,5 @@
 /**
- * One grant of work, a run or a build, from offer to result. What differs between the two comes in as `Work`.
+ * Takes one grant of work, a run or a build, from offer to result. The differences between the two come in as `Work`.
  *
  *   offered ── heartbeat ──→ accepted ──→ task runs ──→ ended ──→ result in the outbox ──→ delivery (delivery.ts)
  *      │                        │             │
@@ -35,15 +35,15 @@ import type {
 import { monotonicMs, wallMs } from '../platform/clock.ts';
 import { isWorkRef, refKey, type WorkRef } from '../control-plane/work-ref.ts';
 
-/** Until the heartbeat that accepts it; the contract's value, when an offer does not say. */
+/** Time until the heartbeat that accepts an offer, by contract, when the offer does not say it. */
 const OFFER_MS = 15_000;
-/** From SIGTERM to SIGKILL when the team cancelled. */
+/** Time from SIGTERM to SIGKILL when the team cancelled. */
 const CANCEL_GRACE_MS = 5_000;
 const MESSAGE_LENGTH_MAX = 2_000;
 
 export type WorkPhase = 'offered' | 'running' | 'ending' | 'reporting' | BuildPhase;
 
-/** What every offer says. */
+/** Fields that every offer has. */
 export interface Offer extends WorkRef {
   leaseMs?: number;
   attempt?: number;
@@ -55,11 +55,11 @@ export interface WorkOutcome extends Outcome {
 
 export interface StartContext {
   ref: WorkRef;
-  /** As an executor's, and besides the lines that the runner itself writes. */
+  /** Takes output like an executor's, and also the lines that the runner itself writes. */
   onOutput: (stream: WireLogStream, chunk: Uint8Array) => Promise<void>;
   /**
-   * Journal first, then the control plane: resolves when both know that this phase comes next. Never resolves when the lease ends before:
-   * then the work is killed.
+   * Records the phase in the journal, then announces it to the control plane: resolves when both know that this phase comes next. Never resolves when the
+   * lease ends before: then the work is killed.
    */
   enter: (phase: BuildPhase) => Promise<void>;
 }
@@ -68,12 +68,12 @@ export interface RunningWork extends Pick<Running, 'kill'> {
   readonly done: Promise<WorkOutcome>;
 }
 
-/** What is particular to one kind of work. */
+/** The parts of a kind of work that differ from the other kind. */
 export interface Work<O extends Offer> {
   kind: WorkKind;
-  /** Struck out of its output. */
+  /** Values that are masked in its output. */
   secretsOf: (offer: O) => string[];
-  /** Throws InvalidSpecError when it can never run; nothing has happened then. The result is called at most once. */
+  /** Throws InvalidSpecError, without an effect on the machine, when it can never run. The result is called at most once. */
   prepare: (offer: O) => (context: StartContext) => Promise<RunningWork>;
 }
 
@@ -86,17 +86,17 @@ interface WorkOptions {
   spoolFolder: string;
   machineBoot: string;
   api: Pick<Api, 'call'>;
-  /** Of the runner itself, struck out of output besides the run's own. */
+  /** The runner's own secrets, masked in output besides those of the work. */
   secrets: readonly string[];
-  /** Aborted: kill the task, report nothing. */
+  /** When aborted, the task is killed and nothing is reported. */
   cancel: AbortSignal;
-  /** Aborted: no time to deliver anything more. */
+  /** When aborted, there is no time to deliver anything more. */
   abandon: AbortSignal;
   presence: Pick<Presence, 'pause'>;
   inContact: () => boolean;
   leaseMs: () => number;
   onPhase: (ref: WorkRef, phase: WorkPhase | undefined) => void;
-  /** The engine could not run a task: a reason to look at its health. */
+  /** Runs when the engine could not run a task: a reason to check its health. */
   onEngineError: () => void;
   log: Log;
 }
@@ -133,9 +133,9 @@ export async function runWork<O extends Offer>(offer: O, options: RunWorkOptions
 }
 
 async function accept<O extends Offer>(offer: O, lease: Lease, options: RunWorkOptions<O>): Promise<void> {
-  const word = await firstWord(lease, options.cancel);
-  if (word === 'superseded' || word === 'lost' || word === 'stopping')
-    return await drop(lease, word, options);
+  const state = await firstState(lease, options.cancel);
+  if (state === 'superseded' || state === 'lost' || state === 'stopping')
+    return await drop(lease, state, options);
   await options.journal.record('accepted', lease.ref);
   options.log.info({ ...lease.ref, attempt: offer.attempt ?? 1 }, `${options.work.kind} accepted`);
   const spool = await openSpool(options.spoolFolder, lease.ref);
@@ -146,26 +146,26 @@ async function accept<O extends Offer>(offer: O, lease: Lease, options: RunWorkO
     kind: options.work.kind,
     log: options.log,
     signal: AbortSignal.any([options.abandon, unwanted.signal]),
-    onState: (state, sentMonotonicMs) => lease.heard(state, sentMonotonicMs),
+    onState: (next, sentMonotonicMs) => lease.update(next, sentMonotonicMs),
     inContact: options.inContact,
     presence: options.presence,
   });
   const masker = createMasker([...options.work.secretsOf(offer), ...options.secrets]);
-  const outcome = await execute(offer, lease, spool, masker, options);
+  const outcome = await execute({ offer, lease, spool, masker }, options);
   lease.finished();
-  const { word: last } = lease;
-  const gone = last === 'superseded' || last === 'lost' || outcome.reason === 'lease_lost';
-  if (gone) {
+  const { state: last } = lease;
+  const leaseEnded = last === 'superseded' || last === 'lost' || outcome.reason === 'lease_lost';
+  if (leaseEnded) {
     unwanted.abort();
     await sender.done;
     await spool.remove();
     return await drop(lease, last === 'superseded' || last === 'lost' ? last : 'stopping', options);
   }
-  await hand({ outcome, lease, spool, sender, masker }, options);
+  await storeResult({ outcome, lease, spool, sender, masker }, options);
 }
 
 /** Waits for the answer to the heartbeat that names the offer. */
-async function firstWord(
+async function firstState(
   lease: Lease,
   cancel: AbortSignal,
 ): Promise<'ok' | 'cancelled' | 'superseded' | 'lost' | 'stopping'> {
@@ -175,20 +175,24 @@ async function firstWord(
     stop = () => resolve('stopping');
     cancel.addEventListener('abort', stop);
   });
-  const word = await Promise.race([lease.first, stopping]);
+  const state = await Promise.race([lease.firstState, stopping]);
   cancel.removeEventListener('abort', stop);
-  return word;
+  return state;
+}
+
+interface Accepted<O extends Offer> {
+  offer: O;
+  lease: Lease;
+  spool: Spool;
+  masker: Masker;
 }
 
 /** Runs the task to its end; everything that goes wrong on this machine is an outcome. */
 async function execute<O extends Offer>(
-  offer: O,
-  lease: Lease,
-  spool: Spool,
-  masker: Masker,
+  { offer, lease, spool, masker }: Accepted<O>,
   options: RunWorkOptions<O>,
 ): Promise<WorkOutcome> {
-  if (lease.word === 'cancelled') return { reason: 'cancelled', durationMs: 0 };
+  if (lease.state === 'cancelled') return { reason: 'cancelled', durationMs: 0 };
   const begunMs = monotonicMs();
   const failed = (error: unknown): Outcome => ({
     reason: 'engine_error',
@@ -218,41 +222,41 @@ async function execute<O extends Offer>(
     options.log[level]({ ...lease.ref, problem: errorText(error) }, 'the task was not started');
     return failed(error);
   }
-  const letGo = killOnWord(running, lease, options);
+  const unwatch = killOnLeaseEnd(running, lease, options);
   const outcome = await running.done;
-  letGo();
+  unwatch();
   options.onPhase(lease.ref, 'ending');
   if (outcome.reason === 'engine_error') options.onEngineError();
   try {
     for (const stream of ['stdout', 'stderr', 'runner'] as const)
       await spool.append(stream, streams[stream].flush());
   } catch (error) {
-    // The last few bytes must not cost the result.
+    // A failure to write the last few bytes must not cost the result.
     options.log.error({ ...lease.ref, problem: errorText(error) }, 'the end of the output cannot be written');
   }
   return outcome;
 }
 
-/** Listens to the lease and to the process's own end; returns how to stop listening. */
-function killOnWord(running: RunningWork, lease: Lease, options: WorkOptions): () => void {
-  // Dead well before the lease ends: it is given up a margin before, and half of that is the task's own time to end.
+/** Kills the task when its lease or this process ends; returns how to stop watching. */
+function killOnLeaseEnd(running: RunningWork, lease: Lease, options: WorkOptions): () => void {
+  // The task must be dead before the lease ends: the lease is given up a margin before, and half of that is the task's own time to end.
   const lossGraceMs = leaseMarginMs(options.leaseMs()) / 2;
   const kill = (reason: KillReason, graceMs: number, why: string) => {
     options.log.warn({ ...lease.ref, why }, 'killing the task');
     running.kill(reason, graceMs);
   };
   const stop = () => kill('lease_lost', lossGraceMs, 'this runner is stopping');
-  lease.listen((word) => {
-    if (word === 'cancelled') kill('cancelled', CANCEL_GRACE_MS, 'cancelled by the team');
-    if (word === 'superseded') kill('lease_lost', 0, 'somebody else holds it, or it has ended');
-    if (word === 'lost')
+  lease.onChange((state) => {
+    if (state === 'cancelled') kill('cancelled', CANCEL_GRACE_MS, 'cancelled by the team');
+    if (state === 'superseded') kill('lease_lost', 0, 'somebody else holds it, or it has ended');
+    if (state === 'lost')
       kill('lease_lost', lossGraceMs, 'the control plane cannot be reached and the lease ends');
   });
   options.cancel.addEventListener('abort', stop);
   if (options.cancel.aborted) stop();
   return () => {
     options.cancel.removeEventListener('abort', stop);
-    lease.listen(() => undefined);
+    lease.onChange(() => undefined);
   };
 }
 
@@ -264,8 +268,8 @@ interface Ended {
   masker: Masker;
 }
 
-/** Puts the result on the disk and hands the rest over; resolves when that much is done. */
-async function hand(ended: Ended, options: WorkOptions): Promise<void> {
+/** Writes the result to the outbox and starts its delivery; resolves when that much is done. */
+async function storeResult(ended: Ended, options: WorkOptions): Promise<void> {
   const { lease, spool, outcome } = ended;
   await spool.end();
   const report = reportOf(lease.ref, outcome, ended.masker);
@@ -274,7 +278,7 @@ async function hand(ended: Ended, options: WorkOptions): Promise<void> {
     entry = await options.outbox.put(report, options.work.kind);
     await options.journal.record('ended', lease.ref, { reason: report.reason, reportId: report.reportId });
   } catch (error) {
-    // A full disk: the result still has this process to deliver it.
+    // The disk may be full; this process can still deliver the result.
     options.log.error(
       { ...lease.ref, problem: errorText(error) },
       'the result cannot be written to the outbox, it lives in memory only',
@@ -305,7 +309,7 @@ function reportOf(ref: WorkRef, outcome: WorkOutcome, masker: Masker): Omit<Repo
     reportId: newReportId(),
     // `output` is reserved by the executor and means that the task went on.
     reason: outcome.reason === 'output' ? 'exit' : outcome.reason,
-    // By contract only of a command that ended by itself: the 137 of a kill is ours, not its.
+    // By contract only a command that ended by itself has an exit code: the 137 of a kill is the runner's doing.
     ...(exitCode === undefined || outcome.reason !== 'exit' ? {} : { exitCode: exitCode & 0xff }),
     ...(message === undefined ? {} : { message: masker.text(message).slice(0, MESSAGE_LENGTH_MAX) }),
     durationMs: Math.max(0, Math.round(outcome.durationMs)),
@@ -313,9 +317,9 @@ function reportOf(ref: WorkRef, outcome: WorkOutcome, masker: Masker): Omit<Repo
   };
 }
 
-/** Nothing is reported: the grant ends, or has ended, without us. */
+/** Gives the work up without a report: the grant ends, or has ended, without this runner. */
 async function drop(lease: Lease, reason: string, options: WorkOptions): Promise<void> {
-  options.log.info({ ...lease.ref, reason }, 'work let go');
+  options.log.info({ ...lease.ref, reason }, 'work given up');
   lease.release();
   options.onPhase(lease.ref, undefined);
   await options.journal

@@ -22,7 +22,7 @@ import { proxyFor } from '../../control-plane/proxy.ts';
 import { CallError } from '../../control-plane/retryable.ts';
 import { readState } from '../../daemon/state-file.ts';
 import { VERSION } from '../../platform/version.ts';
-import type { VersionWord } from '../../control-plane/version-policy.ts';
+import type { VersionSupport } from '../../control-plane/version-policy.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 import { lookAtTls, TLS_ADVICE } from '../tls.ts';
 
@@ -188,9 +188,9 @@ async function checkRunner(
   const asking = api;
   if (asking === undefined) return;
   await check('version', async () => {
-    // A beat of ours would undo a running daemon's word that it drains; but that daemon knows the answer.
+    // A heartbeat of the doctor would undo that a running daemon drains; but that daemon knows the answer.
     const running = (await lockHolder(paths.dataDir)) !== undefined;
-    return versionFinding(running ? readState(paths.state)?.versionWord : await askVersion(asking));
+    return versionFinding(running ? readState(paths.state)?.versionSupport : await askVersion(asking));
   });
 }
 
@@ -201,10 +201,10 @@ const SILENT: Log = {
   error: () => undefined,
 };
 
-/** One signed call that only tells the server of the runner. */
+/** Makes one signed call that changes nothing for the runner. */
 async function checkIdentity(api: Api, { runnerId }: RunnerConfig): Promise<Finding> {
   try {
-    // Without a boot id, which would take the runner over from its daemon; without a slot, so that no work comes.
+    // The call has no boot id, which would take the runner over from its daemon, and no slot, so that no work comes.
     await api.call(
       'poll',
       { pollId: `doctor-${Date.now()}`, waitMs: 0, slots: 0, leases: [] },
@@ -231,8 +231,8 @@ const IDENTITY_ADVICE: Readonly<Record<string, string>> = {
   foreign_reply: 'a proxy or another program answers at that address',
 };
 
-/** As old a word as the control plane's last answer. */
-async function askVersion(api: Api): Promise<VersionWord> {
+/** Asks by a heartbeat without leases. */
+async function askVersion(api: Api): Promise<VersionSupport> {
   const { value } = await api.call('heartbeat', { leases: [] }, { timeoutMs: ATTEMPT_MS });
   const { versionTooOld, upgradeRecommended, minVersion, recommendedVersion } = value.directives ?? {};
   return {
@@ -243,17 +243,17 @@ async function askVersion(api: Api): Promise<VersionWord> {
   };
 }
 
-function versionFinding(word: VersionWord | undefined): Finding {
-  if (word === undefined)
-    return { status: 'skip', detail: `${VERSION}; the running daemon has not heard anything about it yet` };
-  const { minVersion, recommendedVersion } = word;
-  if (word.tooOld)
+function versionFinding(support: VersionSupport | undefined): Finding {
+  if (support === undefined)
+    return { status: 'skip', detail: `${VERSION}; the running daemon has no answer about it yet` };
+  const { minVersion, recommendedVersion } = support;
+  if (support.tooOld)
     return {
       status: 'fail',
       detail: `svc-runner ${VERSION} is below ${minVersion}, the least that is given work`,
       advice: `install svc-runner ${recommendedVersion || minVersion} and restart the daemon; what it holds is finished first`,
     };
-  if (word.upgradeRecommended)
+  if (support.upgradeRecommended)
     return {
       status: 'warn',
       detail: `svc-runner ${VERSION} works, ${recommendedVersion} is recommended`,

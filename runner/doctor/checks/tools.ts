@@ -1,6 +1,6 @@
 /** Programs that builds and deploys use besides the engine. */
 import { PACK_VERSION } from '../../build/pinned.ts';
-import { complaint, findProgram, runCommand } from '../../executor/command.ts';
+import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import type { CheckGroup, Finding } from '../check.ts';
 
 const VERSION_MS = 10_000;
@@ -79,6 +79,6 @@ async function versionOf(
   const program = findProgram(name);
   if (program === undefined) return undefined;
   const result = await runCommand([program, flag], { timeoutMs: VERSION_MS });
-  if (result.code !== 0) return { problem: `${program} ${flag}: ${complaint(result)}` };
+  if (result.code !== 0) return { problem: `${program} ${flag}: ${failureText(result)}` };
   return { line: (result.stdout.split('\n')[0] ?? '').trim().slice(0, 200) };
 }

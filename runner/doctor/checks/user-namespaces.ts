@@ -1,6 +1,6 @@
 /** Whether this user may make user namespaces: rootless podman and the executor `namespaces` need them. */
 import { readFile } from 'node:fs/promises';
-import { complaint, findProgram, runCommand } from '../../executor/command.ts';
+import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import type { CheckGroup, Finding } from '../check.ts';
 
 const TRY_MS = 5_000;
@@ -29,7 +29,7 @@ async function look(): Promise<Finding> {
   for (const [path, bad, mend] of SWITCHES) if ((await valueOf(path)) === bad) mends.push(mend);
   return {
     status: 'warn',
-    detail: `${who} may not make user namespaces: ${complaint(tried)}`,
+    detail: `${who} may not make user namespaces: ${failureText(tried)}`,
     advice:
       mends.length > 0
         ? `rootless podman needs them: ${mends.join('; ')}`

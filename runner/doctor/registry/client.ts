@@ -114,7 +114,7 @@ export function createRegistryClient(options: {
     async begin() {
       await signIn();
       const reply = await send('POST', 'blobs/uploads/');
-      requireStatus(reply, 202, `a push to ${repository}`, origin);
+      requireStatus(reply, 202, { what: `a push to ${repository}`, origin });
       const upload = reply.headers.location;
       if (upload !== undefined) await send('DELETE', upload);
     },
@@ -129,7 +129,7 @@ interface BearerOptions {
   credentials: Credentials | undefined;
 }
 
-/** A token of the service that the registry names. */
+/** Gets a token from the service that the registry names. */
 async function bearer({ http, origin, repository, challenge, credentials }: BearerOptions): Promise<string> {
   const named = parameter(challenge, 'realm');
   if (!/^bearer/i.test(challenge) || named === undefined || !URL.canParse(named))
@@ -153,27 +153,32 @@ async function bearer({ http, origin, repository, challenge, credentials }: Bear
     });
   if (reply.status !== 200)
     throw new RegistryError('refused', `${realm.origin} gives no token for ${repository}: ${reply.status}`);
-  const said = JSON.parse(reply.body.toString()) as { token?: string; access_token?: string };
-  return `Bearer ${said.token ?? said.access_token ?? ''}`;
+  const answer = JSON.parse(reply.body.toString()) as { token?: string; access_token?: string };
+  return `Bearer ${answer.token ?? answer.access_token ?? ''}`;
 }
 
-export function requireStatus(reply: HttpReply, wanted: number, what: string, origin: string): void {
+/** `what` was sent to the registry at `origin`. */
+export function requireStatus(
+  reply: HttpReply,
+  wanted: number,
+  { what, origin }: { what: string; origin: string },
+): void {
   if (reply.status === wanted) return;
   const refused = [401, 403, 405].includes(reply.status);
   throw new RegistryError(
     refused ? 'refused' : 'odd',
-    `${origin} ${refused ? 'refuses' : 'does not take'} ${what}: ${reply.status}${words(reply)}`,
+    `${origin} ${refused ? 'refuses' : 'does not take'} ${what}: ${reply.status}${errorIn(reply)}`,
   );
 }
 
-function words(reply: HttpReply): string {
+function errorIn(reply: HttpReply): string {
   try {
     const { errors } = JSON.parse(reply.body.toString()) as {
       errors?: { code?: string; message?: string }[];
     };
     return errors?.[0] === undefined ? '' : ` ${errors[0].code}: ${errors[0].message}`;
   } catch {
-    return ''; // Not every refusal has words.
+    return ''; // Not every refusal has a body in JSON.
   }
 }
 

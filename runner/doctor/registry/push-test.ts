@@ -22,7 +22,7 @@ export async function pushTinyImage(client: RegistryClient): Promise<string> {
     layers: [],
   });
   const stored = await client.send('PUT', `manifests/${TAG}`, { body: manifest, contentType: MANIFEST });
-  requireStatus(stored, 201, 'the manifest', client.origin);
+  requireStatus(stored, 201, { what: 'the manifest', origin: client.origin });
   const digest = digestOf(manifest);
   const found = await client.send('GET', `manifests/${digest}`, { accept: MANIFEST });
   if (found.status !== 200)
@@ -32,11 +32,11 @@ export async function pushTinyImage(client: RegistryClient): Promise<string> {
 
 async function upload(client: RegistryClient, blob: Buffer): Promise<void> {
   const begun = await client.send('POST', 'blobs/uploads/');
-  requireStatus(begun, 202, 'an upload', client.origin);
+  requireStatus(begun, 202, { what: 'an upload', origin: client.origin });
   const place = new URL(begun.headers.location ?? '', `${client.origin}/`);
   place.searchParams.set('digest', digestOf(blob));
   const done = await client.send('PUT', place.href, { body: blob, contentType: 'application/octet-stream' });
-  requireStatus(done, 201, 'the upload', client.origin);
+  requireStatus(done, 201, { what: 'the upload', origin: client.origin });
 }
 
 function bytesOf(value: object): Buffer {

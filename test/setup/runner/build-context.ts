@@ -57,7 +57,7 @@ export async function testContext(
     runnerId: host.runnerId,
     env: { PATH: `${bin}:${process.env['PATH']}`, HOME: '/nowhere' },
     caFile: undefined,
-    say: async (line) => void parts.push(`==> ${line}\n`),
+    writeLine: async (line) => void parts.push(`==> ${line}\n`),
     output: async (_stream, chunk) => void parts.push(Buffer.from(chunk).toString()),
     text: () => parts.join(''),
     fake(name, script = 'exit 0') {

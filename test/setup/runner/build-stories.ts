@@ -7,7 +7,7 @@ import { startRegistry, type Registry, type RegistryOptions } from '../registry.
 import { runCommand } from '../../../runner/executor/command.ts';
 import { findStaticBusybox } from '../../../runner/executor/base-image.ts';
 import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
-import { OWN_IDS } from './fake-control-plane.ts';
+import { OWN_IDS } from './fake-runs.ts';
 
 export async function gitServer(options?: Parameters<typeof startGitServer>[0]): Promise<GitServer> {
   const server = await startGitServer(options);

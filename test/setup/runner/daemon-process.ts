@@ -129,8 +129,7 @@ export const SOURCE_ENTRY = [
 export function startFakeDaemon(
   bundle: Bundle,
   home: RunnerHome,
-  args: readonly string[] = [],
-  env: NodeJS.ProcessEnv = {},
+  { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): DaemonProcess {
   return startProcess(bundle.fake, ['--data-dir', home.dataDir, ...args], {
     FAKE_EXECUTOR_DIR: home.executorDir,

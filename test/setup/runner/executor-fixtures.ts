@@ -75,19 +75,20 @@ export function shell(script: string): string[] {
   return ['sh', '-c', script];
 }
 
+const WAIT_MS = 15_000;
+
 /** Fails with the last seen value instead of waiting for ever. */
 export async function waitFor<T>(
   what: string,
   look: () => T | Promise<T>,
   good: (value: T) => boolean,
-  timeoutMs = 15_000,
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + WAIT_MS;
   for (;;) {
     const value = await look();
     if (good(value)) return value;
     if (performance.now() > deadline)
-      throw new Error(`${what} did not come within ${timeoutMs} ms, last seen: ${JSON.stringify(value)}`);
+      throw new Error(`${what} did not come within ${WAIT_MS} ms, last seen: ${JSON.stringify(value)}`);
     await sleep(20);
   }
 }

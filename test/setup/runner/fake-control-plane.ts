@@ -2,7 +2,7 @@
  * The far end of the wire for tests: a small control plane that keeps the protocol's promises (signatures, epochs, offers, leases, offsets,
  * digests, idempotent reports), and breaks them where a test asks for it: lost answers, foreign pages, skewed clocks, revocation.
  */
-import { createHash, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import { randomUUID, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -18,9 +18,20 @@ import type {
   PollRequest,
   ReportRequest,
   RunOffer,
-  WireLogStream,
   WorkKind,
 } from '../../../runner/control-plane/wire.ts';
+import {
+  createRun,
+  currentRun,
+  hasLease,
+  offerFor,
+  Refusal,
+  renew,
+  storeLogs,
+  storeReport,
+  sweep,
+  type FakeRun,
+} from './fake-runs.ts';
 
 export type FakeCall =
   | 'enroll'
@@ -41,27 +52,6 @@ export interface CannedReply {
   /** Text is sent as HTML, an object as JSON. */
   body: string | object;
   headers?: Record<string, string>;
-}
-
-export interface FakeRun {
-  readonly id: string;
-  readonly kind: WorkKind;
-  readonly spec: Omit<RunOffer & BuildOffer, 'id' | 'epoch'>;
-  /** Every phase that a heartbeat named, in order, of all epochs. */
-  readonly phases: BuildPhase[];
-  state: 'queued' | 'offered' | 'running' | 'ended';
-  epoch: number;
-  attempt: number;
-  pollId: string | undefined;
-  expiresAtMs: number;
-  cancelRequested: boolean;
-  /** Of the current epoch. */
-  output: Buffer;
-  chunks: { stream: WireLogStream; text: string }[];
-  complete: boolean;
-  report: ReportRequest | undefined;
-  /** Every report that arrived, refused ones too. */
-  reports: ReportRequest[];
 }
 
 export interface RecordedCall {
@@ -102,19 +92,6 @@ export interface FakeControlPlane {
   close(): Promise<void>;
 }
 
-class Refusal extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly details: object | undefined;
-
-  constructor(status: number, code: string, details?: object) {
-    super(code);
-    this.status = status;
-    this.code = code;
-    this.details = details;
-  }
-}
-
 export interface FakeOptions {
   /** Serves https with this certificate. */
   tls?: { key: string; cert: string };
@@ -136,12 +113,6 @@ export async function startFakeControlPlane(options: FakeOptions = {}): Promise<
   );
   return plane;
 }
-
-/** Of this process alone: engines know containers by these ids, and hold what others left in them that were killed. */
-const mark = randomBytes(3).toString('hex');
-/** How the ids begin that control planes of this process make up. */
-export const OWN_IDS: Readonly<Record<WorkKind, string>> = { run: `run_${mark}_`, build: `bld_${mark}_` };
-let made = 0;
 
 class Plane implements FakeControlPlane {
   readonly url: string;
@@ -183,24 +154,7 @@ class Plane implements FakeControlPlane {
   }
 
   #queue(kind: WorkKind, id: string | undefined, spec: object): FakeRun {
-    made += 1;
-    const run: FakeRun = {
-      kind,
-      id: id ?? `${OWN_IDS[kind]}${String(made).padStart(4, '0')}`,
-      spec,
-      phases: [],
-      state: 'queued',
-      epoch: 0,
-      attempt: 0,
-      pollId: undefined,
-      expiresAtMs: 0,
-      cancelRequested: false,
-      output: Buffer.alloc(0),
-      chunks: [],
-      complete: false,
-      report: undefined,
-      reports: [],
-    };
+    const run = createRun(kind, id, spec);
     this.runs.set(run.id, run);
     this.wake();
     return run;
@@ -259,11 +213,11 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
     return void request.socket.destroy();
   if (step === 'reset') return void request.socket.destroy();
   if (step === 'hang') return;
-  if (typeof step === 'object') return send(response, record, step.status, step.body, step.headers);
+  if (typeof step === 'object') return send(response, record, step);
   try {
-    const answer = await handle(plane, name, request, raw, record);
+    const answer = await handle(plane, name, { request, raw, body: record.body });
     if (step === 'lose_answer') return void request.socket.destroy();
-    send(response, record, name === 'enroll' ? 201 : 200, answer);
+    send(response, record, { status: name === 'enroll' ? 201 : 200, body: answer });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const body = {
@@ -275,17 +229,11 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
         ...(error.details === undefined ? {} : { details: error.details }),
       },
     };
-    send(response, record, error.status, body);
+    send(response, record, { status: error.status, body });
   }
 }
 
-function send(
-  response: ServerResponse,
-  record: RecordedCall,
-  status: number,
-  body: string | object,
-  headers: Record<string, string> = {},
-): void {
+function send(response: ServerResponse, record: RecordedCall, { status, body, headers }: CannedReply): void {
   record.status = status;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(status, {
@@ -300,31 +248,31 @@ function nameOf(target: string): FakeCall {
   return (target.split('/').at(-1) ?? '') as FakeCall;
 }
 
-async function handle(
-  plane: Plane,
-  name: FakeCall,
-  request: IncomingMessage,
-  raw: Buffer,
-  record: RecordedCall,
-): Promise<object> {
+interface Received {
+  request: IncomingMessage;
+  raw: Buffer;
+  body: unknown;
+}
+
+async function handle(plane: Plane, name: FakeCall, received: Received): Promise<object> {
   if (name === 'healthz') return { status: 'ok' };
-  const { body } = record;
+  const { request, raw, body } = received;
   if (name === 'enroll') return enroll(plane, body as EnrollRequest);
   verify(plane, request, raw);
   switch (name) {
     case 'heartbeat':
       return heartbeat(plane, body as HeartbeatRequest);
     case 'poll':
-      return await poll(plane, body as PollRequest, request);
+      return await poll(plane, 'run', received);
     case 'logs':
-      return logs(plane, body as LogsRequest);
+      return storeLogs(plane, body as LogsRequest);
     case 'build-poll':
-      return await poll(plane, body as PollRequest, request, 'build');
+      return await poll(plane, 'build', received);
     case 'build-logs':
-      return logs(plane, body as LogsRequest);
+      return storeLogs(plane, body as LogsRequest);
     case 'report':
     case 'build-report':
-      return report(plane, body as ReportRequest);
+      return storeReport(plane, body as ReportRequest);
     default:
       throw new Refusal(404, 'not_found');
   }
@@ -376,9 +324,9 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   plane.draining = body.draining === true;
   if (plane.draining) plane.wake();
   const leases = body.leases.map(({ id, epoch, phase }) => {
-    const run = current(plane, id, epoch);
+    const run = currentRun(plane, id, epoch);
     if (run !== undefined && phase !== undefined && run.phases.at(-1) !== phase) run.phases.push(phase);
-    if (run === undefined || !stands(run)) return { id, epoch, state: 'superseded' };
+    if (run === undefined || !hasLease(run)) return { id, epoch, state: 'superseded' };
     if (run.cancelRequested) return { id, epoch, state: 'cancelled' };
     renew(plane, run);
     return { id, epoch, state: 'ok', leaseMs: plane.intervals.leaseMs };
@@ -393,40 +341,8 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   };
 }
 
-function renew(plane: Plane, run: FakeRun): void {
-  if (run.state === 'offered') run.attempt += 1;
-  run.state = 'running';
-  run.expiresAtMs = performance.now() + plane.intervals.leaseMs;
-}
-
-/** As the real one, which does not revive a lease that ran out, swept or not. */
-function stands(run: FakeRun): boolean {
-  return (run.state === 'offered' || run.state === 'running') && run.expiresAtMs >= performance.now();
-}
-
-/** The run, if this epoch is the current one; its lease may have run out. */
-function current(plane: Plane, id: string, epoch: number): FakeRun | undefined {
-  const run = plane.runs.get(id);
-  if (run === undefined || run.epoch !== epoch) return undefined;
-  return run.state === 'queued' ? undefined : run;
-}
-
-function sweep(plane: Plane): void {
-  for (const run of plane.runs.values()) {
-    if ((run.state !== 'offered' && run.state !== 'running') || run.expiresAtMs >= performance.now())
-      continue;
-    // As the real one: what may have been pushed or deployed is not done again without a person's word.
-    const phase = run.phases.at(-1);
-    run.state = phase === 'publishing' || phase === 'deploying' ? 'ended' : 'queued';
-  }
-}
-
-async function poll(
-  plane: Plane,
-  body: PollRequest,
-  request: IncomingMessage,
-  kind: WorkKind = 'run',
-): Promise<object> {
+async function poll(plane: Plane, kind: WorkKind, { body: asked, request }: Received): Promise<object> {
+  const body = asked as PollRequest;
   checkBoot(plane, body.bootId, false);
   const { waitMs, notReady = [] } = body;
   const deadline = performance.now() + waitMs;
@@ -450,77 +366,4 @@ async function poll(
       plane.wakers.add(wake);
     });
   }
-}
-
-function offerFor(plane: Plane, pollId: string, kind: WorkKind): RunOffer | BuildOffer | undefined {
-  const all = [...plane.runs.values()].filter((candidate) => candidate.kind === kind);
-  const standing = all.find((run) => run.state === 'offered' && run.pollId === pollId);
-  const run = standing ?? all.find((candidate) => candidate.state === 'queued' && !candidate.cancelRequested);
-  if (run === undefined) return undefined;
-  if (standing === undefined) {
-    Object.assign(run, {
-      state: 'offered',
-      epoch: run.epoch + 1,
-      pollId,
-      output: Buffer.alloc(0),
-      chunks: [],
-      complete: false,
-    });
-    run.expiresAtMs = performance.now() + plane.offerMs;
-  }
-  return {
-    ...run.spec,
-    id: run.id,
-    epoch: run.epoch,
-    leaseId: `lease_${run.epoch}`,
-    leaseMs: plane.offerMs,
-    attempt: run.attempt + 1,
-  };
-}
-
-function logs(plane: Plane, body: LogsRequest): object {
-  const run = current(plane, body.id, body.epoch);
-  // Output that comes late is stored too.
-  if (run === undefined) throw new Refusal(409, 'stale_epoch');
-  if (body.offset > run.output.length) throw new Refusal(409, 'log_gap', { nextOffset: run.output.length });
-  let skip = run.output.length - body.offset;
-  for (const chunk of body.chunks) {
-    const data = Buffer.from(chunk.data, 'base64');
-    const fresh = data.subarray(Math.min(skip, data.length));
-    skip = Math.max(0, skip - data.length);
-    run.output = Buffer.concat([run.output, fresh]);
-    if (fresh.length > 0) run.chunks.push({ stream: chunk.stream, text: fresh.toString('utf8') });
-  }
-  const live = stands(run);
-  if (live && !run.cancelRequested) renew(plane, run);
-  if (body.end !== undefined) {
-    if (body.end.bytes > run.output.length)
-      throw new Refusal(409, 'log_gap', { nextOffset: run.output.length });
-    const sha256 = createHash('sha256').update(run.output).digest('hex');
-    if (sha256 !== body.end.sha256) {
-      run.output = Buffer.alloc(0);
-      run.chunks = [];
-      throw new Refusal(409, 'log_digest_mismatch', { nextOffset: 0 });
-    }
-    run.complete = true;
-  }
-  return {
-    nextOffset: run.output.length,
-    complete: run.complete,
-    state: live ? (run.cancelRequested ? 'cancelled' : 'ok') : 'superseded',
-  };
-}
-
-function report(plane: Plane, body: ReportRequest): object {
-  const run = plane.runs.get(body.id);
-  run?.reports.push(body);
-  if (run === undefined || run.epoch !== body.epoch || run.state === 'queued')
-    throw new Refusal(409, 'stale_epoch');
-  if (run.report !== undefined) {
-    if (run.report.reportId !== body.reportId) throw new Refusal(409, 'stale_epoch');
-    return { accepted: true, repeated: true };
-  }
-  run.report = body;
-  run.state = 'ended';
-  return { accepted: true, repeated: false };
 }

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { baseRootTar } from '../../../../runner/executor/base-image.ts';
-import { complaint, runCommand } from '../../../../runner/executor/command.ts';
+import { failureText, runCommand } from '../../../../runner/executor/command.ts';
 import type { BuildEngine } from '../../../../runner/executor/executor.ts';
 import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine.ts';
 import { findProgram } from '../../../../runner/executor/command.ts';
@@ -249,7 +249,7 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
     runnerId: host.runnerId,
     env: { PATH: process.env['PATH'] },
     caFile: undefined,
-    say: async (line) => void output.push(`==> ${line}\n`),
+    writeLine: async (line) => void output.push(`==> ${line}\n`),
     output: async (_stream, chunk) => void output.push(Buffer.from(chunk).toString()),
   };
   const recipe = {
@@ -284,7 +284,7 @@ async function imageOfMachine(parts: Parts, name: string, label: string | undefi
     timeoutMs: 60_000,
   });
   rmSync(archive);
-  if (made.code !== 0) throw new Error(complaint(made));
+  if (made.code !== 0) throw new Error(failureText(made));
   parts.images.push(name);
   return made.stdout.trim().split('\n').at(-1) ?? '';
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findStaticBusybox } from '../../../../runner/executor/base-image.ts';
-import { complaint, runCommand } from '../../../../runner/executor/command.ts';
+import { failureText, runCommand } from '../../../../runner/executor/command.ts';
 import type {
   Executor,
   OnOutput,
@@ -156,7 +156,7 @@ async function importSetuidImage(dataDir: string): Promise<string> {
     ]),
   );
   const made = await runCommand(['podman', 'import', path, image], { timeoutMs: 30_000 });
-  if (made.code !== 0) throw new Error(`the image cannot be made: ${complaint(made)}`);
+  if (made.code !== 0) throw new Error(`the image cannot be made: ${failureText(made)}`);
   return image;
 }
 
