@@ -25,7 +25,6 @@ import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Ctx } from './platform/context.ts';
 import type { CredentialChanges } from './platform/credential-changes.ts';
-import { createCursors } from './platform/cursor.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { createProjects } from './apps/projects/index.ts';
 import { createAdminTeams, createRegions } from './engine/regions/index.ts';
@@ -70,7 +69,6 @@ export interface ServicesDeps {
 export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>> {
   const { config, secrets, clock } = deps;
   const { limits, sessions } = config;
-  const cursors = createCursors(secrets);
   const accounts = { ...deps, tries: createTries(clock), sessions, limits, teamsOfAccount };
   const work = createTeamWork(deps);
   return [
@@ -81,27 +79,27 @@ export function createServices(deps: ServicesDeps): ReadonlyArray<Handlers<Ctx>>
     createTeams({ ...deps, limits, work }),
     createAdminTeams({ work }),
     createRegions(),
-    createProjects({ clock, cursors, inSpace: createSpaceFilter(deps.features.gate) }),
-    createEnvironments({ clock, limits, secrets }),
+    createProjects({ inSpace: createSpaceFilter(deps.features.gate) }),
+    createEnvironments({ limits, secrets }),
     createVariables({ clock, secrets }),
     createBuildSteps({ clock }),
-    createRunners({ ...deps, cursors, runnersPerTeamMax: limits.runnersPerTeamMax }),
+    createRunners({ ...deps, runnersPerTeamMax: limits.runnersPerTeamMax }),
     createRegistries({ ...config, clock, secrets }),
-    createSandboxRuns({ ...deps, cursors }),
-    createBuilds({ ...deps, cursors, traceViewerUrl: config.traceViewerUrl }),
-    createCi({ ...deps, cursors, allowPrivate: config.webhooksAllowPrivate }),
+    createSandboxRuns({ ...deps }),
+    createBuilds({ ...deps, traceViewerUrl: config.traceViewerUrl }),
+    createCi({ ...deps, allowPrivate: config.webhooksAllowPrivate }),
     createWebhooks(deps),
-    createAdminCiDeliveries({ cursors, wakeReading: deps.wakeReading }),
+    createAdminCiDeliveries({ wakeReading: deps.wakeReading }),
     createTimeline(deps.features),
     createNotifications(),
-    createWebhookEndpoints({ secrets, cursors, allowPrivate: config.webhooksAllowPrivate }),
+    createWebhookEndpoints({ secrets, allowPrivate: config.webhooksAllowPrivate }),
     createUsage({ clock }),
     createSpaces(),
     createGraph(),
-    createIncidents({ clock, cursors }),
-    createResidency({ clock, cursors }),
-    createMaintenance({ clock, cursors }),
+    createIncidents(),
+    createResidency(),
+    createMaintenance({ clock }),
     deps.features.handlers,
-    ...createAudit({ cursors, signer: deps.checkpointSigner, file: deps.checkpoints }),
+    ...createAudit({ signer: deps.checkpointSigner, file: deps.checkpoints }),
   ];
 }

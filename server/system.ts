@@ -3,9 +3,6 @@
  * pushes how it is stopped; stopping runs that list backwards, so that nothing is taken away from under its users. A start that
  * fails in the middle stops what it had started.
  */
-import type { CallRecord } from '@svc/proto/http/active-call.ts';
-import { createDoor } from '@svc/proto/http/door.ts';
-import type { Endpoint } from '@svc/proto/http/door.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -38,22 +35,22 @@ import {
 import type { Config } from './config.ts';
 import { purgeNotifications } from './operations/notifications/index.ts';
 import { purgeOutbox, startOutbox } from './engine/outbox/index.ts';
-import { createMetrics, createPages } from './door/pages.ts';
+import { openDoor } from './door/listen.ts';
+import { createMetrics } from './door/pages.ts';
 import type { Metrics } from './door/pages.ts';
 import { createOfrep, startPlatformFeatures, withFeatureMetrics } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures, PlatformFeaturesDeps } from './features/platformfeatures/index.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
+import { createCursors } from './platform/cursor.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
 import { migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import { every } from './platform/every.ts';
-import type { FeatureGate } from './platform/feature-gate.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
-import { ownMetricsToken } from './platform/metrics-token.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { createImageTargets, createLocalRegistry } from './engine/registries/index.ts';
@@ -212,7 +209,16 @@ async function assemble(
     publicUrl,
     verifyIdToken,
   });
-  const app = createApp({ ...config, db, clock, authenticator, changes, gate: features.gate, handlers });
+  const app = createApp({
+    ...config,
+    db,
+    clock,
+    cursors: createCursors(secrets),
+    authenticator,
+    changes,
+    gate: features.gate,
+    handlers,
+  });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
   const internalPort = await openInternal(config, dispatch, onError, stops);
   const inside = { config, dispatch, queue, publicUrls, log, gate: app.gate, features, metrics };
@@ -224,7 +230,11 @@ async function assemble(
   };
   const endpoints = config.roles.api ? ofOthers : {};
   const { gate } = features;
-  port = await openDoor({ config, log, db, clock, apps, metrics, secrets, gate, endpoints }, stops);
+  const door = await openDoor({ config, log, db, clock, apps, metrics, secrets, gate, endpoints });
+  ({ port } = door);
+  // Before the gateway in the list's order: the held polls are answered first, then the door closes.
+  stops.splice(stops.length - (hasGateway(config) ? 1 : 0), 0, door.close);
+  stops.push(async () => door.announceStop());
   noteBaseUrl(config.dataDir, urlAt(port));
   return {
     port,
@@ -275,7 +285,7 @@ function openGateway(
   { config, dispatch, features, metrics, ...rest }: InsideDeps,
   stops: Stops,
 ): ReadonlyArray<App<unknown>> {
-  if (!config.roles.api || config.mode !== 'all-in-one') return [];
+  if (!hasGateway(config)) return [];
   const gateway = start({
     ...rest,
     dispatch: inProcessDispatch(dispatch),
@@ -286,6 +296,8 @@ function openGateway(
   stops.push(async () => await gateway.stop(config.stopGraceMs));
   return [gateway.app as App<unknown>];
 }
+
+const hasGateway = ({ roles, mode }: Config): boolean => roles.api && mode === 'all-in-one';
 
 /** The internal gRPC port for gateways, when it is served. */
 async function openInternal(
@@ -401,67 +413,6 @@ function startWorkers(
   ];
   stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
   return { relay: relay.wake, reading: reading.wake };
-}
-
-async function openDoor(
-  deps: {
-    readonly config: Config;
-    readonly log: Logger;
-    readonly db: Database;
-    readonly apps: ReadonlyArray<App<unknown>>;
-    readonly metrics: Metrics;
-    readonly secrets: Secrets;
-    readonly gate: FeatureGate;
-    readonly clock: Clock;
-    readonly endpoints: Readonly<Record<string, Endpoint>>;
-  },
-  stops: Stops,
-): Promise<number> {
-  const { config, log, apps, metrics } = deps;
-  let stopping = false;
-  let untrustedProxySeen = false;
-  const pages = {
-    ...createPages({
-      ...deps,
-      pagesPerMinute: config.limits.pagesPerMinute,
-      metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
-      isStopping: () => stopping,
-      isUntrustedProxySeen: () => untrustedProxySeen,
-    }),
-    ...deps.endpoints,
-  };
-  const hsts =
-    config.publicUrls !== undefined &&
-    config.publicUrls.length > 0 &&
-    config.publicUrls.every((url) => url.startsWith('https:'));
-  const onCall = (record: CallRecord): void => {
-    metrics.onCall(record);
-    if (log.isLevelEnabled('debug')) logCall(log, record);
-  };
-  const onUntrustedProxy = (): void => {
-    untrustedProxySeen = true;
-  };
-  const { trustedProxies } = config;
-  const door = createDoor({ apps, log, pages, trustedProxies, onUntrustedProxy, hsts, onCall });
-  const opened = await door.listen({ port: config.port, host: config.host });
-  // Before the gateway in the list's order: the held polls are answered first, then the door closes.
-  const beforeGateway = stops.length - (config.roles.api && config.mode === 'all-in-one' ? 1 : 0);
-  stops.splice(beforeGateway, 0, async () => await opened.close(config.stopGraceMs));
-  stops.push(async () => {
-    stopping = true;
-  });
-  return opened.port;
-}
-
-/** One line a call, at LOG_LEVEL=debug. What went wrong on our side is logged by the door at any level. */
-function logCall(
-  log: Logger,
-  { rpc, protocol, requestId, remoteAddress, method, status, code, ms }: CallRecord,
-): void {
-  log.debug(
-    { requestId, rpc: rpc?.id, protocol, remoteAddress, method, status, code, ms: Math.round(ms * 10) / 10 },
-    'call',
-  );
 }
 
 function workSettings(config: Config): WorkSettings {

@@ -17,6 +17,7 @@ import type { Limits } from '../config.ts';
 import { authorise, authorisePath } from '../platform/authorise.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, Ctx } from '../platform/context.ts';
+import type { Cursors } from '../platform/cursor.ts';
 import type { CredentialChanges } from '../platform/credential-changes.ts';
 import { mapDatabaseError } from '../platform/db/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -29,6 +30,7 @@ import { createStreamSlots } from './stream-slots.ts';
 export interface AppDeps {
   readonly db: Database;
   readonly clock: Clock;
+  readonly cursors: Cursors;
   readonly authenticator: Authenticator;
   readonly changes: CredentialChanges;
   readonly gate: FeatureGate;
@@ -52,6 +54,7 @@ export function createApp(deps: AppDeps): App<Caller> {
     teams: authorise(call.rpc, caller, request),
     db,
     clock: deps.clock,
+    cursors: deps.cursors,
   });
   /** What a job may do shows with the request, and its id_token is used up by it: one transaction with the call's own effect. */
   const invokeForJob = async (call: CallContext, caller: CiJobCaller, request: Message): Promise<Message> => {

@@ -1,4 +1,4 @@
--- Tables as schema.ts describes them; below, what drizzle cannot say.
+-- Tables as schema.ts describes them.
 CREATE TABLE "account_claims" (
 	"id" text PRIMARY KEY NOT NULL,
 	"email" text NOT NULL,
@@ -86,8 +86,6 @@ CREATE TABLE "build_steps" (
 );
 --> statement-breakpoint
 CREATE TABLE "environments" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"project_id" text NOT NULL,
 	"name" text NOT NULL,
 	"repository" text,
@@ -99,16 +97,19 @@ CREATE TABLE "environments" (
 	"deploy" jsonb,
 	"build_timeout_seconds" integer DEFAULT 3600 NOT NULL,
 	"git_sealed" text,
-	"created_at" timestamp with time zone NOT NULL,
+	"has_git_credentials" boolean GENERATED ALWAYS AS (git_sealed is not null) STORED NOT NULL,
 	"updated_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "environments_build_type" CHECK ("environments"."build_type" in ('auto', 'dockerfile', 'buildpack'))
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "environments_build_type" CHECK ("build_type" in ('auto', 'dockerfile', 'buildpack'))
 );
 --> statement-breakpoint
 CREATE TABLE "projects" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"name" text NOT NULL,
 	"slug" text NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "projects_slug_unique" UNIQUE("slug")
 );
@@ -355,8 +356,6 @@ CREATE TABLE "ci_webhooks" (
 );
 --> statement-breakpoint
 CREATE TABLE "residency_attestations" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"environment_id" text NOT NULL,
 	"sequence" integer NOT NULL,
 	"region_id" text NOT NULL,
@@ -365,8 +364,11 @@ CREATE TABLE "residency_attestations" (
 	"attested_at" timestamp with time zone NOT NULL,
 	"previous_digest" text,
 	"digest" text NOT NULL,
-	CONSTRAINT "residency_attestations_first" CHECK (("residency_attestations"."sequence" = 1) = ("residency_attestations"."previous_digest" is null)),
-	CONSTRAINT "residency_attestations_operator" CHECK ("residency_attestations"."operator" in ('service', 'customer'))
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "residency_attestations_operator" CHECK ("operator" in ('service', 'customer')),
+	CONSTRAINT "residency_attestations_first" CHECK (("residency_attestations"."sequence" = 1) = ("residency_attestations"."previous_digest" is null))
 );
 --> statement-breakpoint
 CREATE TABLE "builds" (
@@ -638,8 +640,6 @@ CREATE TABLE "usage_days" (
 );
 --> statement-breakpoint
 CREATE TABLE "incidents" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"environment_id" text NOT NULL,
 	"state" text DEFAULT 'open' NOT NULL,
 	"severity" text NOT NULL,
@@ -648,8 +648,11 @@ CREATE TABLE "incidents" (
 	"opened_at" timestamp with time zone NOT NULL,
 	"mitigated_at" timestamp with time zone,
 	"closed_at" timestamp with time zone,
-	CONSTRAINT "incidents_state" CHECK ("incidents"."state" in ('open', 'mitigated', 'resolved', 'dismissed')),
-	CONSTRAINT "incidents_severity" CHECK ("incidents"."severity" in ('low', 'medium', 'high')),
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "incidents_state" CHECK ("state" in ('open', 'mitigated', 'resolved', 'dismissed')),
+	CONSTRAINT "incidents_severity" CHECK ("severity" in ('low', 'medium', 'high')),
 	CONSTRAINT "incidents_closed" CHECK (("incidents"."state" in ('resolved', 'dismissed')) = ("incidents"."closed_at" is not null)),
 	CONSTRAINT "incidents_mitigated" CHECK ("incidents"."state" <> 'mitigated' or "incidents"."mitigated_at" is not null)
 );
@@ -859,6 +862,8 @@ CREATE UNIQUE INDEX "ci_deliveries_once" ON "ci_deliveries" USING btree ("connec
 --> statement-breakpoint
 CREATE UNIQUE INDEX "ci_webhooks_connection" ON "ci_webhooks" USING btree ("connection_id");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "residency_attestations_team_id" ON "residency_attestations" USING btree ("team_id","id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "residency_attestations_chain" ON "residency_attestations" USING btree ("team_id","environment_id","sequence");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "builds_team_id" ON "builds" USING btree ("team_id","id");
@@ -888,6 +893,8 @@ CREATE UNIQUE INDEX "work_items_poll" ON "work_items" USING btree ("runner_id","
 CREATE UNIQUE INDEX "work_leases_one_open" ON "work_leases" USING btree ("work_id") WHERE "work_leases"."ended_at" is null;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "platform_feature_changes_revision" ON "platform_feature_changes" USING btree ("key","revision_to");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "incidents_team_id" ON "incidents" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "notifications_once" ON "notifications" USING btree ("user_id","event_id");
 --> statement-breakpoint
@@ -1027,8 +1034,6 @@ CREATE INDEX "team_members_user" ON "team_members" USING btree ("user_id");
 --> statement-breakpoint
 CREATE INDEX "build_steps_order" ON "build_steps" USING btree ("environment_id","position");
 --> statement-breakpoint
-CREATE INDEX "projects_newest" ON "projects" USING btree ("team_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
---> statement-breakpoint
 CREATE INDEX "ci_commit_statuses_run" ON "ci_commit_statuses" USING btree ("run_id");
 --> statement-breakpoint
 CREATE INDEX "ci_discoveries_latest" ON "ci_discoveries" USING btree ("connection_id","requested_at" DESC NULLS LAST,"id" DESC NULLS LAST);
@@ -1097,7 +1102,7 @@ CREATE INDEX "work_items_commit" ON "work_items" USING btree ("team_id",("labels
 --> statement-breakpoint
 CREATE INDEX "work_leases_history" ON "work_leases" USING btree ("runner_id","granted_at" DESC NULLS LAST,"work_id" DESC NULLS LAST) WHERE "work_leases"."ended_at" is not null;
 --> statement-breakpoint
-CREATE INDEX "incidents_newest" ON "incidents" USING btree ("team_id","environment_id","opened_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+CREATE INDEX "incidents_newest" ON "incidents" USING btree ("environment_id","id");
 --> statement-breakpoint
 CREATE INDEX "maintenance_tasks_newest" ON "maintenance_tasks" USING btree ("team_id","repository_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
 --> statement-breakpoint
@@ -1115,6 +1120,7 @@ CREATE INDEX "space_members_user" ON "space_members" USING btree ("user_id");
 --> statement-breakpoint
 CREATE INDEX "space_projects_project" ON "space_projects" USING btree ("team_id","project_id");
 --> statement-breakpoint
+-- Below: what drizzle cannot say.
 -- Nonces of signed requests. UNLOGGED: they matter for minutes, and a commit that wrote nothing else waits for no disk.
 -- Bucket = minute of the signature modulo 8; nonces_rotate() empties buckets that no valid signature can fall into any more
 -- (a signature is valid from 30 s before to 90 s after its `created`), so nothing is ever deleted and nothing bloats.

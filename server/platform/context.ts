@@ -2,6 +2,7 @@
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
 import type { Clock } from './clock.ts';
+import type { Cursors } from './cursor.ts';
 import type { Database } from './db/index.ts';
 
 export type { Role } from '@svc/proto/http/rpc.ts';
@@ -42,11 +43,14 @@ export interface Caller {
   readonly ciConnectionId?: string;
 }
 
+declare const madeByAuthorisation: unique symbol;
+
 /**
  * The teams that a call may touch. Only authorisation makes one (platform/authorise.ts); stores demand it and filter with
  * `where team_id = any(scope.teamIds)`, so that another team's row is the same as a missing one.
  */
 export interface TeamScope {
+  readonly [madeByAuthorisation]: true;
   /** The path's team if the RPC names one, else every team visible to the caller. */
   readonly teamIds: readonly string[];
   /**
@@ -75,6 +79,7 @@ export interface Ctx {
   /** Inside of a transaction already when the pipeline stores the answer with the effect. */
   readonly db: Database;
   readonly clock: Clock;
+  readonly cursors: Cursors;
   /** Only for RPCs with IDEMPOTENCY_STATEMENT that were called with a key. */
   readonly idempotency?: IdempotencyClaim;
 }

@@ -1,6 +1,6 @@
 /** Keyset pages: ask for one row more than the page holds; the extra row only says that there is a next page. */
-import type { RpcInfo } from '@svc/proto/http/rpc.ts';
-import type { CursorKey, Cursors } from './cursor.ts';
+import type { Ctx } from './context.ts';
+import type { CursorKey } from './cursor.ts';
 
 export interface PageRequest {
   /** As in the request; validated by the contract. */
@@ -15,6 +15,8 @@ export interface Page {
   readonly take: number;
   /** Sort key of the last row of the page before. */
   readonly after: CursorKey | undefined;
+  /** The cursor behind a row with this sort key. */
+  cursorOf(key: CursorKey): string;
 }
 
 export interface PageResult<T> {
@@ -23,24 +25,21 @@ export interface PageResult<T> {
   readonly nextCursor?: string;
 }
 
-/** `binding`: the filter of the list in a fixed spelling; the RPC's id is added. */
-export function openPage(rpc: RpcInfo, cursors: Cursors, binding: string, request: PageRequest): Page {
+/** `of`: the filter of the list in a fixed spelling; the RPC's id is added. */
+export function openPage(
+  { call: { rpc }, cursors }: Pick<Ctx, 'call' | 'cursors'>,
+  of: string,
+  request: PageRequest,
+): Page {
   const limit = request.limit ?? rpc.page?.defaultLimit ?? 50;
-  const after =
-    request.cursor === undefined ? undefined : cursors.decode(`${rpc.id}|${binding}`, request.cursor);
-  return { limit, take: limit + 1, after };
+  const binding = `${rpc.id}|${of}`;
+  const after = request.cursor === undefined ? undefined : cursors.decode(binding, request.cursor);
+  return { limit, take: limit + 1, after, cursorOf: (key) => cursors.encode(binding, key) };
 }
 
-export function closePage<T>(
-  rpc: RpcInfo,
-  cursors: Cursors,
-  binding: string,
-  page: Page,
-  rows: readonly T[],
-  keyOf: (row: T) => CursorKey,
-): PageResult<T> {
+export function closePage<T>(page: Page, rows: readonly T[], keyOf: (row: T) => CursorKey): PageResult<T> {
   const items = rows.slice(0, page.limit);
   const last = items.at(-1);
   if (rows.length <= page.limit || last === undefined) return { items };
-  return { items, nextCursor: cursors.encode(`${rpc.id}|${binding}`, keyOf(last)) };
+  return { items, nextCursor: page.cursorOf(keyOf(last)) };
 }

@@ -5,7 +5,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { BuildStepsService, Direction } from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
-import { environmentOf, lockEnvironment } from '../environments/index.ts';
+import { environmentRows } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
@@ -22,7 +22,7 @@ const STEPS_MAX = 50;
 export function createBuildSteps({ clock }: { readonly clock: Clock }): Handlers<Ctx> {
   return implement(BuildStepsService, {
     list: async ({ environmentId }, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, environmentId);
+      const environment = await environmentRows.find(ctx, environmentId);
       return { buildSteps: (await listBuildSteps(ctx.db, environment)).map(present) };
     },
     add: async ({ environmentId, command }, ctx: Ctx) =>
@@ -61,9 +61,9 @@ async function change<T>(
   environmentId: string,
   work: (db: Database, environment: Environment, steps: readonly BuildStep[]) => Promise<T>,
 ): Promise<T> {
-  const environment = await environmentOf(ctx, environmentId);
+  const environment = await environmentRows.find(ctx, environmentId);
   return await ctx.db.transact(async (db) => {
-    if (!(await lockEnvironment(db, environment))) throw notFound('environment');
+    await environmentRows.lock({ ...ctx, db }, environment.id);
     return await work(db, environment, await listBuildSteps(db, environment));
   });
 }

@@ -5,7 +5,7 @@ import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import type { Environment } from './store.ts';
+import type { Environment } from './index.ts';
 
 export interface GitCredentials {
   readonly username?: string;
@@ -65,15 +65,14 @@ export function gitCredentials(message: Message): GitCredentials | undefined {
   };
 }
 
-export async function storeGitCredentials(
-  { sql }: Database,
+/** Null: none are held. */
+export function sealGitCredentials(
   secrets: Pick<Secrets, 'seal'>,
-  { id, teamId }: Environment,
+  environmentId: string,
   credentials: GitCredentials | undefined,
-): Promise<void> {
-  const sealed =
-    credentials === undefined ? null : secrets.seal(sealedAt(id), Buffer.from(JSON.stringify(credentials)));
-  await sql`update environments set git_sealed = ${sealed} where id = ${id} and team_id = ${teamId}`;
+): string | null {
+  if (credentials === undefined) return null;
+  return secrets.seal(sealedAt(environmentId), Buffer.from(JSON.stringify(credentials)));
 }
 
 /** For the offer of a build alone, which reads that very repository. */

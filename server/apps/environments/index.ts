@@ -1,158 +1,134 @@
 /** Environments: where a project's branch is built and deployed. */
 import { isDeepStrictEqual } from 'node:util';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
-  BuildType as BuildTypeNumber,
+  CreateRequestSchema,
   DeployMethod,
+  EnvironmentSchema,
   EnvironmentsService,
+  UpdateRequestSchema,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type {
   CreateRequest,
   Deploy as DeployMessage,
-  GitCredentials as GitMessage,
+  Environment as EnvironmentMessage,
   UpdateRequest,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
 import type { Limits } from '../../config.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
+import type { Changes, RowOf } from '../../platform/resource/index.ts';
 import { roleAtLeast } from '../../platform/scopes.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { findProject, refuseOpenBuilds } from '../projects/index.ts';
-import type { Project } from '../projects/index.ts';
-import { gitCredentials, refuseOtherHost, storeGitCredentials } from './git-credentials.ts';
-import {
-  countEnvironments,
-  deleteEnvironment,
-  findEnvironment,
-  insertEnvironment,
-  listEnvironments,
-  lockEnvironment,
-  refuseTakenApp,
-  updateEnvironment,
-} from './store.ts';
-import type { BuildType, Deploy, Environment } from './store.ts';
+import { projectRows, refuseOpenBuilds } from '../projects/index.ts';
+import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
+import { environments } from './schema.ts';
+import type { Deploy } from './schema.ts';
 
 export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';
-export { findEnvironment, lockEnvironment } from './store.ts';
-export type { BuildType, Deploy, Environment } from './store.ts';
+export type { Deploy } from './schema.ts';
 
-export const BUILD_TYPES: Readonly<Record<BuildType, BuildTypeNumber>> = {
-  auto: BuildTypeNumber.AUTO,
-  dockerfile: BuildTypeNumber.DOCKERFILE,
-  buildpack: BuildTypeNumber.BUILDPACK,
-};
-
-const DEPLOYS: Readonly<Record<Deploy['kind'], DeployMethod>> = {
-  container: DeployMethod.CONTAINER,
-  dokku: DeployMethod.DOKKU,
-};
+export const environmentRows = rowsOf(environments);
+export type Environment = RowOf<typeof environments>;
 
 const DEFAULT_PORT = 8_080;
-const DEFAULT_TIMEOUT_SECONDS = 3_600;
 
 export interface EnvironmentsDeps {
-  readonly clock: Clock;
   readonly limits: Limits;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
 
-export function createEnvironments({ clock, limits, secrets }: EnvironmentsDeps): Handlers<Ctx> {
-  /** True: they were given, or taken away. */
-  const storeGit = async (
-    db: Database,
-    environment: Environment,
-    git: GitMessage | undefined,
-  ): Promise<boolean> => {
-    if (git === undefined) return false;
-    await storeGitCredentials(db, secrets, environment, gitCredentials(git));
-    return true;
+export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handlers<Ctx> {
+  /** What is given otherwise than it is stored. */
+  const special = (id: string, { deploy, buildPath, gitCredentials: git }: CreateRequest | UpdateRequest) => {
+    if (buildPath !== undefined) checkPath(buildPath);
+    return {
+      ...(deploy === undefined ? {} : { deploy: deployOf(deploy, id) }),
+      ...(git === undefined ? {} : { gitSealed: sealGitCredentials(secrets, id, gitCredentials(git)) }),
+    };
   };
   return implement(EnvironmentsService, {
     list: async ({ projectId }, ctx: Ctx) => {
-      const project = await projectOf(ctx, projectId);
-      return { environments: (await listEnvironments(ctx.db, ctx.teams, project.id)).map(present) };
+      const { id } = await projectRows.find(ctx, projectId);
+      const rows = await environmentRows.list(ctx, {
+        where: eq(environments.projectId, id),
+        by: environments.name,
+      });
+      return { environments: rows.map(show) };
     },
-    get: async ({ environmentId }, ctx: Ctx) => present(await environmentOf(ctx, environmentId)),
+    get: async ({ environmentId }, ctx: Ctx) => show(await environmentRows.find(ctx, environmentId)),
     create: async (request, ctx: Ctx) => {
-      const project = await projectOf(ctx, request.projectId);
-      const environment = newEnvironment(request, project, clock.now());
-      await ctx.db.transact(async (db) => {
-        const n = await countEnvironments(db, project.id);
-        if (n >= limits.environmentsPerProjectMax) throw full(n, limits.environmentsPerProjectMax);
-        await refuseTakenApp(db, environment);
-        await insertEnvironment(db, environment);
-        await storeGit(db, environment, request.gitCredentials);
-        await recordAct(db, ctx, act('environment.created', environment));
+      const { id: projectId, teamId } = await projectRows.find(ctx, request.projectId);
+      const now = ctx.clock.now();
+      const id = newId('env', now.getTime());
+      const { name } = request;
+      const set = { ...environmentRows.changes(CreateRequestSchema, request), ...special(id, request) };
+      const row = { ...set, id, teamId, projectId, name, updatedAt: now };
+      const made = await change(ctx, { action: 'environment.created', details }, async (tx) => {
+        await projectRows.lock(tx, projectId);
+        const where = eq(environments.projectId, projectId);
+        await environmentRows.atMost(tx, {
+          teamId,
+          max: limits.environmentsPerProjectMax,
+          of: 'project',
+          where,
+        });
+        await refuseTakenApp(tx, row);
+        return await unlessNameTaken(name, environmentRows.insert(tx, row));
       });
-      return present(environment);
+      return show(made);
     },
-    update: async (request, ctx: Ctx) => {
-      const found = await environmentOf(ctx, request.environmentId);
-      return await ctx.db.transact(async (db) => {
-        // Read under the lock: another change may bring credentials, or take the repository elsewhere, between reading and writing.
-        await lockEnvironment(db, found);
-        const before = await findEnvironment(db, ctx.teams, found.id);
-        if (before === undefined) throw notFound('environment');
-        const after = changed(before, request, clock.now());
-        if (before.deployApproval && !after.deployApproval) assertMayApprove(ctx, before);
-        await refuseTakenApp(db, after);
-        await updateEnvironment(db, after);
-        const fields: string[] = FIELDS.filter((field) => !isDeepStrictEqual(before[field], after[field]));
-        if (await storeGit(db, after, request.gitCredentials)) fields.push('gitCredentials');
-        if (fields.length > 0) await recordAct(db, ctx, act('environment.updated', after, { fields }));
-        return present(after);
-      });
-    },
+    update: async (request, ctx: Ctx) => show(await update(ctx, request, special)),
     delete: async ({ environmentId }, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, environmentId);
-      await ctx.db.transact(async (db) => {
-        await refuseOpenBuilds(db, environment.teamId, [environment.id]);
-        if (await deleteEnvironment(db, environment))
-          await recordAct(db, ctx, act('environment.deleted', environment));
+      const { id, teamId } = await environmentRows.find(ctx, environmentId);
+      await change(ctx, { action: 'environment.deleted', details }, async (tx) => {
+        await refuseOpenBuilds(tx.db, teamId, [id]);
+        return await environmentRows.remove(tx, id);
       });
       return {};
     },
   });
 }
 
-/** What may be changed, and is compared. */
-const FIELDS = [
-  'name',
-  'repository',
-  'branch',
-  'buildPath',
-  'buildType',
-  'submodules',
-  'deployApproval',
-  'deploy',
-  'buildTimeoutSeconds',
-] as const;
+type Special = (id: string, request: UpdateRequest) => { deploy?: Deploy | null; gitSealed?: string | null };
 
-function changed(before: Environment, request: UpdateRequest, now: Date): Environment {
-  const { repository, buildPath, buildType, deploy, gitCredentials: git } = request;
-  if (repository !== undefined && git === undefined) refuseOtherHost(before, repository);
-  return {
-    ...before,
-    name: request.name ?? before.name,
-    repository: repository ?? before.repository,
-    branch: request.branch ?? before.branch,
-    buildPath: buildPath === undefined ? before.buildPath : checkedPath(buildPath),
-    buildType: buildType === undefined ? before.buildType : typeName(buildType),
-    submodules: request.submodules ?? before.submodules,
-    deployApproval: request.deployApproval ?? before.deployApproval,
-    deploy: deploy === undefined ? before.deploy : deployOf(deploy, before.id),
-    buildTimeoutSeconds: request.buildTimeoutSeconds ?? before.buildTimeoutSeconds,
-    hasGitCredentials: git === undefined ? before.hasGitCredentials : gitCredentials(git) !== undefined,
-    updatedAt: now,
-  };
+async function update(ctx: Ctx, request: UpdateRequest, special: Special): Promise<Environment> {
+  const { id } = await environmentRows.find(ctx, request.environmentId);
+  const set = { ...environmentRows.changes(UpdateRequestSchema, request), ...special(id, request) };
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    // Read under the lock: another change may bring credentials, or take the repository elsewhere, between reading and writing.
+    const before = await environmentRows.lock(tx, id);
+    if (request.repository !== undefined && request.gitCredentials === undefined)
+      refuseOtherHost(before, request.repository);
+    if (before.deployApproval && request.deployApproval === false) assertMayApprove(ctx, before);
+    await refuseTakenApp(tx, { ...before, ...set });
+    const fields = changedFields(before, set);
+    if (fields.length === 0) return before;
+    const act = {
+      action: 'environment.updated',
+      details: (row: Environment) => ({ ...details(row), fields }),
+    };
+    const changes = { ...set, updatedAt: ctx.clock.now() };
+    const after = await change(tx, act, async () =>
+      unlessNameTaken(request.name ?? before.name, environmentRows.update(tx, id, { set: changes })),
+    );
+    return after ?? before;
+  });
+}
+
+const details = ({ projectId, name }: Environment) => ({ projectId, name });
+
+/** Names of what changes, for the ledger. A repository's address may hold a password: the ledger says that it was changed, not to what. */
+function changedFields(before: Environment, { gitSealed, ...set }: Changes<typeof environments>): string[] {
+  const columns = Object.keys(set) as Array<keyof typeof set & keyof Environment>;
+  const fields: string[] = columns.filter((field) => !isDeepStrictEqual(before[field], set[field]));
+  return gitSealed === undefined ? fields : [...fields, 'gitCredentials'];
 }
 
 function deployOf(
@@ -168,18 +144,6 @@ function deployOf(
   };
 }
 
-/** A repository's address may hold a password: the ledger says that it was changed, not to what. */
-function act(action: string, { id, teamId, projectId, name }: Environment, more: object = {}) {
-  return { chain: teamId, action, target: id, details: { projectId, name, ...more } };
-}
-
-async function projectOf(ctx: Ctx, projectId: string): Promise<Project> {
-  const project = await findProject(ctx.db, ctx.teams, projectId);
-  if (project === undefined) throw notFound('project');
-  ctx.teams.require(project.teamId);
-  return project;
-}
-
 /** Whoever could not approve a build cannot make the approval needless. */
 function assertMayApprove(ctx: Ctx, { teamId }: Environment): void {
   const role = ctx.teams.role(teamId);
@@ -191,71 +155,54 @@ function assertMayApprove(ctx: Ctx, { teamId }: Environment): void {
   );
 }
 
-/** The environment of a call, if the caller may do this there. */
-export async function environmentOf(ctx: Ctx, id: string): Promise<Environment> {
-  const environment = await findEnvironment(ctx.db, ctx.teams, id);
-  if (environment === undefined) throw notFound('environment');
-  ctx.teams.require(environment.teamId);
-  return environment;
-}
-
-function newEnvironment(request: CreateRequest, project: Project, now: Date): Environment {
-  const id = newId('env', now.getTime());
-  const { deploy, gitCredentials: git } = request;
-  return {
-    id,
-    teamId: project.teamId,
-    projectId: project.id,
-    name: request.name,
-    repository: request.repository ?? null,
-    branch: request.branch ?? 'main',
-    buildPath: checkedPath(request.buildPath ?? '.'),
-    buildType: request.buildType === undefined ? 'auto' : typeName(request.buildType),
-    submodules: request.submodules ?? false,
-    deployApproval: request.deployApproval ?? false,
-    deploy: deploy === undefined ? null : deployOf(deploy, id),
-    buildTimeoutSeconds: request.buildTimeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
-    hasGitCredentials: git !== undefined && gitCredentials(git) !== undefined,
-    createdAt: now,
-    updatedAt: now,
-  };
-}
-
 /** The contract's pattern keeps absolute paths out; a path that climbs is kept out here. */
-function checkedPath(path: string): string {
-  if (!path.split(/[/\\]/).includes('..')) return path;
+function checkPath(path: string): void {
+  if (!path.split(/[/\\]/).includes('..')) return;
   const message = 'build path holds "..", expected a folder inside of the repository';
   throw apiError('validation_failed', message, {
     details: { fields: [{ field: 'buildPath', rule: 'relative', message }] },
   });
 }
 
-function typeName(number: BuildTypeNumber): BuildType {
-  return number === BuildTypeNumber.DOCKERFILE
-    ? 'dockerfile'
-    : number === BuildTypeNumber.BUILDPACK
-      ? 'buildpack'
-      : 'auto';
-}
-
-function full(n: number, limit: number): Error {
-  return apiError('limit_reached', `the project has ${n} environments, at most ${limit} are allowed`, {
-    details: { limit, current: n },
+/** Another environment of the team that deploys this app. A statement that is refused by the index cannot ask any more, so it is asked before. */
+async function refuseTakenApp(
+  tx: Ctx,
+  {
+    id,
+    teamId,
+    deploy,
+  }: Pick<Environment, 'id' | 'teamId'> & { readonly deploy?: Deploy | null | undefined },
+): Promise<void> {
+  if (deploy === null || deploy === undefined) return;
+  const { kind, app } = deploy;
+  const [holder] = await environmentRows.list(tx, {
+    where: and(
+      eq(environments.teamId, teamId),
+      sql`${environments.deploy} is not null`,
+      sql`${environments.deploy} ->> 'kind' = ${kind}`,
+      sql`${environments.deploy} ->> 'app' = ${app}`,
+      ne(environments.id, id),
+    ),
   });
+  if (holder === undefined) return;
+  throw apiError(
+    'name_taken',
+    `environment "${holder.name}", ${holder.id}, of the team deploys the ${kind} app "${app}" already, and each would replace the other's; choose another app name`,
+    { details: { resource: 'app', environmentId: holder.id } },
+  );
 }
 
-function presentDeploy({ kind, app, containerPort, hostPort }: Deploy) {
-  return { kind: DEPLOYS[kind], app, containerPort, ...(hostPort === 0 ? {} : { hostPort }) };
-}
+const unlessNameTaken = async <T>(name: string, work: Promise<T>): Promise<T> =>
+  await unlessTaken(work, {
+    index: 'environments_name',
+    resource: 'environment',
+    field: 'name',
+    value: name,
+  });
 
-function present(environment: Environment) {
-  const { createdAt, updatedAt, repository, buildType, deploy, ...rest } = environment;
-  return {
-    ...rest,
-    ...(repository === null ? {} : { repository }),
-    buildType: BUILD_TYPES[buildType],
-    ...(deploy === null ? {} : { deploy: presentDeploy(deploy) }),
-    createdAt: timestampFromDate(createdAt),
-    updatedAt: timestampFromDate(updatedAt),
-  };
+function show({ deploy, ...row }: Environment): EnvironmentMessage {
+  return shown(EnvironmentSchema, {
+    ...row,
+    deploy: deploy && { ...deploy, hostPort: deploy.hostPort || undefined },
+  });
 }

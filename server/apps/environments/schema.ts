@@ -1,50 +1,46 @@
 import { sql } from 'drizzle-orm';
-import { boolean, check, foreignKey, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { id, instant } from '../../platform/db/columns.ts';
+import { boolean, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { BuildType, BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { projects } from '../projects/schema.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
 
-export const environments = pgTable(
-  'environments',
+/** Where the images of builds are brought up. */
+export interface Deploy {
+  readonly kind: 'container' | 'dokku';
+  readonly app: string;
+  readonly containerPort: number;
+  /** 0: the engine chooses one. */
+  readonly hostPort: number;
+}
+
+export const environments = teamTable(
+  { name: 'environments', kind: 'environment', prefix: 'env', within: { projectId: projects } },
   {
-    id: id('id').primaryKey(),
-    teamId: id('team_id').notNull(),
     projectId: id('project_id').notNull(),
     name: text('name').notNull(),
     repository: text('repository'),
     branch: text('branch').notNull().default('main'),
     buildPath: text('build_path').notNull().default('.'),
-    buildType: text('build_type', { enum: ['auto', 'dockerfile', 'buildpack'] })
-      .notNull()
-      .default('auto'),
+    buildType: enumColumn('build_type', BuildType, BuildTypeSchema).notNull().default('auto'),
     submodules: boolean('submodules').notNull().default(false),
     /** A person must approve each deploy. */
     deployApproval: boolean('deploy_approval').notNull().default(false),
     /** Null: builds end when their image is published. */
-    deploy: jsonb('deploy').$type<{
-      readonly kind: 'container' | 'dokku';
-      readonly app: string;
-      readonly containerPort: number;
-      /** 0: the engine chooses one. */
-      readonly hostPort: number;
-    }>(),
+    deploy: jsonb('deploy').$type<Deploy>(),
     buildTimeoutSeconds: integer('build_timeout_seconds').notNull().default(3_600),
     /** Credentials for the repository, encrypted; bound to the row. */
     gitSealed: text('git_sealed'),
-    createdAt: instant('created_at').notNull(),
+    hasGitCredentials: boolean('has_git_credentials')
+      .notNull()
+      .generatedAlwaysAs(sql`git_sealed is not null`),
     updatedAt: instant('updated_at').notNull(),
   },
   (t) => [
-    uniqueIndex('environments_team_id').on(t.teamId, t.id),
     uniqueIndex('environments_name').on(t.projectId, t.name),
     // A runner finds what it replaces by the name of the app. In the service's pool the name is made the team's own when it is offered.
     uniqueIndex('environments_deploy_app')
       .on(t.teamId, sql`(${t.deploy} ->> 'kind')`, sql`(${t.deploy} ->> 'app')`)
       .where(sql`${t.deploy} is not null`),
-    foreignKey({
-      columns: [t.teamId, t.projectId],
-      foreignColumns: [projects.teamId, projects.id],
-      name: 'environments_project_fk',
-    }).onDelete('cascade'),
-    check('environments_build_type', sql`${t.buildType} in ('auto', 'dockerfile', 'buildpack')`),
   ],
 );

@@ -1,100 +1,74 @@
 /** Projects of the caller's teams. */
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { and, eq, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
+import { ProjectSchema, ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
 import { requireTeam } from '../../platform/authorise.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
-import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
+import { change, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
 import { refuseOpenBuilds } from './open-builds.ts';
-import { slugOf } from './slug.ts';
-import {
-  deleteProject,
-  findProject,
-  findProjectBySlug,
-  insertProject,
-  listProjects,
-  lockEnvironmentsOf,
-} from './store.ts';
-import type { Project } from './store.ts';
+import { projects } from './schema.ts';
+import { nextFreeSlug } from './slug.ts';
 
 export { refuseOpenBuilds } from './open-builds.ts';
-export { findProject } from './store.ts';
-export type { Project } from './store.ts';
+
+export const projectRows = rowsOf(projects);
+export type Project = RowOf<typeof projects>;
 
 export interface ProjectsDeps {
-  readonly clock: Clock;
-  readonly cursors: Cursors;
   /** Ids of the projects in a space that the caller may see; server/workspace/spaces implements it. */
   readonly inSpace: (ctx: Ctx, spaceId: string) => Promise<readonly string[]>;
 }
 
-export function createProjects({ clock, cursors, inSpace }: ProjectsDeps): Handlers<Ctx> {
+const details = ({ name, slug }: Project) => ({ name, slug });
+
+export function createProjects({ inSpace }: ProjectsDeps): Handlers<Ctx> {
   return implement(ProjectsService, {
-    list: async ({ teamId, spaceId, limit, cursor }, ctx: Ctx) => {
-      const teamIds = teamId === undefined ? ctx.teams.teamIds : [requireTeam(ctx.teams, teamId)];
-      const ids = spaceId === undefined ? undefined : await inSpace(ctx, spaceId);
-      const binding = `${ctx.caller.userId}|${teamId ?? ''}|${spaceId ?? ''}`;
-      const page = openPage(ctx.call.rpc, cursors, binding, { limit, cursor });
-      const after =
-        page.after === undefined
-          ? undefined
-          : { createdAt: new Date(String(page.after[0])), id: String(page.after[1]) };
-      const rows = await listProjects(ctx.db, { teamIds, ids, take: page.take, after });
-      const result = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [
-        row.createdAt.toISOString(),
-        row.id,
-      ]);
-      return {
-        projects: result.items.map(present),
-        ...(result.nextCursor === undefined ? {} : { nextCursor: result.nextCursor }),
-      };
+    list: async (request, ctx: Ctx) => {
+      const { teamId, spaceId } = request;
+      const where = and(
+        teamId === undefined ? undefined : eq(projects.teamId, requireTeam(ctx.teams, teamId)),
+        spaceId === undefined ? undefined : isOneOf(await inSpace(ctx, spaceId)),
+      );
+      const of = `${ctx.caller.userId}|${teamId ?? ''}|${spaceId ?? ''}`;
+      const { items, ...page } = await projectRows.page(ctx, { ...request, of }, { where });
+      return { ...page, projects: items.map((row) => shown(ProjectSchema, row)) };
     },
     get: async ({ idOrSlug }, ctx: Ctx) => {
-      const project = idOrSlug.startsWith('prj_')
-        ? await findProject(ctx.db, ctx.teams, idOrSlug)
-        : await findProjectBySlug(ctx.db, ctx.teams, idOrSlug);
-      return present(visible(ctx, project));
+      if (idOrSlug.startsWith('prj_')) return shown(ProjectSchema, await projectRows.find(ctx, idOrSlug));
+      const [found] = await projectRows.list(ctx, { where: eq(projects.slug, idOrSlug) });
+      if (found === undefined) throw notFound('project');
+      ctx.teams.require(found.teamId);
+      return shown(ProjectSchema, found);
     },
     create: async ({ name, teamId }, ctx: Ctx) => {
       requireTeam(ctx.teams, teamId);
-      const createdAt = clock.now();
-      const project = { id: newId('prj', createdAt.getTime()), teamId, name, slug: slugOf(name), createdAt };
-      return present(
-        await ctx.db.transact(async (db) => {
-          const made = await insertProject(db, project);
-          await recordAct(db, ctx, act('project.created', made));
-          return made;
-        }),
+      const made = await change(ctx, { action: 'project.created', details }, async (tx) =>
+        projectRows.insert(tx, { teamId, name, slug: await nextFreeSlug(tx.db, name) }),
       );
+      return shown(ProjectSchema, made);
     },
     delete: async ({ projectId }, ctx: Ctx) => {
-      const project = visible(ctx, await findProject(ctx.db, ctx.teams, projectId));
-      await ctx.db.transact(async (db) => {
-        await refuseOpenBuilds(db, project.teamId, await lockEnvironmentsOf(db, project));
-        if (await deleteProject(db, project)) await recordAct(db, ctx, act('project.deleted', project));
+      await projectRows.find(ctx, projectId);
+      await change(ctx, { action: 'project.deleted', details }, async (tx) => {
+        const { id, teamId } = await projectRows.lock(tx, projectId);
+        const environments = await tx.db.sql<Array<{ id: string }>>`
+          select id from environments where project_id = ${id} and team_id = ${teamId}`;
+        await refuseOpenBuilds(
+          tx.db,
+          teamId,
+          environments.map((environment) => environment.id),
+        );
+        return await projectRows.remove(tx, id);
       });
       return {};
     },
   });
 }
 
-function act(action: string, { id, teamId, name, slug }: Project) {
-  return { chain: teamId, action, target: id, details: { name, slug } };
-}
-
-function visible(ctx: Ctx, project: Project | undefined): Project {
-  if (project === undefined) throw notFound('project');
-  ctx.teams.require(project.teamId);
-  return project;
-}
-
-function present(project: Project) {
-  const { createdAt, ...rest } = project;
-  return { ...rest, createdAt: timestampFromDate(createdAt) };
+function isOneOf(ids: readonly string[]): SQL {
+  return sql`${projects.id} = any(${sql.param([...ids])}::text[])`;
 }

@@ -1,4 +1,6 @@
 /** Short names for addresses: lower-case letters, digits and dashes. */
+import type { Database } from '../../platform/db/index.ts';
+
 const CHARS_MAX = 48;
 
 /** `Überblick & Co.` is `uberblick-co`; a name without a usable letter is `project`. Never looks like an id, which has `_`. */
@@ -17,4 +19,16 @@ export function slugOf(name: string): string {
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   if (!taken.has(slug)) return slug;
   for (let n = 2; ; n += 1) if (!taken.has(`${slug}-${n}`)) return `${slug}-${n}`;
+}
+
+/**
+ * The first free slug for a name, within the transaction that takes it. Names whose slugs differ in their numbers alone could get the same one: they take turns
+ * until their transactions end.
+ */
+export async function nextFreeSlug({ sql }: Database, name: string): Promise<string> {
+  const slug = slugOf(name);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`projects.slug ${slug.replace(/(?:-\d+)+$/, '')}`}, 0))`;
+  const rows = await sql<Array<{ slug: string }>>`
+    select slug from projects where slug = ${slug} or slug ~ ${`^${slug}-[0-9]+$`}`;
+  return freeSlug(slug, new Set(rows.map((row) => row.slug)));
 }

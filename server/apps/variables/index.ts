@@ -8,7 +8,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { VariablesService } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
-import { environmentOf, lockEnvironment } from '../environments/index.ts';
+import { environmentRows } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
@@ -51,7 +51,7 @@ export function createVariables({ clock, secrets }: VariablesDeps): Handlers<Ctx
   /** All or none, under the environment's lock, so that limits hold and two calls with one name are one variable. */
   const setAll = async (ctx: Ctx, environment: Environment, wanted: readonly Wanted[]): Promise<Variable[]> =>
     await ctx.db.transact(async (db) => {
-      if (!(await lockEnvironment(db, environment))) throw notFound('environment');
+      await environmentRows.lock({ ...ctx, db }, environment.id);
       const now = clock.now();
       const before = await sizesOf(db, environment);
       const byId = new Map([...before.values()].map((row) => [row.id, row]));
@@ -71,22 +71,26 @@ export function createVariables({ clock, secrets }: VariablesDeps): Handlers<Ctx
 
   return implement(VariablesService, {
     list: async ({ environmentId }, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, environmentId);
+      const environment = await environmentRows.find(ctx, environmentId);
       return { variables: (await listVariables(ctx.db, environment)).map(present) };
     },
     set: async ({ environmentId, name, value, secret }, ctx: Ctx) =>
-      present(one(await setAll(ctx, await environmentOf(ctx, environmentId), [{ name, value, secret }]))),
+      present(
+        one(await setAll(ctx, await environmentRows.find(ctx, environmentId), [{ name, value, secret }])),
+      ),
     update: async ({ environmentId, variableId: id, name, value, secret }, ctx: Ctx) =>
-      present(one(await setAll(ctx, await environmentOf(ctx, environmentId), [{ id, name, value, secret }]))),
+      present(
+        one(await setAll(ctx, await environmentRows.find(ctx, environmentId), [{ id, name, value, secret }])),
+      ),
     setMany: async ({ environmentId, variables, secret }, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, environmentId);
+      const environment = await environmentRows.find(ctx, environmentId);
       const wanted = Object.entries(variables)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, value]) => ({ name, value, secret }));
       return { variables: (await setAll(ctx, environment, wanted)).map(present) };
     },
     delete: async ({ environmentId, variableId, name }, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, environmentId);
+      const environment = await environmentRows.find(ctx, environmentId);
       await ctx.db.transact(async (db) => {
         const variable = await findVariable(db, environment, variableId);
         if (variable === undefined || (name !== undefined && name !== variable.name))

@@ -17,7 +17,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
-import { findProject } from '../../apps/projects/index.ts';
+import { projectRows } from '../../apps/projects/index.ts';
 import {
   countConnections,
   deleteConnection,
@@ -60,17 +60,14 @@ type Methods = Pick<
   'listConnections' | 'createConnection' | 'getConnection' | 'updateConnection' | 'deleteConnection'
 >;
 
-export function connectionMethods({ clock, cursors, secrets }: CiDeps): Methods {
+export function connectionMethods({ clock, secrets }: CiDeps): Methods {
   return {
     listConnections: async ({ teamId, limit, cursor }, ctx) => {
-      const page = openPage(ctx.call.rpc, cursors, teamId, { limit, cursor });
+      const page = openPage(ctx, teamId, { limit, cursor });
       const [at, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
       const rows = await listConnections(ctx.db, { teamId, take: page.take, after });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, teamId, page, rows, (row) => [
-        row.createdAt.toISOString(),
-        row.id,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return {
         connections: items.map(presentConnection),
         ...(nextCursor === undefined ? {} : { nextCursor }),
@@ -266,7 +263,7 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
 /** One of another team is not there. */
 async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefined): Promise<void> {
   if (projectId === undefined) return;
-  if ((await findProject(ctx.db, ctx.teams, projectId))?.teamId !== teamId) throw notFound('project');
+  if ((await projectRows.find(ctx, projectId)).teamId !== teamId) throw notFound('project');
 }
 
 /** Runs stand in the environments of one project: in those of another one they would be news of the past. */

@@ -4,7 +4,6 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { connectionMethods } from './connections.ts';
 import { discoveryMethods } from './discovery/index.ts';
@@ -29,7 +28,6 @@ export {
 
 export interface CiDeps {
   readonly clock: Clock;
-  readonly cursors: Cursors;
   readonly secrets: Secrets;
   /** See Config.webhooksAllowPrivate. */
   readonly allowPrivate: boolean;
@@ -42,7 +40,7 @@ export function createCi(deps: CiDeps): Handlers<Ctx> {
   return implement(CiService, {
     ...connectionMethods(deps),
     ...tokenMethods(deps),
-    ...readMethods(deps),
+    ...readMethods(),
     ...reportMethods(deps),
     ...discoveryMethods(deps),
     ...webhookMethods(deps),

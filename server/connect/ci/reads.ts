@@ -8,7 +8,6 @@ import { closePage, openPage } from '../../platform/paging.ts';
 import { findConnection, findPipeline, listPipelines } from './connections-store.ts';
 import type { Pipeline } from './connections-store.ts';
 import { connectionOf } from './connections.ts';
-import type { CiDeps } from './index.ts';
 import { listJobs } from './jobs-store.ts';
 import { presentJob, presentRun } from './present.ts';
 import { findNamedRun, findRun, listRuns } from './runs-store.ts';
@@ -19,45 +18,36 @@ type Methods = Pick<
   'listPipelines' | 'listRunsForPipeline' | 'getRun' | 'listRunJobs'
 >;
 
-export function readMethods({ cursors }: CiDeps): Methods {
+export function readMethods(): Methods {
   return {
     listPipelines: async ({ connectionId, limit, cursor }, ctx) => {
       const { id } = await connectionOf(ctx, connectionId);
-      const page = openPage(ctx.call.rpc, cursors, id, { limit, cursor });
+      const page = openPage(ctx, id, { limit, cursor });
       const [name, path] = page.after ?? [];
       const after = page.after === undefined ? undefined : { name: String(name), path: String(path) };
       const rows = await listPipelines(ctx.db, { connectionId: id, take: page.take, after });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, id, page, rows, (row) => [
-        row.name,
-        row.path,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.name, row.path]);
       return { pipelines: items.map(presentPipeline), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
     listRunsForPipeline: async ({ pipelineId, limit, cursor }, ctx) => {
       const pipeline = await findPipeline(ctx.db, ctx.teams, pipelineId);
       if (pipeline === undefined) throw notFound('pipeline');
       ctx.teams.require(pipeline.teamId);
-      const page = openPage(ctx.call.rpc, cursors, pipelineId, { limit, cursor });
+      const page = openPage(ctx, pipelineId, { limit, cursor });
       const [at, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
       const rows = await listRuns(ctx.db, { pipelineId, take: page.take, after });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, pipelineId, page, rows, (row) => [
-        row.occurredAt.toISOString(),
-        row.id,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
       return { runs: items.map(presentRun), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
     getRun: async ({ runId }, ctx) => presentRun(await runOf(ctx, runId)),
     listRunJobs: async ({ runId, limit, cursor }, ctx) => {
       const { id } = await runOf(ctx, runId);
-      const page = openPage(ctx.call.rpc, cursors, id, { limit, cursor });
+      const page = openPage(ctx, id, { limit, cursor });
       const [at, last] = page.after ?? [];
       const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(last) };
       const rows = await listJobs(ctx.db, { runId: id, take: page.take, after });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, id, page, rows, (row) => [
-        row.createdAt.toISOString(),
-        row.id,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return { jobs: items.map(presentJob), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
   };

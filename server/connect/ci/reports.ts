@@ -4,7 +4,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { findEnvironment } from '../../apps/environments/index.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
@@ -131,8 +131,8 @@ export function refuseWhenPaused({ id, status }: Pick<Connection, 'id' | 'status
 
 async function checkEnvironment(ctx: Ctx, { teamId }: Connection, id: string | undefined): Promise<void> {
   if (id === undefined) return;
-  const environment = await findEnvironment(ctx.db, ctx.teams, id);
-  if (environment?.teamId !== teamId) throw notFound('environment');
+  const environment = await environmentRows.find(ctx, id);
+  if (environment.teamId !== teamId) throw notFound('environment');
 }
 
 /** What an id_token says of the run stands before what its job says. */

@@ -2,7 +2,7 @@
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
-import { environmentOf } from '../../apps/environments/index.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
@@ -24,7 +24,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
   const seesRuns = ({ caller }: Ctx): boolean => caller.scopes.has('ci:read');
   return implement(TimelineService, {
     get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
-      const { id, teamId } = await environmentOf(ctx, environmentId);
+      const { id, teamId } = await environmentRows.find(ctx, environmentId);
       const before = cursor === undefined ? undefined : parseCursor(cursor);
       const rows = await readTimeline(ctx.db, {
         teamId,
@@ -41,7 +41,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
       };
     },
     watch: async ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
-      const { id, teamId } = await environmentOf(ctx, environmentId);
+      const { id, teamId } = await environmentRows.find(ctx, environmentId);
       const watcher = { db: ctx.db, teamId, environmentId: id, limit, withRuns: seesRuns(ctx) };
       return watchTimeline(watches, watcher, ctx.call.signal);
     },

@@ -4,7 +4,6 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { AdminAuditService, AuditService } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import type { PageRequest } from '../../platform/paging.ts';
@@ -21,7 +20,6 @@ import { verifyChain } from './verify.ts';
 import type { Evidence, Report } from './verify.ts';
 
 export interface AuditDeps {
-  readonly cursors: Cursors;
   readonly signer: Signer;
   readonly file: CheckpointFile;
 }
@@ -34,7 +32,7 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
   const oneAtATime = createOneAtATime();
   return [
     implement(AuditService, {
-      list: async (request, ctx: Ctx) => await list(deps, ctx, request.teamId, request),
+      list: async (request, ctx: Ctx) => await list(ctx, request.teamId, request),
       verify: async ({ teamId, seq, hash }, ctx: Ctx) => {
         const own = ownPlace(seq, hash);
         const asked = { name: teamId, question: `${seq ?? ''} ${hash ?? ''}`, signal: ctx.call.signal };
@@ -51,7 +49,7 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
       export: async ({ teamId, after }, ctx: Ctx) => await exportChain(deps, ctx, { chain: teamId, after }),
     }),
     implement(AdminAuditService, {
-      list: async (request, ctx: Ctx) => await list(deps, ctx, PLATFORM_CHAIN, request),
+      list: async (request, ctx: Ctx) => await list(ctx, PLATFORM_CHAIN, request),
       verify: async (_request, { call, db }: Ctx) =>
         await oneAtATime(
           { name: 'every chain', question: '', signal: call.signal },
@@ -62,11 +60,11 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
   ];
 }
 
-async function list({ cursors }: AuditDeps, { call, db }: Ctx, chain: string, request: PageRequest) {
-  const page = openPage(call.rpc, cursors, chain, request);
+async function list(ctx: Ctx, chain: string, request: PageRequest) {
+  const page = openPage(ctx, chain, request);
   const before = page.after === undefined ? SEQ_MAX + 1 : Number(page.after[0]);
-  const rows = await listEntries(db.sql, { chain, before, take: page.take });
-  const { items, nextCursor } = closePage(call.rpc, cursors, chain, page, rows, ({ seq }) => [seq]);
+  const rows = await listEntries(ctx.db.sql, { chain, before, take: page.take });
+  const { items, nextCursor } = closePage(page, rows, ({ seq }) => [seq]);
   return { entries: items.map(presentEntry), ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 

@@ -60,7 +60,7 @@ export async function createBuild(
   const build = fresh(ctx, environment);
   const { id } = build;
   await ctx.db.transact(async (db) => {
-    const number = await addBuild(db, environment, {
+    const number = await addBuild({ ...ctx, db }, environment, {
       ...build,
       state: 'open',
       trigger: 'manual',
@@ -102,7 +102,7 @@ export async function rollbackTo(
   const waits = build.approval === 'required';
   const { branch, commit, buildType, digest } = target;
   await ctx.db.transact(async (db) => {
-    const number = await addBuild(db, environment, {
+    const number = await addBuild({ ...ctx, db }, environment, {
       ...build,
       state: waits ? 'awaiting_approval' : 'open',
       trigger: 'rollback',

@@ -2,10 +2,9 @@
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { environmentOf } from '../../apps/environments/index.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
@@ -23,7 +22,6 @@ export { createBuildOffers } from './offer.ts';
 export type { OfferDeps } from './offer.ts';
 
 export interface BuildsDeps extends Omit<ActsDeps, 'room'> {
-  readonly cursors: Cursors;
   /** Address of a trace with `{traceId}` in it; undefined: the build's page in the console. */
   readonly traceViewerUrl: string | undefined;
   /** Where the console is reached. */
@@ -39,7 +37,7 @@ async function buildOf(
   ctx: Ctx,
   which: Which,
 ): Promise<{ readonly environment: Environment; readonly build: BuildRow }> {
-  const environment = await environmentOf(ctx, which.environmentId);
+  const environment = await environmentRows.find(ctx, which.environmentId);
   return { environment, build: await readBuild(ctx, which) };
 }
 
@@ -51,18 +49,15 @@ async function readBuild(ctx: Ctx, which: Which): Promise<BuildRow> {
 
 export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
   const deps = { ...options, room: createQueueRoom(() => performance.now()) };
-  const { cursors, wake } = options;
+  const { wake } = options;
   const answer = async (ctx: Ctx, which: Which) => toMessage(await readBuild(ctx, which));
   return implement(BuildsService, {
     list: async (request, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, request.environmentId);
-      const { rpc } = ctx.call;
-      const page = openPage(rpc, cursors, environment.id, request);
+      const environment = await environmentRows.find(ctx, request.environmentId);
+      const page = openPage(ctx, environment.id, request);
       const before = page.after === undefined ? undefined : Number(page.after[0]);
       const rows = await listBuilds(ctx.db.sql, environment, { take: page.take, before });
-      const { items, nextCursor } = closePage(rpc, cursors, environment.id, page, rows, ({ number }) => [
-        number,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, ({ number }) => [number]);
       return {
         builds: items.map((row) => toMessage(row)),
         ...(nextCursor === undefined ? {} : { nextCursor }),
@@ -76,7 +71,7 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       return toMessage(build, waiting?.get(build.workId));
     },
     create: async ({ environmentId, commit }, ctx: Ctx) => {
-      const buildId = await createBuild(deps, ctx, await environmentOf(ctx, environmentId), commit);
+      const buildId = await createBuild(deps, ctx, await environmentRows.find(ctx, environmentId), commit);
       return await answer(ctx, { environmentId, buildId });
     },
     cancel: async (which, ctx: Ctx) => {
@@ -94,7 +89,7 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       return { traceId: build.traceId, url: traceUrl(options.traceViewerUrl, options.publicUrl(), build) };
     },
     unlock: async ({ environmentId, force }, ctx: Ctx) => {
-      const environment = await environmentOf(ctx, environmentId);
+      const environment = await environmentRows.find(ctx, environmentId);
       const buildId = await unlock(deps, ctx, environment, force ?? false);
       return buildId === undefined ? {} : { buildId };
     },

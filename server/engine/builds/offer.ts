@@ -7,7 +7,8 @@ import type {
   BuildSourceSchema,
   ImageTargetSchema,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { BUILD_TYPES } from '../../apps/environments/index.ts';
+import { BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { enumNumber } from '../../platform/resource/index.ts';
 import type { Deploy, GitCredentials } from '../../apps/environments/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
@@ -60,7 +61,7 @@ export function createBuildOffers({ sql, secrets, targets, builderImage, ...loca
       leaseMs: offerMs,
       attempt,
       ...(source === undefined ? {} : { source: buildSource(source, input.git) }),
-      buildType: BUILD_TYPES[spec.buildType],
+      buildType: enumNumber(BuildTypeSchema, spec.buildType),
       variables: { ...input.variables },
       secrets: { ...input.secrets },
       steps: [...input.steps],

@@ -3,8 +3,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { BuildState, BuildTrigger } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { BuildSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import { BUILD_TYPES } from '../../apps/environments/index.ts';
-import type { BuildType } from '../../apps/environments/index.ts';
+import { BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { enumNumber } from '../../platform/resource/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
 import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Waiting } from '../runners/index.ts';
@@ -31,7 +32,7 @@ export interface BuildRow {
   readonly rollbackOf: string | null;
   readonly branch: string;
   readonly commit: string | null;
-  readonly buildType: BuildType;
+  readonly buildType: Environment['buildType'];
   readonly image: string | null;
   readonly digest: string | null;
   readonly address: string | null;
@@ -179,7 +180,7 @@ export function toMessage(row: BuildRow, waiting?: Waiting): MessageInitShape<ty
     ...some('rollbackOf', row.rollbackOf),
     branch: row.branch,
     ...some('commit', row.commit),
-    buildType: BUILD_TYPES[row.buildType],
+    buildType: enumNumber(BuildTypeSchema, row.buildType),
     ...some('image', row.image),
     ...some('digest', row.digest),
     ...some('address', row.address),

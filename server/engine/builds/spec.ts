@@ -3,7 +3,7 @@
  * is bound to the item. Taken from the environment when the build is submitted, so that a change of the environment touches no build that waits.
  */
 import { openGitCredentials } from '../../apps/environments/index.ts';
-import type { BuildType, Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
+import type { Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
 import { listBuildSteps } from '../../apps/buildsteps/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
@@ -25,7 +25,7 @@ export interface BuildSpec {
     readonly buildPath: string;
     readonly submodules: boolean;
   };
-  readonly buildType: BuildType;
+  readonly buildType: Environment['buildType'];
   /** Name of the image in its registry, below the namespace. */
   readonly repository: string;
   /** Absent: not deployed by this item. */

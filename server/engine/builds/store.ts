@@ -1,6 +1,6 @@
 /** Changes of build rows. All statements carry the team of a build or an environment that was found in a TeamScope. */
 import type { Database } from '../../platform/db/index.ts';
-import type { BuildType } from '../../apps/environments/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
 import { rowId } from '../../platform/sql.ts';
 
 export interface NewBuild {
@@ -12,7 +12,7 @@ export interface NewBuild {
   readonly rollbackOf: string | null;
   readonly branch: string;
   readonly commit: string | null;
-  readonly buildType: BuildType;
+  readonly buildType: Environment['buildType'];
   readonly image: string | null;
   readonly digest: string | null;
   readonly approval: 'none' | 'required';

@@ -1,12 +1,11 @@
 /** Makes a build, and the items that runners execute for it, durable: each in one transaction with the row that it belongs to. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { lockEnvironment } from '../../apps/environments/index.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { findProject } from '../../apps/projects/index.ts';
+import { projectRows } from '../../apps/projects/index.ts';
 import { submit } from '../work/index.ts';
 import type { Hints, QueueRoom, WorkSettings } from '../work/index.ts';
 import { BUILD_LIMITS, imageRepository, readInput, sealBuildInput } from './spec.ts';
@@ -29,9 +28,9 @@ const ATTEMPTS_MAX = 3;
 const LOG_SLACK_BYTES = 4_096;
 
 /** Under the environment's lock, which the caller's transaction holds until its end. */
-export async function addBuild(db: Database, environment: Environment, build: NewBuild): Promise<number> {
-  if (!(await lockEnvironment(db, environment))) throw notFound('environment');
-  const { number, open } = await nextNumber(db, environment);
+export async function addBuild(ctx: Ctx, environment: Environment, build: NewBuild): Promise<number> {
+  await environmentRows.lock(ctx, environment.id);
+  const { number, open } = await nextNumber(ctx.db, environment);
   if (open >= OPEN_MAX) {
     throw apiError(
       'limit_reached',
@@ -39,7 +38,7 @@ export async function addBuild(db: Database, environment: Environment, build: Ne
       { details: { limit: OPEN_MAX, current: open } },
     );
   }
-  await insertBuild(db, { ...build, number });
+  await insertBuild(ctx.db, { ...build, number });
   return number;
 }
 
@@ -56,8 +55,7 @@ export async function addItem(
   { ctx, db, environment }: { readonly ctx: Ctx; readonly db: Database; readonly environment: Environment },
   { workId, buildId, number, plan }: Item,
 ): Promise<void> {
-  const project = await findProject(db, ctx.teams, environment.projectId);
-  if (project === undefined) throw notFound('project');
+  const project = await projectRows.find({ ...ctx, db }, environment.projectId);
   const input = await readInput(db, deps.secrets, environment, { deployOnly: plan.source === undefined });
   const spec: BuildSpec = {
     ...plan,

@@ -8,7 +8,7 @@ import { listRegions } from './store.ts';
 import type { Region } from './store.ts';
 
 export { createAdminTeams } from './assign-region.ts';
-export { insertRegion } from './store.ts';
+export { insertRegion, regionOfTeam } from './store.ts';
 
 const OPERATORS: Readonly<Record<Operator, OperatorNumber>> = {
   service: OperatorNumber.SERVICE,

@@ -24,3 +24,10 @@ export async function getRegion({ sql }: Database, id: string): Promise<Region> 
     throw apiError('region_unknown', 'no region has this id; list them with "svc regions list"');
   return row;
 }
+
+export async function regionOfTeam({ sql }: Database, teamId: string): Promise<Region> {
+  const [row] = await sql<Region[]>`
+    select r.id, r.name, r.operator from teams t join regions r on r.id = t.region_id where t.id = ${teamId}`;
+  if (row === undefined) throw new Error(`team ${teamId} is gone`);
+  return row;
+}

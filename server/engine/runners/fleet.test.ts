@@ -1,11 +1,8 @@
 /** A team's runners together: degraded or not, why work waits, what a runner did, and which versions are served. Against a real PostgreSQL. */
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunnersService, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { createCursors } from '../../platform/cursor.ts';
-import { createSecrets } from '../../platform/secrets.ts';
 import { heartbeat } from '../work/heartbeat.ts';
 import { sweep } from '../work/sweeper.ts';
 import { setColumns } from '../../../test/setup/columns.ts';
@@ -26,7 +23,6 @@ describe.skipIf(!there)('a fleet', () => {
     world = await createWorld({ minVersion: '1.2.0', recommendedVersion: '1.4.0' });
     service = createRunners({
       queue: createLocalQueue(),
-      cursors: createCursors(createSecrets(randomBytes(32))),
       settings: world.settings,
       runnersPerTeamMax: 10,
       configured: {},

@@ -11,7 +11,6 @@ import { recordAct } from '../../platform/ledger/index.ts';
 import type { AuditAct } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { revokeRunner } from '../work/index.ts';
@@ -34,7 +33,6 @@ export { startWatch } from './watch.ts';
 export interface RunnersDeps {
   readonly queue: WorkQueue;
   readonly settings: WorkSettings;
-  readonly cursors: Cursors;
   readonly runnersPerTeamMax: number;
   /** Whether each setting that matters to runners is set, by its variable's name: shown in diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
@@ -70,7 +68,7 @@ async function shown(
 }
 
 function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
-  const { settings, cursors, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
+  const { settings, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
   const watches = createRosterWatches(settings);
   return {
     list: async ({ teamId, includeRevoked }, { db, clock }) => {
@@ -81,17 +79,15 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       eventsOf(watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal)),
     get: async (request, ctx) => await shown(deps, ctx, request),
     getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),
-    listHistory: async ({ teamId, runnerId, limit, cursor }, { db, call }) => {
+    listHistory: async ({ teamId, runnerId, limit, cursor }, ctx) => {
+      const { db } = ctx;
       if ((await findRunner(db.sql, teamId, runnerId)) === undefined) throw notFound('runner');
-      const page = openPage(call.rpc, cursors, runnerId, { limit, cursor });
+      const page = openPage(ctx, runnerId, { limit, cursor });
       const [grantedAt, workId] = page.after ?? [];
       const after =
         page.after === undefined ? undefined : { grantedAt: String(grantedAt), workId: String(workId) };
       const rows = await listHistory(db.sql, { runnerId, take: page.take, after });
-      const { items, nextCursor } = closePage(call.rpc, cursors, runnerId, page, rows, (row) => [
-        row.grantedText,
-        row.itemId,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.grantedText, row.itemId]);
       return { leases: items.map(leaseMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
     diagnose: async ({ teamId, live }, { db, clock, call }) =>

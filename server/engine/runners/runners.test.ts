@@ -12,7 +12,6 @@ import { has } from '../../../test/setup/needs.ts';
 import { createUser } from '../../access/accounts/index.ts';
 import { insertApiKey } from '../../access/apikeys/index.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { createCursors } from '../../platform/cursor.ts';
 import { createSecrets } from '../../platform/secrets.ts';
 import { heartbeat } from '../work/heartbeat.ts';
 import { insertMember } from '../../access/teams/index.ts';
@@ -57,7 +56,6 @@ describe.skipIf(!there)('runners of a team', () => {
       runnersPerTeamMax: MAX,
     });
     service = createRunners({
-      cursors: createCursors(secrets),
       queue,
       settings: world.settings,
       runnersPerTeamMax: MAX,

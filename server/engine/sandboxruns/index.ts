@@ -4,7 +4,6 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
@@ -18,7 +17,6 @@ import type { RunRow } from './row.ts';
 
 export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
   readonly queue: WorkQueue;
-  readonly cursors: Cursors;
   readonly wake: Wake;
   /** A notice that could not be sent; gateways find out what it would have said a moment later. */
   onError(error: unknown): void;
@@ -32,22 +30,19 @@ async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
 }
 
 export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
-  const { queue, cursors, wake, onError } = deps;
+  const { queue, wake, onError } = deps;
   const createDeps = { room: createQueueRoom(() => performance.now()), ...deps };
   return implement(SandboxRunsService, {
     create: async (request, ctx) => await createRun(createDeps, request, ctx),
 
-    list: async (request, { call, db }) => {
+    list: async (request, ctx) => {
       const states = request.state.map(stateWord).toSorted();
       const binding = `${request.teamId}|${states.join(',')}`;
-      const page = openPage(call.rpc, cursors, binding, request);
+      const page = openPage(ctx, binding, request);
       const [createdAt, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
-      const rows = await listRuns(db.sql, { teamId: request.teamId, states, take: page.take, after });
-      const { items, nextCursor } = closePage(call.rpc, cursors, binding, page, rows, (row) => [
-        row.created_at.toISOString(),
-        row.id,
-      ]);
+      const rows = await listRuns(ctx.db.sql, { teamId: request.teamId, states, take: page.take, after });
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.created_at.toISOString(), row.id]);
       return {
         sandboxRuns: items.map((row) => toMessage(row)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -14,7 +14,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { createCursors } from '../../platform/cursor.ts';
 import { createSecrets } from '../../platform/secrets.ts';
 import { appendLogs } from '../work/append-logs.ts';
 import { createHints, createWake } from '../work/index.ts';
@@ -53,7 +52,6 @@ describe.skipIf(!there)('sandbox runs', () => {
       hints: createHints({ queue, onError }),
       settings: world.settings,
       secrets,
-      cursors: createCursors(secrets),
       wake,
       onError,
     });

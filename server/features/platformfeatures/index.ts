@@ -5,7 +5,6 @@ import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
-import { createCursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
 import type { Secrets } from '../../platform/secrets.ts';
@@ -56,7 +55,6 @@ export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise
   const handlers = createPlatformFeaturesService({
     rules,
     follower,
-    cursors: createCursors(deps.secrets),
     companion: createCompanion({ url: companionUrl, clock }),
   });
   return {

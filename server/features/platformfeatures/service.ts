@@ -5,7 +5,6 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import type { ReadCompanion } from './companion.ts';
 import type { Rules } from './effective.ts';
@@ -19,12 +18,11 @@ import { listChanges } from './store.ts';
 export interface ServiceDeps {
   readonly rules: Rules;
   readonly follower: Follower;
-  readonly cursors: Cursors;
   readonly companion: ReadCompanion;
 }
 
 export function createPlatformFeaturesService(deps: ServiceDeps): Handlers<Ctx> {
-  const { rules, follower, cursors, companion } = deps;
+  const { rules, follower, companion } = deps;
   const find = (key: string): FeatureDefinition => {
     const found = rules.manifest.find((definition) => definition.key === key);
     if (found === undefined) throw unknown(key);
@@ -51,16 +49,16 @@ export function createPlatformFeaturesService(deps: ServiceDeps): Handlers<Ctx> 
       return feature;
     },
 
-    history: async (request, { call, db }) => {
+    history: async (request, ctx) => {
       const { key } = find(request.key);
-      const page = openPage(call.rpc, cursors, key, request);
+      const page = openPage(ctx, key, request);
       const [before] = page.after ?? [];
-      const rows = await listChanges(db.sql, {
+      const rows = await listChanges(ctx.db.sql, {
         key,
         before: before === undefined ? undefined : Number(before),
         take: page.take,
       });
-      const { items, nextCursor } = closePage(call.rpc, cursors, key, page, rows, (row) => [row.revisionTo]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.revisionTo]);
       return { changes: items.map(presentChange), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
 

@@ -7,6 +7,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { openIncident } from './index.ts';
 
 const postgresHere = await has('postgres');
@@ -20,7 +21,10 @@ describe.skipIf(!postgresHere)('incidents', () => {
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const open = async (title: string, at = new Date()) =>
-    await openIncident(server.db, { id: environmentId, teamId }, { severity: 'high', title }, at);
+    await openIncident(
+      { db: server.db, clock: { ...systemClock, now: () => at } },
+      { teamId, environmentId, severity: 'high', title, openedAt: at },
+    );
   const refused = async (call: PromiseLike<unknown>): Promise<string> => {
     try {
       await call;

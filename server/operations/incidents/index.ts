@@ -1,139 +1,56 @@
-/** Incidents: what went wrong in an environment, and what was done about it. Nothing of the platform opens one yet. */
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { apiError } from '@svc/proto/http/errors.ts';
+/**
+ * Incidents: what went wrong in an environment, and what was done about it. Nothing of the platform opens one yet.
+ *
+ *     open ──mitigate──> mitigated
+ *      │                    │
+ *      └──resolve, dismiss──┴──> resolved | dismissed   (final)
+ */
+import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import {
-  IncidentSeverity,
-  IncidentsService,
-  IncidentState as StateNumber,
-} from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
-import { findEnvironment } from '../../apps/environments/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { IncidentSchema, IncidentsService } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
+import type { Incident } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
+import { systemScope } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import { FROM } from './states.ts';
-import type { IncidentState, Target } from './states.ts';
-import { findIncident, insertIncident, listIncidents, moveIncident } from './store.ts';
-import type { Incident, Severity } from './store.ts';
+import { rowsOf, shown, transition } from '../../platform/resource/index.ts';
+import type { NewRow, RowOf, Transition } from '../../platform/resource/index.ts';
+import { incidents } from './schema.ts';
 
-export type { Incident, Severity } from './store.ts';
+const rows = rowsOf(incidents);
 
-export interface IncidentsDeps {
-  readonly clock: Clock;
-  readonly cursors: Cursors;
-}
-
-export function createIncidents({ clock, cursors }: IncidentsDeps): Handlers<Ctx> {
+export function createIncidents(): Handlers<Ctx> {
   return implement(IncidentsService, {
-    list: async ({ environmentId, limit, cursor }, ctx: Ctx) => {
-      const environment = await findEnvironment(ctx.db, ctx.teams, environmentId);
-      if (environment === undefined) throw notFound('environment');
-      ctx.teams.require(environment.teamId);
-      const page = openPage(ctx.call.rpc, cursors, environmentId, { limit, cursor });
-      const [openedAt, id] = page.after ?? [];
-      const rows = await listIncidents(ctx.db, {
-        teamId: environment.teamId,
-        environmentId,
-        take: page.take,
-        after:
-          page.after === undefined ? undefined : { openedAt: new Date(String(openedAt)), id: String(id) },
-      });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, environmentId, page, rows, (row) => [
-        row.openedAt.toISOString(),
-        row.id,
-      ]);
-      return { incidents: items.map(present), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    list: async (request, ctx: Ctx) => {
+      const { id } = await environmentRows.find(ctx, request.environmentId);
+      const where = eq(incidents.environmentId, id);
+      const { items, ...page } = await rows.page(ctx, { ...request, of: id }, { where });
+      return { ...page, incidents: items.map((row) => shown(IncidentSchema, row)) };
     },
-    get: async ({ incidentId }, ctx: Ctx) => present(await incidentOf(ctx, incidentId)),
-    mitigate: async ({ incidentId }, ctx: Ctx) => present(await move(ctx, clock, incidentId, 'mitigated')),
-    resolve: async ({ incidentId }, ctx: Ctx) => present(await move(ctx, clock, incidentId, 'resolved')),
-    dismiss: async ({ incidentId }, ctx: Ctx) => present(await move(ctx, clock, incidentId, 'dismissed')),
+    get: async ({ incidentId }, ctx: Ctx) => shown(IncidentSchema, await rows.find(ctx, incidentId)),
+    mitigate: async ({ incidentId }, ctx: Ctx) =>
+      await move(ctx, incidentId, { from: ['open'], to: 'mitigated', set: { mitigatedAt: ctx.clock.now() } }),
+    resolve: async ({ incidentId }, ctx: Ctx) => await close(ctx, incidentId, 'resolved'),
+    dismiss: async ({ incidentId }, ctx: Ctx) => await close(ctx, incidentId, 'dismissed'),
   });
-}
-
-export interface NewIncident {
-  readonly severity: Severity;
-  readonly title: string;
-  readonly description?: string;
 }
 
 /** For what finds incidents: there is no RPC that opens one. */
 export async function openIncident(
-  db: Database,
-  environment: Pick<Environment, 'id' | 'teamId'>,
-  { severity, title, description = '' }: NewIncident,
-  now: Date,
-): Promise<Incident> {
-  const incident: Incident = {
-    id: newId('inc', now.getTime()),
-    teamId: environment.teamId,
-    environmentId: environment.id,
-    state: 'open',
-    severity,
-    title,
-    description,
-    openedAt: now,
-    mitigatedAt: null,
-    closedAt: null,
-  };
-  await insertIncident(db, incident);
-  return incident;
+  who: Pick<Ctx, 'db' | 'clock'>,
+  incident: NewRow<typeof incidents>,
+): Promise<RowOf<typeof incidents>> {
+  return await rows.insert({ ...who, teams: systemScope(incident.teamId) }, incident);
 }
 
-async function incidentOf(ctx: Ctx, id: string): Promise<Incident> {
-  const incident = await findIncident(ctx.db, ctx.teams, id);
-  if (incident === undefined) throw notFound('incident');
-  ctx.teams.require(incident.teamId);
-  return incident;
+type Arrow = Pick<Transition<typeof incidents>, 'from' | 'to' | 'set'>;
+
+async function close(ctx: Ctx, id: string, to: 'resolved' | 'dismissed'): Promise<Incident> {
+  return await move(ctx, id, { from: ['open', 'mitigated'], to, set: { closedAt: ctx.clock.now() } });
 }
 
-async function move(ctx: Ctx, clock: Clock, incidentId: string, target: Target): Promise<Incident> {
-  const { id } = await incidentOf(ctx, incidentId); // Role and scope, before anything is changed.
-  const moved = await ctx.db.transact(async (db) => {
-    const incident = await moveIncident(db, ctx.teams, id, target, clock.now());
-    if (incident === undefined) return undefined;
-    const { teamId, environmentId, title } = incident;
-    const details = { environmentId, title };
-    await recordAct(db, ctx, { chain: teamId, action: `incident.${target}`, target: id, details });
-    return incident;
-  });
-  // Read again: it may have moved since the first look, or be gone with its environment.
-  const after = moved ?? (await incidentOf(ctx, incidentId));
-  if (after.state === target) return after;
-  throw apiError(
-    'state_conflict',
-    `the incident is ${after.state}, it becomes ${target} only from ${FROM[target].join(' or ')}`,
-    { details: { state: after.state, target } },
-  );
-}
-
-const STATES: Readonly<Record<IncidentState, StateNumber>> = {
-  open: StateNumber.OPEN,
-  mitigated: StateNumber.MITIGATED,
-  resolved: StateNumber.RESOLVED,
-  dismissed: StateNumber.DISMISSED,
-};
-
-const SEVERITIES: Readonly<Record<Severity, IncidentSeverity>> = {
-  low: IncidentSeverity.LOW,
-  medium: IncidentSeverity.MEDIUM,
-  high: IncidentSeverity.HIGH,
-};
-
-function present({ state, severity, openedAt, mitigatedAt, closedAt, ...rest }: Incident) {
-  return {
-    ...rest,
-    state: STATES[state],
-    severity: SEVERITIES[severity],
-    openedAt: timestampFromDate(openedAt),
-    ...(mitigatedAt === null ? {} : { mitigatedAt: timestampFromDate(mitigatedAt) }),
-    ...(closedAt === null ? {} : { closedAt: timestampFromDate(closedAt) }),
-  };
+async function move(ctx: Ctx, id: string, arrow: Arrow): Promise<Incident> {
+  const details = ({ environmentId, title }: RowOf<typeof incidents>) => ({ environmentId, title });
+  const moved = await transition(ctx, { ...arrow, rows, id, action: `incident.${arrow.to}`, details });
+  return shown(IncidentSchema, moved);
 }

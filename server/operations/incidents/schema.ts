@@ -1,18 +1,21 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, pgTable, text } from 'drizzle-orm/pg-core';
+import { check, index, text } from 'drizzle-orm/pg-core';
+import {
+  IncidentSeverity,
+  IncidentSeveritySchema,
+  IncidentState,
+  IncidentStateSchema,
+} from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import { environments } from '../../apps/environments/schema.ts';
 import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
 
-export const incidents = pgTable(
-  'incidents',
+export const incidents = teamTable(
+  { name: 'incidents', kind: 'incident', prefix: 'inc', within: { environmentId: environments } },
   {
-    id: id('id').primaryKey(),
-    teamId: id('team_id').notNull(),
     environmentId: id('environment_id').notNull(),
-    state: text('state', { enum: ['open', 'mitigated', 'resolved', 'dismissed'] })
-      .notNull()
-      .default('open'),
-    severity: text('severity', { enum: ['low', 'medium', 'high'] }).notNull(),
+    state: enumColumn('state', IncidentState, IncidentStateSchema).notNull().default('open'),
+    severity: enumColumn('severity', IncidentSeverity, IncidentSeveritySchema).notNull(),
     title: text('title').notNull(),
     description: text('description').notNull().default(''),
     openedAt: instant('opened_at').notNull(),
@@ -20,14 +23,7 @@ export const incidents = pgTable(
     closedAt: instant('closed_at'),
   },
   (t) => [
-    index('incidents_newest').on(t.teamId, t.environmentId, t.openedAt.desc(), t.id.desc()),
-    foreignKey({
-      columns: [t.teamId, t.environmentId],
-      foreignColumns: [environments.teamId, environments.id],
-      name: 'incidents_environment_fk',
-    }).onDelete('cascade'),
-    check('incidents_state', sql`${t.state} in ('open', 'mitigated', 'resolved', 'dismissed')`),
-    check('incidents_severity', sql`${t.severity} in ('low', 'medium', 'high')`),
+    index('incidents_newest').on(t.environmentId, t.id),
     check('incidents_closed', sql`(${t.state} in ('resolved', 'dismissed')) = (${t.closedAt} is not null)`),
     check('incidents_mitigated', sql`${t.state} <> 'mitigated' or ${t.mitigatedAt} is not null`),
   ],

@@ -10,7 +10,6 @@ import {
 import { recordAct } from '../../platform/ledger/index.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import { newId } from '../../platform/ids.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { changeSettings, countOtherCategories, insertTask, listTasks } from './store.ts';
@@ -21,22 +20,18 @@ export const CATEGORIES_MAX = 100;
 
 export interface MaintenanceDeps {
   readonly clock: Clock;
-  readonly cursors: Cursors;
 }
 
-export function createMaintenance({ clock, cursors }: MaintenanceDeps): Handlers<Ctx> {
+export function createMaintenance({ clock }: MaintenanceDeps): Handlers<Ctx> {
   return implement(MaintenanceService, {
     listTasks: async ({ teamId, repositoryId, limit, cursor }, ctx: Ctx) => {
       const binding = `${teamId}|${repositoryId}`;
-      const page = openPage(ctx.call.rpc, cursors, binding, { limit, cursor });
+      const page = openPage(ctx, binding, { limit, cursor });
       const [createdAt, id] = page.after ?? [];
       const after =
         page.after === undefined ? undefined : { createdAt: new Date(String(createdAt)), id: String(id) };
       const rows = await listTasks(ctx.db, { teamId, repositoryId, take: page.take, after });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [
-        row.createdAt.toISOString(),
-        row.id,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return { tasks: items.map(presentTask), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
     updateSettings: async (request, ctx: Ctx) => presentSettings(await update(ctx, request, clock.now())),

@@ -9,7 +9,6 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
 import type { Caller, Ctx } from '../../platform/context.ts';
-import type { Cursors } from '../../platform/cursor.ts';
 import { scopeOfEvent } from '../../platform/event-scopes.ts';
 import { assertHoldsAll } from '../../platform/grants.ts';
 import { newId } from '../../platform/ids.ts';
@@ -39,7 +38,6 @@ export { deliveriesMade, purgeDeliveries } from './store.ts';
 
 export interface WebhookEndpointsDeps {
   readonly secrets: Pick<Secrets, 'seal'>;
-  readonly cursors: Cursors;
   /** Addresses on this machine and in private networks may be named; see platform/safe-fetch.ts. */
   readonly allowPrivate: boolean;
 }
@@ -50,26 +48,24 @@ type WithSecrets = 'create' | 'rotateSecret';
 
 export function createWebhookEndpoints(deps: WebhookEndpointsDeps): Handlers<Ctx> {
   return implement(WebhookEndpointsService, {
-    ...readCalls(deps),
+    ...readCalls(),
     ...changeCalls(deps),
     ...secretCalls(deps),
   });
 }
 
-function readCalls({ cursors }: WebhookEndpointsDeps): Pick<Service, Reads> {
+function readCalls(): Pick<Service, Reads> {
   return {
     list: async ({ teamId }, { db }) => ({ endpoints: (await listEndpoints(db.sql, teamId)).map(present) }),
     get: async (which, { db }) => present(found(await findEndpoint(db.sql, which))),
-    listDeliveries: async ({ teamId, endpointId, limit, cursor }, { db, call }) => {
+    listDeliveries: async ({ teamId, endpointId, limit, cursor }, ctx) => {
+      const { db } = ctx;
       found(await findEndpoint(db.sql, { teamId, endpointId }));
-      const page = openPage(call.rpc, cursors, endpointId, { limit, cursor });
+      const page = openPage(ctx, endpointId, { limit, cursor });
       const [createdAt, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
       const rows = await listDeliveries(db.sql, { teamId, endpointId, take: page.take, after });
-      const { items, nextCursor } = closePage(call.rpc, cursors, endpointId, page, rows, (row) => [
-        row.createdText,
-        row.id,
-      ]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdText, row.id]);
       return { deliveries: items.map(presentDelivery), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
   };

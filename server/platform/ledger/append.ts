@@ -79,8 +79,11 @@ async function lockHead(sql: SqlTag, chain: string): Promise<Head> {
   return made;
 }
 
+/** The call that acts. */
+export type ActCtx = Pick<Ctx, 'call' | 'caller' | 'clock'>;
+
 /** Who calls, as the ledger names them. A key is shown with its own name and its account's. */
-export async function auditActor({ caller, db }: Ctx): Promise<AuditActor> {
+export async function auditActor({ caller, db }: Pick<Ctx, 'caller' | 'db'>): Promise<AuditActor> {
   const { kind, credentialId, userId, ciJob } = caller;
   if (ciJob !== undefined) return { kind: 'ci_job', id: credentialId, display: ciJob.repositoryPath };
   const [row] = await db.sql<Array<{ username: string; key: string | null }>>`
@@ -94,7 +97,7 @@ export async function auditActor({ caller, db }: Ctx): Promise<AuditActor> {
 /** An act of the caller of `ctx`, at this moment. `db` must be the handle of the act's transaction. */
 export async function recordAct(
   db: Database,
-  ctx: Ctx,
+  ctx: ActCtx,
   act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
 ): Promise<void> {
   const actor = await auditActor({ ...ctx, db });

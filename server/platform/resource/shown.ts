@@ -2,9 +2,9 @@
  * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of enums become their numbers, a Date
  * becomes a Timestamp, and null leaves an optional field unset. Columns that the message does not have are left out.
  */
-import { create } from '@bufbuild/protobuf';
+import { create, isFieldSet } from '@bufbuild/protobuf';
 import type { DescEnum, DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 
@@ -39,7 +39,7 @@ type Cell<T> = T extends undefined
         : T extends Message
           ? Row<T>
           : T extends number
-            ? number extends T
+            ? `${number}` extends `${T}`
               ? number
               : string
             : T;
@@ -102,4 +102,41 @@ function ofOne({ enum: words, message }: DescField): Convert | undefined {
   return message.typeName.startsWith('google.protobuf.')
     ? undefined
     : (value) => showOf(message)(value as Cells);
+}
+
+/** The fields of a request that are set, as a row would hold them: words of enums for numbers, a Date for a Timestamp. */
+export function given<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+): Given<MessageShape<Desc>> {
+  const row: Record<string, unknown> = {};
+  for (const field of schema.fields) {
+    if (field.oneof === undefined && isFieldSet(message, field))
+      row[field.localName] = back(field, (message as Record<string, unknown>)[field.localName]);
+  }
+  return row as Given<MessageShape<Desc>>;
+}
+
+/** What `given` makes of a message: every field may be missing. */
+export type Given<M> = {
+  readonly [K in keyof M as K extends `$${string}` ? never : K]?: Cell<Exclude<M[K], undefined>>;
+};
+
+function back(field: DescField, value: unknown): unknown {
+  if (field.fieldKind === 'list') return (value as readonly unknown[]).map((item) => backOne(field, item));
+  if (field.fieldKind !== 'map') return backOne(field, value);
+  return Object.fromEntries(Object.entries(value as Cells).map(([key, item]) => [key, backOne(field, item)]));
+}
+
+function backOne({ enum: words, message }: DescField, value: unknown): unknown {
+  if (words !== undefined) return enumWord(words, value as number);
+  if (message === undefined) return value;
+  if (message.typeName === 'google.protobuf.Timestamp') return timestampDate(value as Timestamp);
+  return message.typeName.startsWith('google.protobuf.') ? value : given(message, value as Message);
+}
+
+export function enumWord(schema: DescEnum, number: number): string {
+  const word = enumNames(schema).byNumber.get(number);
+  if (word === undefined) throw new Error(`${schema.typeName} has no value ${number}`);
+  return word;
 }

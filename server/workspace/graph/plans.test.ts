@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import type { TeamScope } from '../../platform/context.ts';
+import { systemScope } from '../../platform/authorise.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { runsOfCommit, STEPS } from './store.ts';
 
@@ -13,11 +13,7 @@ const TAKE = 51;
 
 describe.skipIf(!postgresHere)('with a long history', () => {
   let database: TestDatabase;
-  const scope: TeamScope = {
-    teamIds: ['team_1', 'team_2'],
-    require: () => undefined,
-    role: () => 'owner',
-  };
+  const scope = { ...systemScope('team_1'), teamIds: ['team_1', 'team_2'] };
 
   beforeAll(async () => {
     database = await createTestDatabase();

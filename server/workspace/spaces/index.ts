@@ -10,8 +10,7 @@ import type { Ctx, Role } from '../../platform/context.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { roleAtLeast, roleName } from '../../platform/scopes.ts';
-import { findProject } from '../../apps/projects/index.ts';
-import type { Project } from '../../apps/projects/index.ts';
+import { projectRows } from '../../apps/projects/index.ts';
 import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
 import { countContents, searchSpace } from './contents.ts';
 import { removeMember, setMember } from './members.ts';
@@ -49,12 +48,12 @@ export function createSpaces(): Handlers<Ctx> {
     },
     addProject: async ({ spaceId, projectId }, ctx: Ctx) => {
       const space = await spaceOf(ctx, spaceId, 'developer');
-      await addProject(ctx, space, await projectOf(ctx, projectId));
+      await addProject(ctx, space, await projectRows.find(ctx, projectId));
       return {};
     },
     removeProject: async ({ spaceId, projectId }, ctx: Ctx) => {
       const space = await spaceOf(ctx, spaceId, 'developer');
-      await removeProject(ctx, space, await projectOf(ctx, projectId));
+      await removeProject(ctx, space, await projectRows.find(ctx, projectId));
       return {};
     },
     search: async ({ spaceId, query, kinds }, ctx: Ctx) => {
@@ -105,11 +104,4 @@ async function spaceOf(ctx: Ctx, spaceId: string, needed: Role = 'viewer'): Prom
   throw apiError('role_insufficient', `your role in the space is ${space.role}, this needs ${needed}`, {
     details: { role: space.role, needed },
   });
-}
-
-async function projectOf(ctx: Ctx, projectId: string): Promise<Project> {
-  const project = await findProject(ctx.db, ctx.teams, projectId);
-  if (project === undefined) throw notFound('project');
-  ctx.teams.require(project.teamId);
-  return project;
 }

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
-import { createCursors } from '../../../server/platform/cursor.ts';
 import { newId } from '../../../server/platform/ids.ts';
 import { createSecrets } from '../../../server/platform/secrets.ts';
 import { beginPoll } from '../../../server/engine/work/claim.ts';
@@ -76,7 +75,6 @@ export async function createBuildWorld(
     settings,
     secrets,
     wake,
-    cursors: createCursors(secrets),
     traceViewerUrl: 'https://traces.example.com/t/{traceId}',
     publicUrl: () => 'http://127.0.0.1:8080',
     wakeRelay: () => undefined,

@@ -4,8 +4,10 @@ import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/prot
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
+import { createHash } from 'node:crypto';
+import { createCursors } from '../../../server/platform/cursor.ts';
 import { systemClock } from '../../../server/platform/clock.ts';
-import type { Caller, Ctx, IdempotencyClaim } from '../../../server/platform/context.ts';
+import type { Caller, Ctx, IdempotencyClaim, TeamScope } from '../../../server/platform/context.ts';
 import type { Database } from '../../../server/platform/db/index.ts';
 import { notFound } from '../../../server/platform/not-found.ts';
 
@@ -52,9 +54,12 @@ export function testCtx(
         if (!teamIds.includes(teamId)) throw notFound('team');
       },
       role: () => 'owner',
-    },
+    } as Omit<TeamScope, symbol> as TeamScope,
     db,
     clock: systemClock,
+    cursors: createCursors({
+      mac: (purpose, text) => createHash('sha256').update(`${purpose} ${text}`).digest(),
+    }),
     ...(idempotency === undefined ? {} : { idempotency: { ...idempotency, rpc: rpc.id } }),
   };
 }

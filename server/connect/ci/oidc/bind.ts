@@ -9,6 +9,7 @@ import type { Caller, Ctx } from '../../../platform/context.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { notFound } from '../../../platform/not-found.ts';
 import { nameOf } from '../reads.ts';
+import { systemScope } from '../../../platform/authorise.ts';
 import { findRun } from '../runs-store.ts';
 import { readConnection } from '../connections-store.ts';
 import type { Connection } from '../connections-store.ts';
@@ -17,7 +18,7 @@ import { checkRepository } from './pin.ts';
 import { checkPolicy } from './policy.ts';
 import { refused, used } from './refusals.ts';
 import { checkReport, checkRun, isForStrangers } from './report.ts';
-import { findPinnedConnection, scopeOf, takeOnce } from './store.ts';
+import { findPinnedConnection, takeOnce } from './store.ts';
 import type { CiJobCaller } from './caller.ts';
 
 /** What of the pipeline's context there is before the caller has a team. */
@@ -46,7 +47,7 @@ export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message)
 export async function admitJob(db: Database, ctx: UnboundCtx, connection: Connection): Promise<void> {
   const { ciJob: job, idToken } = ctx.caller;
   // The ledger asks who calls, and nothing of teams.
-  await checkRepository(db, { ...ctx, db, teams: scopeOf(connection.teamId) }, connection, {
+  await checkRepository(db, ctx, connection, {
     job,
     mayPin: idToken !== undefined,
   });
@@ -80,7 +81,7 @@ async function connectionOfRun(db: Database, caller: CiJobCaller, runId: string)
     ciConnectionId === undefined
       ? await findPinnedConnection(db, ciJob)
       : await readConnection(db, ciConnectionId);
-  const run = connection === undefined ? undefined : await findRun(db, scopeOf(connection.teamId), runId);
+  const run = connection === undefined ? undefined : await findRun(db, systemScope(connection.teamId), runId);
   if (connection === undefined || run?.connectionId !== connection.id) throw notFound('CI run');
   checkRun(ciJob, run);
   return connection;

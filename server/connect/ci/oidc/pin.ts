@@ -4,7 +4,8 @@
  * repository that went to another owner, ends here until an admin takes the pin back. A repository is the pin of one connection of all teams.
  */
 import { recordAct } from '../../../platform/ledger/index.ts';
-import type { CiJob, Ctx } from '../../../platform/context.ts';
+import type { ActCtx } from '../../../platform/ledger/index.ts';
+import type { CiJob } from '../../../platform/context.ts';
 import { isUniqueViolation } from '../../../platform/db/errors.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { act } from '../connections.ts';
@@ -19,7 +20,7 @@ import { findPinnedConnection } from './store.ts';
 /** `ctx` is the job's call. `mayPin`: it showed the id_token itself. */
 export async function checkRepository(
   db: Database,
-  ctx: Ctx,
+  ctx: ActCtx,
   connection: Connection,
   { job, mayPin }: { readonly job: CiJob; readonly mayPin: boolean },
 ): Promise<void> {
@@ -62,7 +63,7 @@ function checkPin({ oidcIssuer, oidcRepositoryId, oidcOwnerId }: Connection, job
   demand(isGitHub ? 'repository_owner_id' : 'namespace_id', oidcOwnerId, job.ownerId);
 }
 
-async function pin(db: Database, ctx: Ctx, connection: Connection, job: CiJob): Promise<void> {
+async function pin(db: Database, ctx: ActCtx, connection: Connection, job: CiJob): Promise<void> {
   const claim = job.provider === 'github' ? 'repository' : 'project_path';
   const about = { claim, claims: claimsOf(job) };
   if (repositoryName(HOSTS[job.provider], job.repositoryPath)?.key !== connection.repositoryKey)
@@ -87,7 +88,7 @@ function takenElsewhere(about: Parameters<typeof refused>[1]): Error {
   );
 }
 
-async function rename(db: Database, ctx: Ctx, connection: Connection, job: CiJob): Promise<void> {
+async function rename(db: Database, ctx: ActCtx, connection: Connection, job: CiJob): Promise<void> {
   await db.sql`update ci_connections set oidc_repository_path = ${job.repositoryPath} where id = ${connection.id}`;
   const more = { ...pinOf(job), before: connection.oidcRepositoryPath };
   await recordAct(db, ctx, act('ci_connection.oidc_renamed', connection, more));

@@ -1,7 +1,7 @@
 /** id_tokens that were taken, and the tokens that they were exchanged for. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
-import type { CiJob, TeamScope } from '../../../platform/context.ts';
+import type { CiJob } from '../../../platform/context.ts';
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import { readConnection } from '../connections-store.ts';
 import type { Connection } from '../connections-store.ts';
@@ -71,10 +71,6 @@ export async function findPinnedConnection(
   const [row] = await db.sql<Array<{ id: string }>>`
     select id from ci_connections where oidc_issuer = ${issuer} and oidc_repository_id = ${repositoryId}`;
   return row === undefined ? undefined : await readConnection(db, row.id);
-}
-
-export function scopeOf(teamId: string): TeamScope {
-  return { teamIds: [teamId], require: () => undefined, role: () => undefined };
 }
 
 /** Deletes what has ended, in pieces. */

@@ -4,7 +4,6 @@ import { implement } from '@svc/proto/http/implement.ts';
 import { AdminCiDeliveriesService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { recordAct } from '../../../platform/ledger/index.ts';
 import type { Ctx } from '../../../platform/context.ts';
-import type { Cursors } from '../../../platform/cursor.ts';
 import { notFound } from '../../../platform/not-found.ts';
 import { closePage, openPage } from '../../../platform/paging.ts';
 import { deliveryStateWord } from '../words.ts';
@@ -12,21 +11,20 @@ import { listAllDeliveries, readAgain } from './deliveries-store.ts';
 import { presentDelivery } from './present.ts';
 
 export interface AdminCiDeliveriesDeps {
-  readonly cursors: Cursors;
   /** Something waits to be read. */
   wakeReading(): void;
 }
 
-export function createAdminCiDeliveries({ cursors, wakeReading }: AdminCiDeliveriesDeps): Handlers<Ctx> {
+export function createAdminCiDeliveries({ wakeReading }: AdminCiDeliveriesDeps): Handlers<Ctx> {
   return implement(AdminCiDeliveriesService, {
     list: async ({ limit, cursor, ciConnectionId, state: number }, ctx) => {
       const state = number === undefined ? undefined : deliveryStateWord(number);
       const binding = `${ciConnectionId ?? ''} ${state ?? ''}`;
-      const page = openPage(ctx.call.rpc, cursors, binding, { limit, cursor });
+      const page = openPage(ctx, binding, { limit, cursor });
       const after = page.after === undefined ? undefined : String(page.after[0]);
       const query = { take: page.take, after, connectionId: ciConnectionId, state };
       const rows = await listAllDeliveries(ctx.db, query);
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, binding, page, rows, (row) => [row.id]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.id]);
       return { deliveries: items.map(presentDelivery), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
     replay: async ({ deliveryId }, ctx) =>

@@ -31,7 +31,7 @@ type Methods = Pick<
   'getWebhook' | 'rotateWebhookSecret' | 'subscribeWebhook' | 'listDeliveries'
 >;
 
-export function webhookMethods({ cursors, secrets, publicUrl }: CiDeps): Methods {
+export function webhookMethods({ secrets, publicUrl }: CiDeps): Methods {
   const present = async (ctx: Ctx, connection: Connection) => {
     const webhook = await webhookOf(ctx, connection);
     const view = { connection, webhook, lastDeliveryAt: await lastDeliveryAt(ctx.db, connection.id) };
@@ -67,10 +67,10 @@ export function webhookMethods({ cursors, secrets, publicUrl }: CiDeps): Methods
     },
     listDeliveries: async ({ connectionId, limit, cursor }, ctx) => {
       const { id } = await connectionOf(ctx, connectionId);
-      const page = openPage(ctx.call.rpc, cursors, id, { limit, cursor });
+      const page = openPage(ctx, id, { limit, cursor });
       const after = page.after === undefined ? undefined : String(page.after[0]);
       const rows = await listDeliveries(ctx.db, { connectionId: id, take: page.take, after });
-      const { items, nextCursor } = closePage(ctx.call.rpc, cursors, id, page, rows, (row) => [row.id]);
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.id]);
       return { deliveries: items.map(presentDelivery), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
   };

@@ -3,7 +3,7 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import { WebhooksService } from '@svc/proto/gen/svc/webhooks/v1/webhooks_pb.ts';
 import { recordAct } from '../../../platform/ledger/index.ts';
-import { environmentOf } from '../../../apps/environments/index.ts';
+import { environmentRows } from '../../../apps/environments/index.ts';
 import type { Environment } from '../../../apps/environments/index.ts';
 import type { Ctx } from '../../../platform/context.ts';
 import type { Database } from '../../../platform/db/index.ts';
@@ -23,7 +23,7 @@ const DELIVERIES_DEFAULT = 50;
 export function createWebhooks({ publicUrl }: Pick<CiDeps, 'publicUrl'>): Handlers<Ctx> {
   return implement(WebhooksService, {
     list: async ({ environmentId }, ctx) => {
-      const rows = await webhooksOf(ctx.db, await environmentOf(ctx, environmentId));
+      const rows = await webhooksOf(ctx.db, await environmentRows.find(ctx, environmentId));
       const shown = rows.filter(({ secret }) => secret !== null);
       return {
         webhooks: shown.map(({ provider, lastDeliveryAt, ...webhook }) =>
@@ -32,14 +32,14 @@ export function createWebhooks({ publicUrl }: Pick<CiDeps, 'publicUrl'>): Handle
       };
     },
     delete: async ({ environmentId, hookId }, ctx) => {
-      const rows = await webhooksOf(ctx.db, await environmentOf(ctx, environmentId));
+      const rows = await webhooksOf(ctx.db, await environmentRows.find(ctx, environmentId));
       const webhook = rows.find(({ id, secret }) => id === hookId && secret !== null);
       if (webhook === undefined) throw notFound('webhook');
       await ctx.db.transact(async (db) => await takeBack(db, ctx, webhook));
       return {};
     },
     deliveries: async ({ environmentId, limit = DELIVERIES_DEFAULT }, ctx) => {
-      const rows = await webhooksOf(ctx.db, await environmentOf(ctx, environmentId));
+      const rows = await webhooksOf(ctx.db, await environmentRows.find(ctx, environmentId));
       const ids = rows.map(({ connectionId }) => connectionId);
       return { deliveries: (await newestDeliveries(ctx.db, ids, limit)).map(presentDelivery) };
     },

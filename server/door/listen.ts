@@ -1,0 +1,78 @@
+/** The public port: every app behind one door, the pages beside them, and what is told of each call. */
+import type { App } from '@svc/proto/http/call.ts';
+import type { CallRecord } from '@svc/proto/http/active-call.ts';
+import { createDoor } from '@svc/proto/http/door.ts';
+import type { Endpoint } from '@svc/proto/http/door.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { FeatureGate } from '../platform/feature-gate.ts';
+import type { Logger } from '../platform/log.ts';
+import { ownMetricsToken } from '../platform/metrics-token.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import { createPages } from './pages.ts';
+import type { Metrics } from './pages.ts';
+
+export interface ListenDeps {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly db: Database;
+  readonly apps: ReadonlyArray<App<unknown>>;
+  readonly metrics: Metrics;
+  readonly secrets: Secrets;
+  readonly gate: FeatureGate;
+  readonly clock: Clock;
+  readonly endpoints: Readonly<Record<string, Endpoint>>;
+}
+
+export interface OpenDoor {
+  readonly port: number;
+  /** From now on the pages say that the server stops. */
+  announceStop(): void;
+  close(): Promise<void>;
+}
+
+export async function openDoor(deps: ListenDeps): Promise<OpenDoor> {
+  const { config, log, apps, metrics } = deps;
+  let stopping = false;
+  let untrustedProxySeen = false;
+  const pages = {
+    ...createPages({
+      ...deps,
+      pagesPerMinute: config.limits.pagesPerMinute,
+      metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
+      isStopping: () => stopping,
+      isUntrustedProxySeen: () => untrustedProxySeen,
+    }),
+    ...deps.endpoints,
+  };
+  const { publicUrls, trustedProxies } = config;
+  const hsts = publicUrls?.every((url) => url.startsWith('https:')) === true && publicUrls.length > 0;
+  const onCall = (record: CallRecord): void => {
+    metrics.onCall(record);
+    if (log.isLevelEnabled('debug')) logCall(log, record);
+  };
+  const onUntrustedProxy = (): void => {
+    untrustedProxySeen = true;
+  };
+  const door = createDoor({ apps, log, pages, trustedProxies, onUntrustedProxy, hsts, onCall });
+  const opened = await door.listen({ port: config.port, host: config.host });
+  return {
+    port: opened.port,
+    announceStop: () => {
+      stopping = true;
+    },
+    close: async () => await opened.close(config.stopGraceMs),
+  };
+}
+
+/** One line a call, at LOG_LEVEL=debug. What went wrong on our side is logged by the door at any level. */
+function logCall(
+  log: Logger,
+  { rpc, protocol, requestId, remoteAddress, method, status, code, ms }: CallRecord,
+): void {
+  log.debug(
+    { requestId, rpc: rpc?.id, protocol, remoteAddress, method, status, code, ms: Math.round(ms * 10) / 10 },
+    'call',
+  );
+}
