@@ -178,13 +178,7 @@ async function assemble(
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
   const metrics = withFeatureMetrics(createMetrics(queue), features);
-  const verifyIdToken = createVerifyIdToken({
-    clock,
-    issuers: config.oidcIssuers,
-    allowPrivate: config.webhooksAllowPrivate,
-    audience: () => config.oidcAudience ?? publicUrl().replace(/\/+$/, ''),
-    onError,
-  });
+  const verifyIdToken = idTokenVerifier({ config, clock, publicUrl, onError });
   const authenticator = createAuthenticator({
     db,
     clock,
@@ -209,16 +203,8 @@ async function assemble(
     publicUrl,
     verifyIdToken,
   });
-  const app = createApp({
-    ...config,
-    db,
-    clock,
-    cursors: createCursors(secrets),
-    authenticator,
-    changes,
-    gate: features.gate,
-    handlers,
-  });
+  const ready = { db, clock, cursors: createCursors(secrets), authenticator, changes, handlers };
+  const app = createApp({ ...config, ...ready, gate: features.gate });
   const apps: Array<App<unknown>> = config.roles.api ? [app as App<unknown>] : [];
   const internalPort = await openInternal(config, dispatch, onError, stops);
   const inside = { config, dispatch, queue, publicUrls, log, gate: app.gate, features, metrics };
@@ -243,6 +229,21 @@ async function assemble(
     db,
     firstStart: firstStart && { ...firstStart, baseUrl: urlAt(port) },
   };
+}
+
+function idTokenVerifier({
+  config,
+  clock,
+  publicUrl,
+  onError,
+}: Pick<WorkerDeps, 'config' | 'clock' | 'publicUrl' | 'onError'>) {
+  return createVerifyIdToken({
+    clock,
+    issuers: config.oidcIssuers,
+    allowPrivate: config.webhooksAllowPrivate,
+    audience: () => config.oidcAudience ?? publicUrl().replace(/\/+$/, ''),
+    onError,
+  });
 }
 
 function keepFlushing({ flush }: Authenticator, onError: (error: unknown) => void, stops: Stops): void {
