@@ -66,6 +66,8 @@ export interface CommandSpec {
   readonly destructive: boolean;
   /** The answer is an event stream. */
   readonly stream: boolean;
+  /** The answer is bytes: `--output` names a file for them. */
+  readonly raw?: true;
   /** The answer is one page of `operation.items`. */
   readonly page?: { readonly defaultLimit: number; readonly maxLimit: number };
   /** The answer has no body. */

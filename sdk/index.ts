@@ -13,6 +13,7 @@ import { createSpaceHandle, type SpaceHandle } from './space.ts';
 export { Client } from './core/client.ts';
 export type {
   ApiPromise,
+  ByteStream,
   CallOptions,
   ClientOptions,
   EventStream,

@@ -9,22 +9,34 @@ export function canAsk(io: Io, globals: Pick<Globals, 'noInput'>): boolean {
   return io.stdin.isTerminal && io.stderr.isTerminal && !globals.noInput;
 }
 
+export interface Asking {
+  readonly io: Io;
+  readonly globals: Pick<Globals, 'noInput' | 'yes'>;
+}
+
 export async function confirm(
-  io: Io,
+  asking: Asking,
   spec: Spec,
-  globals: Pick<Globals, 'noInput' | 'yes'>,
   input: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  if (globals.yes) return;
+  if (asking.globals.yes) return;
   const targets = spec.positionals
     .map(({ name }) => input[name])
     .filter((value) => typeof value === 'string');
   const what = neutraliseLine([commandLine(spec), ...targets].join(' '));
-  if (!canAsk(io, globals)) {
-    throw new UsageError(`"${what}" needs confirmation, and there is no terminal to ask on`, {
-      hints: ['add --yes to run it without asking'],
-    });
-  }
-  const answer = await io.stdin.ask(`${what}: ${spec.summary}. Go on? [y/N] `);
+  await agree(asking, {
+    refusal: `"${what}" needs confirmation, and there is no terminal to ask on`,
+    hint: 'add --yes to run it without asking',
+    question: `${what}: ${spec.summary}. Go on?`,
+  });
+}
+
+/** Throws unless the person says yes; `refusal` where there is nobody to ask. */
+export async function agree(
+  { io, globals }: Asking,
+  { refusal, hint, question }: { readonly refusal: string; readonly hint: string; readonly question: string },
+): Promise<void> {
+  if (!canAsk(io, globals)) throw new UsageError(refusal, { hints: [hint] });
+  const answer = await io.stdin.ask(`${question} [y/N] `);
   if (!/^\s*y(es)?\s*$/i.test(answer)) throw new CliError('declined', 'nothing was done');
 }

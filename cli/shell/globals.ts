@@ -48,14 +48,19 @@ export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
     short: 'o',
     placeholder: 'format',
     values: FORMATS,
-    description: 'Format. Default: table on a terminal, tsv in a pipe.',
+    description:
+      'Format. Default: table on a terminal, tsv in a pipe. Of a command that answers bytes, a file for them.',
   },
   {
     flag: 'timeout',
     placeholder: 'duration',
     description: 'Give up after this long, such as 500ms, 30s, 5m, 2h.',
   },
-  { flag: 'yes', short: 'y', description: 'Do not ask before destructive commands.' },
+  {
+    flag: 'yes',
+    short: 'y',
+    description: 'Do not ask before destructive commands, nor before a file is replaced.',
+  },
   { flag: 'no-input', description: 'Never ask anything.' },
   { flag: 'color', description: 'Colours, or none with --no-color. NO_COLOR and FORCE_COLOR do the same.' },
   { flag: 'verbose', description: 'Say on standard error also what went wrong without harm.' },
@@ -71,7 +76,8 @@ export interface Globals {
   readonly json: boolean;
   /** Of `--json=a,b`. */
   readonly fields?: readonly string[];
-  readonly output?: Format;
+  /** As typed: a format, see `formatOf`, or a file. */
+  readonly output?: string;
   readonly timeoutMs?: number;
   readonly yes: boolean;
   readonly noInput: boolean;
@@ -186,12 +192,10 @@ function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
   const fields = text('json')
     ?.split(',')
     .map((field) => field.trim());
-  const output = readFormat(text('output'));
+  const output = text('output');
   const timeout = text('timeout');
   if (fields?.includes('') === true)
     throw new UsageError('--json names an empty field; write --json=id,state');
-  if (given.has('json') && (output === 'table' || output === 'tsv'))
-    throw new UsageError(`--json and --output ${output} contradict each other`);
   return {
     ...(profile === undefined ? {} : { profile }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
@@ -210,9 +214,12 @@ function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
   };
 }
 
-function readFormat(text: string | undefined): Format | undefined {
-  if (text === undefined) return undefined;
+/** What `--output` and `--json` say; nothing where neither was given. */
+export function formatOf({ output: text, json }: Pick<Globals, 'json' | 'output'>): Format | undefined {
+  if (text === undefined) return json ? 'json' : undefined;
   const format = FORMATS.find((known) => known === text);
+  if (json && (format === 'table' || format === 'tsv'))
+    throw new UsageError(`--json and --output ${format} contradict each other`);
   if (format !== undefined) return format;
   const meant = nearest(text, FORMATS);
   throw new UsageError(`--output must be one of ${FORMATS.join(', ')}, got "${text}"`, {

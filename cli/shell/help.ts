@@ -96,7 +96,7 @@ export function commandHelp(spec: Spec, page: Page): string {
     ...(spec.description.replace(/\.$/, '') === spec.summary
       ? []
       : spec.description.split('\n\n').map((text) => wrap(text, page.width))),
-    notes(spec),
+    notes(spec).flatMap((text) => wrap(text, page.width)),
     section(
       'Arguments',
       twoColumns(
@@ -140,6 +140,11 @@ function notes(spec: Spec): string[] {
     ...(spec.feature === undefined ? [] : [`Needs the platform feature ${spec.feature}.`]),
     ...(spec.auth === 'session' ? ['Needs a session ("svc auth login"), not an API key.'] : []),
     ...(spec.auth === 'staff' ? ['For staff only.'] : []),
+    ...(spec.raw
+      ? [
+          'Answers bytes, on standard output. With --output <file> they are written to <file>.part, which becomes <file> when it is whole; before it replaces a file it asks, --yes answers.',
+        ]
+      : []),
     ...(spec.destructive ? ['Asks before it runs; --yes answers.'] : []),
   ];
 }

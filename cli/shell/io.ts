@@ -4,8 +4,8 @@ export interface Sink {
   readonly isTerminal: boolean;
   /** Width of the terminal; undefined when unknown or not a terminal. */
   readonly columns: number | undefined;
-  /** Settles when the text was taken; rejects with ClosedPipeError when nobody reads any more. */
-  write(text: string): Promise<void>;
+  /** Settles when it was taken; rejects with ClosedPipeError when nobody reads any more. */
+  write(text: string | Uint8Array): Promise<void>;
 }
 
 export interface Source {

@@ -6,6 +6,7 @@ import { isRecord } from './paths.ts';
 
 export async function runOperation(context: Context): Promise<void> {
   const { spec, input, output } = context;
+  if (spec.raw === true) return (await import('./download.ts')).download(context);
   const operation = operationOf(context);
   const client = await context.client();
   const options = { signal: context.signal };

@@ -5,7 +5,7 @@
 import { blockForPeople, blockForPrograms } from './block.ts';
 import { cellForPeople, cellForPrograms, heading } from './cells.ts';
 import { colored, plain, wantsColor, type Paint } from './color.ts';
-import type { Format, Globals } from './globals.ts';
+import { formatOf, type Format, type Globals } from './globals.ts';
 import type { Io } from './io.ts';
 import { getPath, isRecord, setPath } from './paths.ts';
 import { nearest } from './suggest.ts';
@@ -40,7 +40,7 @@ export interface Output {
 }
 
 export function createOutput(io: Io, globals: Pick<Globals, 'json' | 'output' | 'fields' | 'color'>): Output {
-  const format = globals.output ?? (globals.json ? 'json' : io.stdout.isTerminal ? 'table' : 'tsv');
+  const format = formatOf(globals) ?? (io.stdout.isTerminal ? 'table' : 'tsv');
   const paint = wantsColor(io.env, io.stdout.isTerminal, globals.color) ? colored : plain;
   const writer = new Writer(io, format, paint, globals.fields);
   const note = (text: string): Promise<void> => io.stderr.write(`${neutralise(text)}\n`);

@@ -5,7 +5,7 @@
 import { SvcAbortError, type Client } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';
 import { colored, plain, wantsColor, type Paint } from './color.ts';
-import type { Command, Context } from './command.ts';
+import type { Command, Context, Spec } from './command.ts';
 import { commandLine } from './command.ts';
 import { clientFor, findConnection, type Connection } from './connection.ts';
 import { confirm } from './confirm.ts';
@@ -119,6 +119,7 @@ class Session {
     const { spec } = command;
     const { globals } = line;
     const io = this.#io;
+    const output = createOutput(io, spec.raw === true ? rawGlobals(spec, globals) : globals);
     const parsed = parseCommand(spec, tokens, line.rest);
     const { data, ...locals } = parsed.locals;
     const hasData = spec.operation !== undefined && typeof data === 'string';
@@ -133,12 +134,12 @@ class Session {
         ? io.interrupted
         : limited(io, globals.timeoutMs, commandLine(spec));
     if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
-    if (spec.destructive) await confirm(io, spec, globals, input);
+    if (spec.destructive) await confirm({ io, globals }, spec, input);
     return {
       spec,
       globals,
       io,
-      output: createOutput(io, globals),
+      output,
       input,
       locals: hasData || data === undefined ? locals : parsed.locals,
       signal,
@@ -197,6 +198,12 @@ class Session {
 function helpAsked({ globals, tokens }: CommandLine): readonly Token[] | undefined {
   if (tokens[0]?.text === 'help') return tokens.slice(1);
   return globals.help ? tokens : undefined;
+}
+
+/** Of a command that answers bytes `--output` names a file and no format. */
+function rawGlobals(spec: Spec, { json, ...globals }: Globals): Pick<Globals, 'json' | 'color'> {
+  if (json) throw new UsageError(`"${commandLine(spec)}" answers bytes as they are, not JSON`);
+  return { json, ...(globals.color === undefined ? {} : { color: globals.color }) };
 }
 
 /** Ctrl-C, or the end of `--timeout`, which is for the whole command. */

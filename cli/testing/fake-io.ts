@@ -73,7 +73,7 @@ function memorySink(
     columns: isTerminal ? columns : undefined,
     write: async (text) => {
       if (written.length >= closedAfter) throw new ClosedPipeError();
-      written.push(text);
+      written.push(typeof text === 'string' ? text : Buffer.from(text).toString('latin1'));
     },
     text: () => written.join(''),
   };

@@ -12,7 +12,7 @@ export interface Outcome {
 
 /** `line` is split at spaces; give an array for words with spaces. */
 export async function svc(
-  api: FakeApi,
+  api: Pick<FakeApi, 'url'>,
   line: string | readonly string[],
   options: FakeIoOptions = {},
 ): Promise<Outcome> {

@@ -18,6 +18,7 @@ import { MANIFEST } from '../features/manifest.ts';
 import { checkModel } from './checks.ts';
 import { buildCliCommand } from './cli-model.ts';
 import { commentOf } from './comments.ts';
+import { isHttpBody } from '../http/http-body.ts';
 import { jsonBytesMax } from '../http/bounds.ts';
 import { ContractError, type Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
@@ -174,6 +175,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     request,
     response,
     serverStreaming: desc.methodKind === 'server_streaming',
+    raw: isHttpBody(desc.output),
     auth: auth ?? 'required',
     idTokens: op.idTokens ?? false,
     ...(scope && { scope: scope.json }),

@@ -21,6 +21,8 @@ interface Case {
   readonly request?: string;
   readonly response?: string;
   readonly stream?: 'server' | 'client' | 'both';
+  /** Answers google.api.HttpBody. */
+  readonly raw?: boolean;
   /** Whole text of the problem, after the name of the RPC. */
   readonly problem: string;
 }
@@ -321,6 +323,25 @@ const CASES: readonly Case[] = [
       'is a list without page and without sdk_returns; give it one of them (lists of its response: "things")',
   },
   {
+    name: 'RawInside',
+    op: OK,
+    response: 'google.api.HttpBody file = 1;',
+    problem: 'answers google.api.HttpBody inside a message; only a whole response may be one',
+  },
+  {
+    name: 'RawOptions',
+    op: `${OK} columns: ["contentType"]`,
+    raw: true,
+    problem: 'answers google.api.HttpBody, which has no fields for the option columns',
+  },
+  {
+    name: 'RawStream',
+    op: `${OK} stream: {}`,
+    raw: true,
+    stream: 'server',
+    problem: 'answers google.api.HttpBody, which has no fields for the option stream',
+  },
+  {
     name: 'UnknownArg',
     op: `${OK} args: ["nope"]`,
     request: 'string id = 1;',
@@ -537,13 +558,13 @@ const CASES: readonly Case[] = [
 
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).slice(1);
 
-function printRpc({ name, op, http, pure = false, stream }: Case): string {
+function printRpc({ name, op, http, pure = false, stream, raw = false }: Case): string {
   const rule = http ?? `get: "/${kebab(name)}"`;
   const [client, server] = [
     stream === 'client' || stream === 'both' ? 'stream ' : '',
     stream === 'server' || stream === 'both' ? 'stream ' : '',
   ];
-  return `rpc ${name}(${client}${name}Request) returns (${server}${name}Response) {
+  return `rpc ${name}(${client}${name}Request) returns (${server}${raw ? 'google.api.HttpBody' : `${name}Response`}) {
     ${pure ? 'option idempotency_level = NO_SIDE_EFFECTS;' : ''}
     ${rule === '' ? '' : `option (google.api.http) = {${rule}};`}
     option (svc.options.v1.op) = {${op}};
@@ -554,6 +575,7 @@ const BAD = `syntax = "proto3";
 package svc.bad.v1;
 import "google/api/annotations.proto";
 import "google/api/field_behavior.proto";
+import "google/api/httpbody.proto";
 import "google/protobuf/timestamp.proto";
 import "svc/options/v1/options.proto";
 

@@ -2,6 +2,7 @@
  * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what is allowed;
  * nothing here stops at the first one. Descriptors alone say much of this too late: in a request, or in a customer's build.
  */
+import { isHttpBody } from '../http/http-body.ts';
 import type { Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
@@ -65,6 +66,7 @@ function checkRpc(rpc: RpcModel, problems: Problems): void {
   checkStatus(rpc, problems);
   checkStreaming(rpc, problems);
   checkList(rpc, problems);
+  checkRaw(rpc, problems);
   checkSdk(rpc, problems);
   checkColumns(rpc, problems);
   checkExamples(rpc, problems);
@@ -195,6 +197,22 @@ function checkList(rpc: RpcModel, problems: Problems): void {
     problems.add(rpc.id, 'has page and sdk_returns; a paged list returns its items anyway');
 }
 
+/** Bytes have no fields that an option could name. */
+function checkRaw(rpc: RpcModel, problems: Problems): void {
+  if (rpc.response.fields.some((field) => field.type.kind === 'httpBody'))
+    problems.add(rpc.id, 'answers google.api.HttpBody inside a message; only a whole response may be one');
+  if (!rpc.raw) return;
+  const options = [
+    ...(rpc.page ? ['page'] : []),
+    ...(rpc.stream ? ['stream'] : []),
+    ...(rpc.sdk?.returns ? ['sdk_returns'] : []),
+    ...(rpc.columns.length > 0 ? ['columns'] : []),
+    ...(rpc.routes.some(({ responseField }) => responseField) ? ['response_body'] : []),
+  ];
+  for (const option of options)
+    problems.add(rpc.id, `answers google.api.HttpBody, which has no fields for the option ${option}`);
+}
+
 function checkSdk(rpc: RpcModel, problems: Problems): void {
   const { sdk } = rpc;
   if (!sdk) return;
@@ -224,9 +242,6 @@ function checkSdk(rpc: RpcModel, problems: Problems): void {
     ({ field }, index) => sdk.args.findIndex((other) => other.field === field) !== index,
   );
   if (twice) problems.add(rpc.id, `args name "${twice.field.name}" twice`);
-  if (rpc.response.fields.some((field) => field.type.kind === 'httpBody')) {
-    problems.add(rpc.id, 'answers google.api.HttpBody inside a message; only a whole response may be one');
-  }
 }
 
 function checkColumns(rpc: RpcModel, problems: Problems): void {
@@ -395,7 +410,8 @@ export function publishedMessages(
   };
   for (const service of model.services) {
     if (service.audience === 'internal') continue;
-    for (const rpc of service.rpcs) for (const message of messagesOf(rpc)) visit(message);
+    for (const rpc of service.rpcs)
+      for (const message of messagesOf(rpc)) if (!isHttpBody(message.desc)) visit(message);
   }
   return reached;
 }

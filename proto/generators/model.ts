@@ -50,6 +50,8 @@ export interface RpcModel {
   readonly request: MessageModel;
   readonly response: MessageModel;
   readonly serverStreaming: boolean;
+  /** The answer is bytes (google.api.HttpBody), not JSON. */
+  readonly raw: boolean;
   readonly auth: Auth;
   /** Also takes id_tokens of CI jobs. */
   readonly idTokens: boolean;

@@ -72,6 +72,8 @@ function successOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObje
     const content = { 'application/json': { schema: { type: 'object' } } };
     return { description: 'Done.', ...(rpc.successStatus !== 204 && { content }) };
   }
+  if (rpc.raw)
+    return { description: 'The bytes, of the content type that the answer states.', content: { '*/*': {} } };
   const description = route.responseField?.comment || rpc.response.comment || 'Success.';
   const schema = route.responseField
     ? schemas.field(route.responseField, 'output')

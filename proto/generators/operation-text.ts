@@ -14,7 +14,8 @@ export function printOperation(rpc: RpcModel, shaped: boolean): string {
     path: jsonPath,
     ...(body !== undefined && { body }),
     ...(shaped && rpc.page && { items: rpc.page.items.json }),
-    ...(rpc.serverStreaming && { stream: resume === undefined ? {} : { resume } }),
+    ...(rpc.raw && { raw: true }),
+    ...(rpc.serverStreaming && !rpc.raw && { stream: resume === undefined ? {} : { resume } }),
     ...(shaped && rpc.sdk?.returns && { returns: rpc.sdk.returns.json }),
   });
 }

@@ -56,6 +56,7 @@ function printCommand({ rpc, cli }: Command): string {
     ['flags', printFields(cli.flags)],
     ['destructive', literal(rpc.destructive)],
     ['stream', literal(rpc.serverStreaming)],
+    ['raw', rpc.raw ? 'true' : undefined],
     ['page', rpc.page && literal({ defaultLimit: rpc.page.defaultLimit, maxLimit: rpc.page.maxLimit })],
     ['empty', literal(!rpc.serverStreaming && rpc.response.fields.length === 0)],
     ['rows', list && literal(list.json)],

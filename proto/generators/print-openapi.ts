@@ -43,7 +43,7 @@ export function printOpenApi(model: Model, version: string): string {
     rpcs.map((rpc) => ({
       rpc,
       inputs: rpc.request.fields,
-      ...(!isVoid(rpc) && { output: rpc.routes[0]?.responseField ?? rpc.response }),
+      ...(!isVoid(rpc) && !rpc.raw && { output: rpc.routes[0]?.responseField ?? rpc.response }),
     })),
   );
   const schemas = createSchemas(plan);

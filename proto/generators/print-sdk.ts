@@ -101,7 +101,7 @@ function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] 
   args.push('options?: CallOptions');
   const input = [...sdk.args.map(({ field }) => field.json), ...(params.length > 0 ? ['...params'] : [])];
   const inputText = input.length > 0 ? `{ ${input.join(', ')} }` : '{}';
-  const clientMethod = form === 'page' ? 'call' : form;
+  const clientMethod = clientMethodOf(rpc, form);
   const operation = printOperation(rpc, form !== 'page');
   if (takesFunction(rpc, form)) return printStream(context, rpc, { args, input: inputText, operation });
   return [
@@ -110,6 +110,11 @@ function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] 
     `    return this.#client.${clientMethod}(${operation}, ${inputText}, options);`,
     '  }',
   ];
+}
+
+function clientMethodOf(rpc: RpcModel, form: Form): string {
+  if (rpc.raw) return form === 'stream' ? 'byteStream' : 'bytes';
+  return form === 'page' ? 'call' : form;
 }
 
 /** Where the parameters may be left out, a function may stand in their place. */
@@ -129,12 +134,9 @@ function printStream(
 ): string[] {
   const { args, input, operation } = text;
   const name = rpc.sdk?.name;
-  const event = use(
-    context,
-    context.plan.homeOf(rpc.response),
-    context.plan.messageName(rpc.response, 'output'),
-  );
+  const event = answerType(context, rpc);
   const stream = resultType(context, rpc, 'stream');
+  const call = `${clientMethodOf(rpc, 'stream')}${rpc.raw ? '' : `<${event}>`}`;
   const onEvent = `(event: ${event}) => unknown`;
   const withParams = (param: string): string => [...args.slice(0, -2), param, ...args.slice(-1)].join(', ');
   return [
@@ -142,7 +144,7 @@ function printStream(
     `  ${name}(${args.join(', ')}): ${stream};`,
     `  ${name}(${withParams(`onEvent: ${onEvent}`)}): Promise<void>;`,
     `  ${name}(${withParams(`${args.at(-2)} | (${onEvent})`)}): ${stream} | Promise<void> {`,
-    `    const stream = this.#client.stream<${event}>(${operation}, ${input}, options);`,
+    `    const stream = this.#client.${call}(${operation}, ${input}, options);`,
     "    return typeof params === 'function' ? stream.forEach(params) : stream;",
     '  }',
   ];
@@ -154,14 +156,19 @@ function resultType(context: FileContext, rpc: RpcModel, form: Form): string {
   if (form === 'list' && item !== undefined) return `${client('PagePromise')}<${item}>`;
   if (isVoid(rpc)) return `${client('ApiPromise')}<void>`;
   const returned = rpc.sdk?.returns ?? rpc.routes[0]?.responseField;
-  const whole = () =>
-    use(context, context.plan.homeOf(rpc.response), context.plan.messageName(rpc.response, 'output'));
-  if (form === 'stream') return `${client('EventStream')}<${whole()}>`;
-  if (!returned) return `${client('ApiPromise')}<${whole()}>`;
+  if (form === 'stream')
+    return rpc.raw ? client('ByteStream') : `${client('EventStream')}<${answerType(context, rpc)}>`;
+  if (!returned) return `${client('ApiPromise')}<${answerType(context, rpc)}>`;
   const text = returned.repeated
     ? `${tsItemType(context, returned, 'output')}[]`
     : tsType(context, returned, 'output');
   return `${client('ApiPromise')}<${text}>`;
+}
+
+/** The whole answer, or one event of it. */
+function answerType(context: FileContext, rpc: RpcModel): string {
+  if (rpc.raw) return 'Uint8Array';
+  return use(context, context.plan.homeOf(rpc.response), context.plan.messageName(rpc.response, 'output'));
 }
 
 function methodComment(rpc: RpcModel, form: Form): string {
@@ -172,6 +179,12 @@ function methodComment(rpc: RpcModel, form: Form): string {
     );
   if (form === 'page')
     parts.push('One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.');
+  if (rpc.raw)
+    parts.push(
+      form === 'stream'
+        ? 'The bytes as they come; `contentType()` says what they are.'
+        : 'The bytes as they are; the `content-type` of `withResponse()` says what they are.',
+    );
   if (takesFunction(rpc, form))
     parts.push(
       'With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.',

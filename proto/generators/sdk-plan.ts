@@ -46,7 +46,7 @@ export function homeOf(plan: SdkPlan, type: ShownType): string {
   return plan.homeOf(type.kind === 'enum' ? type.enum : type.message);
 }
 
-/** Whether the method answers nothing. */
+/** The method answers nothing. */
 export function isVoid(rpc: RpcModel): boolean {
   return !rpc.serverStreaming && rpc.response.fields.length === 0;
 }
@@ -56,7 +56,7 @@ function shownBy(service: ServiceModel): Shown[] {
     .filter((rpc) => rpc.sdk)
     .map((rpc) => {
       const output = rpc.sdk?.returns ?? rpc.routes[0]?.responseField ?? rpc.response;
-      return { rpc, inputs: rpc.request.fields, ...(!isVoid(rpc) && { output }) };
+      return { rpc, inputs: rpc.request.fields, ...(!isVoid(rpc) && !rpc.raw && { output }) };
     });
 }
 

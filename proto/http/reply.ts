@@ -1,6 +1,6 @@
 /** What leaves the door: status, headers, body, and the one shape of errors. */
 import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import { constants, type Http2ServerRequest } from 'node:http2';
 import { errorBody, type ApiError } from './errors.ts';
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -20,6 +20,9 @@ export interface NodeResponse {
   off(event: 'close' | 'drain', listener: () => void): unknown;
   setHeader(name: string, value: string | number): unknown;
   addTrailers(headers: Record<string, string>): void;
+  /** HTTP/2 alone. */
+  readonly stream?: { close(code: number): void };
+  destroy(): unknown;
 }
 
 /** On every response of the door; an RPC's own headers override them. */
@@ -57,6 +60,12 @@ export function reply(
   // Plain ASCII is the same in both encodings, and cheaper to write as the one that needs no look at every character.
   if (typeof body === 'string' && bytes === body.length) response.end(body, 'latin1');
   else response.end(body);
+}
+
+/** Ends an answer that has begun in a way that its reader notices. */
+export function breakOff(response: NodeResponse): void {
+  if (response.stream === undefined) response.destroy();
+  else response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 /** Headers that an error brings along. */

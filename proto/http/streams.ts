@@ -1,5 +1,5 @@
 /**
- * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for. One loop per stream owns the response:
+ * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for; of raw bytes their bytes, one after the other. One loop per stream owns the response:
  * it takes a message, writes it, and waits for the socket to drain before it takes the next, so that a slow reader holds back the
  * producer instead of filling memory. What refuses a stream is an ordinary error response; once the app lets it run, its head goes
  * out, because a client does not wait for the head of a stream that has nothing to say yet. The iterator is closed on every way out.
@@ -9,8 +9,10 @@ import { drained, unlessAborted } from './abort.ts';
 import type { ActiveCall } from './active-call.ts';
 import { errorBody, toApiError, type ApiError } from './errors.ts';
 import { leaveTurn } from './in-turn.ts';
+import { contentTypeOf, isHttpBody, type HttpBody } from './http-body.ts';
 import { encoder } from './json-encode.ts';
 import type { DoorLimits } from './limits.ts';
+import { breakOff } from './reply.ts';
 
 interface Framing {
   readonly contentType: string;
@@ -94,6 +96,7 @@ export async function sendStream(
   try {
     iterator = await openStream(starting, call.signal);
     if (call.settled) return;
+    if (isHttpBody(call.rpc.desc.output)) return await sendBytes(iterator as AsyncIterator<HttpBody>, call);
     const framing = framingOf(call.header('accept')) === 'ndjson' ? NDJSON : SSE;
     const headers = Object.assign(call.finalHeaders(), {
       'content-type': framing.contentType,
@@ -107,6 +110,30 @@ export async function sendStream(
     if (!call.settled) fail(toApiError(error));
   } finally {
     if (iterator !== undefined) closeStream(iterator);
+  }
+}
+
+/**
+ * The bytes of all messages, of the content type that the first one states: until it has come there is no head. A body cannot say that it failed, so
+ * one that does not come to its end is broken off, which no client takes for a whole one.
+ */
+async function sendBytes(iterator: AsyncIterator<HttpBody>, call: ActiveCall): Promise<void> {
+  const { response, signal } = call;
+  let next = await unlessAborted(iterator.next(), signal);
+  if (call.settled) return;
+  const status = call.status ?? call.rpc.successStatus;
+  const contentType = next.done === true ? 'application/octet-stream' : contentTypeOf(next.value);
+  response.writeHead(status, Object.assign(call.finalHeaders(), { 'content-type': contentType }));
+  leaveTurn(response);
+  try {
+    for (; next.done !== true; next = await unlessAborted(iterator.next(), signal)) {
+      const { data } = next.value;
+      if (data.length > 0 && !response.write(data)) await drained(response, signal);
+    }
+    if (call.settle(status)) response.end();
+  } catch (error) {
+    const known = toApiError(error);
+    if (call.settle(known.status, known)) breakOff(response);
   }
 }
 

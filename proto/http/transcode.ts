@@ -13,6 +13,7 @@ import {
 } from '@bufbuild/protobuf';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
 import { assertFieldBounded, assertJsonBounded, boundsOf, fieldBound } from './bounds.ts';
+import { contentTypeOf, isHttpBody, type HttpBody } from './http-body.ts';
 import { decoder, fieldSetter } from './json-decode.ts';
 import { encoder, fieldEncoder } from './json-encode.ts';
 import { parseJson, problem } from './json-text.ts';
@@ -57,9 +58,6 @@ export interface RestCodec {
   encode(message: Message, status: number): RestResponse;
 }
 
-/** Shape of google.api.HttpBody, whose bytes travel as they are. */
-type HttpBody = Message & { contentType: string; data: Uint8Array };
-const HTTP_BODY = 'google.api.HttpBody';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
@@ -182,7 +180,7 @@ function wholeBody(input: DescMessage): BodyDecoder {
       `is no query parameter of this operation (there are: ${allowed}); send it in the body`,
     );
   };
-  if (input.typeName === HTTP_BODY) {
+  if (isHttpBody(input)) {
     return {
       raw: true,
       decode(data, contentType, query) {
@@ -222,7 +220,7 @@ function isGiven(body: unknown, field: DescField | undefined): boolean {
 }
 
 function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
-  if (field.fieldKind === 'message' && field.message.typeName === HTTP_BODY) {
+  if (field.fieldKind === 'message' && isHttpBody(field.message)) {
     return {
       raw: true,
       decode: (data, contentType) =>
@@ -260,14 +258,12 @@ function compileResponse(output: DescMessage, route: RestRoute): RestCodec['enco
       );
     return json(fieldEncoder(field));
   }
-  if (output.typeName !== HTTP_BODY) {
+  if (!isHttpBody(output)) {
     const encode = encoder(output);
     return json((message) => preparedJson(message) ?? encode(message));
   }
   return (message, status) => {
-    const { contentType, data } = message as HttpBody;
-    return status === 204 || status === 304
-      ? none
-      : { contentType: contentType === '' ? 'application/octet-stream' : contentType, body: data };
+    const raw = message as HttpBody;
+    return status === 204 || status === 304 ? none : { contentType: contentTypeOf(raw), body: raw.data };
   };
 }

@@ -1,5 +1,6 @@
 /** The one object behind all resources: holds the options and turns operations into calls. */
 import { ApiPromise } from './api-promise.ts';
+import { ByteStream } from './byte-stream.ts';
 import { isRecord } from './errors.ts';
 import { EventStream } from './event-stream.ts';
 import type { Logger } from './log.ts';
@@ -19,6 +20,7 @@ import { requestParts } from './url.ts';
 import { SDK_VERSION } from './version.ts';
 
 export type { ApiPromise, WithResponse } from './api-promise.ts';
+export type { ByteStream } from './byte-stream.ts';
 export type { EventStream } from './event-stream.ts';
 export type { Page, PagePromise } from './page-promise.ts';
 
@@ -90,6 +92,21 @@ export class Client {
     });
   }
 
+  /** One request, answered with bytes. */
+  bytes(operation: Operation, input: Input = {}, options: CallOptions = {}): ApiPromise<Uint8Array> {
+    return new ApiPromise(this.#send(operation, input, options), ({ bytes }) => new Uint8Array(bytes));
+  }
+
+  /** An answer of bytes, taken as they come. `timeoutMs` limits connecting; it is given up after 45 s of silence. */
+  byteStream(operation: Operation, input: Input = {}, options: CallOptions = {}): ByteStream {
+    return new ByteStream({
+      label: labelOf(operation),
+      signal: options.signal,
+      open: async (signal) =>
+        open(this.#prepare(operation, input, options), this.#sendOptions({ ...options, signal })),
+    });
+  }
+
   /** A list over all its pages. */
   list<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): PagePromise<T> {
     const { items: itemsField = 'items' } = operation;
@@ -138,6 +155,7 @@ export class Client {
     const { target, body } = requestParts(operation, this.#withEnvironment(operation, input));
     const headers = new Headers(this.#headers);
     if (body !== undefined) headers.set('content-type', 'application/json');
+    if (operation.raw === true) headers.set('accept', '*/*');
     if (operation.method !== 'GET')
       headers.set('idempotency-key', options.idempotencyKey ?? this.#runtime.uuid());
     for (const [name, value] of Object.entries(options.headers ?? {})) {

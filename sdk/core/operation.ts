@@ -9,6 +9,8 @@ export interface Operation {
   readonly items?: string;
   /** Set for server streams (SSE): the request field that Last-Event-ID resumes. */
   readonly stream?: { readonly resume?: string };
+  /** The answer is bytes, not JSON. */
+  readonly raw?: true;
   /** Method returns this field of the response instead of the whole. */
   readonly returns?: string;
 }

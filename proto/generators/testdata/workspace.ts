@@ -28,7 +28,7 @@ export function createWorkspace(files: Readonly<Record<string, string>> = {}): W
   return { root, write, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
-/** A workspace with the six fixture contracts. */
+/** A workspace with the fixture contracts. */
 export function createFixtureWorkspace(): Workspace {
   const workspace = createWorkspace();
   cpSync(FIXTURES, join(workspace.root, 'proto'), { recursive: true });
