@@ -4,6 +4,7 @@
  * The driver would connect again by itself, and a transaction that has lost its connection would go on there, each of its statements committed alone. So when the connection is lost its client
  * gets nothing any more and no second socket, and what it was given and has not answered is rejected here: the driver forgets some of that.
  */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import postgres from 'postgres';
@@ -138,21 +139,17 @@ interface Target {
 
 /** The first host that answers. The driver would leave Nagle's algorithm on, which holds small writes back. */
 async function dial({ host, port, path }: Target): Promise<Socket> {
-  let reason: unknown;
-  for (const [at, name] of host.entries()) {
+  for (let at = 0; ; at += 1) {
+    const name = host[at] ?? '';
     const where = typeof path === 'string' ? { path } : { host: name, port: port[at] ?? 5432 };
     const socket = connect({ ...where, noDelay: true });
-    const timer = setTimeout(() => socket.destroy(connectionError('CONNECT_TIMEOUT')), CONNECT_TIMEOUT_MS);
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(connectionError('CONNECT_TIMEOUT')));
     try {
-      await new Promise<void>((resolve, reject) => {
-        socket.once('connect', resolve).once('error', reject);
-      });
+      await once(socket, 'connect');
+      socket.setTimeout(0);
       return Object.assign(socket, { host: name }); // the driver reads the name for a TLS handshake
     } catch (error) {
-      reason = error;
-    } finally {
-      clearTimeout(timer);
+      if (at + 1 >= host.length) throw error;
     }
   }
-  throw reason;
 }

@@ -195,6 +195,16 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     expect(mapDatabaseError(slow)).toMatchObject({ code: 'unavailable', status: 503 });
   });
 
+  it('takes the first host that answers', async () => {
+    const gone = await startTcpProxy(test.url);
+    await gone.close();
+    const url = new URL(test.url);
+    const [dead] = [new URL(gone.urlOf(test.url)).host];
+    const db = openDatabase({ url: test.url.replace(url.host, `${dead},${url.host}`) });
+    expect(await db.sql`select 1 as one`).toEqual([{ one: 1 }]);
+    await db.close(500);
+  });
+
   it('applies migrations once, whoever starts first', async () => {
     const copies = [1, 2, 3].map(() => openDatabase({ url: test.url, max: 2 }));
     expect(await Promise.all(copies.map(async (db) => await migrate(db)))).toEqual([0, 0, 0]);

@@ -3,7 +3,9 @@
  * with a query on each new connection, see connection.ts.
  */
 
-export function encodeArray(items: readonly unknown[], textOf: (item: unknown) => string): string {
+type TextOf = (item: unknown) => string;
+
+export function encodeArray(items: readonly unknown[], textOf: TextOf): string {
   const quoted = (item: unknown): string => `"${textOf(item).replace(/[\\"]/g, '\\$&')}"`;
   return `{${items.map((item) => (item === null || item === undefined ? 'NULL' : quoted(item))).join(',')}}`;
 }
@@ -27,13 +29,7 @@ interface Type {
   readonly parse: (text: string) => unknown;
 }
 
-interface ArrayOf {
-  readonly oid: number;
-  readonly textOf?: (item: unknown) => string;
-  readonly parse?: (item: string) => unknown;
-}
-
-function arrayOf({ oid, textOf = String, parse = String }: ArrayOf): Type {
+function arrayOf(oid: number, parse: (item: string) => unknown = String, textOf: TextOf = String): Type {
   return {
     to: oid,
     from: [oid],
@@ -43,9 +39,9 @@ function arrayOf({ oid, textOf = String, parse = String }: ArrayOf): Type {
   };
 }
 
-const dateText = (item: unknown): string => (item instanceof Date ? item.toISOString() : String(item));
-const bytesText = (item: unknown): string => `\\x${Buffer.from(item as Uint8Array).toString('hex')}`;
-const boolText = (item: unknown): string => (item === true ? 't' : 'f');
+const dateText: TextOf = (item) => (item instanceof Date ? item.toISOString() : String(item));
+const bytesText: TextOf = (item) => `\\x${Buffer.from(item as Uint8Array).toString('hex')}`;
+const boolText: TextOf = (item) => (item === true ? 't' : 'f');
 
 /** The oids of built-in types are fixed. */
 export const TYPES: Readonly<Record<string, Type>> = {
@@ -62,14 +58,14 @@ export const TYPES: Readonly<Record<string, Type>> = {
     serialize: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
     parse: (text) => JSON.parse(text) as unknown,
   },
-  boolArray: arrayOf({ oid: 1000, textOf: boolText, parse: (item) => item === 't' }),
-  byteaArray: arrayOf({ oid: 1001, textOf: bytesText, parse: (item) => Buffer.from(item.slice(2), 'hex') }),
-  int2Array: arrayOf({ oid: 1005, parse: Number }),
-  int4Array: arrayOf({ oid: 1007, parse: Number }),
-  textArray: arrayOf({ oid: 1009 }),
-  varcharArray: arrayOf({ oid: 1015 }),
-  int8Array: arrayOf({ oid: 1016, parse: Number }),
-  float8Array: arrayOf({ oid: 1022, parse: Number }),
-  timestamptzArray: arrayOf({ oid: 1185, textOf: dateText, parse: (item) => new Date(item) }),
-  uuidArray: arrayOf({ oid: 2951 }),
+  boolArray: arrayOf(1000, (item) => item === 't', boolText),
+  byteaArray: arrayOf(1001, (item) => Buffer.from(item.slice(2), 'hex'), bytesText),
+  int2Array: arrayOf(1005, Number),
+  int4Array: arrayOf(1007, Number),
+  textArray: arrayOf(1009),
+  varcharArray: arrayOf(1015),
+  int8Array: arrayOf(1016, Number),
+  float8Array: arrayOf(1022, Number),
+  timestamptzArray: arrayOf(1185, (item) => new Date(item), dateText),
+  uuidArray: arrayOf(2951),
 };
