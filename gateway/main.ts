@@ -1,12 +1,10 @@
 /** `node gateway/dist/main.js`: one gateway, until SIGTERM or SIGINT. The settings are in config.ts. */
 import { boundUrl, boundWords } from '@svc/proto/process/bound.ts';
-import { tuneHeap } from '@svc/proto/process/heap.ts';
 import { readConfig, type Config } from './config.ts';
 import { createLog } from './log.ts';
 import { startProcess } from './process.ts';
 
 async function main(): Promise<void> {
-  tuneHeap();
   let config: Config;
   try {
     config = readConfig(process.env);

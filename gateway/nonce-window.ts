@@ -39,8 +39,7 @@ export class NonceWindow {
 }
 
 /**
- * The same text as a string of its own. V8 makes a sum of two strings a pair that refers to both, and a part of a string one that refers to the whole, so that
- * each nonce would keep its header in memory for minutes.
+ * The same text as a string of its own: a part of another string keeps all of that in memory, here a header for minutes.
  */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');

@@ -34,7 +34,6 @@ export type PollsDeps = Omit<PoolDeps, 'dispatch' | 'granted'> & {
 export class Polls implements WaiterOwner, PoolOwner {
   readonly #deps: PollsDeps;
   readonly #granted = createGranted();
-  /** Arrays, which are empty when they leave the Map, and no second Map by poll: see slots.ts on what a Map keeps from being collected. */
   readonly #byRunner = new Map<string, Waiter[]>();
   #size = 0;
   readonly #pools = new Map<string, Pool>();

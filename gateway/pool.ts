@@ -19,7 +19,6 @@ import type { Granted } from './granted.ts';
 import type { Metrics } from './metrics.ts';
 import { TimerEntry, type TimerWheel } from './timer-wheel.ts';
 import type { PollKind, Waiter } from './waiter.ts';
-import { WaitingLine } from './waiting-line.ts';
 import { within } from './within.ts';
 
 export interface PoolTimes {
@@ -80,7 +79,7 @@ export class Pool extends TimerEntry {
   readonly #owner: PoolOwner;
   readonly #deps: PoolDeps;
   /** Ready and claiming ones, in the order in which they came. */
-  readonly #waiting = new WaitingLine();
+  readonly #waiting = new Set<Waiter>();
   /** Hints that wait for a ready poll. */
   readonly #hinted: ((waiter: Waiter | undefined) => void)[] = [];
   /** The last poll that the server is being asked for. A hint waits for it: it, or one before it, has often found the hint's item already. */
@@ -117,7 +116,7 @@ export class Pool extends TimerEntry {
   remove(waiter: Waiter): void {
     if (waiter.pool !== this) return;
     waiter.pool = undefined;
-    this.#waiting.remove(waiter);
+    this.#waiting.delete(waiter);
     if (this.#waiting.size > 0) return;
     this.#lingerUntilMs = this.#deps.clock.monotonicMs() + this.#deps.times.lingerMs;
     this.rearm();
@@ -232,11 +231,12 @@ export class Pool extends TimerEntry {
 
   /** Marks the longest waiting ready poll as claiming. */
   #take(except?: ReadonlySet<Waiter>): Waiter | undefined {
-    let waiter = this.#waiting.first;
-    while (waiter !== undefined && (waiter.state !== 'ready' || except?.has(waiter)))
-      waiter = waiter.nextInLine;
-    if (waiter !== undefined) waiter.state = 'claiming';
-    return waiter;
+    for (const waiter of this.#waiting) {
+      if (waiter.state !== 'ready' || except?.has(waiter)) continue;
+      waiter.state = 'claiming';
+      return waiter;
+    }
+    return undefined;
   }
 
   /** The next poll that becomes ready, marked as claiming; undefined when none does in time. */
@@ -328,7 +328,7 @@ export class Pool extends TimerEntry {
     if (waiter.state !== 'claiming') return;
     waiter.state = 'ready';
     if (waiter.late) return this.#owner.expire(waiter);
-    this.#waiting.remove(waiter);
+    this.#waiting.delete(waiter);
     this.#waiting.add(waiter);
     this.#offerToHints(waiter);
   }

@@ -44,9 +44,6 @@ export class Waiter extends TimerEntry {
   /** The runner changed while the server was being asked: ask again. */
   again = false;
   pool: Pool | undefined = undefined;
-  /** Neighbours in the pool's line. */
-  nextInLine: Waiter | undefined = undefined;
-  previousInLine: Waiter | undefined = undefined;
   /** Where the server last said that the runner may receive work. */
   poolId: string | undefined = undefined;
   resolve!: (offer: Offer | undefined) => void;

@@ -1,7 +1,6 @@
 /** `npm start`: the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
 import { startGateway } from '@svc/gateway/index.ts';
 import { boundWords } from '@svc/proto/process/bound.ts';
-import { tuneHeap } from '@svc/proto/process/heap.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
@@ -82,7 +81,6 @@ function stopOnSignals(server: RunningServer, log: Logger): void {
 }
 
 async function main(): Promise<void> {
-  tuneHeap();
   const config = readOrExplain();
   if (config === undefined) {
     process.exitCode = 2;

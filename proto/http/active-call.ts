@@ -34,14 +34,19 @@ export type OnSettled = (call: ActiveCall, status: number, error: ApiError | und
 const NO_HEADERS: IncomingHttpHeaders = {};
 const NO_LINES: string[] = [];
 
+export interface ActiveCallOptions {
+  readonly exchange: Exchange;
+  readonly rpc: RpcInfo;
+  readonly protocol: Protocol;
+  readonly onSettled: OnSettled;
+}
+
 export class ActiveCall implements UnaryCall {
   readonly exchange: Exchange;
   readonly rpc: RpcInfo;
   readonly protocol: Protocol;
   status?: number;
   onAborted: AbortListener | undefined = undefined;
-  /** Where the list of calls at work keeps it. */
-  slot = -1;
   #settled = false;
   #controller: AbortController | undefined;
   #responseHeaders: Map<string, string> | undefined;
@@ -50,16 +55,14 @@ export class ActiveCall implements UnaryCall {
   readonly #onSettled: OnSettled;
   readonly #onClose: () => void;
 
-  constructor(exchange: Exchange, rpc: RpcInfo, protocol: Protocol, onSettled: OnSettled) {
+  constructor({ exchange, rpc, protocol, onSettled }: ActiveCallOptions) {
     this.exchange = exchange;
     this.rpc = rpc;
     this.protocol = protocol;
     this.#onSettled = onSettled;
     // `close` of the response, not of the request: a request closes as soon as its body is read.
-    // Not assigned where it is written down: V8 makes such a function in the old generation, where it keeps the call until the next mark.
-    const onClose = (): void => this.#clientLeft();
-    this.#onClose = onClose;
-    exchange.response.once('close', onClose);
+    this.#onClose = () => this.#clientLeft();
+    exchange.response.once('close', this.#onClose);
   }
 
   get requestId(): string {

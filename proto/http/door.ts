@@ -3,7 +3,6 @@
  * gRPC and gRPC-Web. The path alone decides which app and which RPC; then, on every protocol, in this order: gate, admission from
  * the head, body and its signature, decoding, validation, the app. Closing waits until the ledger has no call at work.
  */
-import type { Slots } from '../calls/slots.ts';
 import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
 import { addressList } from './address.ts';
@@ -64,12 +63,13 @@ export function createDoor(options: DoorOptions): Door {
     const requestId = requestIdOf(typeof inbound === 'string' ? inbound : undefined);
     const headers = baseHeaders(requestId, options.hsts === true);
     if (closing && request.httpVersionMajor === 1) headers['connection'] = 'close';
-    const exchange = new Exchange(
+    const exchange = new Exchange({
       request,
       response,
-      { requestId, remoteAddress: addressOf(request) },
+      requestId,
+      remoteAddress: addressOf(request),
       headers,
-    );
+    });
     try {
       dispatch(exchange);
     } catch (error) {
@@ -109,16 +109,16 @@ function warnOnce({ log, onUntrustedProxy }: DoorOptions): (peer: string) => voi
 
 async function closeDoor(
   listener: Listener,
-  calls: Slots<ActiveCall>,
+  calls: ReadonlySet<ActiveCall>,
   graceMs: number,
   log: DoorLog,
 ): Promise<void> {
   listener.drain();
   const stopping = apiError('unavailable', 'this process is stopping; call again', { retryAfterMs: 1000 });
   // A stream would use up the whole grace; its client knows how to go on elsewhere.
-  for (const call of calls.values()) if (call.rpc.desc.methodKind !== 'unary') call.abort(stopping);
+  for (const call of calls) if (call.rpc.desc.methodKind !== 'unary') call.abort(stopping);
   await drained(calls, graceMs);
-  for (const call of calls.values()) call.abort(stopping);
+  for (const call of calls) call.abort(stopping);
   // Whoever listens to the signal gets a moment to say goodbye.
   await drained(calls, Math.min(1000, graceMs));
   if (calls.size > 0) log.warn({ calls: calls.size }, 'calls were cut off at the end of the grace period');
@@ -126,7 +126,7 @@ async function closeDoor(
 }
 
 /** Resolves when no call is left, or after the time. */
-async function drained(calls: Slots<ActiveCall>, ms: number): Promise<void> {
+async function drained(calls: ReadonlySet<ActiveCall>, ms: number): Promise<void> {
   const endMs = performance.now() + ms;
   while (calls.size > 0 && performance.now() < endMs) {
     await new Promise((resolve) => {

@@ -1,5 +1,4 @@
 /** Which calls are at work, and what became of every request: the one place that counts, logs and reports them. */
-import { Slots } from '../calls/slots.ts';
 import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
 import type { Protocol } from './call.ts';
 import type { ApiError } from './errors.ts';
@@ -22,7 +21,7 @@ interface Outcome {
 }
 
 export interface Ledger {
-  readonly calls: Slots<ActiveCall>;
+  readonly calls: Set<ActiveCall>;
   startCall(exchange: Exchange, rpc: RpcInfo, protocol: Protocol): ActiveCall;
   /** Answers a request that is no call with an error: unknown path, wrong verb, unreadable head. */
   refuse(exchange: Exchange, error: ApiError): void;
@@ -30,7 +29,7 @@ export interface Ledger {
 }
 
 export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void) | undefined): Ledger {
-  const calls = new Slots<ActiveCall>();
+  const calls = new Set<ActiveCall>();
   const record = (exchange: Exchange, { protocol, status, error, rpc }: Outcome): void => {
     if (error !== undefined && error.status >= 500 && error.cause !== undefined) {
       log.error(
@@ -50,15 +49,15 @@ export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void
     });
   };
   const onSettled: OnSettled = (call, status, error) => {
-    calls.remove(call.slot);
+    calls.delete(call);
     record(call.exchange, { protocol: call.protocol, status, error, rpc: call.rpc });
   };
   return {
     calls,
     record,
     startCall(exchange, rpc, protocol) {
-      const call = new ActiveCall(exchange, rpc, protocol, onSettled);
-      call.slot = calls.add(call);
+      const call = new ActiveCall({ exchange, rpc, protocol, onSettled });
+      calls.add(call);
       return call;
     },
     refuse(exchange, error) {

@@ -7,7 +7,6 @@
  * delivers it once more, which costs one lost claim.
  */
 import type { AsyncMessage, Channel, Connection } from 'rabbitmq-client';
-import { Slots } from '../calls/slots.ts';
 import type { QueueDeclaration } from './names.ts';
 import type { Consumer, QueueLog } from './queue.ts';
 import { withinTime } from './time-limit.ts';
@@ -23,7 +22,7 @@ const RETRY_MS = 2_000;
 interface Subscription {
   readonly declaration: QueueDeclaration;
   readonly handle: (body: unknown) => Promise<void>;
-  readonly running: Slots<Promise<void>>;
+  readonly running: Set<Promise<void>>;
   /** Channel and tag while it is subscribed. */
   at: { readonly channel: Channel; readonly tag: string } | undefined;
   /** The queue stands at the broker with other arguments: it is taken as it is. */
@@ -45,7 +44,7 @@ export function createConsumerHub(connection: Connection, log: QueueLog): Consum
       const subscription: Subscription = {
         declaration,
         handle,
-        running: new Slots(),
+        running: new Set(),
         at: undefined,
         passive: false,
         subscribing: false,
@@ -98,7 +97,7 @@ class Lane {
       // Deliveries that came before the answer are handed out by the client in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await Promise.allSettled(subscription.running.values());
+    await Promise.allSettled(subscription.running);
   }
 
   async close(): Promise<void> {
@@ -189,8 +188,8 @@ class Lane {
       { queue: subscription.declaration.queue },
       (message) => {
         const done = this.#deliver(channel, subscription, message);
-        const slot = subscription.running.add(done);
-        void done.finally(() => subscription.running.remove(slot));
+        subscription.running.add(done);
+        void done.finally(() => subscription.running.delete(done));
       },
     );
     return consumerTag;
