@@ -72,6 +72,18 @@ describe('a list', () => {
     expect.assertions(1);
   });
 
+  it('says so when there is no object, and null where JSON is wanted', async () => {
+    const terminal = setup({ terminal: true });
+    await terminal.output.value(null);
+    expect([terminal.io.out(), terminal.io.err()]).toEqual(['', 'nothing found\n']);
+    const pipe = setup({});
+    await pipe.output.value(null);
+    expect([pipe.io.out(), pipe.io.err()]).toEqual(['', '']);
+    const json = setup({}, '--json');
+    await json.output.value(null);
+    expect(json.io.out()).toBe('null\n');
+  });
+
   it('says so when it is empty, without breaking programs', async () => {
     const terminal = setup({ terminal: true });
     await terminal.output.rows([[]], columns);

@@ -82,10 +82,11 @@ class Writer {
         await stdout.write(`${this.jsonLine(value)}\n`);
         break;
       case 'table':
-        await stdout.write(lines(blockForPeople(value, this.#io.now(), this.#paint)));
+        if (value === null) await this.#nothing();
+        else await stdout.write(lines(blockForPeople(value, this.#io.now(), this.#paint)));
         break;
       case 'tsv':
-        await stdout.write(lines(blockForPrograms(value)));
+        if (value !== null) await stdout.write(lines(blockForPrograms(value)));
         break;
     }
     await this.#warnOfUnknownFields();
@@ -105,7 +106,7 @@ class Writer {
     if (this.#format === 'json') await this.#io.stdout.write(count === 0 ? '[]\n' : '\n]\n');
     if (count === 0 && this.#format === 'tsv' && columns.length > 0)
       await this.#io.stdout.write(lines([columns.join('\t')]));
-    if (count === 0 && this.#format === 'table') await this.#io.stderr.write('nothing found\n');
+    if (count === 0 && this.#format === 'table') await this.#nothing();
     await this.#warnOfUnknownFields();
     return count;
   }
@@ -113,6 +114,10 @@ class Writer {
   /** Control characters beyond those that JSON escapes by itself are escaped too: the same JSON, and harmless. */
   jsonLine(value: unknown): string {
     return this.#json(value, 0);
+  }
+
+  async #nothing(): Promise<void> {
+    await this.#io.stderr.write('nothing found\n');
   }
 
   #page(page: readonly unknown[], isFirst: boolean, layout: Layout): string {

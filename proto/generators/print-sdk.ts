@@ -162,7 +162,7 @@ function resultType(context: FileContext, rpc: RpcModel, form: Form): string {
   const text = returned.repeated
     ? `${tsItemType(context, returned, 'output')}[]`
     : tsType(context, returned, 'output');
-  return `${client('ApiPromise')}<${text}>`;
+  return `${client('ApiPromise')}<${text}${returned.present ? '' : ' | null'}>`;
 }
 
 /** The whole answer, or one event of it. */

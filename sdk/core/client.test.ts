@@ -89,6 +89,9 @@ describe('a call', () => {
   it('gives the field that the operation names', async () => {
     server.reply({ body: { tokens: [1, 2] } });
     expect(await client().call({ method: 'GET', path: '/tokens', returns: 'tokens' })).toEqual([1, 2]);
+    server.reply({ body: {} }, { status: 204 });
+    expect(await client().call({ method: 'GET', path: '/sso', returns: 'sso' })).toBe(null);
+    expect(await client().call({ method: 'GET', path: '/sso', returns: 'sso' })).toBe(null);
   });
 
   it('keeps a path in baseUrl and drops a trailing slash', async () => {

@@ -88,7 +88,8 @@ export class Client {
   call<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): ApiPromise<T> {
     return new ApiPromise<T>(this.#send(operation, input, options), (reply) => {
       const data = decodeReply(reply);
-      return (operation.returns !== undefined && isRecord(data) ? data[operation.returns] : data) as T;
+      if (operation.returns === undefined) return data as T;
+      return ((isRecord(data) ? data[operation.returns] : data) ?? null) as T;
     });
   }
 

@@ -11,6 +11,6 @@ export interface Operation {
   readonly stream?: { readonly resume?: string };
   /** The answer is bytes, not JSON. */
   readonly raw?: true;
-  /** Method returns this field of the response instead of the whole. */
+  /** The method returns this field of the response instead of the whole; null where it is absent. */
   readonly returns?: string;
 }

@@ -246,7 +246,7 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
 
   /**
    * Name of the single response field that the SDK method returns instead of the whole response ("Most list() calls return an
-   * array directly"). The wire is unchanged.
+   * array directly"), null where it is absent. The wire is unchanged.
    *
    * @generated from field: string sdk_returns = 20;
    */
