@@ -258,6 +258,21 @@ describe('the internal port', () => {
     });
   });
 
+  it('tells those who watch its health that it stops, and does not wait for them', async () => {
+    const handlers = { service: DispatchService, methods: methodsOf(resolveKey) };
+    const other = await startDispatchGrpc({ port: 0, token: TOKEN, handlers, onError: () => undefined });
+    const watcher = new Client(`127.0.0.1:${other.port}`, credentials.createInsecure());
+    const stream = watcher.makeServerStreamRequest('/grpc.health.v1.Health/Watch', raw, raw, Buffer.alloc(0));
+    const seen: Buffer[] = [];
+    stream.on('data', (bytes: Buffer) => seen.push(bytes));
+    const ended = new Promise<status>((settle) => stream.on('status', ({ code }) => settle(code)));
+    await expect.poll(() => seen).toEqual([Buffer.from([8, 1])]);
+    await other.stop(60_000);
+    expect(await ended).toBe(status.OK);
+    expect(seen).toEqual([Buffer.from([8, 1]), Buffer.from([8, 2])]);
+    watcher.close();
+  });
+
   const reflect = async (version: string, ask: Buffer, metadata = bearer(TOKEN)): Promise<Buffer> =>
     await new Promise((answer, reject) => {
       const stream = client.makeBidiStreamRequest(
@@ -291,6 +306,11 @@ describe('the internal port', () => {
     );
     expect(files[0]).toMatchObject({ name: 'svc/dispatch/v1/dispatch.proto', package: 'svc.dispatch.v1' });
     expect(files.map((file) => file.name)).toContain('google/protobuf/timestamp.proto');
+    const annotations = Buffer.from('google/api/annotations.proto'); // imported, and no type of it is used
+    const imported = fields(
+      await reflect(version, Buffer.concat([Buffer.from([26, annotations.length]), annotations])),
+    );
+    expect(imported.map(([field]) => field)).toContain(4);
     const list = fields(await reflect(version, Buffer.from([58, 0])));
     expect(
       fields(list.find(([field]) => field === 6)![1]).map(([, bytes]) =>

@@ -75,12 +75,11 @@ export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<D
   const closeStreams = serveStreams(server, served, isAllowed);
   const services = [service.typeName, CallStreamService.typeName];
   const health = serveHealth(server, services);
-  serveReflection(
-    server,
-    [service.file, CallStreamService.file],
-    [...services, 'grpc.health.v1.Health'],
+  serveReflection(server, {
+    services: [...services, 'grpc.health.v1.Health'],
+    files: [service.file, CallStreamService.file],
     isAllowed,
-  );
+  });
   const port = await bind(server, `${options.host ?? '127.0.0.1'}:${options.port}`);
   return {
     port,
