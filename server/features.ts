@@ -1,8 +1,88 @@
-/** Every feature and what it hands to the system. */
-import type { EventEffect } from './engine/outbox/index.ts';
-import { counted } from './money/usage/index.ts';
-import { notified } from './operations/notifications/index.ts';
-import { deliveriesMade } from './operations/webhookendpoints/index.ts';
+/** Every feature, in the order of start. A new one adds its line here. */
+import { accountsFeature } from './access/accounts/index.ts';
+import type { Passwords } from './access/accounts/index.ts';
+import { apiKeysFeature } from './access/apikeys/index.ts';
+import type { JobCredentials } from './access/auth/index.ts';
+import { teamsFeature, teamsOfAccount } from './access/teams/index.ts';
+import { buildStepsFeature } from './apps/buildsteps/index.ts';
+import { environmentsFeature } from './apps/environments/index.ts';
+import { projectsFeature } from './apps/projects/index.ts';
+import { variablesFeature } from './apps/variables/index.ts';
+import { startCi } from './connect/ci/index.ts';
+import { timelineFeature } from './connect/timeline/index.ts';
+import { auditFeature } from './delivery/audit/index.ts';
+import { residencyFeature } from './delivery/residency/index.ts';
+import { buildsFeature } from './engine/builds/index.ts';
+import { outboxFeature } from './engine/outbox/index.ts';
+import { regionsFeature } from './engine/regions/index.ts';
+import { registriesFeature } from './engine/registries/index.ts';
+import { runnersFeature } from './engine/runners/index.ts';
+import { sandboxRunsFeature } from './engine/sandboxruns/index.ts';
+import { createDispatch, createEngine, createNonceStore, createTeamWork } from './engine/work/index.ts';
+import { startFeatureSwitches } from './features/platformfeatures/index.ts';
+import type { PlatformFeatures } from './features/platformfeatures/index.ts';
+import { usageFeature } from './money/usage/index.ts';
+import { incidentsFeature } from './operations/incidents/index.ts';
+import { maintenanceFeature } from './operations/maintenance/index.ts';
+import { notificationsFeature } from './operations/notifications/index.ts';
+import { webhookEndpointsFeature } from './operations/webhookendpoints/index.ts';
+import type { Feature, System } from './platform/feature.ts';
+import { graphFeature } from './workspace/graph/index.ts';
+import { createSpaceFilter, spacesFeature } from './workspace/spaces/index.ts';
 
-/** What features do with published events. */
-export const eventEffects: readonly EventEffect[] = [counted, notified, deliveriesMade];
+export interface Features {
+  readonly all: readonly Feature[];
+  readonly switches: PlatformFeatures;
+  readonly dispatch: ReturnType<typeof createDispatch>;
+  readonly ciJobs: JobCredentials;
+}
+
+export async function startFeatures(system: System, passwords: Passwords): Promise<Features> {
+  const switching = await startFeatureSwitches(system);
+  const { switches } = switching;
+  const { gate } = switches;
+  const working = createEngine(system);
+  const { engine } = working;
+  const runners = runnersFeature(system, engine);
+  const registries = registriesFeature(system);
+  const builds = buildsFeature(system, { engine, ...registries });
+  const ci = startCi(system, gate);
+  const work = createTeamWork({ ...system, ...engine });
+  const listed: readonly Feature[] = [
+    switching,
+    working,
+    accountsFeature(system, { passwords, teamsOfAccount }),
+    apiKeysFeature(system),
+    teamsFeature(system, { passwords, work }),
+    regionsFeature(work),
+    projectsFeature({ inSpace: createSpaceFilter(gate) }),
+    environmentsFeature(system),
+    variablesFeature(system),
+    buildStepsFeature(system),
+    runners,
+    registries,
+    sandboxRunsFeature(system, engine),
+    builds,
+    ci,
+    timelineFeature({ gate }),
+    notificationsFeature(system),
+    webhookEndpointsFeature(system),
+    usageFeature(system),
+    spacesFeature,
+    graphFeature,
+    incidentsFeature,
+    residencyFeature,
+    maintenanceFeature(system),
+    auditFeature(system),
+  ];
+  const effects = listed.flatMap((feature) => feature.effects ?? []);
+  const { enroll } = runners;
+  const { buildOffer } = builds;
+  const nonces = createNonceStore(system.db.sql);
+  return {
+    all: [...listed, outboxFeature(system, effects)],
+    switches,
+    dispatch: createDispatch({ ...system, ...engine, features: switches, nonces, enroll, buildOffer }),
+    ciJobs: ci.ciJobs,
+  };
+}

@@ -17,35 +17,37 @@ export interface ListenDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly db: Database;
-  readonly apps: ReadonlyArray<App<unknown>>;
   readonly metrics: Metrics;
   readonly secrets: Secrets;
   readonly gate: FeatureGate;
   readonly clock: Clock;
-  readonly endpoints: Readonly<Record<string, Endpoint>>;
 }
 
-export interface OpenDoor {
-  readonly port: number;
+export interface PublicDoor {
+  /** Returns the port. */
+  listen(what: Served): Promise<number>;
   /** From now on the pages say that the server stops. */
   announceStop(): void;
   close(): Promise<void>;
 }
 
-export async function openDoor(deps: ListenDeps): Promise<OpenDoor> {
-  const { config, log, apps, metrics } = deps;
+export interface Served {
+  readonly apps: ReadonlyArray<App<unknown>>;
+  readonly endpoints: Readonly<Record<string, Endpoint>>;
+}
+
+export function createPublicDoor(deps: ListenDeps): PublicDoor {
+  const { config, log, metrics } = deps;
   let stopping = false;
   let untrustedProxySeen = false;
-  const pages = {
-    ...createPages({
-      ...deps,
-      pagesPerMinute: config.limits.pagesPerMinute,
-      metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
-      isStopping: () => stopping,
-      isUntrustedProxySeen: () => untrustedProxySeen,
-    }),
-    ...deps.endpoints,
-  };
+  let opened: { readonly port: number; close(graceMs: number): Promise<void> } | undefined;
+  const pages = createPages({
+    ...deps,
+    pagesPerMinute: config.limits.pagesPerMinute,
+    metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
+    isStopping: () => stopping,
+    isUntrustedProxySeen: () => untrustedProxySeen,
+  });
   const { publicUrls, trustedProxies } = config;
   const hsts = publicUrls?.every((url) => url.startsWith('https:')) === true && publicUrls.length > 0;
   const onCall = (record: CallRecord): void => {
@@ -55,14 +57,17 @@ export async function openDoor(deps: ListenDeps): Promise<OpenDoor> {
   const onUntrustedProxy = (): void => {
     untrustedProxySeen = true;
   };
-  const door = createDoor({ apps, log, pages, trustedProxies, onUntrustedProxy, hsts, onCall });
-  const opened = await door.listen({ port: config.port, host: config.host });
   return {
-    port: opened.port,
+    listen: async ({ apps, endpoints }) => {
+      const served = { apps, pages: { ...pages, ...endpoints } };
+      const door = createDoor({ ...served, log, trustedProxies, onUntrustedProxy, hsts, onCall });
+      opened = await door.listen({ port: config.port, host: config.host });
+      return opened.port;
+    },
     announceStop: () => {
       stopping = true;
     },
-    close: async () => await opened.close(config.stopGraceMs),
+    close: async () => await opened?.close(config.stopGraceMs),
   };
 }
 

@@ -1,12 +1,30 @@
-export { createAccountService } from './account-service.ts';
-export { createAdminAccounts } from './admin-accounts-service.ts';
-export { createAuthService } from './auth-service.ts';
-export type { AuthDeps } from './auth-service.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { createAccountService } from './account-service.ts';
+import { createAdminAccounts } from './admin-accounts-service.ts';
+import { createAuthService } from './auth-service.ts';
+import type { TeamsOfAccount } from './claims.ts';
+import type { Passwords } from './password.ts';
+import { purgeSessions } from './sessions.ts';
+import { createTries } from './tries.ts';
 export type { TeamsOfAccount } from './claims.ts';
-export { checkPasswordStrength, createPasswords, DEFAULT_COST } from './password.ts';
+export { checkPasswordStrength, createPasswords } from './password.ts';
 export type { PasswordCost, Passwords } from './password.ts';
 export { hashToken, looksLikeSessionToken } from './session-token.ts';
 export { purgeSessions, sessionTimesOf } from './sessions.ts';
 export { createUser, findUserByEmail, findUserById } from './store.ts';
 export type { User } from './store.ts';
-export { createTries } from './tries.ts';
+
+export interface AccountsDeps {
+  readonly passwords: Passwords;
+  readonly teamsOfAccount: TeamsOfAccount;
+}
+
+export function accountsFeature(system: System, deps: AccountsDeps): Feature {
+  const { clock, config, db } = system;
+  const { limits, sessions } = config;
+  const parts = { ...system, ...deps, tries: createTries(clock), sessions, limits };
+  return {
+    services: [createAuthService(parts), createAccountService(parts), createAdminAccounts()],
+    purges: [async () => await purgeSessions(db, clock, sessions)],
+  };
+}

@@ -1,4 +1,5 @@
 /** Build steps of environments, in an order without gaps that is changed under the environment's lock. */
+import type { Feature, System } from '../../platform/feature.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -87,4 +88,8 @@ function act(action: string, { id, teamId }: Environment, { id: stepId, position
 
 function present({ createdAt, ...step }: BuildStep) {
   return { ...step, createdAt: timestampFromDate(createdAt) };
+}
+
+export function buildStepsFeature(system: System): Feature {
+  return { services: [createBuildSteps(system)] };
 }

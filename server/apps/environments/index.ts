@@ -1,4 +1,5 @@
 /** Environments: where a project's branch is built and deployed. */
+import type { Feature, System } from '../../platform/feature.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { and, eq, ne, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -205,4 +206,8 @@ function show({ deploy, ...row }: Environment): EnvironmentMessage {
     ...row,
     deploy: deploy && { ...deploy, hostPort: deploy.hostPort || undefined },
   });
+}
+
+export function environmentsFeature({ config, secrets }: System): Feature {
+  return { services: [createEnvironments({ limits: config.limits, secrets })] };
 }

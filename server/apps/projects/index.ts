@@ -1,4 +1,5 @@
 /** Projects of the caller's teams. */
+import type { Feature } from '../../platform/feature.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -71,4 +72,8 @@ export function createProjects({ inSpace }: ProjectsDeps): Handlers<Ctx> {
 
 function isOneOf(ids: readonly string[]): SQL {
   return sql`${projects.id} = any(${sql.param([...ids])}::text[])`;
+}
+
+export function projectsFeature(deps: ProjectsDeps): Feature {
+  return { services: [createProjects(deps)] };
 }

@@ -2,6 +2,7 @@
  * Variables of environments. A secret one is encrypted before it touches the database, bound to its row, and opened for a build's spec alone; no answer, no
  * ledger entry and no log line holds its value.
  */
+import type { Feature, System } from '../../platform/feature.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -170,4 +171,8 @@ function present({ value, createdAt, updatedAt, id, environmentId, name }: Varia
     createdAt: timestampFromDate(createdAt),
     updatedAt: timestampFromDate(updatedAt),
   };
+}
+
+export function variablesFeature(system: System): Feature {
+  return { services: [createVariables(system)] };
 }

@@ -1,4 +1,18 @@
 /** Connect: external CI in one timeline. */
+import type { JobCredentials } from '../../access/auth/index.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
+import type { Loop } from '../../platform/loop.ts';
+import { startCiHealth } from './health.ts';
+import { createCiJobs, createVerifyIdToken, purgeIdTokens } from './oidc/index.ts';
+import { startCiTasks } from './tasks/index.ts';
+import {
+  createAdminCiDeliveries,
+  createWebhookEndpoint,
+  createWebhooks,
+  purgeCiDeliveries,
+  startReading,
+} from './webhooks/index.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
@@ -14,17 +28,8 @@ import { readMethods } from './reads.ts';
 import { reportMethods } from './reports.ts';
 import { webhookMethods } from './webhooks/index.ts';
 
-export { bindCiJob, createCiJobs, createVerifyIdToken, isCiJob, purgeIdTokens } from './oidc/index.ts';
-export type { CiJobCaller, VerifyIdToken } from './oidc/index.ts';
-export { startCiHealth } from './health.ts';
-export { startCiTasks } from './tasks/index.ts';
-export {
-  createAdminCiDeliveries,
-  createWebhookEndpoint,
-  createWebhooks,
-  purgeCiDeliveries,
-  startReading,
-} from './webhooks/index.ts';
+export { bindCiJob, isCiJob } from './oidc/index.ts';
+export type { CiJobCaller } from './oidc/index.ts';
 
 export interface CiDeps {
   readonly clock: Clock;
@@ -46,4 +51,37 @@ export function createCi(deps: CiDeps): Handlers<Ctx> {
     ...webhookMethods(deps),
     ...oidcMethods(deps),
   });
+}
+
+/** Connect, and the credentials of CI jobs for whoever asks who calls. */
+export function startCi(system: System, gate: FeatureGate): Feature & { readonly ciJobs: JobCredentials } {
+  const { config, db, clock, publicUrl } = system;
+  const allowPrivate = config.webhooksAllowPrivate;
+  const verify = createVerifyIdToken({
+    ...system,
+    issuers: config.oidcIssuers,
+    allowPrivate,
+    audience: () => config.oidcAudience ?? publicUrl().replace(/\/+$/, ''),
+  });
+  let reading: Loop | undefined;
+  /** Webhooks wait to be read. Those of another process look every second. */
+  const wakeReading = (): void => reading?.wake();
+  return {
+    ciJobs: createCiJobs({ db, clock, verify }),
+    services: [
+      createCi({ ...system, allowPrivate, verifyIdToken: verify }),
+      createWebhooks(system),
+      createAdminCiDeliveries({ wakeReading }),
+    ],
+    endpoints: () => createWebhookEndpoint({ ...system, gate, onStored: wakeReading }),
+    jobs: [
+      () => (reading = startReading(system)),
+      () => startCiHealth(system),
+      () => startCiTasks({ ...system, allowPrivate }),
+    ],
+    purges: [
+      async () => await purgeIdTokens(db.sql, clock),
+      async (nowMs) => await purgeCiDeliveries(db.sql, nowMs),
+    ],
+  };
 }

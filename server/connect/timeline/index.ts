@@ -1,4 +1,5 @@
 /** Timeline: builds and runs of external CI of one environment, side by side, computed as they are asked for. */
+import type { Feature } from '../../platform/feature.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
@@ -46,4 +47,8 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
       return watchTimeline(watches, watcher, ctx.call.signal);
     },
   });
+}
+
+export function timelineFeature(deps: TimelineDeps): Feature {
+  return { services: [createTimeline(deps)] };
 }

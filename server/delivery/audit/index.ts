@@ -1,8 +1,15 @@
 /** The hash-chained ledger of what people and programs changed. */
-export { createCheckpointFile } from './checkpoint-file.ts';
-export type { CheckpointFile } from './checkpoint-file.ts';
-export { createSigner } from './checkpoint.ts';
-export type { Signer } from './checkpoint.ts';
-export { startCheckpoints } from './checkpointer.ts';
-export { createAudit } from './service.ts';
-export type { AuditDeps } from './service.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { createCheckpointFile } from './checkpoint-file.ts';
+import { createSigner } from './checkpoint.ts';
+import { startCheckpoints } from './checkpointer.ts';
+import { createAudit } from './service.ts';
+
+export function auditFeature({ config, clock, db, secrets, onError }: System): Feature {
+  const file = createCheckpointFile(config.dataDir);
+  const signer = createSigner(secrets);
+  return {
+    services: createAudit({ signer, file }),
+    jobs: [() => startCheckpoints({ sql: db.sql, clock, signer, file }, onError)],
+  };
+}

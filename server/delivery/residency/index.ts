@@ -1,4 +1,5 @@
 /** Residency: a chain of attestations that say in which region an environment's work was run, and who operates it. */
+import type { Feature } from '../../platform/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -57,3 +58,5 @@ async function attest(ctx: Ctx, environment: Environment) {
     return await rows.insert(tx, nextLink(fact, last));
   });
 }
+
+export const residencyFeature: Feature = { services: [createResidency()] };

@@ -1,4 +1,8 @@
 /** Builds: a commit of an environment made into an image, published and deployed. */
+import type { Feature, System } from '../../platform/feature.ts';
+import type { DispatchDeps, Engine } from '../work/index.ts';
+import { createBuildOffers } from './offer.ts';
+import type { OfferDeps } from './offer.ts';
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -18,8 +22,6 @@ import { traceUrl } from './trace.ts';
 
 export { liesIn } from './image-targets.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
-export { createBuildOffers } from './offer.ts';
-export type { OfferDeps } from './offer.ts';
 
 export interface BuildsDeps extends Omit<ActsDeps, 'room'> {
   /** Address of a trace with `{traceId}` in it; undefined: the build's page in the console. */
@@ -107,4 +109,19 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       );
     },
   });
+}
+
+export interface BuildsFeatureDeps extends Pick<OfferDeps, 'targets' | 'leaseCredential'> {
+  readonly engine: Engine;
+}
+
+export function buildsFeature(
+  system: System,
+  { engine, ...images }: BuildsFeatureDeps,
+): Feature & Pick<DispatchDeps, 'buildOffer'> {
+  const { config, db, secrets } = system;
+  return {
+    buildOffer: createBuildOffers({ ...config, ...images, sql: db.sql, secrets }),
+    services: [createBuilds({ ...system, ...engine, traceViewerUrl: config.traceViewerUrl })],
+  };
 }

@@ -3,22 +3,16 @@
  * and the mark are one statement: each event is published once, by whichever worker comes first, and those who report work pay for
  * nothing of it.
  */
+import type { EventEffect, Feature, System } from '../../platform/feature.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
-import type { Fragment } from '../../platform/sql.ts';
 
 /** Often, so that a busy second is not published in one piece that holds a core of the database up. */
 const EVERY_MS = 250;
 const BATCH = 500;
 const KEPT_MS = 7 * 24 * 60 * 60_000;
-
-/**
- * What a feature does with events, once for each: a CTE with a name of its own that reads the CTE `published` (id, team_id, kind, dedupe_key,
- * payload, created_at).
- */
-export type EventEffect = (sql: SqlTag) => Fragment;
 
 export interface PublishDeps {
   readonly sql: SqlTag;
@@ -55,4 +49,11 @@ export async function purgeOutbox(sql: SqlTag, nowMs: number): Promise<number> {
   const { count } = await sql`
     delete from outbox where id < ${newId('evt', nowMs - KEPT_MS)} and published_at < now() - interval '1 day'`;
   return count;
+}
+
+export function outboxFeature({ db, onError }: System, effects: readonly EventEffect[]): Feature {
+  return {
+    jobs: [() => startOutbox({ sql: db.sql, effects, onError })],
+    purges: [async (nowMs) => await purgeOutbox(db.sql, nowMs)],
+  };
 }

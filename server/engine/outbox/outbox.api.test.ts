@@ -12,14 +12,20 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../platform/ids.ts';
 import { until } from '../../../test/setup/work/until.ts';
-import { eventEffects } from '../../features.ts';
+import { counted } from '../../money/usage/index.ts';
+import { notified } from '../../operations/notifications/index.ts';
+import { deliveriesMade } from '../../operations/webhookendpoints/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { publish as publishDue } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 /** One pass of the worker, or a part of it. */
 const publish = async (sql: SqlTag, batch?: number): Promise<number> =>
-  await publishDue({ sql, effects: eventEffects, ...(batch === undefined ? {} : { batch }) });
+  await publishDue({
+    sql,
+    effects: [counted, notified, deliveriesMade],
+    ...(batch === undefined ? {} : { batch }),
+  });
 
 const there = await has('postgres');
 

@@ -1,4 +1,7 @@
 /** Regions: who operates the machines that run a team's work. */
+import type { TeamWork } from '../../access/teams/index.ts';
+import type { Feature } from '../../platform/feature.ts';
+import { createAdminTeams } from './assign-region.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { Operator as OperatorNumber, RegionsService } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
@@ -7,7 +10,6 @@ import type { Operator } from '../../platform/resource/schema.ts';
 import { listRegions } from './store.ts';
 import type { Region } from './store.ts';
 
-export { createAdminTeams } from './assign-region.ts';
 export { insertRegion, regionOfTeam } from './store.ts';
 
 const OPERATORS: Readonly<Record<Operator, OperatorNumber>> = {
@@ -27,4 +29,8 @@ export function createRegions(): Handlers<Ctx> {
 
 function present(region: Region) {
   return { id: region.id, name: region.name, operator: operatorNumber(region.operator) };
+}
+
+export function regionsFeature(work: TeamWork): Feature {
+  return { services: [createRegions(), createAdminTeams({ work })] };
 }

@@ -1,4 +1,8 @@
 /** Registries that teams bring themselves: where images of their builds go. Credentials leave the server in the offer of a build, and nowhere else. */
+import type { Feature, System } from '../../platform/feature.ts';
+import type { ImageTargets, LeaseCredential } from '../builds/index.ts';
+import { createLocalRegistry } from './local-access.ts';
+import { createImageTargets } from './targets.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RegistriesService } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import type { AddRequest, UpdateRequest } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
@@ -25,9 +29,6 @@ import {
 import type { Registry } from './store.ts';
 import { isOfPool, mayBeInsecure, sealedAt } from './targets.ts';
 import type { Credentials, ReachDeps } from './targets.ts';
-
-export { createLocalRegistry } from './local-access.ts';
-export { createImageTargets } from './targets.ts';
 
 const REGISTRIES_MAX = 50;
 /** Builds that a refusal names. */
@@ -170,5 +171,21 @@ function present({ isDefault, namespace, createdAt, ...rest }: Registry) {
     default: isDefault,
     ...(namespace === '' ? {} : { namespace }),
     createdAt: timestampFromDate(createdAt),
+  };
+}
+
+export interface RegistriesFeature extends Feature {
+  readonly targets: ImageTargets;
+  readonly leaseCredential: LeaseCredential;
+}
+
+export function registriesFeature({ config, clock, db, secrets }: System): RegistriesFeature {
+  const { sql } = db;
+  const local = createLocalRegistry({ sql, clock, secrets, dataDir: config.dataDir });
+  return {
+    targets: createImageTargets({ ...config, sql, secrets }),
+    leaseCredential: local.leaseCredential,
+    services: [createRegistries({ ...config, clock, secrets })],
+    endpoints: () => local.endpoints,
   };
 }

@@ -1,4 +1,10 @@
 /** Runners as their team sees them. */
+import type { Feature, System } from '../../platform/feature.ts';
+import type { Config } from '../../config.ts';
+import type { Engine } from '../work/index.ts';
+import { createEnroll, purgeTokens } from './enroll.ts';
+import type { Enroll } from './enroll.ts';
+import { startWatch } from './watch.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RunnersService } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
@@ -24,11 +30,10 @@ import { createRosterWatches, eventsOf } from './live.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
-export { createEnroll, purgeTokens } from './enroll.ts';
-export type { Enroll, EnrollDeps } from './enroll.ts';
+export { createEnroll } from './enroll.ts';
+export type { Enroll } from './enroll.ts';
 export { whyWaiting } from './waiting.ts';
-export type { Waiting, WaitingItem } from './waiting.ts';
-export { startWatch } from './watch.ts';
+export type { Waiting } from './waiting.ts';
 
 export interface RunnersDeps {
   readonly queue: WorkQueue;
@@ -188,4 +193,29 @@ async function revoke(deps: RunnersDeps, db: Database, ctx: Ctx, which: Which): 
     target: runnerId,
     details: { keyId, held: lost.length },
   });
+}
+
+export function runnersFeature(system: System, engine: Engine): Feature & { readonly enroll: Enroll } {
+  const { config, db, onError } = system;
+  const { settings } = engine;
+  const { runnersPerTeamMax } = config.limits;
+  return {
+    enroll: createEnroll({ ...system, settings, runnersPerTeamMax }),
+    services: [
+      createRunners({ ...system, ...engine, runnersPerTeamMax, configured: configuredNames(config) }),
+    ],
+    jobs: [() => startWatch({ sql: db.sql, settings, onError })],
+    purges: [async () => await purgeTokens(db.sql)],
+  };
+}
+
+/** Shown in diagnoses as set or not set, never with a value. */
+function configuredNames(config: Config): Readonly<Record<string, boolean>> {
+  return {
+    RUNNERS_ENABLED: config.runnersEnabled,
+    JOB_RUNNER_ENABLED: config.jobRunnerEnabled,
+    AMQP_URL: config.amqpUrl !== undefined,
+    DATABASE_URL: config.databaseUrl !== undefined,
+    PUBLIC_URLS: config.publicUrls !== undefined,
+  };
 }

@@ -1,4 +1,6 @@
 /** Sandbox runs as their team sees them. */
+import type { Feature, System } from '../../platform/feature.ts';
+import type { Engine } from '../work/index.ts';
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -80,4 +82,8 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       return toMessage(row);
     },
   });
+}
+
+export function sandboxRunsFeature(system: System, engine: Engine): Feature {
+  return { services: [createSandboxRuns({ ...system, ...engine })] };
 }

@@ -2,8 +2,10 @@
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
-import { cancel, poolOf, rerouteTeam, revokeRunner } from './index.ts';
-import type { WorkSettings } from './index.ts';
+import { cancel } from './cancel.ts';
+import { poolOf, rerouteTeam } from './pool.ts';
+import { revokeRunner } from './revoke.ts';
+import type { WorkSettings } from './settings.ts';
 
 export interface TeamWorkDeps {
   readonly queue: WorkQueue;

@@ -1,4 +1,7 @@
 /** Platform features: what is switched on, and why not. */
+import type { Feature, System } from '../../platform/feature.ts';
+import { addFeatureMetrics } from './metrics.ts';
+import { createOfrep } from './ofrep.ts';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
@@ -14,10 +17,6 @@ import { startFollowing } from './follow.ts';
 import { assertManifest } from './lint.ts';
 import { createPlatformFeaturesService } from './service.ts';
 import type { Snapshot } from './snapshot.ts';
-
-export { createOfrep } from './ofrep.ts';
-export { withFeatureMetrics } from './metrics.ts';
-export type { FeatureReason, ResolvedFeature, Snapshot } from './snapshot.ts';
 
 export interface PlatformFeaturesDeps {
   readonly db: Database;
@@ -66,5 +65,25 @@ export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise
     revision: () => follower.view().revision,
     onChange: follower.onChange,
     stop: follower.stop,
+  };
+}
+
+/** The switches, with their own protocol for clients that others wrote (OFREP). */
+export async function startFeatureSwitches(
+  system: System,
+): Promise<Feature & { readonly switches: PlatformFeatures }> {
+  const { config, registry } = system;
+  const switches = await startPlatformFeatures({
+    ...system,
+    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
+    worker: config.roles.worker,
+    companionUrl: config.companionUrl,
+  });
+  addFeatureMetrics(registry, switches);
+  return {
+    switches,
+    services: [switches.handlers],
+    endpoints: ({ admit }) => createOfrep({ admit, snapshot: switches.snapshot }),
+    stop: switches.stop,
   };
 }

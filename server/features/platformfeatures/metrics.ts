@@ -3,12 +3,11 @@ import type { Registry } from 'prom-client';
 import { Gauge } from 'prom-client';
 import type { PlatformFeatures } from './index.ts';
 
-/** Adds them to the registry of these metrics. */
-export function withFeatureMetrics<M extends { readonly registry: Registry }>(
-  metrics: M,
+export function addFeatureMetrics(
+  registry: Registry,
   features: Pick<PlatformFeatures, 'snapshot' | 'revision'>,
-): M {
-  const registers = [metrics.registry];
+): void {
+  const registers = [registry];
   new Gauge({
     name: 'svc_platform_feature_enabled',
     help: '1 while the platform feature can be used, with the reason of its state.',
@@ -29,5 +28,4 @@ export function withFeatureMetrics<M extends { readonly registry: Registry }>(
       this.set(features.revision());
     },
   });
-  return metrics;
 }

@@ -1,4 +1,5 @@
 /** Metered time of a team's work by day: summed up once, by the outbox, as work ends. */
+import type { Feature, System } from '../../platform/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { ExecutedBy, UsageService, WorkKind } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -118,4 +119,8 @@ function present({ day, kind, executedBy, count, meteredMs, selfReportedMs, self
     selfReportedSeconds: selfReportedMs / 1_000,
     selfReportedCount,
   };
+}
+
+export function usageFeature(system: System): Feature {
+  return { services: [createUsage(system)], effects: [counted] };
 }

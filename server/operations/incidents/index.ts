@@ -5,6 +5,7 @@
  *      │                    │
  *      └──resolve, dismiss──┴──> resolved | dismissed   (final)
  */
+import type { Feature } from '../../platform/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -54,3 +55,5 @@ async function move(ctx: Ctx, id: string, arrow: Arrow): Promise<Incident> {
   const moved = await transition(ctx, { ...arrow, rows, id, action: `incident.${arrow.to}`, details });
   return shown(IncidentSchema, moved);
 }
+
+export const incidentsFeature: Feature = { services: [createIncidents()] };

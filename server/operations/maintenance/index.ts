@@ -1,4 +1,5 @@
 /** Maintenance of repositories: settings and proposed tasks, stored and shown. No agent takes them on yet. */
+import type { Feature, System } from '../../platform/feature.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -94,4 +95,8 @@ function presentTask({ agentIdentityId, createdAt, ...rest }: Task) {
     ...(agentIdentityId === null ? {} : { agentIdentityId }),
     createdAt: timestampFromDate(createdAt),
   };
+}
+
+export function maintenanceFeature(system: System): Feature {
+  return { services: [createMaintenance(system)] };
 }

@@ -1,4 +1,6 @@
 /** What the platform tells people: read and marked here, written by the outbox. */
+import type { Feature, System } from '../../platform/feature.ts';
+import { notified, purgeNotifications } from './store.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { NotificationsService } from '@svc/proto/gen/svc/notifications/v1/notifications_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -9,7 +11,7 @@ import { notFound } from '../../platform/not-found.ts';
 import { countUnread, listNotifications, markAllRead, markRead } from './store.ts';
 import type { NotificationRow, Reader } from './store.ts';
 
-export { notified, purgeNotifications } from './store.ts';
+export { notified } from './store.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -46,5 +48,13 @@ function present({ createdAt, readAt, ...rest }: NotificationRow) {
     ...rest,
     createdAt: timestampFromDate(createdAt),
     ...(readAt === null ? {} : { readAt: timestampFromDate(readAt) }),
+  };
+}
+
+export function notificationsFeature({ db }: System): Feature {
+  return {
+    services: [createNotifications()],
+    purges: [async (nowMs) => await purgeNotifications(db.sql, nowMs)],
+    effects: [notified],
   };
 }

@@ -1,4 +1,7 @@
 /** Outgoing webhooks of a team. Secrets leave the server twice: when they are made, and never again. */
+import type { Feature, System } from '../../platform/feature.ts';
+import { startDeliveries } from './deliver.ts';
+import { deliveriesMade, purgeDeliveries } from './store.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import {
@@ -33,8 +36,7 @@ import {
 } from './store.ts';
 import type { DeliveryRow, EndpointRow } from './store.ts';
 
-export { startDeliveries } from './deliver.ts';
-export { deliveriesMade, purgeDeliveries } from './store.ts';
+export { deliveriesMade } from './store.ts';
 
 export interface WebhookEndpointsDeps {
   readonly secrets: Pick<Secrets, 'seal'>;
@@ -214,5 +216,15 @@ function presentDelivery({
     })),
     createdAt: timestampFromDate(createdAt),
     ...(nextAttemptAt === null ? {} : { nextAttemptAt: timestampFromDate(nextAttemptAt) }),
+  };
+}
+
+export function webhookEndpointsFeature(system: System): Feature {
+  const { config, db } = system;
+  return {
+    services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
+    jobs: [() => startDeliveries({ ...system, sql: db.sql })],
+    purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
+    effects: [deliveriesMade],
   };
 }

@@ -1,4 +1,5 @@
 /** The graph: how what a caller may see hangs together, computed at read time from the resources themselves. */
+import type { Feature } from '../../platform/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -63,3 +64,5 @@ async function commit(ctx: Ctx, sha: string) {
     truncated: found.length > RUNS_MAX,
   };
 }
+
+export const graphFeature: Feature = { services: [createGraph()] };

@@ -2,6 +2,7 @@
  * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member is told that it does not exist;
  * who is one sees in it the projects of the own teams alone, because everything in it is read through the caller's TeamScope.
  */
+import type { Feature } from '../../platform/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -105,3 +106,5 @@ async function spaceOf(ctx: Ctx, spaceId: string, needed: Role = 'viewer'): Prom
     details: { role: space.role, needed },
   });
 }
+
+export const spacesFeature: Feature = { services: [createSpaces()] };

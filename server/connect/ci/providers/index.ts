@@ -36,7 +36,7 @@ import { clip } from './read.ts';
 import type { Tree } from './tree.ts';
 import type { Ignored, News, Provider } from './types.ts';
 
-export type { Delivery, GenericMapping, Headers, Ignored, News, RepositoryRef, Verdict } from './types.ts';
+export type { Ignored, News } from './types.ts';
 
 const KNOWN: Readonly<Record<CiProvider, Provider>> = {
   azure: { ...azureDefinitions, ...azureEvents, ...azureSignature },

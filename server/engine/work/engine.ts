@@ -1,0 +1,61 @@
+/** What the features of the engine share, and the jobs that keep waiting work moving. */
+import type { Config } from '../../config.ts';
+import { every } from '../../platform/every.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import type { Loop } from '../../platform/loop.ts';
+import { createHints } from './hints.ts';
+import type { Hints } from './hints.ts';
+import { startLogRetention } from './log-retention.ts';
+import { startNonceRotation } from './nonces.ts';
+import { rerouteStrays } from './pool.ts';
+import { startRelay } from './relay.ts';
+import { checkWorkSettings, defaultWorkSettings } from './settings.ts';
+import type { WorkSettings } from './settings.ts';
+import { startSweeper } from './sweeper.ts';
+import { createWake } from './wake.ts';
+import type { Wake } from './wake.ts';
+
+const STRAYS_EVERY_MS = 30_000;
+
+export interface Engine {
+  readonly hints: Hints;
+  readonly settings: WorkSettings;
+  readonly wake: Wake;
+  /** Something is due for a hint. The relay of another process looks every second. */
+  wakeRelay(): void;
+}
+
+export function createEngine(system: System): Feature & { readonly engine: Engine } {
+  const { config, db, queue, onError } = system;
+  const { sql } = db;
+  const settings = workSettings(config);
+  const wake = createWake();
+  let relay: Loop | undefined;
+  const wakeRelay = (): void => relay?.wake();
+  const onSwept = (items: ReadonlyArray<{ readonly id: string }>): void => {
+    wakeRelay();
+    for (const { id } of items) wake.notify(id);
+  };
+  return {
+    engine: { hints: createHints({ queue, onError }), settings, wake, wakeRelay },
+    jobs: [
+      () => (relay = startRelay({ sql, queue, settings, onError })),
+      () => startSweeper({ sql, settings, onSwept, onError }),
+      () => startNonceRotation(sql, onError),
+      () => startLogRetention(sql, config.logRetentionDays, onError),
+      () => every(STRAYS_EVERY_MS, async () => await rerouteStrays(sql), onError),
+    ],
+  };
+}
+
+function workSettings(config: Config): WorkSettings {
+  return checkWorkSettings({
+    ...defaultWorkSettings,
+    ...config.dispatch,
+    strikesMax: config.strikesMax,
+    queuedMax: config.limits.queuedRunsPerTeamMax,
+    feedServicePool: config.jobRunnerEnabled,
+    minVersion: config.minVersion,
+    recommendedVersion: config.recommendedVersion,
+  });
+}
