@@ -35,7 +35,7 @@ describe('readConfig()', () => {
   it('names everything that is wrong at once, and no password', () => {
     const env = { AMQP_URL: 'http://user:hunter2@x', PORT: '99999', LOG_LEVEL: 'loud', INTERNAL_TOKEN: ' ' };
     expect(() => readConfig(env)).toThrow(
-      /AMQP_URL is not.*\n.*LOG_LEVEL is "loud".*\n.*DISPATCH_URLS is not set.*\n.*PORT is "99999".*\n.*INTERNAL_TOKEN is not set/,
+      /PORT is "99999".*\n.*DISPATCH_URLS is not set.*\n.*INTERNAL_TOKEN is not set.*\n.*AMQP_URL is not.*\n.*LOG_LEVEL is "loud"/,
     );
     expect(() => readConfig(env)).not.toThrow(/hunter2/);
     expect(() => readConfig({ ...least, METRICS_TOKEN: 'short' })).toThrow(/METRICS_TOKEN has 5 characters/);

@@ -211,6 +211,6 @@ describe.runIf(hasRabbit)('gateway process', () => {
     let printed = '';
     child.stderr.on('data', (data: Buffer) => (printed += data.toString()));
     expect(await once(child, 'exit')).toEqual([2, null]);
-    expect(printed).toMatch(/DISPATCH_URLS is not set[^]*PORT is "x"[^]*INTERNAL_TOKEN is not set/);
+    expect(printed).toMatch(/PORT is "x"[^]*DISPATCH_URLS is not set[^]*INTERNAL_TOKEN is not set/);
   }, 60_000);
 });

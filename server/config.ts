@@ -1,16 +1,364 @@
-/** Every setting of the server: its variable, unit, default, bounds, and what must hold between them. */
+/** Every setting of the server as one record, and what must hold between them. */
 import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
-import { addressList } from '@svc/proto/http/address.ts';
+import {
+  address,
+  asIs,
+  choice,
+  expected,
+  flag,
+  isUrl,
+  number,
+  optional,
+  parts,
+  ranges,
+  readSettings,
+  secret,
+  text,
+  webAddresses,
+  Wrong,
+  type Environment,
+  type Setting,
+  type SettingsOf,
+} from '@svc/proto/process/settings.ts';
 import { isDefaultAudience, parseIssuers } from './connect/ci/oidc/issuers.ts';
 import type { Issuer } from './connect/ci/oidc/issuers.ts';
 import { parseHost } from './engine/registries/host.ts';
-import { isUrl, SettingsReader } from './settings.ts';
-import type { Environment } from './settings.ts';
 
-export { ConfigError } from './settings.ts';
+export { ConfigError } from '@svc/proto/process/settings.ts';
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const limit = (name: string, fallback: number, about: string): Setting<number> =>
+  number(name, { about, fallback, min: 1, max: 10_000_000 });
+
+const sessionTime = (name: string, fallback: number, about: string): Setting<number> =>
+  number(name, { about, unit: 'ms', fallback, min: 1_000, max: 90 * DAY });
+
+/** Times of dispatch; tests and the fault suite shorten them. */
+const dispatchTime = (name: string, fallback: number, about: string): Setting<number> =>
+  number(name, { about, unit: 'ms', fallback, min: 10, max: HOUR });
+
+const version = (name: string, about: string): Setting<string> =>
+  text(name, {
+    about,
+    type: 'version',
+    fallback: '',
+    parse: (given) =>
+      given === '' || /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(given)
+        ? given
+        : expected(given, 'three numbers such as 1.2.0'),
+  });
+
+export const SETTINGS = {
+  host: text('HOST', {
+    about:
+      'Address that is listened on. The default is this machine alone; `0.0.0.0` or `::` is every address of the machine.',
+    type: 'address',
+    fallback: '127.0.0.1',
+    parse: (given) =>
+      /[\s/:]/.test(given) && !isIPv6(given)
+        ? expected(given, 'an address or a name without a port, such as 127.0.0.1 or 0.0.0.0')
+        : given,
+  }),
+  port: number('PORT', {
+    about: 'Port of REST, Connect, gRPC and the console. 0 takes any free one.',
+    fallback: 8080,
+    min: 0,
+    max: 65_535,
+  }),
+  internalHost: text('INTERNAL_HOST', {
+    about: 'Address of the internal gRPC for gateways, where they are processes of their own.',
+    type: 'address',
+    fallback: '127.0.0.1',
+    parse: asIs,
+  }),
+  internalPort: number('INTERNAL_PORT', {
+    about: 'Port of the internal gRPC.',
+    fallback: 8081,
+    min: 0,
+    max: 65_535,
+  }),
+  internalToken: optional('INTERNAL_TOKEN', {
+    about:
+      'Secret that servers and gateways share, at least 16 characters. `openssl rand -base64 32` makes one.',
+    type: 'secret',
+    absent: 'none; it must be set with `SVC_MODE=split`',
+    parse: secret(16),
+  }),
+  mode: choice('SVC_MODE', {
+    about:
+      '`all-in-one` serves the machine endpoints in this process, `split` leaves them to gateways, which need `AMQP_URL` and `INTERNAL_TOKEN`.',
+    values: ['all-in-one', 'split'],
+    fallback: 'all-in-one',
+  }),
+  roles: text('SVC_ROLES', {
+    about:
+      'What this process does: `api` answers requests, `worker` sweeps, relays and delivers. A worker alone needs `AMQP_URL`.',
+    type: 'api, worker or both',
+    fallback: 'api,worker',
+    parse: readRoles,
+  }),
+  dataDir: text('DATA_DIR', {
+    about: 'Folder of the embedded database, of keys that were made here, and of `bootstrap.json`.',
+    type: 'folder',
+    fallback: './.svc',
+    parse: (given) => resolve(given),
+  }),
+  databaseUrl: optional('DATABASE_URL', {
+    about: 'PostgreSQL. Several hosts may be named in one address.',
+    type: 'postgres://…',
+    absent: 'a PostgreSQL is started in `DATA_DIR`',
+    parse: address('postgres:', 'postgresql:'),
+  }),
+  databaseConnections: number('DATABASE_CONNECTIONS', {
+    about: 'Connections to PostgreSQL of this process.',
+    fallback: 10,
+    min: 2,
+    max: 200,
+  }),
+  amqpUrl: optional('AMQP_URL', {
+    about: 'RabbitMQ.',
+    type: 'amqp://… or amqps://…',
+    absent: 'a queue in this process',
+    parse: address('amqp:', 'amqps:'),
+  }),
+  publicUrls: optional('PUBLIC_URLS', {
+    about: 'Addresses at which clients and runners reach the platform; runners sign for them.',
+    type: 'http(s) addresses, separated by commas',
+    absent: 'the loopback names at `PORT`',
+    parse: webAddresses,
+  }),
+  trustedProxies: text('TRUSTED_PROXIES', {
+    about:
+      'Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client.',
+    type: 'addresses and ranges, separated by commas',
+    fallback: '',
+    parse: ranges,
+  }),
+  logLevel: choice('LOG_LEVEL', {
+    about: 'Least level of the lines that are logged.',
+    values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    fallback: 'info',
+  }),
+  metricsToken: optional('METRICS_TOKEN', {
+    about: 'Bearer credential of whoever reads `/metrics`, at least 16 characters.',
+    type: 'secret',
+    absent: 'one is made from the key-encryption key, in `DATA_DIR/metrics.token`',
+    parse: secret(16),
+  }),
+  logRetentionDays: number('LOG_RETENTION_DAYS', {
+    about: 'How long output of runs and builds is kept. It must outlive all attempts of a run.',
+    unit: 'days',
+    fallback: 90,
+    min: 7,
+    max: 3_650,
+  }),
+  jobRunnerEnabled: flag('JOB_RUNNER_ENABLED', {
+    about: 'State of the feature `host.job_runner`, which nothing else switches.',
+    fallback: false,
+  }),
+  runnersEnabled: flag('RUNNERS_ENABLED', {
+    about: 'Off, runners receive no work. Set it at servers and gateways alike.',
+    fallback: true,
+  }),
+  companionUrl: optional('COMPANION_URL', {
+    about: 'Companion service whose features staff see beside these.',
+    type: 'http(s) address',
+    absent: 'none',
+    parse: address('http:', 'https:'),
+  }),
+  traceViewerUrl: optional('TRACE_VIEWER_URL', {
+    about: 'Where traces of builds are looked at, with `{traceId}` in it.',
+    type: 'http(s) address',
+    absent: "the build's page in the console",
+    parse: (given) =>
+      given.includes('{traceId}') && isUrl(given.replaceAll('{traceId}', '0'), ['http:', 'https:'])
+        ? given
+        : expected(given, 'an http:// or https:// address with {traceId} in it'),
+  }),
+  localRegistry: text('LOCAL_REGISTRY', {
+    about: "The service's own registry, for teams without one. It is spoken to over plain HTTP.",
+    type: 'host:port',
+    fallback: '127.0.0.1:5000',
+    parse: (given) =>
+      /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(given)
+        ? given
+        : expected(given, 'a host with a port if any, such as 127.0.0.1:5000'),
+  }),
+  insecureRegistries: text('INSECURE_REGISTRIES', {
+    about: 'Registries of teams, besides loopback ones, that may be spoken to over plain HTTP.',
+    type: 'hosts with a port if any, separated by commas',
+    fallback: '',
+    parse: readInsecureRegistries,
+  }),
+  builderImage: text('BUILDER_IMAGE', {
+    about: 'Builder image of buildpack builds, with its digest. Empty takes the one that the runner pins.',
+    type: 'image with digest',
+    fallback: '',
+    parse: (given) =>
+      given === '' || /^[a-z0-9][^\s@]*@sha256:[0-9a-f]{64}$/.test(given)
+        ? given
+        : expected(given, 'an image with its digest: <name>@sha256:<64 digits>'),
+  }),
+  strikesMax: number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
+    about: 'Strikes for diverging durations from which a runner receives no work.',
+    fallback: 3,
+    min: 1,
+    max: 1_000,
+  }),
+  minVersion: version(
+    'RUNNER_MIN_VERSION',
+    'Runners below it are given no new work. Empty takes any version.',
+  ),
+  recommendedVersion: version(
+    'RUNNER_RECOMMENDED_VERSION',
+    'Runners below it are advised to upgrade. Empty advises none.',
+  ),
+  secretsKey: optional('SECRETS_KEY', {
+    about: 'Key-encryption key, 32 bytes. `openssl rand -base64 32` makes one.',
+    type: 'base64',
+    absent: 'made once and kept in `DATA_DIR`',
+    parse: readSecretsKey,
+  }),
+  webhooksAllowPrivate: flag('WEBHOOKS_ALLOW_PRIVATE', {
+    about:
+      'Webhooks may go to this machine and to private networks, over http and to any port. For tests and development.',
+    fallback: false,
+  }),
+  oidcAudience: optional('OIDC_AUDIENCE', {
+    about: 'Audience that id_tokens of CI jobs must be made for.',
+    type: 'text',
+    absent: 'the first public address',
+    parse: (given) =>
+      isDefaultAudience(given)
+        ? new Wrong(
+            `is "${given}", which every id_token of GitHub or GitLab has that names no audience; expected one of this service alone, such as its address`,
+          )
+        : given,
+  }),
+  oidcIssuers: text('OIDC_ISSUERS', {
+    about:
+      'Replaces the issuers of id_tokens, which are fixed, in tests; it needs `WEBHOOKS_ALLOW_PRIVATE=true`.',
+    type: 'issuers, separated by commas',
+    fallback: '',
+    parse: readIssuers,
+  }),
+  stopGraceMs: number('STOP_GRACE_MS', {
+    about: 'How long a stop waits for what is under way.',
+    unit: 'ms',
+    fallback: 10_000,
+    min: 0,
+    max: 300_000,
+  }),
+  limits: {
+    requestsPerMinute: limit(
+      'LIMIT_REQUESTS_PER_MINUTE',
+      6_000,
+      'Requests a minute of one API key or session.',
+    ),
+    submitsPerMinute: limit(
+      'LIMIT_SUBMITS_PER_MINUTE',
+      60_000,
+      'Submissions a minute of one API key or session.',
+    ),
+    loginsPerMinute: limit(
+      'LIMIT_LOGINS_PER_MINUTE',
+      20,
+      'Calls of sign-in and the like a minute from one address.',
+    ),
+    anonymousPerMinute: limit(
+      'LIMIT_ANONYMOUS_PER_MINUTE',
+      600,
+      'Requests a minute from one address without a credential.',
+    ),
+    bodyMibPerMinute: number('LIMIT_BODY_MIB_PER_MINUTE', {
+      about:
+        'Request bodies read in a minute for one API key or session, with compression undone. All callers at one address have four times as much, callers without a credential a twentieth.',
+      unit: 'MiB',
+      fallback: 300,
+      min: 1,
+      max: 10_000_000,
+    }),
+    pagesPerMinute: limit(
+      'LIMIT_PAGES_PER_MINUTE',
+      1_200,
+      'Console pages and files, and `/openapi.json`, a minute for one network.',
+    ),
+    apiKeysMax: limit('LIMIT_API_KEYS', 100, 'API keys of one account.'),
+    teamsMax: limit('LIMIT_TEAMS', 50, 'Teams that one account owns.'),
+    environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200, 'Environments of one project.'),
+    runnersPerTeamMax: limit('LIMIT_RUNNERS_PER_TEAM', 1_000, 'Runners of one team.'),
+    queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000, 'Sandbox runs of one team that wait.'),
+    /** Server streams that are open at once: followed logs, watched lists, exports. */
+    streams: {
+      perCredentialMax: limit(
+        'LIMIT_STREAMS_PER_CREDENTIAL',
+        200,
+        'Open streams of one API key or session, and of one network for callers without a credential.',
+      ),
+      perAccountMax: limit(
+        'LIMIT_STREAMS_PER_ACCOUNT',
+        500,
+        'Open streams of all keys and sessions of one account.',
+      ),
+      perConnectionMax: limit(
+        'LIMIT_STREAMS_PER_CONNECTION',
+        100,
+        'Open streams of one connection that no trusted proxy made. Below the 128 requests at once of an HTTP/2 connection, calls still find a place.',
+      ),
+    },
+  },
+  sessions: {
+    idleMs: sessionTime('SESSION_IDLE_MS', 12 * HOUR, 'A session ends after this long without a request.'),
+    absoluteMs: sessionTime('SESSION_ABSOLUTE_MS', 7 * DAY, 'A session ends this long after its sign-in.'),
+    staffIdleMs: sessionTime(
+      'SESSION_STAFF_IDLE_MS',
+      30 * MINUTE,
+      'The same without a request, for staff accounts.',
+    ),
+    staffAbsoluteMs: sessionTime(
+      'SESSION_STAFF_ABSOLUTE_MS',
+      12 * HOUR,
+      'The same after the sign-in, for staff accounts.',
+    ),
+  },
+  dispatch: {
+    pollWaitMs: number('POLL_WAIT_MS', {
+      about: 'How long a poll of a runner waits for work.',
+      unit: 'ms',
+      fallback: 30_000,
+      min: 10,
+      max: 50_000,
+    }),
+    heartbeatMs: dispatchTime('HEARTBEAT_MS', 15_000, 'Time between heartbeats of a runner.'),
+    offerMs: dispatchTime('OFFER_MS', 15_000, 'How long an offer waits for the first heartbeat.'),
+    leaseMs: dispatchTime('LEASE_MS', 60_000, 'Lease of work that runs, at least three heartbeats.'),
+    graceMs: dispatchTime('LEASE_GRACE_MS', 2_000, 'How long after its end a lease is still honoured.'),
+    sweepEveryMs: dispatchTime('SWEEP_EVERY_MS', 2_000, 'Time between searches for leases that have ended.'),
+    relayEveryMs: dispatchTime('RELAY_EVERY_MS', 1_000, 'Time between searches for unsent pointers to work.'),
+    silentMs: dispatchTime(
+      'RUNNER_SILENT_MS',
+      60_000,
+      'A runner is silent after this long without a heartbeat, at least two of them.',
+    ),
+    stuckMs: dispatchTime('RUNNER_STUCK_MS', 60_000, 'Work counts as stuck after it has waited this long.'),
+    watchEveryMs: dispatchTime(
+      'RUNNER_WATCH_EVERY_MS',
+      5_000,
+      'Time between searches for teams without a working runner.',
+    ),
+  },
+};
+
+export type Config = SettingsOf<typeof SETTINGS>;
+export type Limits = Config['limits'];
+export type StreamLimits = Limits['streams'];
+export type SessionTimes = Config['sessions'];
+export type DispatchTimes = Config['dispatch'];
+export type LogLevel = Config['logLevel'];
 
 /** Token bucket: `count` calls in `windowMs`, refilled evenly. */
 export interface RateRule {
@@ -18,376 +366,74 @@ export interface RateRule {
   readonly windowMs: number;
 }
 
-export interface Limits {
-  /** Requests a minute of one API key or session. */
-  readonly requestsPerMinute: number;
-  /** Submissions a minute of one API key or session. */
-  readonly submitsPerMinute: number;
-  /** Calls of sign-in and the like a minute from one address, and requests a minute of callers without a credential. */
-  readonly loginsPerMinute: number;
-  readonly anonymousPerMinute: number;
-  /**
-   * Bodies read in a minute for one API key or session, in MiB with compression undone. All callers at one address: four times as much, callers without a
-   * credential a twentieth.
-   */
-  readonly bodyMibPerMinute: number;
-  /** Console pages and files, and `/openapi.json`, a minute for one network. */
-  readonly pagesPerMinute: number;
-  readonly apiKeysMax: number;
-  readonly teamsMax: number;
-  readonly environmentsPerProjectMax: number;
-  readonly runnersPerTeamMax: number;
-  readonly queuedRunsPerTeamMax: number;
-  readonly streams: StreamLimits;
-}
-
-/** Server streams that are open at once: followed logs, watched lists, exports. */
-export interface StreamLimits {
-  /** Of one API key or session; of one network, for callers without a credential. */
-  readonly perCredentialMax: number;
-  /** Of all keys and sessions of one account. */
-  readonly perAccountMax: number;
-  /** Of one connection that no trusted proxy made. Below the 128 requests at once of an HTTP/2 connection, so that calls still find a place. */
-  readonly perConnectionMax: number;
-}
-
-export interface SessionTimes {
-  readonly idleMs: number;
-  readonly absoluteMs: number;
-  readonly staffIdleMs: number;
-  readonly staffAbsoluteMs: number;
-}
-
-/** Times of dispatch; tests and the fault suite shorten them. */
-export interface DispatchTimes {
-  readonly pollWaitMs: number;
-  readonly heartbeatMs: number;
-  readonly offerMs: number;
-  readonly leaseMs: number;
-  readonly graceMs: number;
-  readonly sweepEveryMs: number;
-  readonly relayEveryMs: number;
-  readonly silentMs: number;
-  readonly stuckMs: number;
-  readonly watchEveryMs: number;
-}
-
-export interface Config {
-  /** Address that is listened on, default 127.0.0.1: this machine alone. `0.0.0.0` or `::` is every address of the machine. */
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Internal gRPC for gateways; used when split. */
-  readonly internalHost: string;
-  readonly internalPort: number;
-  readonly internalToken: string | undefined;
-  /** `all-in-one` serves the machine endpoints in this process. */
-  readonly mode: 'all-in-one' | 'split';
-  readonly roles: { readonly api: boolean; readonly worker: boolean };
-  readonly dataDir: string;
-  readonly databaseUrl: string | undefined;
-  readonly databaseConnections: number;
-  readonly amqpUrl: string | undefined;
-  /** Authorities that requests may be signed for; undefined: the loopback names at the port. */
-  readonly publicUrls: readonly string[] | undefined;
-  /** Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client. */
-  readonly trustedProxies: readonly string[];
-  readonly logLevel: LogLevel;
-  /** Bearer credential of whoever reads /metrics; undefined: one made from the key-encryption key, in `DATA_DIR/metrics.token`. */
-  readonly metricsToken: string | undefined;
-  readonly jobRunnerEnabled: boolean;
-  readonly runnersEnabled: boolean;
-  /** Base URL of the companion service, whose features staff see beside ours. */
-  readonly companionUrl: string | undefined;
-  /** Where traces of builds are looked at, with `{traceId}` in it; undefined: the build's page in the console. */
-  readonly traceViewerUrl: string | undefined;
-  /** Host and port of the service's own registry, for teams without one. Plain HTTP. */
-  readonly localRegistry: string;
-  /** Registries of teams, besides loopback ones, that may be spoken to over plain HTTP: hosts with a port if any. */
-  readonly insecureRegistries: readonly string[];
-  /** Builder image of buildpack builds, with its digest; empty: the one that the runner pins. */
-  readonly builderImage: string;
-  readonly strikesMax: number;
-  /** How long output of runs and builds is kept. */
-  readonly logRetentionDays: number;
-  /** Runners below it are given no new work, `1.2.3`; empty: any version is. */
-  readonly minVersion: string;
-  /** Runners below it are advised to upgrade; empty: none. */
-  readonly recommendedVersion: string;
-  /** Key-encryption key, 32 bytes; undefined: made once and kept in the data folder. */
-  readonly secretsKey: Uint8Array | undefined;
-  /** Webhooks may go to this machine and to private networks, over http and to any port: for tests and development. */
-  readonly webhooksAllowPrivate: boolean;
-  /** Audience that id_tokens of CI jobs must be made for; undefined: the first public address. */
-  readonly oidcAudience: string | undefined;
-  /** Whose id_tokens are taken: GitHub Actions and GitLab.com, which only tests replace. */
-  readonly oidcIssuers: readonly Issuer[];
-  readonly stopGraceMs: number;
-  readonly limits: Limits;
-  readonly sessions: SessionTimes;
-  readonly dispatch: DispatchTimes;
-}
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 export function readConfig(env: Environment): Config {
-  const read = new SettingsReader(env);
-  const config: Config = {
-    host: readHost(read),
-    port: read.number('PORT', { fallback: 8080, min: 0, max: 65_535 }),
-    internalHost: read.text('INTERNAL_HOST', '127.0.0.1'),
-    internalPort: read.number('INTERNAL_PORT', { fallback: 8081, min: 0, max: 65_535 }),
-    internalToken: read.optional('INTERNAL_TOKEN'),
-    mode: read.choice('SVC_MODE', ['all-in-one', 'split'], 'all-in-one'),
-    roles: readRoles(read),
-    dataDir: resolve(read.text('DATA_DIR', './.svc')),
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
-    databaseConnections: read.number('DATABASE_CONNECTIONS', { fallback: 10, min: 2, max: 200 }),
-    amqpUrl: read.url('AMQP_URL', ['amqp:', 'amqps:']),
-    publicUrls: readPublicUrls(read),
-    trustedProxies: readTrustedProxies(read),
-    logLevel: read.choice(
-      'LOG_LEVEL',
-      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-      'info',
-    ),
-    metricsToken: read.optional('METRICS_TOKEN'),
-    logRetentionDays: read.number('LOG_RETENTION_DAYS', {
-      fallback: 90,
-      // A run's output must outlive all of its attempts.
-      min: 7,
-      max: 3_650,
-    }),
-    jobRunnerEnabled: read.flag('JOB_RUNNER_ENABLED', false),
-    runnersEnabled: read.flag('RUNNERS_ENABLED', true),
-    companionUrl: read.url('COMPANION_URL', ['http:', 'https:']),
-    traceViewerUrl: readTraceViewer(read),
-    localRegistry: readLocalRegistry(read),
-    insecureRegistries: readInsecureRegistries(read),
-    builderImage: readBuilderImage(read),
-    strikesMax: read.number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
-      fallback: 3,
-      min: 1,
-      max: 1_000,
-    }),
-    minVersion: readVersion(read, 'RUNNER_MIN_VERSION'),
-    recommendedVersion: readVersion(read, 'RUNNER_RECOMMENDED_VERSION'),
-    secretsKey: readSecretsKey(read),
-    webhooksAllowPrivate: read.flag('WEBHOOKS_ALLOW_PRIVATE', false),
-    oidcAudience: readAudience(read),
-    oidcIssuers: readIssuers(read),
-    stopGraceMs: read.number('STOP_GRACE_MS', { fallback: 10_000, min: 0, max: 300_000 }),
-    limits: readLimits(read),
-    sessions: readSessionTimes(read),
-    dispatch: readDispatchTimes(read),
-  };
-  crossCheck(config, read);
-  read.finish();
-  return config;
-}
-
-function readHost(read: SettingsReader): string {
-  const host = read.text('HOST', '127.0.0.1');
-  if (/[\s/:]/.test(host) && !isIPv6(host))
-    read.problem(
-      `HOST is "${host}", expected an address or a name without a port, such as 127.0.0.1 or 0.0.0.0`,
-    );
-  return host;
-}
-
-function readRoles(read: SettingsReader): Config['roles'] {
-  const names = read.list('SVC_ROLES') ?? ['api', 'worker'];
-  const unknown = names.filter((name) => name !== 'api' && name !== 'worker');
-  if (unknown.length > 0 || names.length === 0) {
-    read.problem(`SVC_ROLES is "${names.join(',')}", expected api, worker or both`);
-  }
-  return { api: names.includes('api'), worker: names.includes('worker') };
-}
-
-function readVersion(read: SettingsReader, name: string): string {
-  const text = read.text(name, '');
-  if (text !== '' && !/^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(text))
-    read.problem(`${name} is "${text}", expected three numbers such as 1.2.0`);
-  return text;
-}
-
-function readPublicUrls(read: SettingsReader): readonly string[] | undefined {
-  const urls = read.list('PUBLIC_URLS');
-  for (const url of urls ?? []) {
-    if (!isUrl(url, ['http:', 'https:']))
-      read.problem(`PUBLIC_URLS holds "${url}", expected http:// or https:// addresses, separated by commas`);
-  }
-  return urls;
-}
-
-function readTrustedProxies(read: SettingsReader): readonly string[] {
-  const ranges = read.list('TRUSTED_PROXIES') ?? [];
-  try {
-    addressList(ranges);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    read.problem(`TRUSTED_PROXIES holds ${error.message}`);
-  }
-  return ranges;
-}
-
-function readSecretsKey(read: SettingsReader): Uint8Array | undefined {
-  const text = read.optional('SECRETS_KEY');
-  if (text === undefined) return undefined;
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.length === 32) return bytes;
-  read.problem(
-    `SECRETS_KEY decodes to ${bytes.length} bytes, expected 32 in base64; make one with: openssl rand -base64 32`,
-  );
-  return undefined;
-}
-
-function readTraceViewer(read: SettingsReader): string | undefined {
-  const template = read.optional('TRACE_VIEWER_URL');
-  if (template === undefined) return undefined;
-  if (!template.includes('{traceId}') || !isUrl(template.replaceAll('{traceId}', '0'), ['http:', 'https:']))
-    read.problem(
-      `TRACE_VIEWER_URL is "${template}", expected an http:// or https:// address with {traceId} in it`,
-    );
-  return template;
-}
-
-function readLocalRegistry(read: SettingsReader): string {
-  const host = read.text('LOCAL_REGISTRY', '127.0.0.1:5000');
-  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(host))
-    read.problem(`LOCAL_REGISTRY is "${host}", expected a host with a port if any, such as 127.0.0.1:5000`);
-  return host;
-}
-
-function readInsecureRegistries(read: SettingsReader): readonly string[] {
-  return (read.list('INSECURE_REGISTRIES') ?? []).flatMap((text) => {
-    const parsed = parseHost(text);
-    if ('host' in parsed) return [parsed.host];
-    read.problem(`INSECURE_REGISTRIES holds "${text}": ${parsed.problem}`);
-    return [];
+  return readSettings(SETTINGS, env, (config, problem) => {
+    crossCheck(config, problem);
+    if (parts(env['OIDC_ISSUERS'] ?? '').length > 0 && !config.webhooksAllowPrivate)
+      problem(
+        'OIDC_ISSUERS is set, and the issuers are fixed: tests replace them, and set WEBHOOKS_ALLOW_PRIVATE=true with it',
+      );
   });
 }
 
-function readBuilderImage(read: SettingsReader): string {
-  const image = read.optional('BUILDER_IMAGE') ?? '';
-  if (image !== '' && !/^[a-z0-9][^\s@]*@sha256:[0-9a-f]{64}$/.test(image))
-    read.problem(`BUILDER_IMAGE is "${image}", expected an image with its digest: <name>@sha256:<64 digits>`);
-  return image;
+function readRoles(given: string): { readonly api: boolean; readonly worker: boolean } | Wrong {
+  const names = parts(given);
+  if (names.length === 0 || names.some((name) => name !== 'api' && name !== 'worker'))
+    return expected(names.join(','), 'api, worker or both');
+  return { api: names.includes('api'), worker: names.includes('worker') };
 }
 
-function readAudience(read: SettingsReader): string | undefined {
-  const audience = read.optional('OIDC_AUDIENCE');
-  if (audience !== undefined && isDefaultAudience(audience))
-    read.problem(
-      `OIDC_AUDIENCE is "${audience}", which every id_token of GitHub or GitLab has that names no audience; expected one of this service alone, such as its address`,
-    );
-  return audience;
+function readSecretsKey(given: string): Uint8Array | Wrong {
+  const bytes = Buffer.from(given, 'base64');
+  return bytes.length === 32
+    ? bytes
+    : new Wrong(
+        `decodes to ${bytes.length} bytes, expected 32 in base64; make one with: openssl rand -base64 32`,
+      );
 }
 
-function readIssuers(read: SettingsReader): readonly Issuer[] {
-  const entries = read.list('OIDC_ISSUERS') ?? [];
-  const issuers = parseIssuers(entries);
-  if (typeof issuers === 'string') read.problem(`OIDC_ISSUERS ${issuers}`);
-  if (entries.length > 0 && !read.flag('WEBHOOKS_ALLOW_PRIVATE', false))
-    read.problem(
-      'OIDC_ISSUERS is set, and the issuers are fixed: tests replace them, and set WEBHOOKS_ALLOW_PRIVATE=true with it',
-    );
-  return typeof issuers === 'string' ? [] : issuers;
+function readInsecureRegistries(given: string): readonly string[] | Wrong {
+  const hosts: string[] = [];
+  for (const part of parts(given)) {
+    const parsed = parseHost(part);
+    if ('problem' in parsed) return new Wrong(`holds "${part}": ${parsed.problem}`);
+    hosts.push(parsed.host);
+  }
+  return hosts;
 }
 
-function readLimits(read: SettingsReader): Limits {
-  const limit = (name: string, fallback: number): number =>
-    read.number(name, { fallback, min: 1, max: 10_000_000 });
-  return {
-    requestsPerMinute: limit('LIMIT_REQUESTS_PER_MINUTE', 6_000),
-    submitsPerMinute: limit('LIMIT_SUBMITS_PER_MINUTE', 60_000),
-    loginsPerMinute: limit('LIMIT_LOGINS_PER_MINUTE', 20),
-    anonymousPerMinute: limit('LIMIT_ANONYMOUS_PER_MINUTE', 600),
-    bodyMibPerMinute: limit('LIMIT_BODY_MIB_PER_MINUTE', 300),
-    pagesPerMinute: limit('LIMIT_PAGES_PER_MINUTE', 1_200),
-    apiKeysMax: limit('LIMIT_API_KEYS', 100),
-    teamsMax: limit('LIMIT_TEAMS', 50),
-    environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200),
-    runnersPerTeamMax: limit('LIMIT_RUNNERS_PER_TEAM', 1_000),
-    queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000),
-    streams: {
-      perCredentialMax: limit('LIMIT_STREAMS_PER_CREDENTIAL', 200),
-      perAccountMax: limit('LIMIT_STREAMS_PER_ACCOUNT', 500),
-      perConnectionMax: limit('LIMIT_STREAMS_PER_CONNECTION', 100),
-    },
-  };
-}
-
-function readSessionTimes(read: SettingsReader): SessionTimes {
-  const time = (name: string, fallback: number): number =>
-    read.number(name, { fallback, min: 1_000, max: 90 * DAY });
-  return {
-    idleMs: time('SESSION_IDLE_MS', 12 * HOUR),
-    absoluteMs: time('SESSION_ABSOLUTE_MS', 7 * DAY),
-    staffIdleMs: time('SESSION_STAFF_IDLE_MS', 30 * MINUTE),
-    staffAbsoluteMs: time('SESSION_STAFF_ABSOLUTE_MS', 12 * HOUR),
-  };
-}
-
-function readDispatchTimes(read: SettingsReader): DispatchTimes {
-  const time = (name: string, fallback: number, max = HOUR): number =>
-    read.number(name, { fallback, min: 10, max });
-  return {
-    pollWaitMs: time('POLL_WAIT_MS', 30_000, 50_000),
-    heartbeatMs: time('HEARTBEAT_MS', 15_000),
-    offerMs: time('OFFER_MS', 15_000),
-    leaseMs: time('LEASE_MS', 60_000),
-    graceMs: time('LEASE_GRACE_MS', 2_000),
-    sweepEveryMs: time('SWEEP_EVERY_MS', 2_000),
-    relayEveryMs: time('RELAY_EVERY_MS', 1_000),
-    silentMs: time('RUNNER_SILENT_MS', 60_000),
-    stuckMs: time('RUNNER_STUCK_MS', 60_000),
-    watchEveryMs: time('RUNNER_WATCH_EVERY_MS', 5_000),
-  };
+function readIssuers(given: string): readonly Issuer[] | Wrong {
+  const issuers = parseIssuers(parts(given));
+  return typeof issuers === 'string' ? new Wrong(issuers) : issuers;
 }
 
 /** What no single setting can see. */
-function crossCheck(config: Config, read: SettingsReader): void {
+function crossCheck(config: Config, problem: (text: string) => void): void {
   const { dispatch, sessions } = config;
-  if (config.mode === 'split' && config.amqpUrl === undefined) {
-    read.problem(
+  if (config.mode === 'split' && config.amqpUrl === undefined)
+    problem(
       'SVC_MODE is "split" and AMQP_URL is not set: gateways in other processes need a broker; set AMQP_URL or use SVC_MODE=all-in-one',
     );
-  }
-  if (config.mode === 'split' && config.internalToken === undefined) {
-    read.problem(
+  if (config.mode === 'split' && config.internalToken === undefined)
+    problem(
       'SVC_MODE is "split" and INTERNAL_TOKEN is not set: gateways must prove themselves; make one with: openssl rand -base64 32',
     );
-  }
-  if (config.metricsToken !== undefined && config.metricsToken.length < 16) {
-    read.problem(`METRICS_TOKEN has ${config.metricsToken.length} characters, expected at least 16`);
-  }
-  if (config.internalToken !== undefined && config.internalToken.length < 16) {
-    read.problem(`INTERNAL_TOKEN has ${config.internalToken.length} characters, expected at least 16`);
-  }
-  if (config.mode === 'split' && config.internalPort === config.port && config.port !== 0) {
-    read.problem(`INTERNAL_PORT and PORT are both ${config.port}, expected two different ports`);
-  }
-  if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined) {
-    read.problem(
+  if (config.mode === 'split' && config.internalPort === config.port && config.port !== 0)
+    problem(`INTERNAL_PORT and PORT are both ${config.port}, expected two different ports`);
+  if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined)
+    problem(
       'SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use',
     );
-  }
-  if (dispatch.leaseMs < 3 * dispatch.heartbeatMs) {
-    read.problem(
+  if (dispatch.leaseMs < 3 * dispatch.heartbeatMs)
+    problem(
       `LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`,
     );
-  }
-  if (dispatch.silentMs < 2 * dispatch.heartbeatMs) {
-    read.problem(
+  if (dispatch.silentMs < 2 * dispatch.heartbeatMs)
+    problem(
       `RUNNER_SILENT_MS is ${dispatch.silentMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected at least two heartbeats`,
     );
-  }
-  if (sessions.idleMs > sessions.absoluteMs || sessions.staffIdleMs > sessions.staffAbsoluteMs) {
-    read.problem(
+  if (sessions.idleMs > sessions.absoluteMs || sessions.staffIdleMs > sessions.staffAbsoluteMs)
+    problem(
       'SESSION_IDLE_MS is longer than SESSION_ABSOLUTE_MS (or the staff pair is), expected idle ≤ absolute',
     );
-  }
 }

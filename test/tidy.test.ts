@@ -142,7 +142,7 @@ export function areaViolations(files: readonly Source[]): string[] {
     return importsOf(file).flatMap((target) => {
       const other = placeOf(target);
       const wrong = [`${file.path} imports ${target}`];
-      if (other === undefined) return /^server\/(?!(config|settings)\.ts$)/.test(target) ? wrong : [];
+      if (other === undefined) return /^server\/(?!config\.ts$)/.test(target) ? wrong : [];
       if (other.area === 'platform' || other.feature === own.feature) return [];
       if (other.area !== own.area && !(AREAS[own.area] ?? []).includes(other.area)) return wrong;
       return /\/(index|schema)\.ts$/.test(target) ? [] : wrong;
