@@ -13,7 +13,7 @@ const STEPS = [
   ['generated code is fresh', 'node', ['proto/generators/generate.mjs', '--check']],
   ['contracts: lint, breaking, surface', 'node', ['proto/generators/lint.mjs']],
   ['schema.ts and the migrations agree', 'npm', ['run', '-s', 'migration']],
-  ['imports, tables, sizes, words', 'npx', ['vitest', 'run', 'test/tidy.test.ts']],
+  ['imports, tables, sizes, words', 'npx', ['vitest', 'run', 'test/tidy']],
 ];
 
 function run(command, args) {

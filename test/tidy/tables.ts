@@ -1,0 +1,106 @@
+/**
+ * Who reads and writes the tables of another feature, by table. A table's owner is the feature whose schema.ts describes it, or that stands here; every other
+ * feature goes by the owner's functions, or is declared.
+ */
+export interface Sharing {
+  readonly owner?: string;
+  readonly writers?: readonly string[];
+  readonly readers?: readonly string[];
+}
+
+export const SHARED: Readonly<Record<string, Sharing>> = {
+  api_keys: {
+    writers: ['access/auth'],
+    readers: ['access/auth', 'features/platformfeatures', 'platform'],
+  },
+  audit_entries: { readers: ['delivery/audit'] },
+  audit_heads: { readers: ['delivery/audit'] },
+  build_phases: { readers: ['engine/builds'] },
+  builds: {
+    writers: ['engine/work'],
+    readers: [
+      'apps/projects',
+      'connect/timeline',
+      'engine/registries',
+      'engine/work',
+      'operations/webhookendpoints',
+    ],
+  },
+  ci_connections: { readers: ['connect/timeline'] },
+  ci_pipelines: { readers: ['connect/timeline'] },
+  ci_runs: { readers: ['connect/timeline'] },
+  environments: {
+    readers: ['apps/projects', 'connect/ci', 'connect/timeline', 'workspace/graph', 'workspace/spaces'],
+  },
+  idempotency_keys: { writers: ['engine/work'], readers: ['engine/work'] },
+  nonce_store: { owner: 'engine/work' },
+  nonces: { owner: 'engine/work' },
+  outbox: {
+    writers: ['engine/builds', 'engine/outbox', 'engine/runners', 'operations/webhookendpoints'],
+    readers: ['engine/outbox'],
+  },
+  projects: { readers: ['workspace/graph', 'workspace/spaces'] },
+  regions: {
+    owner: 'engine/regions',
+    readers: ['access/teams', 'engine/registries', 'engine/runners', 'engine/work'],
+  },
+  runner_boots: { writers: ['engine/work'] },
+  runner_events: { writers: ['engine/work'] },
+  runners: {
+    writers: ['engine/work'],
+    readers: ['connect/timeline', 'engine/builds', 'engine/sandboxruns', 'engine/work', 'money/usage'],
+  },
+  sessions: { writers: ['access/auth'], readers: ['access/auth'] },
+  settings: { writers: ['server'], readers: ['server'] },
+  team_members: {
+    readers: [
+      'access/accounts',
+      'access/auth',
+      'engine/runners',
+      'operations/notifications',
+      'workspace/spaces',
+    ],
+  },
+  teams: {
+    owner: 'access/teams',
+    readers: [
+      'access/accounts',
+      'connect/ci',
+      'engine/builds',
+      'engine/regions',
+      'engine/registries',
+      'engine/runners',
+      'engine/work',
+      'money/usage',
+      'operations/maintenance',
+      'operations/notifications',
+      'operations/webhookendpoints',
+      'workspace/graph',
+    ],
+  },
+  users: {
+    readers: [
+      'access/apikeys',
+      'access/auth',
+      'access/teams',
+      'features/platformfeatures',
+      'platform',
+      'workspace/spaces',
+    ],
+  },
+  work_items: {
+    writers: ['engine/builds'],
+    readers: [
+      'connect/timeline',
+      'engine/builds',
+      'engine/registries',
+      'engine/runners',
+      'engine/sandboxruns',
+      'money/usage',
+      'operations/webhookendpoints',
+      'workspace/graph',
+    ],
+  },
+  work_leases: { readers: ['engine/builds', 'engine/runners'] },
+  work_reports: { readers: ['engine/runners'] },
+};
