@@ -126,17 +126,19 @@ function own(path: string, { uid, gid }: Identity): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-function spawnAs(
-  cluster: Cluster,
-  program: string,
-  args: readonly string[],
-  where: { readonly cwd: string; readonly output: 'pipe' | number },
-): ChildProcess {
+interface Program {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly output: 'pipe' | number;
+}
+
+function spawnAs(cluster: Cluster, { path, args, cwd, output }: Program): ChildProcess {
   const { uid, gid } = cluster.identity;
-  return spawn(program, args, {
-    cwd: where.cwd,
+  return spawn(path, args, {
+    cwd,
     detached: true,
-    stdio: ['ignore', where.output, where.output],
+    stdio: ['ignore', output, output],
     env: {
       PATH: '/usr/local/bin:/usr/bin:/bin',
       LC_ALL: 'C',
@@ -148,7 +150,7 @@ function spawnAs(
 }
 
 async function run(cluster: Cluster, cwd: string, args: readonly string[]): Promise<void> {
-  const child = spawnAs(cluster, cluster.binaries.initdb, args, { cwd, output: 'pipe' });
+  const child = spawnAs(cluster, { path: cluster.binaries.initdb, args, cwd, output: 'pipe' });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -200,7 +202,9 @@ async function startAt(cluster: Cluster, port: number): Promise<boolean> {
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const data = dataArgument(cluster.data, cluster.identity);
-  const child = spawnAs(cluster, cluster.binaries.postgres, ['-D', data, '-p', String(port), ...flags], {
+  const child = spawnAs(cluster, {
+    path: cluster.binaries.postgres,
+    args: ['-D', data, '-p', String(port), ...flags],
     cwd: cluster.data,
     output: log,
   });

@@ -95,7 +95,8 @@ export function createSql(run: Run): SqlTag {
     try {
       return await run({ text, values, isPrepared: true });
     } catch (error) {
-      if (error instanceof Error)
+      // An error of the connection is one for all who wait on it.
+      if (error instanceof postgres.PostgresError)
         error.stack += places.get(template.strings)?.stack?.replace(/^.*/, '') ?? '';
       throw error;
     }
