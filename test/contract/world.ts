@@ -23,7 +23,6 @@ export interface World {
   readonly commitSha: string;
   readonly runnerId: string;
   readonly registryId: string;
-  readonly incidentId: string;
   readonly endpointId: string;
   readonly ciConnectionId: string;
   readonly ciPipelineId: string;
@@ -66,15 +65,6 @@ async function newAccount(
 
 /** Features that are off by default; a gate that is shut would answer before anything that the matrix looks at. */
 const SWITCHED_ON = ['host.incidents', 'host.compliance.residency_chain', 'host.automation.maintenance'];
-
-/** Nothing of the API opens one. */
-async function openIncident(sql: postgres.Sql, teamId: string, environmentId: string): Promise<string> {
-  const id = 'inc_00000000000000000000000001';
-  await sql`
-    insert into incidents (id, team_id, environment_id, severity, title, opened_at)
-    values (${id}, ${teamId}, ${environmentId}, 'low', 'seen by the matrix', now())`;
-  return id;
-}
 
 export async function makeWorld(platform: Platform, databaseUrl: string): Promise<World> {
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => undefined });
@@ -121,7 +111,6 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const commitSha = 'a'.repeat(40);
   const labels = { environment: environment.id, commit: commitSha };
   const run = await sdk.sandboxRuns.create(team.id, { command: ['true'], labels });
-  const incidentId = await openIncident(sql, team.id, environment.id);
   const hook = await sdk.webhookEndpoints.create(team.id, 'https://hooks.example.com/', {
     events: ['run.finished'],
   });
@@ -153,7 +142,6 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     commitSha,
     runnerId,
     registryId: registry.id,
-    incidentId,
     endpointId,
     ciConnectionId: connection.id,
     ciPipelineId: ciRun.pipelineId,

@@ -28,7 +28,7 @@ export function sources(): Source[] {
   });
 }
 
-export const isTest = (path: string): boolean => /\.test\.ts$|\/testing\//.test(path);
+export const isTest = (path: string): boolean => /\.(test|requests)\.ts$|\/testing\//.test(path);
 
 /** Areas of the server with the areas that they may import: those before them. `door` and the files at the top put everything together. */
 export const AREAS: Readonly<Record<string, readonly string[]>> = {

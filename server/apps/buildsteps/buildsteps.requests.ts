@@ -1,0 +1,15 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { environment } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const step = ({ environmentId, stepId }: World) => ({ environmentId, stepId });
+
+export const requests: Requests = {
+  'svc.buildsteps.v1.BuildStepsService/Add': {
+    fields: (world) => ({ ...environment(world), command: 'true' }),
+  },
+  'svc.buildsteps.v1.BuildStepsService/Delete': { fields: step, last: true },
+  'svc.buildsteps.v1.BuildStepsService/List': { fields: environment },
+  'svc.buildsteps.v1.BuildStepsService/Move': { fields: (world) => ({ ...step(world), direction: 'up' }) },
+};

@@ -1,0 +1,20 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { environment } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const variable = ({ environmentId, variableId }: World) => ({ environmentId, variableId });
+
+export const requests: Requests = {
+  'svc.variables.v1.VariablesService/Delete': { fields: variable, last: true },
+  'svc.variables.v1.VariablesService/List': { fields: environment },
+  'svc.variables.v1.VariablesService/Set': {
+    fields: (world) => ({ ...environment(world), name: 'BY_MATRIX', value: 'x', secret: true }),
+  },
+  'svc.variables.v1.VariablesService/SetMany': {
+    fields: (world) => ({ ...environment(world), variables: { BY_MATRIX: 'y' } }),
+  },
+  'svc.variables.v1.VariablesService/Update': {
+    fields: (world) => ({ ...variable(world), name: 'OF_MATRIX', value: 'z' }),
+  },
+};

@@ -1,0 +1,21 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { environment } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId });
+
+export const requests: Requests = {
+  'svc.builds.v1.BuildsService/Cancel': { fields: build },
+  'svc.builds.v1.BuildsService/Create': { fields: environment },
+  'svc.builds.v1.BuildsService/DeployApproval': {
+    fields: (world) => ({ ...build(world), decision: 'approve' }),
+    status: 409,
+  },
+  'svc.builds.v1.BuildsService/Get': { fields: build },
+  'svc.builds.v1.BuildsService/List': { fields: environment },
+  'svc.builds.v1.BuildsService/Rollback': { fields: build, status: 409 },
+  'svc.builds.v1.BuildsService/StreamLogs': { fields: (world) => ({ ...build(world), follow: false }) },
+  'svc.builds.v1.BuildsService/Trace': { fields: build },
+  'svc.builds.v1.BuildsService/Unlock': { fields: (world) => ({ ...environment(world), force: true }) },
+};

@@ -1,0 +1,17 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.registries.v1.RegistriesService/Add': {
+    fields: (world) => ({ ...team(world), host: 'registry.example.com', namespace: 'matrix' }),
+  },
+  'svc.registries.v1.RegistriesService/List': { fields: team },
+  'svc.registries.v1.RegistriesService/Update': {
+    fields: ({ teamId, registryId }) => ({ teamId, registryId, default: true }),
+  },
+  'svc.registries.v1.RegistriesService/Remove': {
+    fields: ({ teamId, registryId }) => ({ teamId, registryId }),
+    last: true,
+  },
+};

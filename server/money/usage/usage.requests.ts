@@ -1,0 +1,7 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.usage.v1.UsageService/Get': { fields: team },
+};

@@ -1,0 +1,21 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { environment, once } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+/** Nothing of the API opens one. */
+const incident = once(async ({ sql, teamId, environmentId }) => {
+  const incidentId = 'inc_00000000000000000000000001';
+  await sql`
+    insert into incidents (id, team_id, environment_id, severity, title, opened_at, created_at)
+    values (${incidentId}, ${teamId}, ${environmentId}, 'low', 'seen by the matrix', now(), now())`;
+  return { incidentId };
+});
+
+export const requests: Requests = {
+  // After its resolution: too late.
+  'svc.incidents.v1.IncidentsService/Dismiss': { fields: incident, status: 409, last: true },
+  'svc.incidents.v1.IncidentsService/Get': { fields: incident },
+  'svc.incidents.v1.IncidentsService/List': { fields: environment },
+  'svc.incidents.v1.IncidentsService/Mitigate': { fields: incident },
+  'svc.incidents.v1.IncidentsService/Resolve': { fields: incident },
+};

@@ -1,0 +1,20 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const repository = ({ teamId }: World) => ({ teamId, repositoryId: 'github.com/acme/app' });
+
+export const requests: Requests = {
+  'svc.maintenance.v1.MaintenanceService/ListTasks': { fields: repository },
+  'svc.maintenance.v1.MaintenanceService/TriggerRun': {
+    fields: (world) => ({
+      ...repository(world),
+      category: 'dependencies',
+      proposal: 'keep them fresh',
+      estimatedCostCents: 0,
+    }),
+  },
+  'svc.maintenance.v1.MaintenanceService/UpdateSettings': {
+    fields: (world) => ({ ...repository(world), category: 'dependencies', enabled: true }),
+  },
+};

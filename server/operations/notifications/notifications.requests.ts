@@ -1,0 +1,13 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { nothing } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.notifications.v1.NotificationsService/List': { fields: nothing },
+  'svc.notifications.v1.NotificationsService/MarkAllRead': { fields: nothing },
+  'svc.notifications.v1.NotificationsService/MarkRead': {
+    fields: () => ({ notificationId: 'ntf_missing' }),
+    status: 404,
+  },
+  'svc.notifications.v1.NotificationsService/UnreadCount': { fields: nothing },
+};

@@ -1,0 +1,11 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environmentId}` });
+
+export const requests: Requests = {
+  'svc.graph.v1.GraphService/Commit': { fields: ({ commitSha }) => ({ sha: commitSha }) },
+  'svc.graph.v1.GraphService/Edges': { fields: (world) => ({ ...ref(world), depth: 3 }) },
+  'svc.graph.v1.GraphService/Node': { fields: ref },
+};
