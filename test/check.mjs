@@ -14,6 +14,7 @@ const STEPS = [
   ['contracts: lint, breaking, surface', 'node', ['proto/generators/lint.mjs']],
   ['schema.ts and the migrations agree', 'npm', ['run', '-s', 'migration']],
   ['imports, tables, sizes, words', 'npx', ['vitest', 'run', 'test/tidy']],
+  ['documents: commands, files, links', 'npx', ['vitest', 'run', 'test/docs.test.ts']],
 ];
 
 function run(command, args) {

@@ -1,0 +1,82 @@
+/** Whether a command line that a document shows is one that the programs would take. */
+import { UsageError } from '../../cli/shell/errors.ts';
+import { findTopic } from '../../cli/shell/find.ts';
+import { splitGlobals } from '../../cli/shell/globals.ts';
+import { parseCommand } from '../../cli/shell/parse.ts';
+import { listGroups, loadCommand } from '../../cli/shell/tree.ts';
+import type { Command } from '../../runner/commands/command-io.ts';
+import { parseFlags, UsageError as RunnerUsageError, type FlagSpec } from '../../runner/commands/flags.ts';
+
+/** In a block a command line is whole; in a sentence it may be the beginning of one, and name a group of commands alone. */
+export interface Shown {
+  readonly words: readonly string[];
+  readonly whole: boolean;
+}
+
+/** What is wrong with it; undefined for a command that is fine, and for every other program. */
+export async function problemOf({ words, whole }: Shown): Promise<string | undefined> {
+  const [program, ...rest] = words;
+  // An ellipsis stands for what the reader knows.
+  const args = rest.filter((word) => word !== '…');
+  const complete = whole && args.length === rest.length;
+  try {
+    if (program === 'svc') return await problemOfSvc(args, complete);
+    if (program === 'svc-runner') return await problemOfRunner(args, complete);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return [error.message, ...error.hints].join('; ');
+    if (error instanceof RunnerUsageError) return error.message;
+    throw error;
+  }
+}
+
+async function problemOfSvc(args: readonly string[], complete: boolean): Promise<string | undefined> {
+  const line = splitGlobals(args);
+  const { group, words, isCommand } = findTopic(listGroups(), line.tokens);
+  if (line.globals.help || line.globals.version) return undefined;
+  if (group === undefined || !isCommand)
+    return complete ? `"svc ${args.join(' ')}" names no command` : undefined;
+  const { spec } = await loadCommand(group.group, words);
+  const { missing, locals } = parseCommand(spec, line.tokens.slice(1 + words.length), line.rest);
+  if (!complete || 'data' in locals || missing.length === 0) return undefined;
+  return `"svc ${[group.group, ...words].join(' ')}" needs ${missing.map(({ flag }) => `--${flag}`).join(', ')}`;
+}
+
+const RUNNER_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  doctor: async () => (await import('../../runner/commands/doctor.ts')).doctor,
+  enroll: async () => (await import('../../runner/commands/enroll.ts')).enroll,
+  run: async () => (await import('../../runner/commands/run.ts')).run,
+  service: async () => (await import('../../runner/commands/service.ts')).service,
+  status: async () => (await import('../../runner/commands/status.ts')).status,
+};
+
+async function problemOfRunner(args: readonly string[], complete: boolean): Promise<string | undefined> {
+  const [name, ...rest] = args;
+  if (name === undefined) return complete ? 'svc-runner needs a command' : undefined;
+  const load = Object.hasOwn(RUNNER_COMMANDS, name) ? RUNNER_COMMANDS[name] : undefined;
+  if (load === undefined && !name.startsWith('-')) return `unknown command "svc-runner ${name}"`;
+  if (load === undefined) return await problemOfAnyCommand(args);
+  const flags = rest[0] === 'print' || rest[0] === 'install' ? rest.slice(1) : rest;
+  parseFlags(await flagsOf(await load()), flags, {});
+  return undefined;
+}
+
+/** A sentence may name a flag without its command: `svc-runner --metrics-file`. */
+async function problemOfAnyCommand(args: readonly string[]): Promise<string | undefined> {
+  const all = await Promise.all(Object.values(RUNNER_COMMANDS).map(async (load) => flagsOf(await load())));
+  parseFlags(all.flat(), args, {});
+  return undefined;
+}
+
+/** Read off the help, which is printed from the flags themselves. */
+async function flagsOf(command: Command): Promise<readonly FlagSpec[]> {
+  let help = '';
+  const print = (text: string): void => void (help += text);
+  await command({ args: ['--help'], env: {}, print, note: print, onStopSignal: () => undefined });
+  return [...help.matchAll(/^ {2}--([a-z-]+)(?: <([^>]+)>)?/gm)].map(([, name = '', value]) => ({
+    name,
+    help: '',
+    repeated: true,
+    ...(value === undefined ? {} : { value }),
+  }));
+}
