@@ -22,7 +22,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { Client, ClientCallOptions } from '@svc/proto/http/implement.ts';
 import type { Logger } from 'pino';
 import { CALLS_PATH, CallStream, type Outcome } from './call-stream.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorFromTrailers, noServer } from './grpc-error.ts';
 

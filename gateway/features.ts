@@ -12,7 +12,7 @@ import { toApiError } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Logger } from 'pino';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 
 /** A server answers within a second; what takes longer is tried at the next one. */
 const ASK_MS = 4_000;

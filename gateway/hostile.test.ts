@@ -30,7 +30,7 @@ beforeAll(async () => {
   world.dispatch.addRunner(key, 'rnr_1');
   world.dispatch.addRunner(otherKey, 'rnr_2');
   world.dispatch.addRunner(revokedKey, 'rnr_3').revoked = true;
-  const limits = { failures: { perSecond: 1_000, burst: 100_000 } };
+  const limits = { failures: { count: 100_000, windowMs: 100_000 } };
   gateway = await world.gateway({ limits });
   other = await world.gateway({ limits });
 });
@@ -459,7 +459,7 @@ describe('bytes that are no request', () => {
 describe('limits by address', () => {
   it('stops looking at signatures after too many bad ones, except of keys that verified from there', async () => {
     const strict = await world.gateway({
-      limits: { failures: { perSecond: 0.01, burst: 5 }, secondLooks: { perSecond: 0.01, burst: 2 } },
+      limits: { failures: { count: 5, windowMs: 500_000 }, secondLooks: { count: 2, windowMs: 200_000 } },
     });
     expect((await send(strict.port, good())).status).toBe(200);
     const bad = () =>
@@ -486,7 +486,7 @@ describe('limits by address', () => {
 
   it('bounds the calls of one runner and the enrollments of one address', async () => {
     const strict = await world.gateway({
-      limits: { calls: { perSecond: 0.01, burst: 2 }, enrollments: { perSecond: 0.01, burst: 2 } },
+      limits: { calls: { count: 2, windowMs: 200_000 }, enrollments: { count: 2, windowMs: 200_000 } },
     });
     const codes = [];
     for (let n = 0; n < 3; n += 1) codes.push((await send(strict.port, good())).code);

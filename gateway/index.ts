@@ -9,17 +9,16 @@ import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { addressList } from '@svc/proto/http/address.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
-import { apiError, ApiError } from '@svc/proto/http/errors.ts';
-import { featureDisabled } from '@svc/proto/http/feature-disabled.ts';
+import { ApiError } from '@svc/proto/http/errors.ts';
+import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
-import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { authoritySet } from '@svc/proto/signature/facts.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Background } from './background.ts';
-import { systemClock, type Clock } from './clock.ts';
+import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { KeyCache } from './key-cache.ts';
 import { createMetrics } from './metrics.ts';
 import { POOL_TIMES, type PoolTimes } from './pool.ts';
@@ -132,10 +131,7 @@ const POLL_RPCS: Readonly<Record<PollKind, RpcInfo>> = {
 
 /** What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a runner has one case to know. */
 function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => Gate): ApiError | undefined {
-  const state = gate(rpc);
-  if (state === 'open') return undefined;
-  if (state === 'hidden') return apiError('not_found', UNKNOWN_ROUTE);
-  return featureDisabled(rpc);
+  return gateRefusal(gate(rpc), rpc.feature);
 }
 
 function once<T extends object>(make: () => T): () => T {

@@ -8,7 +8,7 @@ import type { KeyObject } from 'node:crypto';
 import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
 import { encodePublicKey, publicKeyObject } from '@svc/proto/signature/keys.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 
 const KNOWN_MS = 30_000;
 const UNKNOWN_MS = 5_000;

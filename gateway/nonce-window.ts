@@ -3,7 +3,7 @@
  * least as long as a signature can be valid, so a nonce is forgotten only when its signature is refused by its time anyway; when one
  * overflows it is dropped early and the store still knows.
  */
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 
 /** A signature is accepted from 30 s before `created` to 30 s after `expires`: 120 s at most, here with room. */
 const GENERATION_MS = 150_000;

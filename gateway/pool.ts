@@ -14,7 +14,7 @@ import type { Client } from '@svc/proto/http/implement.ts';
 import type { Consumer, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Logger } from 'pino';
 import type { Background } from './background.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Granted } from './granted.ts';
 import type { Metrics } from './metrics.ts';
 import { TimerEntry, type TimerWheel } from './timer-wheel.ts';

@@ -9,7 +9,7 @@ import { boundUrls } from '@svc/proto/process/bound.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { systemClock } from './clock.ts';
+import { systemClock } from '@svc/proto/process/clock.ts';
 import type { Config } from './config.ts';
 import { connectDispatch, type DispatchClient } from './dispatch-client.ts';
 import { followFeatures } from './features.ts';
@@ -91,7 +91,7 @@ function options({ trustedProxies, signatureFailuresBurst, callsPerSecond }: Con
     trustedProxies,
     limits: {
       failures: { ...VERIFICATION_LIMITS.failures, burst: signatureFailuresBurst },
-      calls: { perSecond: callsPerSecond, burst: 5 * callsPerSecond },
+      calls: { count: 5 * callsPerSecond, windowMs: 5_000 },
     },
   };
 }

@@ -10,7 +10,7 @@ import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { UnaryCall } from '@svc/proto/http/call.ts';
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { implement, type Client, type Handlers } from '@svc/proto/http/implement.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 import { workKind } from './pool.ts';
 import type { Polls } from './polls.ts';
 import type { GatewayCaller, Nonce } from './verification.ts';

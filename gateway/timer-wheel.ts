@@ -6,7 +6,7 @@
  * entry is in at most one list. What must hold: an entry fires at most one slot before its time and never before
  * that, is out of the wheel when `onDue` runs (which may arm it again), and the process timer runs only while the wheel holds something.
  */
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 
 const SLOT_MS = 50;
 /** 102 s around; later deadlines stay in their slot for another round. */

@@ -17,11 +17,12 @@ import { factsFromNodeRequest, type AuthoritySet } from '@svc/proto/signature/fa
 import type { SignatureProblem } from '@svc/proto/signature/profile.ts';
 import { parseSignature, verifySignature, type ParsedSignature } from '@svc/proto/signature/verify.ts';
 import type { Logger } from 'pino';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 import type { KeyCache, RunnerKey } from './key-cache.ts';
 import type { Metrics } from './metrics.ts';
 import { NonceWindow } from './nonce-window.ts';
-import { TokenBuckets, type BucketLimits } from './token-buckets.ts';
+import { createRateLimiter } from '@svc/proto/process/token-bucket.ts';
+import type { RateLimiter, RateRule, RateState } from '@svc/proto/process/token-bucket.ts';
 
 /** A runner whose key is known; its signature is verified once `signature` is gone. */
 export interface VerifiedRunner {
@@ -44,20 +45,20 @@ export type GatewayCaller = VerifiedRunner | Enrolling;
 
 export interface VerificationLimits {
   /** Refused signatures by network. */
-  readonly failures: BucketLimits;
+  readonly failures: RateRule;
   /** Looks at keys that have not verified from a network before, once it is past its failures. */
-  readonly secondLooks: BucketLimits;
+  readonly secondLooks: RateRule;
   /** Enrollments by network. */
-  readonly enrollments: BucketLimits;
+  readonly enrollments: RateRule;
   /** Verified calls by runner. */
-  readonly calls: BucketLimits;
+  readonly calls: RateRule;
 }
 
 export const VERIFICATION_LIMITS: VerificationLimits = {
-  failures: { perSecond: 1, burst: 60 },
-  secondLooks: { perSecond: 2, burst: 100 },
-  enrollments: { perSecond: 10, burst: 1_000 },
-  calls: { perSecond: 2_000, burst: 10_000 },
+  failures: { count: 60, windowMs: 60_000 },
+  secondLooks: { count: 100, windowMs: 50_000 },
+  enrollments: { count: 1_000, windowMs: 100_000 },
+  calls: { count: 10_000, windowMs: 5_000 },
 };
 
 export interface VerificationDeps {
@@ -90,24 +91,24 @@ export function revokedError(): ApiError {
 export class Verification {
   readonly #deps: VerificationDeps;
   readonly #nonces: NonceWindow;
-  readonly #failures: TokenBuckets;
-  readonly #secondLooks: TokenBuckets;
-  readonly #enrollments: TokenBuckets;
-  readonly #calls: TokenBuckets;
+  readonly #failures: RateLimiter;
+  readonly #secondLooks: RateLimiter;
+  readonly #enrollments: RateLimiter;
+  readonly #calls: RateLimiter;
 
   constructor(deps: VerificationDeps) {
     this.#deps = deps;
     this.#nonces = new NonceWindow(deps.clock);
-    this.#failures = new TokenBuckets(deps.clock, deps.limits.failures);
-    this.#secondLooks = new TokenBuckets(deps.clock, deps.limits.secondLooks);
-    this.#enrollments = new TokenBuckets(deps.clock, deps.limits.enrollments);
-    this.#calls = new TokenBuckets(deps.clock, deps.limits.calls);
+    this.#failures = createRateLimiter(deps.limits.failures, deps.clock);
+    this.#secondLooks = createRateLimiter(deps.limits.secondLooks, deps.clock);
+    this.#enrollments = createRateLimiter(deps.limits.enrollments, deps.clock);
+    this.#calls = createRateLimiter(deps.limits.calls, deps.clock);
   }
 
   /** From the head alone. */
   async admit(call: CallContext): Promise<GatewayCaller> {
     if (call.rpc.auth === 'enrollment_token') {
-      const waitMs = this.#enrollments.take(networkOf(call.remoteAddress));
+      const waitMs = untilAllowed(this.#enrollments.take(networkOf(call.remoteAddress)));
       if (waitMs > 0) throw this.#limited('enrollments from this address', waitMs);
       return { kind: 'enrolling' };
     }
@@ -138,7 +139,7 @@ export class Verification {
     // Cached keys are marked when a revocation is heard of, also between head and body.
     if (genuine && key.revoked) throw this.#told('runner_revoked');
     if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
-    const waitMs = this.#calls.take(key.runnerId);
+    const waitMs = untilAllowed(this.#calls.take(key.runnerId));
     if (waitMs > 0) throw this.#limited('calls of this runner', waitMs);
     const { keyid, nonce, created } = signature;
     if (!this.#nonces.add(keyid, nonce))
@@ -160,10 +161,10 @@ export class Verification {
    */
   #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
     const network = networkOf(call.remoteAddress);
-    const waitMs = this.#failures.waitMs(network);
+    const waitMs = untilAllowed(this.#failures.peek(network));
     if (waitMs === 0) return;
     if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === network) return;
-    if (signature.ok && this.#secondLooks.take(network) === 0) return;
+    if (signature.ok && this.#secondLooks.take(network).allowed) return;
     throw this.#limited('refused signatures from this address', waitMs);
   }
 
@@ -188,4 +189,9 @@ export class Verification {
       retryAfterMs: waitMs,
     });
   }
+}
+
+/** 0 while calls are allowed. */
+function untilAllowed({ allowed, resetMs }: RateState): number {
+  return allowed ? 0 : Math.ceil(resetMs);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 
 /** The real clocks, which a test can move on at once. */
 export class ShiftedClock implements Clock {

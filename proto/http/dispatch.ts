@@ -34,13 +34,18 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
     const { rpc, app } = match.target;
     const call = ledger.startCall(exchange, rpc, 'rest');
     if (app.gate(rpc) === 'open') void serveRest(call, match, query);
-    else failRest(call, featureDisabled(rpc));
+    else failRest(call, featureDisabled(rpc.feature));
   };
 
   const dispatchRpc = (exchange: Exchange, entry: RpcEntry, query: string): void => {
     const call = ledger.startCall(exchange, entry.rpc, rpcDoor.protocolOf(exchange.request));
     const disabled = entry.app.gate(entry.rpc) !== 'open';
-    void rpcDoor.serve({ call, entry, query, ...(disabled && { refusal: featureDisabled(entry.rpc) }) });
+    void rpcDoor.serve({
+      call,
+      entry,
+      query,
+      ...(disabled && { refusal: featureDisabled(entry.rpc.feature) }),
+    });
   };
 
   const dispatchPage = (exchange: Exchange, found: FoundPage, target: RequestTarget): void => {

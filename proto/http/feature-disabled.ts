@@ -1,11 +1,18 @@
-/** The refusal of what a public platform feature that is off would do. */
-import { apiError, type ApiError } from './errors.ts';
-import type { RpcInfo } from './rpc.ts';
+/** What is answered where a platform feature is not open. */
+import type { Gate } from './call.ts';
+import { apiError } from './errors.ts';
+import type { ApiError } from './errors.ts';
+import { UNKNOWN_ROUTE } from './unknown-route.ts';
 
-/** Names the RPC's own feature alone: why that one is off may be an internal matter. */
-export function featureDisabled(rpc: Pick<RpcInfo, 'feature'>): ApiError {
-  const feature = rpc.feature ?? '';
+/** Names the feature itself alone: why it is off may be an internal matter. */
+export function featureDisabled(feature = ''): ApiError {
   return apiError('feature_disabled', `the platform feature ${feature} is disabled on this environment`, {
     details: { feature },
   });
+}
+
+/** Undefined: the gate is open. A hidden feature is answered like a route that does not exist. */
+export function gateRefusal(gate: Gate, feature: string | undefined): ApiError | undefined {
+  if (gate === 'open') return undefined;
+  return gate === 'disabled' ? featureDisabled(feature) : apiError('not_found', UNKNOWN_ROUTE);
 }

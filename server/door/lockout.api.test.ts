@@ -6,7 +6,7 @@ import type { Person } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { formatKey } from '../access/apikeys/key.ts';
-import { createFakeClock } from '../platform/clock.ts';
+import { createFakeClock } from '../../test/setup/clock.ts';
 
 const postgresHere = await has('postgres');
 

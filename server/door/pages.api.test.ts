@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
-import { createFakeClock } from '../platform/clock.ts';
+import { createFakeClock } from '../../test/setup/clock.ts';
 
 const postgresHere = await has('postgres');
 const PAGES_MAX = 1_000;

@@ -1,6 +1,7 @@
 /** A page whose bytes are known before it is asked for: made once, plain and compressed, and only handed out. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { holdsTag } from '@svc/proto/http/etag.ts';
 import type { PageRequest, PageResponse } from '@svc/proto/http/door.ts';
 
 const ETAG_CHARS = 22;
@@ -21,18 +22,12 @@ export function preparePage(
     const zipped = acceptsGzip(request);
     // A strong ETag names the very bytes, and these are two sets of bytes.
     const etag = zipped ? `"${hash}-gz"` : `"${hash}"`;
-    if (isNamed(request.header('if-none-match'), etag)) return { status: 304, headers: { ...headers, etag } };
+    if (holdsTag(request.header('if-none-match'), etag))
+      return { status: 304, headers: { ...headers, etag } };
     return zipped
       ? { headers: { ...headers, etag, 'content-encoding': 'gzip' }, body: packed }
       : { headers: { ...headers, etag }, body: plain };
   };
-}
-
-function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch
-    .split(',')
-    .some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag);
 }
 
 function acceptsGzip(request: PageRequest): boolean {

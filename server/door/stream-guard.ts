@@ -8,8 +8,7 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { StreamCall } from '@svc/proto/http/call.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
-import { featureDisabled } from '@svc/proto/http/feature-disabled.ts';
-import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
+import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import { concerns } from '../access/auth/index.ts';
 import type { Authenticator } from '../access/auth/index.ts';
 import { authorise } from '../platform/authorise.ts';
@@ -45,8 +44,8 @@ export function createStreamGuard(deps: {
   const checkGate = ({ call }: Open): void => {
     const { feature } = call.rpc;
     const state = feature === undefined ? 'open' : gate.state(feature);
-    if (state === 'disabled') call.abort(featureDisabled(call.rpc));
-    if (state === 'hidden') call.abort(apiError('not_found', UNKNOWN_ROUTE));
+    const refusal = gateRefusal(state, feature);
+    if (refusal !== undefined) call.abort(refusal);
   };
   const checkCaller = async ({ call, caller, request }: Open): Promise<void> => {
     if (caller.kind === 'anonymous') return;

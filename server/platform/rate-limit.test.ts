@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFakeClock } from './clock.ts';
+import { createFakeClock } from '../../test/setup/clock.ts';
 import { applyRate, createRateLimiter } from './rate-limit.ts';
 
 const rule = { count: 3, windowMs: 60_000 };

@@ -4,6 +4,7 @@
  * moment later gains nothing. No redirects, no proxy of the environment, no decompression, a limit in time and in bytes.
  */
 import { lookup as systemLookup } from 'node:dns/promises';
+import { unlessAborted } from '@svc/proto/http/abort.ts';
 import { request as requestHttp } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -178,20 +179,6 @@ export function createSafeFetch(rules: SafeFetchRules = {}): SafeFetch {
       throw new SafeFetchError('network', networkMessage(error), { cause: error });
     }
   };
-}
-
-/** A resolver cannot be stopped; whoever waits for it can. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop: () => void = () => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(new Error('the request was given up'));
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 /** The code of the system, and not its message, which names addresses that the name resolved to. */

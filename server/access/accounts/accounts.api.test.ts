@@ -5,7 +5,7 @@ import { join, PASSWORD, signIn } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
 import { startTestServer, TEST_PASSWORD_COST } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createPasswords, purgeSessions } from './index.ts';
 import { openSession } from './sessions.ts';
 import { findUserById, renewPasswordHash } from './store.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createTries } from './tries.ts';
 import type { Guesses, Tries } from './tries.ts';
 

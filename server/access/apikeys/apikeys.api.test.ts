@@ -4,7 +4,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { CallOptions, TestResponse, TestServer } from '../../../test/setup/server.ts';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
 
 const postgresHere = await has('postgres');

@@ -6,7 +6,7 @@ import { firstSession, join, newKey, PASSWORD, revokeKey, verify } from '../../.
 import type { Person } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { KEY_SCOPE, ROLES, scopesOf, TEAM_SCOPES } from '../../platform/scopes.ts';
 import { newId } from '../../platform/ids.ts';
 

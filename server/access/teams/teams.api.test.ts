@@ -4,7 +4,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 
 const postgresHere = await has('postgres');
 

@@ -7,7 +7,7 @@ import { firstSession, join, newKey, revokeKey, PASSWORD, stranger } from '../..
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
 import { stepAt, totpCode } from '../../access/accounts/totp-code.ts';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 
 const postgresHere = await has('postgres');
 

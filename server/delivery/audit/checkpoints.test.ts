@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { createSecrets } from '../../platform/secrets.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';

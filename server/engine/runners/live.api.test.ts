@@ -9,7 +9,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { defaultWorkSettings } from '../work/index.ts';
 import { createRosterWatches } from './live.ts';
 import { TIMED } from '../../../test/setup/timed.ts';

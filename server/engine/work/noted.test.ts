@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createNoted } from './noted.ts';
 
 describe('noting runners', () => {

@@ -5,7 +5,7 @@ import { create } from '@bufbuild/protobuf';
 import { CompanionFeaturesSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { encoder } from '@svc/proto/http/json.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../platform/clock.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createCompanion } from './companion.ts';
 import type { ReadCompanion } from './companion.ts';
 import { TIMED } from '../../../test/setup/timed.ts';

@@ -3,8 +3,8 @@
  * the page beside it must not wait for a service that is away. A failed try keeps the last good answer and says that it did.
  * Owner of the last answer is this closure.
  */
-import { setTimeout as later } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { unlessAborted } from '@svc/proto/http/abort.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type {
   CompanionFeaturesSchema,
@@ -88,17 +88,9 @@ function sentence(error: unknown, withinMs: number): string {
 }
 
 async function fetchFeatures(address: string, withinMs: number): Promise<Features> {
-  const limit = new AbortController();
-  const timedOut = later(withinMs, undefined, { signal: limit.signal, ref: false }).then(() => {
-    throw Object.assign(new Error('late'), { name: 'TimeoutError' });
-  });
-  try {
-    // Raced as well as aborted: a name look-up, for one, does not end when it is told to.
-    return await Promise.race([readAnswer(address, AbortSignal.timeout(withinMs)), timedOut]);
-  } finally {
-    limit.abort();
-    timedOut.catch(() => undefined); // aborted, or raced and told already
-  }
+  const signal = AbortSignal.timeout(withinMs);
+  // Raced as well as aborted: a name look-up, for one, does not end when it is told to.
+  return await unlessAborted(readAnswer(address, signal), signal);
 }
 
 async function readAnswer(address: string, signal: AbortSignal): Promise<Features> {

@@ -18,7 +18,7 @@ import type { Caller } from '../../platform/context.ts';
 import { STAFF_SCOPE } from '../../platform/scopes.ts';
 import { isObject } from './is-object.ts';
 import { publicFeatures } from './resolve.ts';
-import { holdsTag } from './resolved.ts';
+import { holdsTag } from '@svc/proto/http/etag.ts';
 import type { ResolvedFeature, Snapshot } from './snapshot.ts';
 
 export interface OfrepDeps {
@@ -87,8 +87,7 @@ export function createOfrep(deps: OfrepDeps): Readonly<Record<string, Endpoint>>
 }
 
 function evaluateAll({ bulkText, etag }: Flags, { header }: EndpointRequest): PageResponse {
-  const known = header('if-none-match');
-  if (known !== undefined && holdsTag(known, etag)) return { status: 304, headers: { etag } };
+  if (holdsTag(header('if-none-match'), etag)) return { status: 304, headers: { etag } };
   return { headers: { ...JSON_TYPE, etag }, body: bulkText };
 }
 

@@ -1,5 +1,6 @@
 /** `GET /platform-features/resolved`: from memory, in one of two shapes, with 304 for whoever has it already. */
 import type { ResolvedResponse } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
+import { holdsTag } from '@svc/proto/http/etag.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { STAFF_SCOPE } from '../../platform/scopes.ts';
 import type { View } from './view.ts';
@@ -14,14 +15,7 @@ export function answerResolved(view: View, { call, caller }: Pick<Ctx, 'call' | 
   // The tag is of the JSON at the documented path; the other protocols have bodies of their own.
   if (call.protocol === 'rest') {
     responseHeaders.set('etag', etag);
-    const known = call.header('if-none-match');
-    if (known !== undefined && holdsTag(known, etag)) call.status = 304;
+    if (holdsTag(call.header('if-none-match'), etag)) call.status = 304;
   }
   return message;
-}
-
-/** Weak comparison, as RFC 9110 has it for reading: proxies that compress make the tag weak. Our tags hold no comma. */
-export function holdsTag(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((part) => part.trim().replace(/^W\//, '') === etag);
 }

@@ -4,6 +4,7 @@
  */
 import type { Feature } from '../../platform/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { SpacesService } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
@@ -88,11 +89,8 @@ export function createSpaceFilter(
 ): (ctx: Ctx, spaceId: string) => Promise<readonly string[]> {
   return async (ctx, spaceId) => {
     // The filter is a part of the feature although the list is not.
-    if (gate.state('host.spaces') !== 'open') {
-      throw apiError('feature_disabled', 'the platform feature host.spaces is disabled on this environment', {
-        details: { feature: 'host.spaces' },
-      });
-    }
+    const refusal = gateRefusal(gate.state('host.spaces'), 'host.spaces');
+    if (refusal !== undefined) throw refusal;
     const space = await spaceOf(ctx, spaceId);
     return await projectIdsInSpace(ctx.db, ctx.teams, space.id);
   };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { createTestDatabase } from '../database.ts';
-import { createFakeClock } from '../../../server/platform/clock.ts';
+import { createFakeClock } from '../clock.ts';
 import type { Database } from '../../../server/platform/db/index.ts';
 import { createSecrets } from '../../../server/platform/secrets.ts';
 import { appendAudit } from '../../../server/platform/ledger/append.ts';

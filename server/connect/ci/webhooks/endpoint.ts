@@ -5,9 +5,8 @@
  */
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { featureDisabled } from '@svc/proto/http/feature-disabled.ts';
+import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
-import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { mapDatabaseError } from '../../../platform/db/index.ts';
 import type { Database } from '../../../platform/db/index.ts';
@@ -77,9 +76,8 @@ export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Recor
 }
 
 function refuseUnlessOpen(gate: FeatureGate): void {
-  const state = gate.state(FEATURE);
-  if (state === 'disabled') throw featureDisabled({ feature: FEATURE });
-  if (state === 'hidden') throw apiError('not_found', UNKNOWN_ROUTE);
+  const refusal = gateRefusal(gate.state(FEATURE), FEATURE);
+  if (refusal !== undefined) throw refusal;
 }
 
 async function store(
