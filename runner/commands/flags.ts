@@ -7,7 +7,12 @@ export interface FlagSpec {
   readonly value?: string;
   /** May be given several times. */
   readonly repeated?: boolean;
+  /** What it does; its bounds and its default are printed behind it. */
   readonly help: string;
+  /** Least and largest number. */
+  readonly bounds?: readonly [min: number, max: number];
+  /** As it would be written, or what is done without it. */
+  readonly fallback?: string;
   /** Environment variable that is read when the flag is absent. */
   readonly env?: string;
 }
@@ -99,7 +104,10 @@ function editDistance(a: string, b: string): number {
 export function flagsHelp(specs: readonly FlagSpec[]): string {
   const rows = specs.map((spec) => {
     const left = `--${spec.name}${spec.value === undefined ? '' : ` <${spec.value}>`}`;
-    return [left, `${spec.help}${spec.env === undefined ? '' : ` [env ${spec.env}]`}`] as const;
+    const bounds = spec.bounds === undefined ? '' : ` (${spec.bounds.join(' to ')})`;
+    const fallback = spec.fallback === undefined ? '' : `; default ${spec.fallback}`;
+    const env = spec.env === undefined ? '' : ` [env ${spec.env}]`;
+    return [left, `${spec.help}${bounds}${fallback}${env}`] as const;
   });
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`).join('\n');

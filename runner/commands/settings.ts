@@ -8,11 +8,18 @@ import { UsageError, type FlagSpec, type Flags } from './flags.ts';
 import type { RunnerConfig } from '../disk/identity.ts';
 import { LOG_LEVELS } from '../platform/log.ts';
 
+/** A number with its bounds and its default. */
+interface NumberFlag extends FlagSpec {
+  readonly bounds: readonly [min: number, max: number];
+  readonly fallback: string;
+}
+
 export const DATA_DIR_FLAG: FlagSpec = {
   name: 'data-dir',
   value: 'dir',
   env: 'SVC_RUNNER_DATA_DIR',
-  help: 'where key, config and journal live; default /var/lib/svc-runner for root, else ~/.local/state/svc-runner',
+  help: 'where key, config and journal live',
+  fallback: '/var/lib/svc-runner for root, else ~/.local/state/svc-runner',
 };
 export const CA_FILE_FLAG: FlagSpec = {
   name: 'ca-file',
@@ -24,47 +31,108 @@ export const EXECUTOR_FLAG: FlagSpec = {
   name: 'executor',
   value: 'podman|docker|namespaces',
   env: 'SVC_RUNNER_EXECUTOR',
-  help: 'only this one; default: the first that works here',
+  help: 'only this one',
+  fallback: 'the first that works here',
 };
 export const DEFAULT_IMAGE_FLAG: FlagSpec = {
   name: 'default-image',
   value: 'image',
   env: 'SVC_RUNNER_DEFAULT_IMAGE',
-  help: "for runs that name none; default: made from this machine's own tools",
+  help: 'for runs that name none',
+  fallback: "made from this machine's own tools",
 };
 
-export const RUN_FLAGS: readonly FlagSpec[] = [
-  { name: 'slots', value: 'n', env: 'SVC_RUNNER_SLOTS', help: 'runs at a time, 1 to 256; default 1' },
-  {
+const NUMBERS = {
+  slots: {
+    name: 'slots',
+    value: 'n',
+    env: 'SVC_RUNNER_SLOTS',
+    help: 'runs at a time',
+    bounds: [1, 256],
+    fallback: '1',
+  },
+  buildSlots: {
     name: 'build-slots',
     value: 'n',
     env: 'SVC_RUNNER_BUILD_SLOTS',
-    help: 'builds at a time, 0 to 64, where a container engine works; 0 takes none; default 1',
+    help: 'builds at a time where a container engine works, none with 0',
+    bounds: [0, 64],
+    fallback: '1',
   },
+  deployMemoryMb: {
+    name: 'deploy-memory-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_MEMORY_MB',
+    help: 'memory of each deployed container, without swap',
+    bounds: [16, 4_194_304],
+    fallback: '1024',
+  },
+  deployCpus: {
+    name: 'deploy-cpus',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_CPUS',
+    help: 'processors of each deployed container, at most what the machine has',
+    bounds: [1, 1_024],
+    fallback: '1',
+  },
+  deployPids: {
+    name: 'deploy-pids',
+    value: 'n',
+    env: 'SVC_RUNNER_DEPLOY_PIDS',
+    help: 'processes and threads of each deployed container',
+    bounds: [4, 4_194_304],
+    fallback: '512',
+  },
+  maxStoreMb: {
+    name: 'max-store-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_STORE_MB',
+    help: 'images and caches of all builds together; beyond it those of the teams that built least lately go',
+    bounds: [1, 104_857_600],
+    fallback: '20480',
+  },
+  minFreeMb: {
+    name: 'min-free-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MIN_FREE_MB',
+    help: 'takes no work below this much free disk, and goes on a tenth above it',
+    bounds: [0, 1_048_576],
+    fallback: '1024',
+  },
+  maxSpoolMb: {
+    name: 'max-spool-mb',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_SPOOL_MB',
+    help: 'takes no work while more output than this waits to be delivered',
+    bounds: [1, 1_048_576],
+    fallback: '4096',
+  },
+  maxOutbox: {
+    name: 'max-outbox',
+    value: 'n',
+    env: 'SVC_RUNNER_MAX_OUTBOX',
+    help: 'takes no work while more results than this wait to be delivered',
+    bounds: [1, 100_000],
+    fallback: '200',
+  },
+} as const satisfies Record<string, NumberFlag>;
+
+const DEPLOY_ADDRESS = '127.0.0.1';
+const DRAIN_TIMEOUT = '1h';
+
+export const RUN_FLAGS: readonly FlagSpec[] = [
+  NUMBERS.slots,
+  NUMBERS.buildSlots,
   {
     name: 'deploy-address',
     value: 'ip',
     env: 'SVC_RUNNER_DEPLOY_ADDRESS',
-    help: 'address of this machine that deployed containers are bound to; default 127.0.0.1',
+    help: 'address of this machine that deployed containers are bound to',
+    fallback: DEPLOY_ADDRESS,
   },
-  {
-    name: 'deploy-memory-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_DEPLOY_MEMORY_MB',
-    help: 'memory of each deployed container, without swap, 16 to 4194304; default 1024',
-  },
-  {
-    name: 'deploy-cpus',
-    value: 'n',
-    env: 'SVC_RUNNER_DEPLOY_CPUS',
-    help: 'processors of each deployed container, 1 to 1024, at most what the machine has; default 1',
-  },
-  {
-    name: 'deploy-pids',
-    value: 'n',
-    env: 'SVC_RUNNER_DEPLOY_PIDS',
-    help: 'processes and threads of each deployed container, 4 to 4194304; default 512',
-  },
+  NUMBERS.deployMemoryMb,
+  NUMBERS.deployCpus,
+  NUMBERS.deployPids,
   {
     name: 'allow-insecure-git',
     env: 'SVC_RUNNER_ALLOW_INSECURE_GIT',
@@ -87,12 +155,7 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     env: 'SVC_RUNNER_ALLOW_UNCONTAINED_BUILDS',
     help: 'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
   },
-  {
-    name: 'max-store-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_MAX_STORE_MB',
-    help: 'images and caches of all builds together; beyond it those of the teams that built least lately go; default 20480',
-  },
+  NUMBERS.maxStoreMb,
   EXECUTOR_FLAG,
   DEFAULT_IMAGE_FLAG,
   DATA_DIR_FLAG,
@@ -101,26 +164,12 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     name: 'drain-timeout',
     value: 'time',
     env: 'SVC_RUNNER_DRAIN_TIMEOUT',
-    help: 'how long SIGTERM waits for running work: 90s, 15m, 3h; default 1h',
+    help: 'how long SIGTERM waits for running work, such as 90s, 15m or 3h, at most 168h',
+    fallback: DRAIN_TIMEOUT,
   },
-  {
-    name: 'min-free-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_MIN_FREE_MB',
-    help: 'takes no work below this much free disk, and goes on a tenth above it; default 1024',
-  },
-  {
-    name: 'max-spool-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_MAX_SPOOL_MB',
-    help: 'takes no work while more output than this waits to be delivered; default 4096',
-  },
-  {
-    name: 'max-outbox',
-    value: 'n',
-    env: 'SVC_RUNNER_MAX_OUTBOX',
-    help: 'takes no work while more results than this wait to be delivered; default 200',
-  },
+  NUMBERS.minFreeMb,
+  NUMBERS.maxSpoolMb,
+  NUMBERS.maxOutbox,
   {
     name: 'metrics-file',
     value: 'path',
@@ -132,7 +181,13 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     env: 'SVC_RUNNER_EXIT_WHEN_OUTDATED',
     help: 'once idle, end with exit code 7 when the control plane gives this version no work any more',
   },
-  { name: 'log-level', value: LOG_LEVELS.join('|'), env: 'SVC_RUNNER_LOG_LEVEL', help: 'default info' },
+  {
+    name: 'log-level',
+    value: LOG_LEVELS.join('|'),
+    env: 'SVC_RUNNER_LOG_LEVEL',
+    help: 'least level of what is logged',
+    fallback: 'info',
+  },
 ];
 
 export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
@@ -142,43 +197,34 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
   const executor = oneOf('executor', flags.text('executor') ?? config.executor, EXECUTORS);
   const defaultImage = flags.text('default-image') ?? config.defaultImage;
   const metricsFile = promFile(flags.text('metrics-file') ?? config.metricsFile);
+  const number = (key: keyof typeof NUMBERS): number => {
+    const flag = NUMBERS[key];
+    return wholeNumber(flag, flags.text(flag.name) ?? config[key] ?? flag.fallback);
+  };
   return {
-    slots: wholeNumber('slots', flags.text('slots') ?? config.slots ?? 1, [1, 256]),
-    buildSlots: wholeNumber('build-slots', flags.text('build-slots') ?? config.buildSlots ?? 1, [0, 64]),
-    deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? '127.0.0.1'),
+    slots: number('slots'),
+    buildSlots: number('buildSlots'),
+    deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? DEPLOY_ADDRESS),
     deployLimits: {
-      memoryMb: wholeNumber(
-        'deploy-memory-mb',
-        flags.text('deploy-memory-mb') ?? config.deployMemoryMb ?? 1_024,
-        [16, 4_194_304],
-      ),
-      cpus: wholeNumber('deploy-cpus', flags.text('deploy-cpus') ?? config.deployCpus ?? 1, [1, 1_024]),
-      pids: wholeNumber('deploy-pids', flags.text('deploy-pids') ?? config.deployPids ?? 512, [4, 4_194_304]),
+      memoryMb: number('deployMemoryMb'),
+      cpus: number('deployCpus'),
+      pids: number('deployPids'),
     },
     allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
     allowEgress: endpoints('allow-egress', flags.text('allow-egress') ?? config.allowEgress ?? ''),
     allowRegistry: endpoints('allow-registry', flags.text('allow-registry') ?? config.allowRegistry ?? ''),
     allowUncontainedBuilds: flags.on('allow-uncontained-builds') || config.allowUncontainedBuilds === true,
-    maxStoreMb: wholeNumber(
-      'max-store-mb',
-      flags.text('max-store-mb') ?? config.maxStoreMb ?? 20_480,
-      [1, 104_857_600],
-    ),
+    maxStoreMb: number('maxStoreMb'),
     ...(executor === undefined ? {} : { executor }),
     ...(defaultImage === undefined ? {} : { defaultImage }),
     ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
-    drainTimeoutMs: timeMs('drain-timeout', flags.text('drain-timeout') ?? config.drainTimeout ?? '1h'),
-    minFreeMb: wholeNumber(
-      'min-free-mb',
-      flags.text('min-free-mb') ?? config.minFreeMb ?? 1024,
-      [0, 1_048_576],
+    drainTimeoutMs: timeMs(
+      'drain-timeout',
+      flags.text('drain-timeout') ?? config.drainTimeout ?? DRAIN_TIMEOUT,
     ),
-    maxSpoolMb: wholeNumber(
-      'max-spool-mb',
-      flags.text('max-spool-mb') ?? config.maxSpoolMb ?? 4_096,
-      [1, 1_048_576],
-    ),
-    maxOutbox: wholeNumber('max-outbox', flags.text('max-outbox') ?? config.maxOutbox ?? 200, [1, 100_000]),
+    minFreeMb: number('minFreeMb'),
+    maxSpoolMb: number('maxSpoolMb'),
+    maxOutbox: number('maxOutbox'),
     ...(metricsFile === undefined ? {} : { metricsFile }),
     exitWhenOutdated: flags.on('exit-when-outdated') || config.exitWhenOutdated === true,
     logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
@@ -225,7 +271,7 @@ function promFile(path: string | undefined): string | undefined {
   return path;
 }
 
-function wholeNumber(name: string, value: string | number, [min, max]: readonly [number, number]): number {
+function wholeNumber({ name, bounds: [min, max] }: NumberFlag, value: string | number): number {
   const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isInteger(number) || number < min || number > max) {
     throw new UsageError(
