@@ -11,6 +11,7 @@ const STEPS = [
   ['types of the SDK without Node', 'npx', ['tsc', '-p', 'sdk/tsconfig.json']],
   ['types of the console', 'npx', ['tsc', '-p', 'server/console/tsconfig.json']],
   ['generated code is fresh', 'node', ['proto/generators/generate.mjs', '--check']],
+  ['reference pages are fresh', 'npm', ['run', '-s', 'reference', '--', '--check']],
   ['contracts: lint, breaking, surface', 'node', ['proto/generators/lint.mjs']],
   ['schema.ts and the migrations agree', 'npm', ['run', '-s', 'migration']],
   ['imports, tables, sizes, words', 'npx', ['vitest', 'run', 'test/tidy']],

@@ -92,7 +92,7 @@ export function commandHelp(spec: Spec, page: Page): string {
   const optional = shown.filter((field) => !field.required);
   return join([
     [`${commandLine(spec)}: ${spec.summary}`],
-    section('Usage', usageLine(spec), page),
+    section('Usage', [`  ${usageLine(spec)}`], page),
     ...(spec.description.replace(/\.$/, '') === spec.summary
       ? []
       : spec.description.split('\n\n').map((text) => wrap(text, page.width))),
@@ -116,7 +116,7 @@ export function commandHelp(spec: Spec, page: Page): string {
   ]);
 }
 
-function usageLine(spec: Spec): string[] {
+export function usageLine(spec: Spec): string {
   const flags = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
   const required = flags.filter((field) => field.required && field.rest !== true);
   const rest = flags.find((field) => field.rest === true);
@@ -130,7 +130,7 @@ function usageLine(spec: Spec): string[] {
     ...(flags.length > required.length ? ['[flags]'] : []),
     ...(rest === undefined ? [] : [`-- <${rest.placeholder}>...`]),
   ];
-  return [`  ${words.join(' ')}`];
+  return words.join(' ');
 }
 
 function notes(spec: Spec): string[] {
@@ -169,7 +169,7 @@ function describe(field: FieldSpec): string {
   ].join(' ');
 }
 
-function globalRow({
+export function globalRow({
   flag,
   short,
   placeholder,

@@ -1,6 +1,14 @@
 /** proto/gen/surface.json: the public surface, committed, so that a change of it is seen in review and can be compared. */
 import { publishedMessages } from './checks.ts';
-import type { CliFieldModel, EnumModel, FieldModel, MessageModel, Model, RpcModel } from './model.ts';
+import type {
+  CliFieldModel,
+  EnumModel,
+  EnumValueModel,
+  FieldModel,
+  MessageModel,
+  Model,
+  RpcModel,
+} from './model.ts';
 import type { Surface, SurfaceField, SurfaceRpc } from './surface.ts';
 
 export function surfaceOf(model: Model): Surface {
@@ -10,6 +18,8 @@ export function surfaceOf(model: Model): Surface {
   for (const { type } of messages.flatMap((message) => message.fields))
     if (type.kind === 'enum') enums.add(type.enum);
   return {
+    areas: meanings(model.areas),
+    scopes: meanings(model.scopes),
     rpcs: sortedRecord(
       services.flatMap((service) =>
         service.rpcs.map((rpc): [string, SurfaceRpc] => [rpc.id, surfaceRpc(rpc)]),
@@ -27,6 +37,10 @@ export function surfaceOf(model: Model): Surface {
 
 export function printSurface(model: Model): string {
   return `${JSON.stringify(surfaceOf(model), undefined, 2)}\n`;
+}
+
+function meanings(values: readonly EnumValueModel[]): Record<string, string> {
+  return Object.fromEntries(values.map(({ json, comment }) => [json, comment]));
 }
 
 function sortedRecord<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {

@@ -17,6 +17,8 @@ const LIST: SurfaceRpc = {
 };
 
 const BASE: Surface = {
+  areas: { engine: 'Runs and runners.' },
+  scopes: { 'runner:read': 'Read runners.' },
   rpcs: { 'svc.runners.v1.RunnersService/List': LIST },
   messages: {
     'svc.runners.v1.ListRequest': {

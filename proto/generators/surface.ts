@@ -5,6 +5,9 @@
  */
 
 export interface Surface {
+  /** Areas and scopes with their meaning, in the order of the contracts. */
+  readonly areas: Readonly<Record<string, string>>;
+  readonly scopes: Readonly<Record<string, string>>;
   readonly rpcs: Readonly<Record<string, SurfaceRpc>>;
   readonly messages: Readonly<Record<string, Readonly<Record<string, SurfaceField>>>>;
   /** JSON spellings. */

@@ -34,7 +34,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ['cli', 'sdk'],
   // The console is a client like any other: it knows the server by the SDK alone.
   'server/console': ['server/console', 'sdk'],
-  test: ['test', 'proto', 'server', 'server/console', 'gateway', 'runner', 'sdk', 'cli'],
+  // Prints the reference pages from what the programs declare.
+  docs: ['docs', 'proto', 'server', 'gateway', 'runner', 'cli'],
+  test: ['test', 'docs', 'proto', 'server', 'server/console', 'gateway', 'runner', 'sdk', 'cli'],
 };
 
 /** Folders of the runner, each above those that it may import. Tests lie beside what they test and may wire the rest to it. */

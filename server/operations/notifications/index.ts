@@ -6,7 +6,7 @@ import { NotificationsService } from '@svc/proto/gen/svc/notifications/v1/notifi
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
-import { eventsSeenBy } from '../../platform/event-scopes.ts';
+import { eventsSeenBy } from '../../platform/events.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { countUnread, listNotifications, markAllRead, markRead } from './store.ts';
 import type { NotificationRow, Reader } from './store.ts';

@@ -1,6 +1,7 @@
 /** Notifications in the database: every read and change is limited to one account, and to the teams and kinds that its credential reaches. */
 import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { NOTIFYING } from '../../platform/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { rowId } from '../../platform/sql.ts';
 import type { Fragment } from '../../platform/sql.ts';
@@ -33,7 +34,7 @@ export function notified(sql: SqlTag): Fragment {
       from published e
       join teams t on t.id = e.team_id
       join team_members m on m.team_id = e.team_id and m.role in ('admin', 'owner')
-      where e.kind in ('runner.degraded', 'runner.recovered', 'runner.flagged', 'webhook_endpoint.disabled')
+      where e.kind = any(${[...NOTIFYING]}::text[])
       on conflict (user_id, event_id) do nothing
     )`;
 }

@@ -12,7 +12,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
 import type { Caller, Ctx } from '../../platform/context.ts';
-import { scopeOfEvent } from '../../platform/event-scopes.ts';
+import { scopeOfEvent } from '../../platform/events.ts';
 import { assertHoldsAll } from '../../platform/grants.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';

@@ -1,0 +1,46 @@
+/** The reference pages by file name: the one place that knows where everything is declared. */
+import { readFileSync } from 'node:fs';
+import { areas } from '../../cli/gen/index.ts';
+import { listGroups, loadCommand } from '../../cli/shell/tree.ts';
+import { SETTINGS as GATEWAY } from '../../gateway/config.ts';
+import type { Surface } from '../../proto/generators/surface.ts';
+import { RUN_FLAGS } from '../../runner/commands/settings.ts';
+import { SETTINGS as SERVER } from '../../server/config.ts';
+import { EVENTS } from '../../server/platform/events.ts';
+import { ROLES, scopesOf } from '../../server/platform/scopes.ts';
+import { areasPage } from './areas.ts';
+import { commandsPage, type CommandLine } from './commands.ts';
+import { errorsPage } from './errors.ts';
+import { eventsPage } from './events.ts';
+import { scopesPage } from './scopes.ts';
+import { settingsPage } from './settings.ts';
+
+export async function referencePages(): Promise<ReadonlyMap<string, string>> {
+  const surface = readSurface();
+  const granted = ROLES.map((role) => ({ role, scopes: scopesOf(role) }));
+  return new Map([
+    ['areas.md', areasPage(surface)],
+    ['commands.md', commandsPage(await commandLine(), surface)],
+    ['errors.md', errorsPage()],
+    ['events.md', eventsPage(EVENTS)],
+    ['scopes.md', scopesPage(surface, granted)],
+    ['settings.md', settingsPage({ server: SERVER, gateway: GATEWAY, runner: RUN_FLAGS })],
+  ]);
+}
+
+export function readSurface(): Surface {
+  const url = new URL('../../proto/gen/surface.json', import.meta.url);
+  return JSON.parse(readFileSync(url, 'utf8')) as Surface; // Written by proto/generators.
+}
+
+async function commandLine(): Promise<CommandLine> {
+  const groups = await Promise.all(
+    listGroups().map(async ({ commands, ...group }) => ({
+      ...group,
+      specs: await Promise.all(
+        commands.map(async ({ words }) => (await loadCommand(group.group, words)).spec),
+      ),
+    })),
+  );
+  return { areas, groups };
+}

@@ -1,0 +1,86 @@
+/** The events of the platform: when each happens, how people and their systems learn of it, and the scope with which the same is read elsewhere. */
+import type { Caller } from './context.ts';
+
+export interface EventKind {
+  /** A whole sentence. */
+  readonly when: string;
+  /** Who lacks it is not told. Absent: the event stays in the diagnostic bundle. */
+  readonly scope?: string;
+  /** Admins and owners of the team find it among their notifications. */
+  readonly notifies?: true;
+  /** Webhook endpoints of the team may ask for it. */
+  readonly delivered?: true;
+  /** It stands in the diagnostic bundle of the team's runners. */
+  readonly recorded?: true;
+}
+
+export const EVENTS: Readonly<Record<string, EventKind>> = {
+  'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
+  'run.finished': { when: 'A sandbox run has ended.', scope: 'run:read', delivered: true },
+  'runner.degraded': {
+    when: 'Work of the team waits, and no runner takes it. Within ten minutes it is told once.',
+    scope: 'runner:read',
+    notifies: true,
+    delivered: true,
+    recorded: true,
+  },
+  'runner.divergence_cleared': { when: 'An owner has cleared the strikes of a runner.', recorded: true },
+  'runner.duration_divergence': {
+    when: 'A runner reported a duration that differs from the measured one; it has one strike more.',
+    recorded: true,
+  },
+  'runner.enrolled': { when: 'A runner was enrolled.', recorded: true },
+  'runner.flagged': {
+    when: 'A runner has as many strikes as it may have, and receives no new work.',
+    scope: 'runner:read',
+    notifies: true,
+    delivered: true,
+  },
+  'runner.lease_expired': {
+    when: 'A runner did not renew its lease in time, and its work went back to the queue.',
+    recorded: true,
+  },
+  'runner.paused': { when: 'A runner was paused.', recorded: true },
+  'runner.recovered': {
+    when: 'The runners of a degraded team take work again.',
+    scope: 'runner:read',
+    notifies: true,
+    delivered: true,
+    recorded: true,
+  },
+  'runner.resumed': {
+    when: 'A paused runner goes on, told to or because its time was over.',
+    recorded: true,
+  },
+  'runner.revoked': {
+    when: 'A runner was revoked; what it held went back to the queue.',
+    scope: 'runner:read',
+    delivered: true,
+    recorded: true,
+  },
+  'runner.version_too_old': {
+    when: 'A runner is older than `RUNNER_MIN_VERSION` and receives no new work.',
+    recorded: true,
+  },
+  'webhook_endpoint.disabled': {
+    when: 'A webhook endpoint was switched off, because it answered nothing well for five days, or 410.',
+    scope: 'team:manage',
+    notifies: true,
+  },
+};
+
+/** Those that admins and owners find among their notifications. */
+export const NOTIFYING: readonly string[] = Object.entries(EVENTS).flatMap(([event, { notifies }]) =>
+  notifies ? [event] : [],
+);
+
+/** An event that leaves to nobody by its table is for staff. */
+export function scopeOfEvent(event: string): string {
+  return EVENTS[event]?.scope ?? 'staff';
+}
+
+export function eventsSeenBy({ scopes }: Pick<Caller, 'scopes'>): readonly string[] {
+  return Object.entries(EVENTS).flatMap(([event, { scope }]) =>
+    scope !== undefined && scopes.has(scope) ? [event] : [],
+  );
+}
