@@ -72,7 +72,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     graphFeature,
     incidentsFeature,
     residencyFeature,
-    maintenanceFeature(system),
+    maintenanceFeature,
     auditFeature(system),
   ];
   const effects = listed.flatMap((feature) => feature.effects ?? []);

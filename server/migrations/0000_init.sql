@@ -668,8 +668,6 @@ CREATE TABLE "maintenance_settings" (
 );
 --> statement-breakpoint
 CREATE TABLE "maintenance_tasks" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"repository_id" text NOT NULL,
 	"category" text NOT NULL,
 	"state" text DEFAULT 'proposed' NOT NULL,
@@ -677,8 +675,10 @@ CREATE TABLE "maintenance_tasks" (
 	"estimated_cost_cents" integer NOT NULL,
 	"agent_identity_id" text,
 	"created_by" text NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "maintenance_tasks_state" CHECK ("maintenance_tasks"."state" in ('proposed'))
+	CONSTRAINT "maintenance_tasks_state" CHECK ("state" in ('proposed'))
 );
 --> statement-breakpoint
 CREATE TABLE "notifications" (
@@ -896,6 +896,8 @@ CREATE UNIQUE INDEX "platform_feature_changes_revision" ON "platform_feature_cha
 --> statement-breakpoint
 CREATE UNIQUE INDEX "incidents_team_id" ON "incidents" USING btree ("team_id","id");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "maintenance_tasks_team_id" ON "maintenance_tasks" USING btree ("team_id","id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "notifications_once" ON "notifications" USING btree ("user_id","event_id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_deliveries_once" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");
@@ -1104,7 +1106,7 @@ CREATE INDEX "work_leases_history" ON "work_leases" USING btree ("runner_id","gr
 --> statement-breakpoint
 CREATE INDEX "incidents_newest" ON "incidents" USING btree ("environment_id","id");
 --> statement-breakpoint
-CREATE INDEX "maintenance_tasks_newest" ON "maintenance_tasks" USING btree ("team_id","repository_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+CREATE INDEX "maintenance_tasks_newest" ON "maintenance_tasks" USING btree ("team_id","repository_id","id");
 --> statement-breakpoint
 CREATE INDEX "notifications_newest" ON "notifications" USING btree ("user_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
 --> statement-breakpoint

@@ -72,7 +72,6 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/runners',
       'engine/work',
       'money/usage',
-      'operations/maintenance',
       'operations/notifications',
       'operations/webhookendpoints',
       'workspace/graph',

@@ -1,7 +1,11 @@
-import { sql } from 'drizzle-orm';
-import { boolean, check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import {
+  MaintenanceTaskState,
+  MaintenanceTaskStateSchema,
+} from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import { id, instant } from '../../platform/db/columns.ts';
 import { teams } from '../../platform/resource/schema.ts';
+import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
 
 export const maintenanceSettings = pgTable(
   'maintenance_settings',
@@ -20,26 +24,18 @@ export const maintenanceSettings = pgTable(
   (t) => [primaryKey({ columns: [t.teamId, t.repositoryId, t.category] })],
 );
 
-export const maintenanceTasks = pgTable(
-  'maintenance_tasks',
+export const maintenanceTasks = teamTable(
+  { name: 'maintenance_tasks', kind: 'maintenance task', prefix: 'mtk' },
   {
-    id: id('id').primaryKey(),
-    teamId: id('team_id')
-      .notNull()
-      .references(() => teams.id, { onDelete: 'cascade' }),
     repositoryId: text('repository_id').notNull(),
     category: text('category').notNull(),
-    state: text('state', { enum: ['proposed'] })
+    state: enumColumn('state', MaintenanceTaskState, MaintenanceTaskStateSchema)
       .notNull()
       .default('proposed'),
     proposal: text('proposal').notNull(),
     estimatedCostCents: integer('estimated_cost_cents').notNull(),
     agentIdentityId: text('agent_identity_id'),
     createdBy: id('created_by').notNull(),
-    createdAt: instant('created_at').notNull(),
   },
-  (t) => [
-    index('maintenance_tasks_newest').on(t.teamId, t.repositoryId, t.createdAt.desc(), t.id.desc()),
-    check('maintenance_tasks_state', sql`${t.state} in ('proposed')`),
-  ],
+  (t) => [index('maintenance_tasks_newest').on(t.teamId, t.repositoryId, t.id)],
 );

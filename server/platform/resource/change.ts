@@ -28,13 +28,24 @@ export interface Act<Row> {
  */
 export async function change<Row extends Target | undefined>(
   ctx: Ctx,
+  act: Act<NonNullable<Row>>,
+  work: (tx: Ctx) => Promise<Row>,
+): Promise<Row>;
+/** What is no row of a team by itself has its entry on something that is. */
+export async function change<Result>(
+  ctx: Ctx,
+  act: Act<NonNullable<Result>> & { readonly on: Target },
+  work: (tx: Ctx) => Promise<Result>,
+): Promise<Result>;
+export async function change<Row>(
+  ctx: Ctx,
   { action, on, details }: Act<NonNullable<Row>>,
   work: (tx: Ctx) => Promise<Row>,
 ): Promise<Row> {
   return await ctx.db.transact(async (db) => {
     const row = await work({ ...ctx, db });
-    if (row !== undefined) {
-      const { id, teamId } = on ?? row;
+    if (row !== undefined && row !== null) {
+      const { id, teamId } = on ?? (row as Row & Target);
       const entry = { chain: teamId, action, target: id };
       await recordAct(db, ctx, details === undefined ? entry : { ...entry, details: details(row) });
     }
