@@ -58,7 +58,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     projectsFeature({ inSpace: createSpaceFilter(gate) }),
     environmentsFeature(system),
     variablesFeature(system),
-    buildStepsFeature(system),
+    buildStepsFeature,
     runners,
     registries,
     sandboxRunsFeature(system, engine),

@@ -77,11 +77,11 @@ CREATE TABLE "team_members" (
 );
 --> statement-breakpoint
 CREATE TABLE "build_steps" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"environment_id" text NOT NULL,
 	"position" integer NOT NULL,
 	"command" text NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
@@ -115,15 +115,16 @@ CREATE TABLE "projects" (
 );
 --> statement-breakpoint
 CREATE TABLE "variables" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"environment_id" text NOT NULL,
 	"name" text NOT NULL,
 	"value" text,
 	"sealed" text,
+	"secret" boolean GENERATED ALWAYS AS (sealed is not null) STORED NOT NULL,
 	"bytes" integer NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
 	"updated_at" timestamp with time zone NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "variables_one_value" CHECK (("variables"."value" is null) <> ("variables"."sealed" is null))
 );
 --> statement-breakpoint
@@ -828,6 +829,8 @@ CREATE UNIQUE INDEX "team_invites_token_hash" ON "team_invites" USING btree ("to
 --> statement-breakpoint
 CREATE UNIQUE INDEX "team_invites_open" ON "team_invites" USING btree ("team_id","email") WHERE "team_invites"."accepted_at" is null;
 --> statement-breakpoint
+CREATE UNIQUE INDEX "build_steps_team_id" ON "build_steps" USING btree ("team_id","id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "environments_team_id" ON "environments" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "environments_name" ON "environments" USING btree ("project_id","name");
@@ -835,6 +838,8 @@ CREATE UNIQUE INDEX "environments_name" ON "environments" USING btree ("project_
 CREATE UNIQUE INDEX "environments_deploy_app" ON "environments" USING btree ("team_id",("deploy" ->> 'kind'),("deploy" ->> 'app')) WHERE "environments"."deploy" is not null;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "projects_team_id" ON "projects" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "variables_team_id" ON "variables" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "variables_name" ON "variables" USING btree ("environment_id","name");
 --> statement-breakpoint

@@ -1,95 +1,108 @@
 /** Build steps of environments, in an order without gaps that is changed under the environment's lock. */
-import type { Feature, System } from '../../platform/feature.ts';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { and, eq, gt, sql } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { BuildStepsService, Direction } from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
+import {
+  BuildStepSchema,
+  BuildStepsService,
+  Direction,
+} from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
 import { environmentRows } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Feature } from '../../platform/feature.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { deleteBuildStep, insertBuildStep, listBuildSteps, swapBuildSteps } from './store.ts';
-import type { BuildStep } from './store.ts';
-
-export { listBuildSteps } from './store.ts';
+import { change, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { buildSteps } from './schema.ts';
 
 const STEPS_MAX = 50;
 
-export function createBuildSteps({ clock }: { readonly clock: Clock }): Handlers<Ctx> {
+const rows = rowsOf(buildSteps);
+type Step = RowOf<typeof buildSteps>;
+
+function createBuildSteps(): Handlers<Ctx> {
   return implement(BuildStepsService, {
     list: async ({ environmentId }, ctx: Ctx) => {
-      const environment = await environmentRows.find(ctx, environmentId);
-      return { buildSteps: (await listBuildSteps(ctx.db, environment)).map(present) };
+      const { id } = await environmentRows.find(ctx, environmentId);
+      return { buildSteps: await showAll(ctx, id) };
     },
-    add: async ({ environmentId, command }, ctx: Ctx) =>
-      await change(ctx, environmentId, async (db, environment, steps) => {
-        if (steps.length >= STEPS_MAX) throw full(steps.length);
-        const createdAt = clock.now();
-        const id = newId('bst', createdAt.getTime());
-        const step = { id, environmentId, position: steps.length + 1, command, createdAt };
-        await insertBuildStep(db, environment, step);
-        await recordAct(db, ctx, act('build_step.added', environment, step));
-        return present(step);
-      }),
-    delete: async ({ environmentId, stepId }, ctx: Ctx) =>
-      await change(ctx, environmentId, async (db, environment, steps) => {
-        const step = stepOf(steps, stepId);
-        await deleteBuildStep(db, environment, step);
-        await recordAct(db, ctx, act('build_step.deleted', environment, step));
-        return {};
-      }),
-    move: async ({ environmentId, stepId, direction }, ctx: Ctx) =>
-      await change(ctx, environmentId, async (db, environment, steps) => {
-        const step = stepOf(steps, stepId);
-        const to = step.position + (direction === Direction.UP ? -1 : 1);
-        if (to >= 1 && to <= steps.length) {
-          await swapBuildSteps(db, environment, step.position, to);
-          await recordAct(db, ctx, act('build_step.moved', environment, { ...step, position: to }));
-        }
-        return { buildSteps: (await listBuildSteps(db, environment)).map(present) };
-      }),
+    add: async ({ environmentId, command }, ctx: Ctx) => {
+      const environment = await environmentRows.find(ctx, environmentId);
+      const { id, teamId } = environment;
+      const where = eq(buildSteps.environmentId, id);
+      const added = await change(ctx, act('build_step.added', environment), async (tx) => {
+        await environmentRows.lock(tx, id);
+        await rows.atMost(tx, { teamId, max: STEPS_MAX, of: 'environment', where });
+        const position = (await listBuildSteps(tx, id)).length + 1;
+        return await rows.insert(tx, { teamId, environmentId: id, command, position });
+      });
+      return shown(BuildStepSchema, added);
+    },
+    delete: async ({ environmentId, stepId }, ctx: Ctx) => {
+      const environment = await environmentRows.find(ctx, environmentId);
+      await change(ctx, act('build_step.deleted', environment), async (tx) => {
+        const step = await lockStep(tx, environment, stepId);
+        await rows.remove(tx, step.id);
+        await closeGap(tx, step);
+        return step;
+      });
+      return {};
+    },
+    move: async ({ environmentId, stepId, direction }, ctx: Ctx) => {
+      const environment = await environmentRows.find(ctx, environmentId);
+      await change(ctx, act('build_step.moved', environment), async (tx) => {
+        const { id, position } = await lockStep(tx, environment, stepId);
+        const to = position + (direction === Direction.UP ? -1 : 1);
+        const [other] = await rows.list(tx, {
+          where: and(eq(buildSteps.environmentId, environment.id), eq(buildSteps.position, to)),
+        });
+        if (other === undefined) return undefined;
+        await rows.update(tx, other.id, { set: { position } });
+        return await rows.update(tx, id, { set: { position: to } });
+      });
+      return { buildSteps: await showAll(ctx, environment.id) };
+    },
   });
 }
 
-/** In one transaction, under the environment's lock, with the steps as they are then. */
-async function change<T>(
-  ctx: Ctx,
-  environmentId: string,
-  work: (db: Database, environment: Environment, steps: readonly BuildStep[]) => Promise<T>,
-): Promise<T> {
-  const environment = await environmentRows.find(ctx, environmentId);
-  return await ctx.db.transact(async (db) => {
-    await environmentRows.lock({ ...ctx, db }, environment.id);
-    return await work(db, environment, await listBuildSteps(db, environment));
+export const buildStepsFeature: Feature = { services: [createBuildSteps()] };
+
+/** In the order in which they run. */
+export async function listBuildSteps(who: Who, environmentId: string): Promise<readonly Step[]> {
+  return await rows.list(who, {
+    where: eq(buildSteps.environmentId, environmentId),
+    by: buildSteps.position,
   });
 }
 
-function stepOf(steps: readonly BuildStep[], id: string): BuildStep {
-  const step = steps.find((each) => each.id === id);
-  if (step === undefined) throw notFound('build step');
+async function showAll(who: Who, environmentId: string) {
+  return (await listBuildSteps(who, environmentId)).map((row) => shown(BuildStepSchema, row));
+}
+
+/** Under the lock on its environment, so that places stay what they are until the transaction ends. */
+async function lockStep(tx: Ctx, environment: Environment, id: string): Promise<Step> {
+  await environmentRows.lock(tx, environment.id);
+  const step = await rows.find(tx, id);
+  if (step.environmentId !== environment.id) throw notFound(rows.kind);
   return step;
 }
 
-function full(n: number): Error {
-  return apiError('limit_reached', `the environment has ${n} build steps, at most ${STEPS_MAX} are allowed`, {
-    details: { limit: STEPS_MAX, current: n },
-  });
+async function closeGap({ db }: Ctx, { teamId, environmentId, position }: Step): Promise<void> {
+  const { orm } = db;
+  await orm
+    .update(buildSteps)
+    .set({ position: sql`${buildSteps.position} - 1` })
+    .where(
+      and(
+        eq(buildSteps.teamId, teamId),
+        eq(buildSteps.environmentId, environmentId),
+        gt(buildSteps.position, position),
+      ),
+    );
 }
 
-/** Without the command: people write tokens into commands. */
-function act(action: string, { id, teamId }: Environment, { id: stepId, position }: BuildStep) {
-  return { chain: teamId, action, target: id, details: { stepId, position } };
-}
-
-function present({ createdAt, ...step }: BuildStep) {
-  return { ...step, createdAt: timestampFromDate(createdAt) };
-}
-
-export function buildStepsFeature(system: System): Feature {
-  return { services: [createBuildSteps(system)] };
+/** The ledger does not hold the command: people write tokens into commands. */
+function act(action: string, on: Environment) {
+  return { action, on, details: ({ id, position }: Step) => ({ stepId: id, position }) };
 }

@@ -1,24 +1,15 @@
-import { foreignKey, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { index, integer, text } from 'drizzle-orm/pg-core';
 import { environments } from '../environments/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
+import { id } from '../../platform/db/columns.ts';
+import { teamTable } from '../../platform/resource/team-table.ts';
 
-export const buildSteps = pgTable(
-  'build_steps',
+export const buildSteps = teamTable(
+  { name: 'build_steps', kind: 'build step', prefix: 'bst', within: { environmentId: environments } },
   {
-    id: id('id').primaryKey(),
-    teamId: id('team_id').notNull(),
     environmentId: id('environment_id').notNull(),
     /** From 1, without gaps; kept so under a lock on the environment. */
     position: integer('position').notNull(),
     command: text('command').notNull(),
-    createdAt: instant('created_at').notNull(),
   },
-  (t) => [
-    index('build_steps_order').on(t.environmentId, t.position),
-    foreignKey({
-      columns: [t.teamId, t.environmentId],
-      foreignColumns: [environments.teamId, environments.id],
-      name: 'build_steps_environment_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [index('build_steps_order').on(t.environmentId, t.position)],
 );

@@ -2,32 +2,34 @@
  * Variables of environments. A secret one is encrypted before it touches the database, bound to its row, and opened for a build's spec alone; no answer, no
  * ledger entry and no log line holds its value.
  */
-import type { Feature, System } from '../../platform/feature.ts';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { VariablesService } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
+import { VariableSchema, VariablesService } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
+import type { Variable as Message } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
 import { environmentRows } from '../environments/index.ts';
 import type { Environment } from '../environments/index.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { systemScope } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
+import type { Feature, System } from '../../platform/feature.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { deleteVariable, findVariable, listVariables, putVariable, sizesOf } from './store.ts';
-import type { Stored, Variable } from './store.ts';
+import { variables } from './schema.ts';
 
 const VARIABLES_MAX = 500;
 /** Of all values of an environment: they travel in one offer. */
 const BYTES_MAX = 1_048_576;
 
-export interface VariablesDeps {
-  readonly clock: Clock;
-  readonly secrets: Secrets;
-}
+const rows = rowsOf(variables);
+type Variable = RowOf<typeof variables>;
+type Stored = Pick<Variable, 'id' | 'name' | 'value' | 'sealed' | 'bytes'>;
+type Next = Stored & { readonly isNew: boolean };
+type Seal = Pick<Secrets, 'seal'>;
 
 interface Wanted {
   readonly name: string;
@@ -38,90 +40,116 @@ interface Wanted {
   readonly id?: string;
 }
 
-const sealedAt = (id: string): string => `variables.sealed:${id}`;
-
-export function createVariables({ clock, secrets }: VariablesDeps): Handlers<Ctx> {
-  const stored = (id: string, { name, value }: Wanted, secret: boolean): Stored => ({
-    id,
-    name,
-    value: secret ? null : value,
-    sealed: secret ? secrets.seal(sealedAt(id), Buffer.from(value)) : null,
-    bytes: Buffer.byteLength(value),
-  });
-
-  /** All or none, under the environment's lock, so that limits hold and two calls with one name are one variable. */
-  const setAll = async (ctx: Ctx, environment: Environment, wanted: readonly Wanted[]): Promise<Variable[]> =>
-    await ctx.db.transact(async (db) => {
-      await environmentRows.lock({ ...ctx, db }, environment.id);
-      const now = clock.now();
-      const before = await sizesOf(db, environment);
-      const byId = new Map([...before.values()].map((row) => [row.id, row]));
-      const next = wanted.map((each) => {
-        checkValue(each);
-        const known = each.id === undefined ? before.get(each.name) : byId.get(each.id);
-        if (each.id !== undefined && known === undefined) throw notFound('variable');
-        const secret = each.secret ?? (known !== undefined && known.value === null);
-        return stored(known?.id ?? newId('var', now.getTime()), each, secret);
-      });
-      checkLimits([...before.values()], next);
+function createVariables(secrets: Seal): Handlers<Ctx> {
+  const setAll = async (ctx: Ctx, environmentId: string, wanted: readonly Wanted[]): Promise<Message[]> => {
+    const environment = await environmentRows.find(ctx, environmentId);
+    const set = await change(ctx, act('variables.set', environment), async (tx) => {
+      const next = await nextOf(tx, environment, { secrets, wanted });
       const made: Variable[] = [];
-      for (const each of next) made.push(await putVariable(db, environment, each, now));
-      await recordAct(db, ctx, act('variables.set', environment, { names: next.map(({ name }) => name) }));
+      for (const each of next) made.push(await put(tx, environment, each));
       return made;
     });
+    return set.map((row) => shown(VariableSchema, row));
+  };
+  const setOne = async (ctx: Ctx, environmentId: string, wanted: Wanted): Promise<Message> => {
+    const [message] = await setAll(ctx, environmentId, [wanted]);
+    if (message === undefined) throw new Error('no variable was set');
+    return message;
+  };
 
   return implement(VariablesService, {
     list: async ({ environmentId }, ctx: Ctx) => {
-      const environment = await environmentRows.find(ctx, environmentId);
-      return { variables: (await listVariables(ctx.db, environment)).map(present) };
+      const { id } = await environmentRows.find(ctx, environmentId);
+      return { variables: (await listByName(ctx, id)).map((row) => shown(VariableSchema, row)) };
     },
     set: async ({ environmentId, name, value, secret }, ctx: Ctx) =>
-      present(
-        one(await setAll(ctx, await environmentRows.find(ctx, environmentId), [{ name, value, secret }])),
-      ),
+      await setOne(ctx, environmentId, { name, value, secret }),
     update: async ({ environmentId, variableId: id, name, value, secret }, ctx: Ctx) =>
-      present(
-        one(await setAll(ctx, await environmentRows.find(ctx, environmentId), [{ id, name, value, secret }])),
-      ),
-    setMany: async ({ environmentId, variables, secret }, ctx: Ctx) => {
-      const environment = await environmentRows.find(ctx, environmentId);
-      const wanted = Object.entries(variables)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, value]) => ({ name, value, secret }));
-      return { variables: (await setAll(ctx, environment, wanted)).map(present) };
+      await setOne(ctx, environmentId, { id, name, value, secret }),
+    setMany: async ({ environmentId, variables: values, secret }, ctx: Ctx) => {
+      const wanted = Object.entries(values).map(([name, value]) => ({ name, value, secret }));
+      return { variables: await setAll(ctx, environmentId, wanted.toSorted(byName)) };
     },
     delete: async ({ environmentId, variableId, name }, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, environmentId);
-      await ctx.db.transact(async (db) => {
-        const variable = await findVariable(db, environment, variableId);
-        if (variable === undefined || (name !== undefined && name !== variable.name))
-          throw notFound('variable');
-        if (await deleteVariable(db, environment, variableId))
-          await recordAct(db, ctx, act('variables.deleted', environment, { names: [variable.name] }));
+      const found = await rows.find(ctx, variableId);
+      if (found.environmentId !== environment.id || (name ?? found.name) !== found.name)
+        throw notFound(rows.kind);
+      await change(ctx, act('variables.deleted', environment), async (tx) => {
+        const gone = await rows.remove(tx, found.id);
+        return gone && [gone];
       });
       return {};
     },
   });
 }
 
+export function variablesFeature({ secrets }: System): Feature {
+  return { services: [createVariables(secrets)] };
+}
+
 /** What a build finds: for its spec, which is encrypted as a whole. */
 export async function openVariables(
-  { sql }: Database,
+  db: Database,
   secrets: Pick<Secrets, 'open'>,
   { id, teamId }: Pick<Environment, 'id' | 'teamId'>,
 ): Promise<{
   readonly variables: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
 }> {
-  const rows = await sql<Stored[]>`
-    select id, name, value, sealed, bytes from variables where team_id = ${teamId} and environment_id = ${id} order by name`;
   const plain: Record<string, string> = {};
   const secret: Record<string, string> = {};
-  for (const row of rows) {
+  for (const row of await listByName({ db, teams: systemScope(teamId) }, id)) {
     if (row.sealed === null) plain[row.name] = row.value ?? '';
     else secret[row.name] = Buffer.from(secrets.open(sealedAt(row.id), row.sealed)).toString('utf8');
   }
   return { variables: plain, secrets: secret };
+}
+
+/** By the characters of names, whatever order the database has for text. */
+async function listByName(who: Who, environmentId: string): Promise<readonly Variable[]> {
+  return (await rows.list(who, { where: eq(variables.environmentId, environmentId) })).sort(byName);
+}
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
+  a.name < b.name ? -1 : 1;
+
+const sealedAt = (id: string): string => `variables.sealed:${id}`;
+
+/** What becomes of the environment's variables, all or none, under its lock, so that limits hold and two calls with one name are one variable. */
+async function nextOf(
+  tx: Ctx,
+  environment: Environment,
+  { secrets, wanted }: { readonly secrets: Seal; readonly wanted: readonly Wanted[] },
+): Promise<readonly Next[]> {
+  await environmentRows.lock(tx, environment.id);
+  const before = await listByName(tx, environment.id);
+  const next = wanted.map((each): Next => {
+    const { name, value } = each;
+    checkValue(each);
+    const known = before.find((row) => (each.id === undefined ? row.name === name : row.id === each.id));
+    if (each.id !== undefined && known === undefined) throw notFound(rows.kind);
+    const id = known?.id ?? newId('var', tx.clock.now().getTime());
+    const base = { id, isNew: known === undefined, name, bytes: Buffer.byteLength(value) };
+    return (each.secret ?? known?.secret ?? false)
+      ? { ...base, value: null, sealed: secrets.seal(sealedAt(id), Buffer.from(value)) }
+      : { ...base, value, sealed: null };
+  });
+  checkLimits(before, next);
+  return next;
+}
+
+async function put(
+  tx: Ctx,
+  { id: environmentId, teamId }: Environment,
+  { id, isNew, ...columns }: Next,
+): Promise<Variable> {
+  const set = { ...columns, updatedAt: tx.clock.now() };
+  const work = isNew ? rows.insert(tx, { ...set, id, teamId, environmentId }) : rows.update(tx, id, { set });
+  const taken = { index: 'variables_name', resource: rows.kind, field: 'name', value: columns.name };
+  const row = await unlessTaken<Variable | undefined>(work, taken);
+  if (row === undefined) throw new Error(`variable ${id} was not stored`);
+  return row;
 }
 
 function checkValue({ name, value }: Wanted): void {
@@ -138,7 +166,7 @@ function checkLimits(before: readonly Stored[], next: readonly Stored[]): void {
     throw apiError(
       'limit_reached',
       `the environment would have ${after.size} variables, at most ${VARIABLES_MAX} are allowed`,
-      { details: { limit: VARIABLES_MAX, current: before.length } },
+      { details: { resource: rows.kind, limit: VARIABLES_MAX, current: before.length } },
     );
   }
   const bytes = [...after.values()].reduce((sum, each) => sum + each, 0);
@@ -146,33 +174,11 @@ function checkLimits(before: readonly Stored[], next: readonly Stored[]): void {
   throw apiError(
     'limit_reached',
     `the values of the environment would be ${bytes} bytes, at most ${BYTES_MAX} are allowed; put large data into the repository or a store of its own`,
-    { details: { limit: BYTES_MAX } },
+    { details: { resource: 'bytes of variables', limit: BYTES_MAX } },
   );
 }
 
-function one(variables: readonly Variable[]): Variable {
-  const [variable] = variables;
-  if (variable === undefined) throw new Error('no variable was set');
-  return variable;
-}
-
-/** Names alone: the ledger never holds a value, secret or not. */
-function act(action: string, { id, teamId }: Environment, details: object) {
-  return { chain: teamId, action, target: id, details: { ...details } };
-}
-
-function present({ value, createdAt, updatedAt, id, environmentId, name }: Variable) {
-  return {
-    id,
-    environmentId,
-    name,
-    secret: value === null,
-    ...(value === null ? {} : { value }),
-    createdAt: timestampFromDate(createdAt),
-    updatedAt: timestampFromDate(updatedAt),
-  };
-}
-
-export function variablesFeature(system: System): Feature {
-  return { services: [createVariables(system)] };
+/** The ledger holds names alone, never a value, secret or not. */
+function act(action: string, on: Environment) {
+  return { action, on, details: (set: readonly Variable[]) => ({ names: set.map(({ name }) => name) }) };
 }

@@ -5,6 +5,7 @@
 import { openGitCredentials } from '../../apps/environments/index.ts';
 import type { Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
 import { listBuildSteps } from '../../apps/buildsteps/index.ts';
+import { systemScope } from '../../platform/authorise.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { openVariables } from '../../apps/variables/index.ts';
@@ -64,7 +65,8 @@ export async function readInput(
 ): Promise<BuildInput> {
   const held = await openVariables(db, secrets, environment);
   if (deployOnly) return { ...held, steps: [], git: {} };
-  const steps = (await listBuildSteps(db, environment)).map(({ command }) => command);
+  const teams = systemScope(environment.teamId);
+  const steps = (await listBuildSteps({ db, teams }, environment.id)).map(({ command }) => command);
   return { ...held, steps, git: await openGitCredentials(db, secrets, environment) };
 }
 

@@ -2,5 +2,5 @@
 export { change, transition, unlessTaken } from './change.ts';
 export type { Transition } from './change.ts';
 export { lockTeam, rowsOf } from './rows.ts';
-export type { Changes, NewRow, RowOf } from './rows.ts';
+export type { Changes, NewRow, RowOf, Who } from './rows.ts';
 export { enumNumber, shown } from './shown.ts';
