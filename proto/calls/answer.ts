@@ -39,7 +39,11 @@ export function answerCalls(stream: CallDuplex, run: Run): () => void {
     over = true;
     stream.end();
   };
-  const answer = (id: number, ctx: LazySignal, outcome: Outcome, bytes: number): void => {
+  const answer = (
+    id: number,
+    ctx: LazySignal,
+    { outcome, bytes }: { outcome?: Outcome; bytes: number },
+  ): void => {
     // Of a stream that broke, nobody waits for it.
     if (running.get(id) !== ctx) return;
     running.delete(id);
@@ -54,14 +58,14 @@ export function answerCalls(stream: CallDuplex, run: Run): () => void {
       running.set(id, ctx);
       const response = run(method, request, ctx);
       if (response === undefined) {
-        answer(id, ctx, undefined, 0);
+        answer(id, ctx, { bytes: 0 });
         continue;
       }
       response.then(
-        (value) => answer(id, ctx, { case: 'response', value }, value.length),
+        (value) => answer(id, ctx, { outcome: { case: 'response', value }, bytes: value.length }),
         (error: ApiError) => {
           const value = writeRefusal(error);
-          answer(id, ctx, { case: 'error', value }, value.length);
+          answer(id, ctx, { outcome: { case: 'error', value }, bytes: value.length });
         },
       );
     }

@@ -52,7 +52,7 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
     const method = exchange.request.method ?? '';
     const verbs = verbsOf(found.page);
     if (!verbs.includes(method)) throw wrongVerb(method, target.path, verbs);
-    void servePage(exchange, found, target, { ledger, limits });
+    void servePage(exchange, { ...found, target }, { ledger, limits });
   };
 
   return (exchange) => {

@@ -85,7 +85,7 @@ export function createDoor(options: DoorOptions): Door {
       let closed: Promise<void> | undefined;
       const close = (graceMs: number): Promise<void> => {
         closing = true;
-        return closeDoor(listener, ledger.calls, graceMs, options.log);
+        return closeDoor(listener, { calls: ledger.calls, log: options.log }, graceMs);
       };
       return { port: listener.port, close: (graceMs) => (closed ??= close(graceMs)) };
     },
@@ -109,9 +109,8 @@ function warnOnce({ log, onUntrustedProxy }: DoorOptions): (peer: string) => voi
 
 async function closeDoor(
   listener: Listener,
-  calls: ReadonlySet<ActiveCall>,
+  { calls, log }: { readonly calls: ReadonlySet<ActiveCall>; readonly log: DoorLog },
   graceMs: number,
-  log: DoorLog,
 ): Promise<void> {
   listener.drain();
   const stopping = apiError('unavailable', 'this process is stopping; call again', { retryAfterMs: 1000 });

@@ -53,7 +53,7 @@ function messageDecoder(desc: DescMessage): Decode {
     // Compiled late, because message types may refer to each other in a circle.
     layout ??= layoutOf(desc);
     const message = create(desc);
-    decodeFields(layout, message as unknown as Fields, value, path);
+    writeMembers(layout, message as unknown as Fields, { members: asObject(value, path), path });
     return message;
   };
 }
@@ -68,20 +68,27 @@ function layoutOf(desc: DescMessage): Layout {
   return { slots, mayRepeat: slots.size > desc.fields.length || desc.oneofs.length > 0 };
 }
 
-function decodeFields(layout: Layout, message: Fields, value: unknown, path: Path): void {
-  const members = asObject(value, path);
+function writeMembers(
+  layout: Layout,
+  message: Fields,
+  { members, path }: { readonly members: Readonly<Record<string, unknown>>; readonly path: Path },
+): void {
   const seen = layout.mayRepeat ? new Set<unknown>() : undefined;
   for (const key of Object.keys(members)) {
     path.push(key);
     const slot = layout.slots.get(key);
     if (slot === undefined) throw refuse(path, 'unknown_field', 'is not a field of the request');
-    if (seen !== undefined) assertFirst(seen, slot.field, members[key], path);
+    if (seen !== undefined) assertFirst(seen, slot.field, { value: members[key], path });
     slot.set(message, members[key], path);
     path.pop();
   }
 }
 
-function assertFirst(seen: Set<unknown>, field: DescField, value: unknown, path: Path): void {
+function assertFirst(
+  seen: Set<unknown>,
+  field: DescField,
+  { value, path }: { readonly value: unknown; readonly path: Path },
+): void {
   if (seen.has(field)) throw refuse(path, 'duplicate_field', 'names the same field as another key');
   seen.add(field);
   if (field.oneof === undefined || value === null) return;

@@ -6,9 +6,15 @@ import { textProblem } from './json-text.ts';
 export type ValueReader = (value: unknown, path: Path) => unknown;
 
 const FLOAT_MAX = 3.4028234663852886e38;
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
-const UINT64_MAX = 2n ** 64n - 1n;
+interface Range<T> {
+  readonly min: T;
+  readonly max: T;
+}
+
+const INT32: Range<number> = { min: -0x8000_0000, max: 0x7fff_ffff };
+const UINT32: Range<number> = { min: 0, max: 0xffff_ffff };
+const INT64: Range<bigint> = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
+const UINT64: Range<bigint> = { min: 0n, max: 2n ** 64n - 1n };
 
 export function scalarReader(type: ScalarType): ValueReader {
   switch (type) {
@@ -25,17 +31,17 @@ export function scalarReader(type: ScalarType): ValueReader {
     case ScalarType.INT32:
     case ScalarType.SINT32:
     case ScalarType.SFIXED32:
-      return (value, path) => readInteger(value, path, -0x8000_0000, 0x7fff_ffff);
+      return (value, path) => readInteger(value, path, INT32);
     case ScalarType.UINT32:
     case ScalarType.FIXED32:
-      return (value, path) => readInteger(value, path, 0, 0xffff_ffff);
+      return (value, path) => readInteger(value, path, UINT32);
     case ScalarType.INT64:
     case ScalarType.SINT64:
     case ScalarType.SFIXED64:
-      return (value, path) => readLong(value, path, INT64_MIN, INT64_MAX);
+      return (value, path) => readLong(value, path, INT64);
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
-      return (value, path) => readLong(value, path, 0n, UINT64_MAX);
+      return (value, path) => readLong(value, path, UINT64);
   }
 }
 
@@ -76,7 +82,7 @@ function readBool(value: unknown, path: Path): boolean {
   return value;
 }
 
-function readInteger(value: unknown, path: Path, min: number, max: number): number {
+function readInteger(value: unknown, path: Path, { min, max }: Range<number>): number {
   if (typeof value !== 'number') throw refuse(path, 'type', `expected a number, got ${shown(value)}`);
   if (!Number.isInteger(value)) throw refuse(path, 'type', `expected a whole number, got ${value}`);
   if (value < min || value > max) throw refuse(path, 'range', `${value} is outside of ${min} to ${max}`);
@@ -94,7 +100,7 @@ function readDouble(value: unknown, path: Path, max: number): number {
   return value;
 }
 
-function readLong(value: unknown, path: Path, min: bigint, max: bigint): bigint {
+function readLong(value: unknown, path: Path, { min, max }: Range<bigint>): bigint {
   const exact =
     typeof value === 'string' && /^-?(0|[1-9]\d{0,19})$/.test(value)
       ? BigInt(value)

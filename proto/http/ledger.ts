@@ -61,7 +61,7 @@ export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void
       return call;
     },
     refuse(exchange, error) {
-      replyError(exchange.response, error, exchange.requestId, exchange.headers);
+      replyError(exchange.response, error, exchange);
       record(exchange, { protocol: 'rest', status: error.status, error });
     },
   };

@@ -95,8 +95,7 @@ export interface PageDeps {
 /** Never rejects. */
 export async function servePage(
   exchange: Exchange,
-  { page, variable }: FoundPage,
-  target: RequestTarget,
+  { page, variable, target }: FoundPage & { readonly target: RequestTarget },
   { ledger, limits }: PageDeps,
 ): Promise<void> {
   const { response, headers } = exchange;
@@ -108,7 +107,11 @@ export async function servePage(
         : await page.serve(endpointRequest(exchange, target, { variable, added, limits }));
     const { status = answer.error?.status ?? 200, headers: own, body, error } = answer;
     const brought = error === undefined ? {} : errorHeaders(error);
-    reply(response, status, Object.assign(headers, Object.fromEntries(added), brought, own), body);
+    reply(response, {
+      status,
+      headers: Object.assign(headers, Object.fromEntries(added), brought, own),
+      body,
+    });
     ledger.record(exchange, { protocol: 'rest', status, error });
   } catch (error) {
     Object.assign(headers, Object.fromEntries(added));

@@ -39,13 +39,15 @@ export function baseHeaders(requestId: string, hsts: boolean): ReplyHeaders {
   return headers;
 }
 
+export interface Reply {
+  readonly status: number;
+  /** Gets the length of the body. */
+  readonly headers: ReplyHeaders;
+  readonly body?: string | Uint8Array | undefined;
+}
+
 /** Sends a whole response. Does nothing when the response has begun or the client is gone. */
-export function reply(
-  response: NodeResponse,
-  status: number,
-  headers: ReplyHeaders,
-  body?: string | Uint8Array,
-): void {
+export function reply(response: NodeResponse, { status, headers, body }: Reply): void {
   if (response.headersSent || response.writableEnded) return;
   if (body === undefined) {
     // 204 and 304 must not name a length; any other empty answer says so, which keeps the connection usable.
@@ -80,9 +82,8 @@ export function errorHeaders(error: ApiError): ReplyHeaders {
 export function replyError(
   response: NodeResponse,
   error: ApiError,
-  requestId: string,
-  headers: ReplyHeaders,
+  { requestId, headers }: { readonly requestId: string; readonly headers: ReplyHeaders },
 ): void {
   Object.assign(headers, errorHeaders(error), { 'content-type': 'application/json; charset=utf-8' });
-  reply(response, error.status, headers, JSON.stringify(errorBody(error, requestId)));
+  reply(response, { status: error.status, headers, body: JSON.stringify(errorBody(error, requestId)) });
 }

@@ -151,8 +151,7 @@ export interface TakenFields {
 export function writeQuery(
   message: Message,
   desc: DescMessage,
-  pairs: readonly [string, string][],
-  taken: TakenFields,
+  { pairs, taken }: { readonly pairs: readonly [string, string][]; readonly taken: TakenFields },
 ): void {
   const seen = new Set<unknown>();
   for (const [key, text] of pairs) {

@@ -18,9 +18,17 @@ export interface RestTarget extends Target {
 
 export type RestDoor = (call: ActiveCall, match: Match<RestTarget>, query: string) => Promise<void>;
 
+/** One request, as the router found its RPC. */
+interface Asked {
+  readonly call: ActiveCall;
+  readonly match: Match<RestTarget>;
+  readonly query: string;
+}
+
 /** The returned function never rejects: every failure is an answer. */
 export function createRestDoor(limits: DoorLimits): RestDoor {
   return async function serveRest(call, match, query) {
+    const asked: Asked = { call, match, query };
     const { app, codec } = match.target;
     try {
       call.startDeadline(deadlineMs(call.rpc, call), (error) => {
@@ -32,9 +40,7 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
       const isWhole =
         !(admitted instanceof Promise) && app.admitBody === undefined && !announcesBody(call.request);
       if (isWhole) admitTeam(call, admitted, match);
-      const ready = isWhole
-        ? readyWith(NO_BODY, admitted, call, match, query)
-        : await whenWhole(admitted, limits, call, match, query);
+      const ready = isWhole ? readyWith(asked, admitted, NO_BODY) : await whenWhole(asked, admitted, limits);
       if (ready === undefined) return;
       const { caller, request } = ready;
       if (call.rpc.desc.methodKind === 'server_streaming') {
@@ -59,13 +65,8 @@ interface Ready {
 }
 
 /** Undefined: the call was answered meanwhile. */
-async function whenWhole(
-  admitted: unknown,
-  limits: DoorLimits,
-  call: ActiveCall,
-  match: Match<RestTarget>,
-  query: string,
-): Promise<Ready | undefined> {
+async function whenWhole(asked: Asked, admitted: unknown, limits: DoorLimits): Promise<Ready | undefined> {
+  const { call, match } = asked;
   const { app } = match.target;
   const caller = await admitted;
   admitTeam(call, caller, match);
@@ -73,10 +74,10 @@ async function whenWhole(
     ? await readBody(call.request, call.rpc.bodyBytesMax, limits.bodyTimeoutMs)
     : NO_BODY;
   if (app.admitBody !== undefined) await app.admitBody(call, caller, raw);
-  if (raw.length === 0) return call.settled ? undefined : readyWith(raw, caller, call, match, query);
+  if (raw.length === 0) return call.settled ? undefined : readyWith(asked, caller, raw);
   const body = await decodeContent(raw, call.header('content-encoding'), call.rpc.bodyBytesMax);
   app.admitBytes?.(call, caller, body.length);
-  return call.settled ? undefined : readyWith(body, caller, call, match, query);
+  return call.settled ? undefined : readyWith(asked, caller, body);
 }
 
 /** Of a team that the path names: before its body is read, and before anything of the request is decoded. */
@@ -86,24 +87,14 @@ function admitTeam(call: ActiveCall, caller: unknown, { target, captures }: Matc
   if (teamId !== undefined) target.app.admitTeam?.(call, caller, teamId);
 }
 
-function readyWith(
-  body: Uint8Array,
-  caller: unknown,
-  call: ActiveCall,
-  match: Match<RestTarget>,
-  query: string,
-): Ready {
-  const request = decodeRequest(call, match, query, body);
-  validate(call.rpc.desc.input, request);
+function readyWith(asked: Asked, caller: unknown, body: Uint8Array): Ready {
+  const request = decodeRequest(asked, body);
+  validate(asked.call.rpc.desc.input, request);
   return { caller, request };
 }
 
-function decodeRequest(
-  call: ActiveCall,
-  { target, captures }: Match<RestTarget>,
-  query: string,
-  body: Uint8Array,
-): Message {
+function decodeRequest({ call, match, query }: Asked, body: Uint8Array): Message {
+  const { target, captures } = match;
   const { codec, rpc } = target;
   const contentType = call.header('content-type');
   if (body.length > 0 && codec.takesJson) assertJsonType(contentType);
@@ -119,10 +110,11 @@ function answer(call: ActiveCall, codec: RestCodec, output: Message): void {
   if (!call.settle(status)) return;
   const headers = call.finalHeaders();
   if (contentType !== undefined) headers['content-type'] = contentType;
-  reply(call.response, status, headers, body);
+  reply(call.response, { status, headers, body });
 }
 
 /** Answers an error, unless the call has been answered already. */
 export function failRest(call: ActiveCall, error: ApiError): void {
-  if (call.settle(error.status, error)) replyError(call.response, error, call.requestId, call.finalHeaders());
+  if (call.settle(error.status, error))
+    replyError(call.response, error, { requestId: call.requestId, headers: call.finalHeaders() });
 }

@@ -54,12 +54,14 @@ export function createRouter<T extends Target>(): Router<T> {
       const segments = path.slice(1).split('/');
       // HEAD is a GET whose body is not sent.
       const wanted = verb === 'HEAD' ? 'GET' : verb;
-      const search: Search = { wanted, segments, visible, captures: [], allow: new Set() };
+      const search: Search = { wanted, segments, visible, customVerb: '', captures: [], allow: new Set() };
       const cut = customVerbs ? cutCustomVerb(segments) : undefined;
       // A custom verb is one only when a route has it; otherwise the colon is data.
       const found =
-        (cut === undefined ? undefined : descend(root, 0, { ...search, segments: cut.segments }, cut.verb)) ??
-        descend(root, 0, search, '');
+        (cut === undefined
+          ? undefined
+          : descend(root, 0, { ...search, segments: cut.segments, customVerb: cut.verb })) ??
+        descend(root, 0, search);
       return found === undefined
         ? { allow: sortedVerbs(search.allow) }
         : { target: found, captures: search.captures };
@@ -95,51 +97,38 @@ interface Search {
   readonly wanted: string;
   readonly segments: readonly string[];
   readonly visible: (rpc: RpcInfo) => boolean;
+  /** Empty: none. */
+  readonly customVerb: string;
   /** Of the branch at hand; a branch that fails takes its own back out. */
   readonly captures: string[];
   readonly allow: Set<Verb>;
 }
 
-function descend<T extends Target>(
-  node: Node<T>,
-  at: number,
-  search: Search,
-  customVerb: string,
-): T | undefined {
+function descend<T extends Target>(node: Node<T>, at: number, search: Search): T | undefined {
   const { segments, captures } = search;
-  if (at === segments.length)
-    return choose(node.ends, search, customVerb) ?? takeRest(node, at, search, customVerb);
+  if (at === segments.length) return choose(node.ends, search) ?? takeRest(node, at, search);
   const segment = segments[at] ?? '';
   const literal = node.literals.get(segment);
-  const found = literal === undefined ? undefined : descend(literal, at + 1, search, customVerb);
+  const found = literal === undefined ? undefined : descend(literal, at + 1, search);
   if (found !== undefined) return found;
   if (node.variable !== undefined && segment !== '') {
     captures.push(segment);
-    const below = descend(node.variable, at + 1, search, customVerb);
+    const below = descend(node.variable, at + 1, search);
     if (below !== undefined) return below;
     captures.pop();
   }
-  return takeRest(node, at, search, customVerb);
+  return takeRest(node, at, search);
 }
 
-function takeRest<T extends Target>(
-  node: Node<T>,
-  at: number,
-  search: Search,
-  customVerb: string,
-): T | undefined {
-  const found = choose(node.rests, search, customVerb);
+function takeRest<T extends Target>(node: Node<T>, at: number, search: Search): T | undefined {
+  const found = choose(node.rests, search);
   if (found !== undefined) search.captures.push(search.segments.slice(at).join('/'));
   return found;
 }
 
-function choose<T extends Target>(
-  table: Map<string, T[]>,
-  search: Search,
-  customVerb: string,
-): T | undefined {
+function choose<T extends Target>(table: Map<string, T[]>, search: Search): T | undefined {
   let found: T | undefined;
-  for (const target of table.get(customVerb) ?? []) {
+  for (const target of table.get(search.customVerb) ?? []) {
     if (!search.visible(target.rpc)) continue;
     search.allow.add(target.route.verb);
     if (target.route.verb === search.wanted) found = target;

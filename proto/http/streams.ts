@@ -105,7 +105,7 @@ export async function sendStream(
     call.response.writeHead(call.status ?? call.rpc.successStatus, headers);
     call.response.flushHeaders?.();
     leaveTurn(call.response);
-    await pump(iterator, call, framing, limits.commentMs);
+    await pump(iterator, call, { framing, commentMs: limits.commentMs });
   } catch (error) {
     if (!call.settled) fail(toApiError(error));
   } finally {
@@ -140,8 +140,7 @@ async function sendBytes(iterator: AsyncIterator<HttpBody>, call: ActiveCall): P
 async function pump(
   iterator: AsyncIterator<Message>,
   call: ActiveCall,
-  framing: Framing,
-  commentMs: number,
+  { framing, commentMs }: { readonly framing: Framing; readonly commentMs: number },
 ): Promise<void> {
   const { response, rpc, signal } = call;
   const encode = encoder(rpc.desc.output);

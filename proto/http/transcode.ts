@@ -81,7 +81,7 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
       const pairs = parseQuery(query);
       const message = body.decode(bytes, contentType, pairs);
       path.forEach((step, index) => writeField(message, step.target, step.read(captures[index] ?? '')));
-      writeQuery(message, input, pairs, taken);
+      writeQuery(message, input, { pairs, taken });
       return message;
     },
     encode: compileResponse(output, route),

@@ -109,13 +109,14 @@ function fieldCheck(field: DescField): TextCheck {
   if (one === undefined && !(field.fieldKind === 'map' && field.mapKey === ScalarType.STRING)) return nothing;
   const name = field.localName;
   const group = field.oneof?.localName;
+  const ofMap = mapCheck(one);
   return (message, path, wrong) => {
     const value = group === undefined ? message[name] : chosen(message[group], name);
     if (value === undefined) return;
     path.push(field.jsonName);
     if (field.fieldKind === 'list')
       (value as unknown[]).forEach((item, index) => within(path, index, () => one?.(item, path, wrong)));
-    else if (field.fieldKind === 'map') checkMap(value as Fields, one, path, wrong);
+    else if (field.fieldKind === 'map') ofMap(value as Fields, path, wrong);
     else one?.(value, path, wrong);
     path.pop();
   };
@@ -143,14 +144,16 @@ function checkText(value: unknown, path: Path, wrong: FieldProblem[]): void {
     wrong.push({ field: printPath(path), rule: 'text', message });
 }
 
-function checkMap(map: Fields, one: ValueCheck | undefined, path: Path, wrong: FieldProblem[]): void {
-  for (const key of Object.keys(map)) {
-    within(path, key, () => {
-      checkText(key, path, wrong);
-      one?.(map[key], path, wrong);
-    });
-  }
-}
+const mapCheck =
+  (one: ValueCheck | undefined): TextCheck =>
+  (map, path, wrong) => {
+    for (const key of Object.keys(map)) {
+      within(path, key, () => {
+        checkText(key, path, wrong);
+        one?.(map[key], path, wrong);
+      });
+    }
+  };
 
 function within(path: Path, step: string | number, act: () => void): void {
   path.push(step);

@@ -17,8 +17,13 @@ export interface QueueDeclaration {
   readonly arguments: Readonly<Record<string, string | number>>;
 }
 
-/** `prefix` keeps installations (and tests) apart that share a virtual host. */
-export function workQueue(prefix: string, kind: WorkKind, poolId: string, quorum: boolean): QueueDeclaration {
+export interface QueueNaming {
+  /** Keeps installations (and tests) apart that share a virtual host. */
+  readonly prefix: string;
+  readonly quorum: boolean;
+}
+
+export function workQueue({ prefix, quorum }: QueueNaming, kind: WorkKind, poolId: string): QueueDeclaration {
   return {
     queue: `${prefix}work.${kind}.${poolId}`,
     durable: true,

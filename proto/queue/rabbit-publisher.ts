@@ -58,17 +58,13 @@ export function createConfirmingPublisher(connection: Connection): ConfirmingPub
   };
   /** Answers whether the message met a queue. */
   const send = async (
-    exchange: string,
-    routingKey: string,
+    to: { readonly exchange: string; readonly routingKey: string },
     body: object,
     mandatory: boolean,
   ): Promise<boolean> => {
     count += 1;
     const messageId = `${count}`;
-    await publisher.send(
-      { exchange, routingKey, durable: false, mandatory, messageId },
-      Buffer.from(JSON.stringify(body)),
-    );
+    await publisher.send({ ...to, durable: false, mandatory, messageId }, Buffer.from(JSON.stringify(body)));
     if (!mandatory) return true;
     await nextTurn();
     return !returned.delete(messageId);
@@ -87,15 +83,15 @@ export function createConfirmingPublisher(connection: Connection): ConfirmingPub
   return {
     toQueue: async (declaration, body) =>
       await limited(`a message to ${declaration.queue}`, async () => {
-        if (await send('', declaration.queue, body, true)) return;
+        if (await send({ exchange: '', routingKey: declaration.queue }, body, true)) return;
         await connection.queueDeclare(declaration);
-        if (!(await send('', declaration.queue, body, true)))
+        if (!(await send({ exchange: '', routingKey: declaration.queue }, body, true)))
           throw new Error(`${declaration.queue} does not take messages although it was declared`);
       }),
     toExchange: async (exchange, routingKey, body) =>
       await limited(
         `a message to ${exchange}`,
-        async () => void (await send(exchange, routingKey, body, false)),
+        async () => void (await send({ exchange, routingKey }, body, false)),
       ),
     close: async () => await publisher.close(),
   };

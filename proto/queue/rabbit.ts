@@ -68,9 +68,9 @@ export function connectRabbit(options: RabbitOptions): WorkQueue {
 
   return {
     hint: async ({ workId, poolId, kind, epoch }) =>
-      await publisher.toQueue(workQueue(prefix, kind, poolId, quorum), { workId, epoch }),
+      await publisher.toQueue(workQueue({ prefix, quorum }, kind, poolId), { workId, epoch }),
     consume: async (poolId, kind, onHint) =>
-      await hub.consume(workQueue(prefix, kind, poolId, quorum), async (body) => {
+      await hub.consume(workQueue({ prefix, quorum }, kind, poolId), async (body) => {
         const hint = parseHint(body, poolId, kind);
         if (hint === undefined) log.warn({ poolId, kind }, 'a message that is no hint was thrown away');
         else await onHint(hint);

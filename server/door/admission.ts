@@ -54,7 +54,7 @@ export function createAdmission(deps: {
   const secondLooks = bucket('second looks', SECOND_LOOKS);
 
   const spend = (call: CallContext, { name, rule, limiter }: Bucket, who: string): void =>
-    applyRate(name, rule, limiter.take(who), call.responseHeaders);
+    applyRate({ name, rule }, limiter.take(who), call.responseHeaders);
 
   const afterwards = (call: CallContext, caller: Caller | undefined): Caller => {
     const { auth, rateLimit, idTokens } = call.rpc;

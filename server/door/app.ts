@@ -41,6 +41,12 @@ export interface AppDeps {
   readonly rpcs?: readonly RpcInfo[];
 }
 
+interface Calling {
+  readonly call: CallContext;
+  readonly caller: Caller;
+  readonly db?: Database;
+}
+
 export function createApp(deps: AppDeps): App<Caller> {
   const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
   const methods = collectMethods(rpcs, deps.handlers);
@@ -48,7 +54,7 @@ export function createApp(deps: AppDeps): App<Caller> {
   const guard = createStreamGuard(deps);
   const slots = createStreamSlots(deps.limits.streams);
 
-  const contextOf = (call: CallContext, caller: Caller, request: Message, db = deps.db): Ctx => ({
+  const contextOf = ({ call, caller, db = deps.db }: Calling, request: Message): Ctx => ({
     call,
     caller,
     teams: authorise(call.rpc, caller, request),
@@ -63,13 +69,13 @@ export function createApp(deps: AppDeps): App<Caller> {
       const bound = await bindCiJob(db, { call, caller, clock }, request);
       return await (method(methods, call.rpc)(
         request,
-        contextOf(call, bound, request, db),
+        contextOf({ call, caller: bound, db }, request),
       ) as Promise<Message>);
     };
     const key = keyOf(call, caller);
     if (key === undefined) return await deps.db.transact(work);
     return await runKeyed(
-      { call, db: deps.db, clock, claim: claimFor(call.rpc, caller, key, request) },
+      { call, db: deps.db, clock, claim: claimFor({ rpc: call.rpc, caller, key, request }) },
       work,
     );
   };
@@ -92,12 +98,12 @@ export function createApp(deps: AppDeps): App<Caller> {
     invoke: async (call, caller, request) => {
       try {
         if (isCiJob(caller)) return await invokeForJob(call, caller, request);
-        const ctx = contextOf(call, caller, request);
+        const ctx = contextOf({ call, caller }, request);
         const run = method(methods, call.rpc);
         // Most calls are reads, and one asynchronous step less is felt in the smallest of them.
         const key = keyOf(call, caller);
         if (key === undefined) return await (run(request, ctx) as Promise<Message>);
-        return await invokeKeyed(deps, run, ctx, request, key);
+        return await invokeKeyed(deps, ctx, { run, request, key });
       } catch (error) {
         countIdToken(call, error);
         return rethrowMapped(error);
@@ -111,7 +117,7 @@ export function createApp(deps: AppDeps): App<Caller> {
         leave();
       };
       const run = method(methods, call.rpc);
-      return await openStream(async () => await run(request, contextOf(call, caller, request)), onEnd);
+      return await openStream(async () => await run(request, contextOf({ call, caller }, request)), onEnd);
     },
   };
 }
@@ -127,15 +133,15 @@ function keyOf(call: CallContext, caller: Caller): string | undefined {
   return caller.kind === 'anonymous' ? undefined : key;
 }
 
-async function invokeKeyed(
-  deps: AppDeps,
-  run: Handler<Ctx>,
-  ctx: Ctx,
-  request: Message,
-  key: string,
-): Promise<Message> {
+interface Keyed {
+  readonly run: Handler<Ctx>;
+  readonly request: Message;
+  readonly key: string;
+}
+
+async function invokeKeyed(deps: AppDeps, ctx: Ctx, { run, request, key }: Keyed): Promise<Message> {
   const { call, caller } = ctx;
-  const claim = claimFor(call.rpc, caller, key, request);
+  const claim = claimFor({ rpc: call.rpc, caller, key, request });
   if (call.rpc.idempotency === 'statement')
     return await (run(request, { ...ctx, idempotency: claim }) as Promise<Message>);
   return await runKeyed(

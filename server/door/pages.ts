@@ -47,7 +47,7 @@ export function createMetrics(queue: WorkQueue): Metrics {
     registry,
     onCall: ({ rpc, protocol, status, code, ms }) => {
       const name = rpc?.id ?? 'none'; // paths are not labels: anybody can make up any number of them
-      durations.observe(name, protocol, status, ms);
+      durations.observe({ rpc: name, protocol, status }, ms);
       if (code !== undefined) errors.inc({ rpc: name, code });
     },
   };

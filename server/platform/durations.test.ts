@@ -6,8 +6,8 @@ it('writes cumulative buckets, sum and count for each combination of labels', as
   const registry = new Registry();
   const durations = createDurations('t', 'help text');
   registry.registerMetric(durations.metric);
-  for (const ms of [0.5, 1, 3, 100_000]) durations.observe('a/B', 'rest', 200, ms);
-  durations.observe('a/B', 'grpc', 404, 7);
+  for (const ms of [0.5, 1, 3, 100_000]) durations.observe({ rpc: 'a/B', protocol: 'rest', status: 200 }, ms);
+  durations.observe({ rpc: 'a/B', protocol: 'grpc', status: 404 }, 7);
   const lines = (await registry.metrics()).split('\n');
   expect(lines).toContain('# TYPE t histogram');
   expect(lines).toContain('t_bucket{le="0.001",rpc="a/B",protocol="rest",status="200"} 2');

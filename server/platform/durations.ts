@@ -16,13 +16,16 @@ interface Series {
 
 export interface Durations {
   readonly metric: Metric;
-  observe(rpc: string, protocol: string, status: number, ms: number): void;
+  observe(
+    call: { readonly rpc: string; readonly protocol: string; readonly status: number },
+    ms: number,
+  ): void;
 }
 
 export function createDurations(name: string, help: string): Durations {
   const series = new Map<string, Series>();
 
-  const observe = (rpc: string, protocol: string, status: number, ms: number): void => {
+  const observe: Durations['observe'] = ({ rpc, protocol, status }, ms) => {
     const key = `${rpc} ${protocol} ${status}`;
     let one = series.get(key);
     if (one === undefined) {

@@ -49,7 +49,14 @@ function principalOf({ kind, credentialId, userId, onlyTeamId }: Caller): string
   return onlyTeamId === undefined ? `user:${userId}` : `user:${userId}/${onlyTeamId}`;
 }
 
-export function claimFor(rpc: RpcInfo, caller: Caller, key: string, request: Message): IdempotencyClaim {
+export interface KeyedRequest {
+  readonly rpc: RpcInfo;
+  readonly caller: Caller;
+  readonly key: string;
+  readonly request: Message;
+}
+
+export function claimFor({ rpc, caller, key, request }: KeyedRequest): IdempotencyClaim {
   return { principal: principalOf(caller), rpc: rpc.id, key, fingerprint: fingerprint(rpc, request) };
 }
 
@@ -85,7 +92,8 @@ export async function runKeyed(keyed: KeyedCall, work: (db: Database) => Promise
       const stored = await find(tx.sql, claim, clock);
       if (stored !== undefined) return replay(call, claim, stored);
       const response = await work(tx);
-      await store(tx.sql, claim, clock, {
+      await store(tx.sql, claim, {
+        now: clock.now(),
         status: call.status ?? call.rpc.successStatus,
         response: toBinary(call.rpc.desc.output, response),
       });
@@ -93,7 +101,11 @@ export async function runKeyed(keyed: KeyedCall, work: (db: Database) => Promise
     });
   } catch (error) {
     if (error instanceof ApiError && isStored(error) && !call.responseHeaders.has(REPLAYED_HEADER)) {
-      await store(db.sql, claim, clock, { status: error.status, response: encodeError(error) });
+      await store(db.sql, claim, {
+        now: clock.now(),
+        status: error.status,
+        response: encodeError(error),
+      });
     }
     throw error;
   }
@@ -123,10 +135,8 @@ async function find(sql: SqlTag, claim: IdempotencyClaim, clock: Clock): Promise
 async function store(
   sql: SqlTag,
   claim: IdempotencyClaim,
-  clock: Clock,
-  answer: Omit<StoredAnswer, 'fingerprint'>,
+  { now, ...answer }: Omit<StoredAnswer, 'fingerprint'> & { readonly now: Date },
 ): Promise<void> {
-  const now = clock.now();
   const oldest = new Date(now.getTime() - KEY_LIFE_MS);
   // A living row stays: of two refusals that race, the first one stands.
   await sql`

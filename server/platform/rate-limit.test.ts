@@ -42,14 +42,14 @@ describe('applyRate()', () => {
   it('says what is left, and refuses with the time to wait', () => {
     const limiter = createRateLimiter(rule, createFakeClock());
     const headers = new Map<string, string>();
-    applyRate('default', rule, limiter.take('a'), headers);
+    applyRate({ name: 'default', rule }, limiter.take('a'), headers);
     expect(Object.fromEntries(headers)).toEqual({
       'ratelimit-policy': '"default";q=3;w=60',
       ratelimit: '"default";r=2;t=20',
     });
     limiter.take('a');
     limiter.take('a');
-    expect(() => applyRate('default', rule, limiter.take('a'), headers)).toThrow(
+    expect(() => applyRate({ name: 'default', rule }, limiter.take('a'), headers)).toThrow(
       'more than 3 calls in 60 s; try again in 20 s',
     );
     expect(headers.get('ratelimit')).toBe('"default";r=0;t=20');

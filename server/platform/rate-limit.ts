@@ -20,8 +20,7 @@ function policyText(name: string, rule: RateRule): string {
 
 /** Says what the caller has left, and refuses when that is nothing. */
 export function applyRate(
-  name: string,
-  rule: RateRule,
+  { name, rule }: { readonly name: string; readonly rule: RateRule },
   state: RateState,
   headers: Map<string, string>,
 ): void {

@@ -90,7 +90,7 @@ describe('I8, the ledger', () => {
         chain: 'team_a',
         seq,
         previousHash,
-        hash: entryHash('team_a', seq, previousHash, content),
+        hash: entryHash({ chain: 'team_a', seq, previousHash }, content),
         ...content,
       });
     }

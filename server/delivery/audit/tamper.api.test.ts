@@ -105,7 +105,9 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
       const chain = await chainOfTen();
       const [before] = (await ledger.rows(chain)).slice(4, 5);
       const forged = { ...before!, seq: 6, target: 'forged', previousHash: before!.hash };
-      const hash = isRight ? entryHash(chain, 6, before!.hash, forged) : 'f'.repeat(64);
+      const hash = isRight
+        ? entryHash({ chain, seq: 6, previousHash: before!.hash }, forged)
+        : 'f'.repeat(64);
       await ledger.intruder.begin(async (sql) => {
         await sql`update audit_entries set seq = seq + 1000 where chain = ${chain} and seq > 5`;
         await sql`update audit_entries set seq = seq - 999 where chain = ${chain} and seq > 1000`;
@@ -121,7 +123,7 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
   it('an entry that was put in behind the head', async () => {
     const chain = await chainOfTen();
     const [last] = (await ledger.rows(chain)).slice(-1);
-    const hash = entryHash(chain, 11, last!.hash, last!);
+    const hash = entryHash({ chain, seq: 11, previousHash: last!.hash }, last!);
     await ledger.intruder`
       insert into audit_entries
       select chain, 11, at, actor_kind, actor_id, actor_display, action, target, details, request_id, hash, ${hash}
@@ -132,7 +134,10 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
   it('an entry that was exchanged for another one with a right hash', async () => {
     const chain = await chainOfTen();
     const [before] = (await ledger.rows(chain)).slice(4, 5);
-    const hash = entryHash(chain, 5, before!.previousHash, { ...before!, target: 'other' });
+    const hash = entryHash(
+      { chain, seq: 5, previousHash: before!.previousHash },
+      { ...before!, target: 'other' },
+    );
     await ledger.intruder`update audit_entries set target = 'other', hash = ${hash} where chain = ${chain} and seq = 5`;
     expect(await finding(chain)).toBe('order_broken at 5');
   });

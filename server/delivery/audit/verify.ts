@@ -128,7 +128,8 @@ class Walk {
     if (next?.seq === row.seq) return { finding: 'entry_duplicated', seq: row.seq };
     if (row.seq < 1) return { finding: 'order_broken', seq: 1 };
     if (row.seq > lastSeq + 1) return { finding: 'entry_missing', seq: lastSeq + 1 };
-    const isItself = entryHash(this.#chain, row.seq, row.previousHash, row) === row.hash;
+    const isItself =
+      entryHash({ chain: this.#chain, seq: row.seq, previousHash: row.previousHash }, row) === row.hash;
     if (row.previousHash === lastHash && isItself) return undefined;
     if (row.previousHash === lastHash) {
       // Its content does not give its hash. If the entry behind it follows the one before it, it was put in between the two.
@@ -143,10 +144,10 @@ class Walk {
     const lastHash = this.last?.hash ?? NO_HASH;
     // Nobody touched this one: the one before it is not the one that was there when it was written.
     if (isItself) return { finding: 'order_broken', seq: Math.max(1, row.seq - 1) };
-    if (entryHash(this.#chain, row.seq, lastHash, row) === row.hash)
+    if (entryHash({ chain: this.#chain, seq: row.seq, previousHash: lastHash }, row) === row.hash)
       return { finding: 'entry_changed', seq: row.seq }; // only what it says about the one before it
     const cameFrom = (place: number): boolean =>
-      entryHash(this.#chain, place, row.previousHash, row) === row.hash;
+      entryHash({ chain: this.#chain, seq: place, previousHash: row.previousHash }, row) === row.hash;
     const beforeLast = this.#previous?.hash ?? NO_HASH;
     if (row.previousHash === beforeLast && cameFrom(row.seq - 1))
       return { finding: 'order_broken', seq: row.seq - 1 }; // it stood one place earlier: the one before it was put in

@@ -38,7 +38,7 @@ export async function appendAudit(db: Database, act: AuditAct, at: Date): Promis
   const content = contentOf(act, at);
   const head = await lockHead(sql, chain);
   const seq = head.seq + 1;
-  const hash = entryHash(chain, seq, head.hash, content);
+  const hash = entryHash({ chain, seq, previousHash: head.hash }, content);
   const { actor, action, target, details, requestId } = content;
   const { count } = await sql`
     with head as (

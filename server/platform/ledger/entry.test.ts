@@ -13,7 +13,7 @@ const content = {
 describe('the hash of an entry', () => {
   it('is the one of the documented text', () => {
     // Computed with: printf 'audit.v1\nteam_1\n1\n000…\n{…}' | sha256sum
-    expect(entryHash('team_1', 1, NO_HASH, content)).toBe(
+    expect(entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, content)).toBe(
       '3b8d54549aef76cc212cabcc7ae50ad296df18d55661d8f41deed6728d8dc20a',
     );
   });
@@ -21,21 +21,29 @@ describe('the hash of an entry', () => {
   it('does not depend on the order of names', () => {
     const turned = { ...content, details: { a: { ä: -3, z: 'x' }, b: [1, true, null] } };
     const reversed = Object.fromEntries(Object.entries(turned).toReversed()) as unknown as typeof content;
-    expect(entryHash('team_1', 1, NO_HASH, reversed)).toBe(entryHash('team_1', 1, NO_HASH, content));
+    expect(entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, reversed)).toBe(
+      entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, content),
+    );
   });
 
   it('depends on everything else', () => {
     const hashes = [
-      entryHash('team_1', 1, NO_HASH, content),
-      entryHash('team_2', 1, NO_HASH, content),
-      entryHash('team_1', 2, NO_HASH, content),
-      entryHash('team_1', 1, 'f'.repeat(64), content),
-      entryHash('team_1', 1, NO_HASH, { ...content, at: content.at + 1 }),
-      entryHash('team_1', 1, NO_HASH, { ...content, target: 'thing_2' }),
-      entryHash('team_1', 1, NO_HASH, { ...content, requestId: '' }),
-      entryHash('team_1', 1, NO_HASH, { ...content, action: 'thing.made' }),
-      entryHash('team_1', 1, NO_HASH, { ...content, details: { ...content.details, b: [true, 1, null] } }),
-      entryHash('team_1', 1, NO_HASH, { ...content, actor: { ...content.actor, kind: 'system' } }),
+      entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, content),
+      entryHash({ chain: 'team_2', seq: 1, previousHash: NO_HASH }, content),
+      entryHash({ chain: 'team_1', seq: 2, previousHash: NO_HASH }, content),
+      entryHash({ chain: 'team_1', seq: 1, previousHash: 'f'.repeat(64) }, content),
+      entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, { ...content, at: content.at + 1 }),
+      entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, { ...content, target: 'thing_2' }),
+      entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, { ...content, requestId: '' }),
+      entryHash({ chain: 'team_1', seq: 1, previousHash: NO_HASH }, { ...content, action: 'thing.made' }),
+      entryHash(
+        { chain: 'team_1', seq: 1, previousHash: NO_HASH },
+        { ...content, details: { ...content.details, b: [true, 1, null] } },
+      ),
+      entryHash(
+        { chain: 'team_1', seq: 1, previousHash: NO_HASH },
+        { ...content, actor: { ...content.actor, kind: 'system' } },
+      ),
     ];
     expect(new Set(hashes).size).toBe(hashes.length);
   });

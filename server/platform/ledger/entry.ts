@@ -48,7 +48,14 @@ export const NO_HASH = '0'.repeat(64);
 /** Deeper details are a mistake of the program; so deep, the recursion is far from its limit. */
 const DEPTH_MAX = 16;
 
-export function entryHash(chain: string, seq: number, previousHash: string, content: AuditContent): string {
+/** Where an entry stands. */
+export interface AuditPlace {
+  readonly chain: string;
+  readonly seq: number;
+  readonly previousHash: string;
+}
+
+export function entryHash({ chain, seq, previousHash }: AuditPlace, content: AuditContent): string {
   const { action, actor, at, details, requestId, target } = content;
   const { display, id, kind } = actor;
   const canonical = canonicalize({

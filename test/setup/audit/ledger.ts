@@ -62,7 +62,7 @@ export async function openLedger() {
       const all = await rows(chain);
       let previous = all.find(({ seq }) => seq === from - 1)?.hash ?? '0'.repeat(64);
       for (const row of all.filter(({ seq }) => seq >= from)) {
-        const hash = entryHash(chain, row.seq, previous, row);
+        const hash = entryHash({ chain, seq: row.seq, previousHash: previous }, row);
         await intruder`
           update audit_entries set previous_hash = ${previous}, hash = ${hash} where chain = ${chain} and seq = ${row.seq}`;
         previous = hash;
