@@ -67,7 +67,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     timelineFeature({ gate }),
     notificationsFeature(system),
     webhookEndpointsFeature(system),
-    usageFeature(system),
+    usageFeature,
     spacesFeature,
     graphFeature,
     incidentsFeature,

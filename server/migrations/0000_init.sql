@@ -683,15 +683,15 @@ CREATE TABLE "maintenance_tasks" (
 );
 --> statement-breakpoint
 CREATE TABLE "notifications" (
-	"id" text PRIMARY KEY NOT NULL,
 	"user_id" text NOT NULL,
-	"team_id" text NOT NULL,
 	"event_id" text NOT NULL,
 	"kind" text NOT NULL,
 	"title" text NOT NULL,
 	"body" text NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
-	"read_at" timestamp with time zone
+	"read_at" timestamp with time zone,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_deliveries" (
@@ -903,6 +903,8 @@ CREATE UNIQUE INDEX "incidents_team_id" ON "incidents" USING btree ("team_id","i
 --> statement-breakpoint
 CREATE UNIQUE INDEX "maintenance_tasks_team_id" ON "maintenance_tasks" USING btree ("team_id","id");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "notifications_team_id" ON "notifications" USING btree ("team_id","id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "notifications_once" ON "notifications" USING btree ("user_id","event_id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_deliveries_once" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");
@@ -1113,7 +1115,7 @@ CREATE INDEX "incidents_newest" ON "incidents" USING btree ("environment_id","id
 --> statement-breakpoint
 CREATE INDEX "maintenance_tasks_newest" ON "maintenance_tasks" USING btree ("team_id","repository_id","id");
 --> statement-breakpoint
-CREATE INDEX "notifications_newest" ON "notifications" USING btree ("user_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+CREATE INDEX "notifications_newest" ON "notifications" USING btree ("user_id","created_at","id");
 --> statement-breakpoint
 CREATE INDEX "notifications_unread" ON "notifications" USING btree ("user_id") WHERE "notifications"."read_at" is null;
 --> statement-breakpoint

@@ -1,13 +1,16 @@
 /** Metered time of a team's work by day: summed up once, by the outbox, as work ends. */
-import type { Feature, System } from '../../platform/feature.ts';
+import { and, between, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { ExecutedBy, UsageService, WorkKind } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
+import { UsageDaySchema, UsageService } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
+import type { UsageDay } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import type { Feature } from '../../platform/feature.ts';
+import { inTeams, shown } from '../../platform/resource/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
+import { usageDays } from './schema.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const DAYS_DEFAULT = 30;
@@ -37,31 +40,24 @@ export function counted(sql: SqlTag): Fragment {
     )`;
 }
 
-interface DayRow {
-  readonly day: string;
-  readonly kind: 'run' | 'build';
-  readonly executedBy: 'runner' | 'service';
-  readonly count: number;
-  readonly meteredMs: number;
-  readonly selfReportedMs: number;
-  readonly selfReportedCount: number;
-}
+type Day = Omit<typeof usageDays.$inferSelect, 'teamId'>;
 
-export function createUsage({ clock }: { readonly clock: Clock }): Handlers<Ctx> {
+function createUsage(): Handlers<Ctx> {
   return implement(UsageService, {
-    get: async (request, { db, teams }: Ctx) => {
+    get: async (request, { db, teams, clock }: Ctx) => {
       const { from, to } = daysOf(request, clock.now());
-      const rows = await db.sql<DayRow[]>`
-        select day::text as day, kind, executed_by as "executedBy", count, metered_ms as "meteredMs",
-          self_reported_ms as "selfReportedMs", self_reported_count as "selfReportedCount"
-        from usage_days
-        where team_id = any(${[...teams.teamIds]}::text[]) and team_id = ${request.teamId}
-          and day between ${from}::date and ${to}::date
-        order by day, kind, executed_by`;
-      return { from, to, days: rows.map(present), totals: totalsOf(rows).map(present) };
+      const { teamId, day, kind, executedBy } = usageDays;
+      const days = await db.orm
+        .select()
+        .from(usageDays)
+        .where(and(inTeams(usageDays, teams), eq(teamId, request.teamId), between(day, from, to)))
+        .orderBy(day, kind, executedBy);
+      return { from, to, days: days.map(show), totals: totalsOf(days).map(show) };
     },
   });
 }
+
+export const usageFeature: Feature = { services: [createUsage()], effects: [counted] };
 
 /** Both ends as `YYYY-MM-DD`. */
 function daysOf(
@@ -72,12 +68,10 @@ function daysOf(
   const first =
     from === undefined ? dayOf(Date.parse(last) - (DAYS_DEFAULT - 1) * DAY_MS) : validDay('from', from);
   const days = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
-  if (days < 1) throw apiError('validation_failed', `from is ${first} and to is ${last}, expected from ≤ to`);
+  if (days < 1) throw refused('from', 'order', `from is ${first} and to is ${last}, expected from ≤ to`);
   if (days > DAYS_MAX) {
-    throw apiError(
-      'validation_failed',
-      `${first} to ${last} are ${days} days, at most ${DAYS_MAX} can be asked for at once`,
-    );
+    const message = `${first} to ${last} are ${days} days, at most ${DAYS_MAX} can be asked for at once`;
+    throw refused('from', 'span', message);
   }
   return { from: first, to: last };
 }
@@ -85,42 +79,39 @@ function daysOf(
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** The contract has checked its form; the 31st of February has the right one too. */
-function validDay(name: string, text: string): string {
+function validDay(name: 'from' | 'to', text: string): string {
   const ms = Date.parse(text);
   if (Number.isNaN(ms) || dayOf(ms) !== text)
-    throw apiError('validation_failed', `${name} is ${text}, which is no day of the calendar`);
+    throw refused(name, 'day', `${name} is ${text}, which is no day of the calendar`);
   return text;
 }
 
-function totalsOf(rows: readonly DayRow[]): readonly DayRow[] {
-  const totals = new Map<string, DayRow>();
-  for (const row of rows) {
-    const key = `${row.kind} ${row.executedBy}`;
+function refused(field: 'from' | 'to', rule: string, message: string): Error {
+  const details = { resource: 'usage', fields: [{ field, rule, message }] };
+  return apiError('validation_failed', message, { details });
+}
+
+function totalsOf(days: readonly Day[]): readonly Day[] {
+  const totals = new Map<string, Day>();
+  for (const day of days) {
+    const key = `${day.kind} ${day.executedBy}`;
     const sum = totals.get(key);
     totals.set(key, {
-      ...row,
+      ...day,
       day: '',
-      count: row.count + (sum?.count ?? 0),
-      meteredMs: row.meteredMs + (sum?.meteredMs ?? 0),
-      selfReportedMs: row.selfReportedMs + (sum?.selfReportedMs ?? 0),
-      selfReportedCount: row.selfReportedCount + (sum?.selfReportedCount ?? 0),
+      count: day.count + (sum?.count ?? 0),
+      meteredMs: day.meteredMs + (sum?.meteredMs ?? 0),
+      selfReportedMs: day.selfReportedMs + (sum?.selfReportedMs ?? 0),
+      selfReportedCount: day.selfReportedCount + (sum?.selfReportedCount ?? 0),
     });
   }
   return [...totals.values()];
 }
 
-function present({ day, kind, executedBy, count, meteredMs, selfReportedMs, selfReportedCount }: DayRow) {
-  return {
-    day,
-    kind: kind === 'run' ? WorkKind.RUN : WorkKind.BUILD,
-    executedBy: executedBy === 'runner' ? ExecutedBy.RUNNER : ExecutedBy.SERVICE,
-    count,
+function show({ meteredMs, selfReportedMs, ...day }: Day): UsageDay {
+  return shown(UsageDaySchema, {
+    ...day,
     meteredSeconds: meteredMs / 1_000,
     selfReportedSeconds: selfReportedMs / 1_000,
-    selfReportedCount,
-  };
-}
-
-export function usageFeature(system: System): Feature {
-  return { services: [createUsage(system)], effects: [counted] };
+  });
 }

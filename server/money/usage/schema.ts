@@ -1,7 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, date, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, check, date, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import {
+  ExecutedBy,
+  ExecutedBySchema,
+  WorkKind,
+  WorkKindSchema,
+} from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
 import { id } from '../../platform/db/columns.ts';
 import { teams } from '../../platform/resource/schema.ts';
+import { enumColumn } from '../../platform/resource/team-table.ts';
 
 /** Metered time, summed up by day: what a question about usage costs does not grow with the history. Written by the outbox alone. */
 export const usageDays = pgTable(
@@ -12,8 +19,8 @@ export const usageDays = pgTable(
       .references(() => teams.id, { onDelete: 'cascade' }),
     /** UTC day of the end. */
     day: date('day').notNull(),
-    kind: text('kind', { enum: ['run', 'build'] }).notNull(),
-    executedBy: text('executed_by', { enum: ['runner', 'service'] }).notNull(),
+    kind: enumColumn('kind', WorkKind, WorkKindSchema).notNull(),
+    executedBy: enumColumn('executed_by', ExecutedBy, ExecutedBySchema).notNull(),
     count: integer('count').notNull(),
     meteredMs: bigint('metered_ms', { mode: 'number' }).notNull(),
     selfReportedMs: bigint('self_reported_ms', { mode: 'number' }).notNull(),

@@ -1,60 +1,82 @@
-/** What the platform tells people: read and marked here, written by the outbox. */
-import type { Feature, System } from '../../platform/feature.ts';
-import { notified, purgeNotifications } from './store.ts';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { NotificationsService } from '@svc/proto/gen/svc/notifications/v1/notifications_pb.ts';
+/** Notifications: what the platform says to people. They are read and marked here, and written by the outbox. */
+import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
+import {
+  NotificationSchema,
+  NotificationsService,
+} from '@svc/proto/gen/svc/notifications/v1/notifications_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { eventsSeenBy } from '../../platform/events.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { countUnread, listNotifications, markAllRead, markRead } from './store.ts';
-import type { NotificationRow, Reader } from './store.ts';
+import { inTeams, rowsOf, shown } from '../../platform/resource/index.ts';
+import { notified } from './notified.ts';
+import { notifications } from './schema.ts';
 
-export { notified } from './store.ts';
+export { notified } from './notified.ts';
 
 const DEFAULT_LIMIT = 50;
+const KEPT_MS = 90 * 24 * 60 * 60_000;
 
-const readerOf = ({ caller, teams }: Ctx): Reader => ({
-  userId: caller.userId,
-  teams,
-  kinds: eventsSeenBy(caller),
-});
+const rows = rowsOf(notifications);
+const isUnread = isNull(notifications.readAt);
 
-export function createNotifications(): Handlers<Ctx> {
+function createNotifications(): Handlers<Ctx> {
   return implement(NotificationsService, {
-    list: async ({ limit, offset }, ctx: Ctx) => {
-      const { sql } = ctx.db;
-      const [rows, unreadCount] = await Promise.all([
-        listNotifications(sql, readerOf(ctx), { limit: limit ?? DEFAULT_LIMIT, offset: offset ?? 0 }),
-        countUnread(sql, readerOf(ctx)),
-      ]);
-      return { notifications: rows.map(present), unreadCount };
+    list: async ({ limit = DEFAULT_LIMIT, offset = 0 }, ctx: Ctx) => {
+      const newest = ctx.db.orm
+        .select()
+        .from(notifications)
+        .where(ownOf(ctx))
+        .orderBy(desc(notifications.createdAt), desc(notifications.id))
+        .limit(limit)
+        .offset(offset);
+      const [found, unreadCount] = await Promise.all([newest, countUnread(ctx)]);
+      return { notifications: found.map((row) => shown(NotificationSchema, row)), unreadCount };
     },
-    unreadCount: async (_request, ctx: Ctx) => ({
-      unreadCount: await countUnread(ctx.db.sql, readerOf(ctx)),
-    }),
+    unreadCount: async (_request, ctx: Ctx) => ({ unreadCount: await countUnread(ctx) }),
     markRead: async ({ notificationId }, ctx: Ctx) => {
-      const row = await markRead(ctx.db.sql, readerOf(ctx), notificationId);
-      if (row === undefined) throw notFound('notification');
-      return present(row);
+      // The first time that it was read stays.
+      const set = { readAt: sql`coalesce(${notifications.readAt}, now())` };
+      const row = await rows.update(ctx, notificationId, { set, where: ownOf(ctx) });
+      if (row === undefined) throw notFound(rows.kind);
+      return shown(NotificationSchema, row);
     },
-    markAllRead: async (_request, ctx: Ctx) => ({ marked: await markAllRead(ctx.db.sql, readerOf(ctx)) }),
+    markAllRead: async (_request, ctx: Ctx) => {
+      const unread = and(ownOf(ctx), isUnread);
+      const { count } = await ctx.db.orm
+        .update(notifications)
+        .set({ readAt: sql`now()` })
+        .where(unread);
+      return { marked: count };
+    },
   });
-}
-
-function present({ createdAt, readAt, ...rest }: NotificationRow) {
-  return {
-    ...rest,
-    createdAt: timestampFromDate(createdAt),
-    ...(readAt === null ? {} : { readAt: timestampFromDate(readAt) }),
-  };
 }
 
 export function notificationsFeature({ db }: System): Feature {
   return {
     services: [createNotifications()],
-    purges: [async (nowMs) => await purgeNotifications(db.sql, nowMs)],
+    purges: [
+      // Ids sort by time.
+      async (nowMs) =>
+        await db.orm.delete(notifications).where(lt(notifications.id, newId('ntf', nowMs - KEPT_MS))),
+    ],
     effects: [notified],
   };
+}
+
+/** Those of one account, about the teams and of the kinds that its credential reaches. */
+function ownOf({ caller, teams }: Pick<Ctx, 'caller' | 'teams'>): SQL | undefined {
+  return and(
+    inTeams(notifications, teams),
+    eq(notifications.userId, caller.userId),
+    sql`${notifications.kind} = any(${sql.param([...eventsSeenBy(caller)])}::text[])`,
+  );
+}
+
+async function countUnread(ctx: Ctx): Promise<number> {
+  return await ctx.db.orm.$count(notifications, and(ownOf(ctx), isUnread));
 }

@@ -1,6 +1,6 @@
 /** How a plain resource is built: its table, its rows for a caller, its messages, its changes. */
 export { change, transition, unlessTaken } from './change.ts';
 export type { Transition } from './change.ts';
-export { lockTeam, rowsOf } from './rows.ts';
+export { inTeams, lockTeam, rowsOf } from './rows.ts';
 export type { Changes, NewRow, RowOf, Who } from './rows.ts';
 export { enumNumber, shown } from './shown.ts';

@@ -26,6 +26,8 @@ export type NewRow<T extends TeamTable> = Omit<T['$inferInsert'], Made> & {
   readonly createdAt?: Date;
 };
 export type Changes<T extends TeamTable> = Partial<Omit<T['$inferInsert'], 'id' | 'teamId'>>;
+/** Also what the database makes of the row as it is. */
+type Assigned<T extends TeamTable> = { readonly [Column in keyof Changes<T>]: Changes<T>[Column] | SQL };
 
 /** Who asks, and where: a call, or its handle of a transaction. */
 export type Who = Pick<Ctx, 'db' | 'teams'>;
@@ -70,7 +72,7 @@ export interface Rows<T extends TeamTable> {
   update(
     who: Who,
     id: string,
-    change: { readonly set: Changes<T>; readonly where?: SQL },
+    change: { readonly set: Assigned<T>; readonly where?: SQL | undefined },
   ): Promise<RowOf<T> | undefined>;
   /** Undefined: there is none, or the condition does not hold (any more). */
   remove(who: Who, id: string, where?: SQL): Promise<RowOf<T> | undefined>;
@@ -86,7 +88,7 @@ const FIXED: ReadonlySet<string> = new Set(['id', 'teamId', 'createdAt']);
 type Plain = TeamTable & { readonly $inferInsert: Record<string, unknown> };
 
 /** A condition that holds for the teams that the call reaches. */
-export function inTeams(table: TeamTable, scope: TeamScope): SQL {
+export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL {
   return sql`${table.teamId} = any(${sql.param([...scope.teamIds])}::text[])`;
 }
 

@@ -1,0 +1,36 @@
+/** What becomes of events that concern people. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import { NOTIFYING } from '../../platform/events.ts';
+import { rowId } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/**
+ * CTE `notified`: tells the people who can act (admins and owners) of the outbox rows of the CTE `published` that concern people. Once each,
+ * whatever happens.
+ */
+export function notified(sql: SqlTag): Fragment {
+  return sql`
+    notified as (
+      insert into notifications (id, user_id, team_id, event_id, kind, title, body, created_at)
+      select ${rowId(sql, 'ntf')}, m.user_id, e.team_id, e.id, e.kind,
+        case e.kind
+          when 'runner.degraded' then 'No runner takes the work of ' || t.name
+          when 'runner.recovered' then 'The runners of ' || t.name || ' take work again'
+          when 'webhook_endpoint.disabled' then 'The webhook endpoint at ' || coalesce(e.payload ->> 'host', '') || ' was switched off'
+          else 'The runner ' || coalesce(e.payload ->> 'name', '') || ' is refused new work'
+        end,
+        case e.kind
+          when 'runner.degraded' then 'Work waits, and the reason is ' || coalesce(e.payload ->> 'reason', 'not known') || '; svc runners health says what to do.'
+          when 'runner.recovered' then 'A runner is in contact and ready; what waited is being offered.'
+          when 'webhook_endpoint.disabled' then 'It is told nothing any more, because ' || coalesce(e.payload ->> 'reason', '')
+            || '. When it answers again: svc webhook-endpoints update ' || coalesce(e.payload ->> 'endpointId', '') || ' --team ' || e.team_id || ' --enabled'
+          else 'Its own durations differed from the measured ones ' || coalesce(e.payload ->> 'strikes', '') || ' times; an owner lets it go on with svc runners clear-divergence-flag.'
+        end,
+        e.created_at
+      from published e
+      join teams t on t.id = e.team_id
+      join team_members m on m.team_id = e.team_id and m.role in ('admin', 'owner')
+      where e.kind = any(${[...NOTIFYING]}::text[])
+      on conflict (user_id, event_id) do nothing
+    )`;
+}
