@@ -119,6 +119,12 @@ function openEndpoint(url: string): Endpoint {
   };
 }
 
+/** One call as it is sent. */
+interface Asked {
+  readonly method: DescMethodUnary;
+  readonly bytes: Buffer;
+}
+
 class Calls {
   readonly #endpoints: readonly Endpoint[];
   readonly #metadata = new Metadata();
@@ -161,13 +167,8 @@ class Calls {
       const endpoint = this.#pick(last);
       const leftMs = untilMs - this.#clock.monotonicMs();
       const isLast = !repeatable || tries === 2;
-      const outcome = await this.#try(
-        endpoint,
-        method,
-        bytes,
-        isLast ? leftMs : leftMs * FIRST_TRY_SHARE,
-        options.signal,
-      );
+      const timeoutMs = isLast ? leftMs : leftMs * FIRST_TRY_SHARE;
+      const outcome = await this.#try(endpoint, { method, bytes }, { timeoutMs, signal: options.signal });
       if ('response' in outcome) return fromBinary(method.output, outcome.response);
       if ('refused' in outcome) throw this.#judge(outcome.refused, endpoint);
       if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up');
@@ -193,10 +194,8 @@ class Calls {
 
   #try(
     endpoint: Endpoint,
-    method: DescMethodUnary,
-    bytes: Buffer,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
+    asked: Asked,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
   ): Promise<Outcome> {
     return new Promise((resolve) => {
       const end = (outcome: Outcome): void => {
@@ -214,19 +213,14 @@ class Calls {
         timeoutMs,
       );
       signal?.addEventListener('abort', onAbort, { once: true });
-      const cancel = ALONE.has(method.localName)
-        ? this.#alone(endpoint, method, bytes, end)
-        : this.#streamTo(endpoint).begin(method.name, bytes, end);
+      const cancel = ALONE.has(asked.method.localName)
+        ? this.#alone(endpoint, asked, end)
+        : this.#streamTo(endpoint).begin(asked.method.name, asked.bytes, end);
       if (signal?.aborted) onAbort();
     });
   }
 
-  #alone(
-    { channel }: Endpoint,
-    method: DescMethodUnary,
-    bytes: Buffer,
-    end: (outcome: Outcome) => void,
-  ): () => void {
+  #alone({ channel }: Endpoint, { method, bytes }: Asked, end: (outcome: Outcome) => void): () => void {
     const call = channel.makeUnaryRequest(
       `/${method.parent.typeName}/${method.name}`,
       asIs,

@@ -216,7 +216,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     const key = poolKey(poolId, kind);
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = new Pool(poolId, kind, this, { ...this.#deps, granted: this.#granted });
+      pool = new Pool({ poolId, kind }, this, { ...this.#deps, granted: this.#granted });
       this.#pools.set(pool.key, pool);
     }
     return pool;

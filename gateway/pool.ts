@@ -72,6 +72,11 @@ export interface PoolOwner {
 
 type Outcome = 'won' | 'lost' | 'refused' | 'failed';
 
+export interface PoolName {
+  readonly poolId: string;
+  readonly kind: PollKind;
+}
+
 export class Pool extends TimerEntry {
   readonly key: string;
   readonly #poolId: string;
@@ -94,7 +99,7 @@ export class Pool extends TimerEntry {
   #uncertain = false;
   #closed = false;
 
-  constructor(poolId: string, kind: PollKind, owner: PoolOwner, deps: PoolDeps) {
+  constructor({ poolId, kind }: PoolName, owner: PoolOwner, deps: PoolDeps) {
     super();
     this.key = poolKey(poolId, kind);
     this.#poolId = poolId;

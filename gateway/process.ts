@@ -57,7 +57,12 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
     });
     const { app } = gateway;
     let stopping = false;
-    const pages = createPages(registry, dispatch, config.metricsToken, () => stopping);
+    const pages = createPages({
+      registry,
+      dispatch,
+      metricsToken: config.metricsToken,
+      isStopping: () => stopping,
+    });
     // By the same rule as a server's door: behind one proxy the two must not be told apart by a header.
     const hsts =
       config.publicUrls !== undefined &&
@@ -96,13 +101,15 @@ function options({ trustedProxies, signatureFailuresBurst, callsPerSecond }: Con
   };
 }
 
+interface PagesDeps {
+  readonly registry: Registry;
+  readonly dispatch: DispatchClient;
+  readonly metricsToken: string | undefined;
+  readonly isStopping: () => boolean;
+}
+
 /** Live while the event loop turns; ready while a server is in reach. The broker is not asked for: without it polls are slower, not dead. */
-function createPages(
-  registry: Registry,
-  dispatch: DispatchClient,
-  metricsToken: string | undefined,
-  isStopping: () => boolean,
-): Pages {
+function createPages({ registry, dispatch, metricsToken, isStopping }: PagesDeps): Pages {
   const text = { 'content-type': 'text/plain; charset=utf-8' };
   return {
     '/healthz': () => ({ headers: text, body: 'ok\n' }),

@@ -47,11 +47,11 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
     heartbeat: async (heartbeat, ctx) =>
       dispatch.heartbeat({ caller: callerOf(ctx, heartbeat.runnerId, heartbeat.bootId), heartbeat }),
     poll: async (request, ctx) => {
-      const work = (await waitForWork(deps, 'run', request, ctx))?.work;
+      const work = (await waitForWork({ ...deps, kind: 'run' }, request, ctx))?.work;
       return work?.case === 'run' ? { run: work.value } : {};
     },
     buildPoll: async (request, ctx) => {
-      const work = (await waitForWork(deps, 'build', request, ctx))?.work;
+      const work = (await waitForWork({ ...deps, kind: 'build' }, request, ctx))?.work;
       return work?.case === 'build' ? { build: work.value } : {};
     },
     logs: appendLogs('run'),
@@ -63,8 +63,7 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
 
 /** May throw, too. */
 function waitForWork(
-  deps: RunnerServiceDeps,
-  kind: PollKind,
+  { kind, ...deps }: RunnerServiceDeps & { readonly kind: PollKind },
   request: PollRequest,
   ctx: RunnerCtx,
 ): Promise<Offer | undefined> {

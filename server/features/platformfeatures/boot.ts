@@ -21,16 +21,20 @@ export async function applyEnvironment(db: Database, clock: Clock, rules: Rules)
       await lockStates(tx.sql);
       const before = effectiveOf(rules, await readStates(tx.sql));
       if (before.states.get(definition.key) === to) return;
-      await writeMove(tx, rules, before, {
-        definition,
-        to,
-        reason: `${environment.variable} is ${String(value)} in the environment of a worker`,
-        actor: { kind: 'system', id: environment.variable, display: environment.variable },
-        display: environment.variable,
-        source: 'boot',
-        requestId: '',
-        at: clock.now(),
-      });
+      await writeMove(
+        tx,
+        { rules, before },
+        {
+          definition,
+          to,
+          reason: `${environment.variable} is ${String(value)} in the environment of a worker`,
+          actor: { kind: 'system', id: environment.variable, display: environment.variable },
+          display: environment.variable,
+          source: 'boot',
+          requestId: '',
+          at: clock.now(),
+        },
+      );
     });
   }
 }

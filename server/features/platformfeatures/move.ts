@@ -35,8 +35,7 @@ const KINDS: Readonly<Record<AuditActor['kind'], ActorKind>> = {
 export function foresee(
   rules: Rules,
   before: Effective,
-  { key }: FeatureDefinition,
-  to: SwitchState,
+  { definition: { key }, to }: Pick<Move, 'definition' | 'to'>,
 ): { readonly after: Effective; readonly affected: readonly Affected[] } {
   const states = new Map(before.states).set(key, to);
   const after = { stored: before.stored, states, snapshot: resolveFeatures(rules.manifest, states) };
@@ -46,13 +45,12 @@ export function foresee(
 /** Call it with the states read under the lock, and only when the switch is not there already. */
 export async function writeMove(
   db: Database,
-  rules: Rules,
-  before: Effective,
+  { rules, before }: { readonly rules: Rules; readonly before: Effective },
   move: Move,
 ): Promise<StoredStates> {
   const { definition, to, at, actor, display, reason, source, requestId } = move;
   const { key } = definition;
-  const { affected } = foresee(rules, before, definition, to);
+  const { affected } = foresee(rules, before, move);
   const revisionFrom = before.stored.switches.get(key)?.revision ?? 0;
   const change: Change = {
     id: newId('fch', at.getTime()),

@@ -19,57 +19,57 @@ import { graphOf, type Graph } from './graph.ts';
 import type { FeatureReason, Resolve, ResolvedFeature, Snapshot } from './snapshot.ts';
 
 const NONE: readonly string[] = Object.freeze([]);
+const UNBLOCKED = { blockedBy: NONE, rootCauses: NONE };
+
+interface Work {
+  readonly graph: Graph;
+  /** By the index of the definition, as far as it is known. */
+  readonly resolved: readonly ResolvedFeature[];
+}
 
 export const resolveFeatures: Resolve = (manifest, states) => {
   const graph = graphOf(manifest);
   const resolved: ResolvedFeature[] = [];
-  for (const group of stronglyConnected(graph.edges)) resolveGroup(group, graph, states, resolved);
+  for (const group of stronglyConnected(graph.edges)) resolveGroup(group, { graph, resolved }, states);
   return snapshotOf(resolved);
 };
 
 /** Everything that the group points at outside of itself is in `resolved` already. */
 function resolveGroup(
   group: readonly number[],
-  graph: Graph,
+  work: Work & { readonly resolved: ResolvedFeature[] },
   states: ReadonlyMap<string, SwitchState>,
-  resolved: ResolvedFeature[],
 ): void {
+  const { graph, resolved } = work;
   const cycle = isCycle(group, graph.edges);
   // No member of a cycle is enabled: that is all that its neighbours need to know of it, whichever comes first.
   for (const index of group) {
     const definition = graph.definitions[index]!;
     const state = states.get(definition.key) ?? definition.default;
-    if (state === 'disabled') resolved[index] = entry(definition, 'disabled', NONE, NONE);
-    else if (cycle) resolved[index] = entry(definition, 'cycle_detected', NONE, NONE);
+    if (state === 'disabled') resolved[index] = entry(definition, 'disabled');
+    else if (cycle) resolved[index] = entry(definition, 'cycle_detected');
   }
   for (const index of group)
-    if (resolved[index]?.reason !== 'disabled') resolved[index] = resolveOne(index, cycle, graph, resolved);
+    if (resolved[index]?.reason !== 'disabled') resolved[index] = resolveOne(index, cycle, work);
 }
 
 /** A feature whose own switch is on. */
-function resolveOne(
-  index: number,
-  cycle: boolean,
-  graph: Graph,
-  resolved: readonly ResolvedFeature[],
-): ResolvedFeature {
+function resolveOne(index: number, cycle: boolean, work: Work): ResolvedFeature {
+  const { graph, resolved } = work;
   const definition = graph.definitions[index]!;
   const blockers = graph.edges[index]!.filter((other) => !resolved[other]!.enabled);
   const strangers = graph.strangers[index]!;
-  if (blockers.length + strangers.length === 0) return entry(definition, 'enabled', NONE, NONE);
-  return entry(
-    definition,
-    cycle ? 'cycle_detected' : 'dependency_disabled',
-    Object.freeze([...blockers.map((other) => graph.definitions[other]!.key), ...strangers]),
-    rootCauses(blockers, strangers, graph, resolved),
-  );
+  if (blockers.length + strangers.length === 0) return entry(definition, 'enabled');
+  return entry(definition, cycle ? 'cycle_detected' : 'dependency_disabled', {
+    blockedBy: Object.freeze([...blockers.map((other) => graph.definitions[other]!.key), ...strangers]),
+    rootCauses: rootCauses(blockers, strangers, work),
+  });
 }
 
 function rootCauses(
   blockers: readonly number[],
   strangers: readonly string[],
-  graph: Graph,
-  resolved: readonly ResolvedFeature[],
+  { graph, resolved }: Work,
 ): readonly string[] {
   const ends = blockers.map((index) => endsOf(resolved[index]!));
   // Chains share one list; without that, a long one would hold a copy a link.
@@ -86,8 +86,7 @@ function endsOf(feature: ResolvedFeature): readonly string[] {
 function entry(
   definition: FeatureDefinition,
   reason: FeatureReason,
-  blockedBy: readonly string[],
-  causes: readonly string[],
+  { blockedBy, rootCauses: causes }: Pick<ResolvedFeature, 'blockedBy' | 'rootCauses'> = UNBLOCKED,
 ): ResolvedFeature {
   const { key, lifecycle, visibility } = definition;
   const enabled = reason === 'enabled';

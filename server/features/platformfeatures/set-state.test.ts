@@ -39,7 +39,7 @@ const nothing = { revision: 0, switches: new Map() };
 describe('foresee()', () => {
   it('tells of everything behind the switch, in the order of the manifest, with all that blocks it directly', () => {
     const before = effectiveOf(rules, nothing);
-    const { affected, after } = foresee(rules, before, find('t.root'), 'disabled');
+    const { affected, after } = foresee(rules, before, { definition: find('t.root'), to: 'disabled' });
     expect(affected.map(({ key, reasonAfter, blockedBy }) => [key, reasonAfter, blockedBy])).toEqual([
       ['t.leaf', 'dependency_disabled', ['t.left', 't.right']],
       ['t.left', 'dependency_disabled', ['t.root']],
@@ -55,12 +55,17 @@ describe('foresee()', () => {
   });
 
   it('tells of nothing where the switch is already', () => {
-    expect(foresee(rules, effectiveOf(rules, nothing), find('t.alone'), 'enabled').affected).toEqual([]);
+    expect(
+      foresee(rules, effectiveOf(rules, nothing), { definition: find('t.alone'), to: 'enabled' }).affected,
+    ).toEqual([]);
   });
 
   it('leaves out what stays off for the same reason', () => {
-    const before = foresee(rules, effectiveOf(rules, nothing), find('t.left'), 'disabled').after;
-    const { affected } = foresee(rules, before, find('t.right'), 'disabled');
+    const before = foresee(rules, effectiveOf(rules, nothing), {
+      definition: find('t.left'),
+      to: 'disabled',
+    }).after;
+    const { affected } = foresee(rules, before, { definition: find('t.right'), to: 'disabled' });
     expect(affected.map(({ key }) => key)).toEqual(['t.right']);
   });
 });
@@ -83,7 +88,7 @@ describe('setState()', () => {
     });
     const before = effectiveOf(rules, nothing);
     expect(presentFeature(find('t.planned'), before, rules).toggleable).toBe(false);
-    const on = foresee(rules, before, find('t.planned'), 'enabled').after;
+    const on = foresee(rules, before, { definition: find('t.planned'), to: 'enabled' }).after;
     expect(presentFeature(find('t.planned'), on, rules).toggleable, 'left on by an earlier version').toBe(
       true,
     );

@@ -62,7 +62,7 @@ async function tryOut({ rules }: SetStateDeps, wanted: Wanted, ctx: Ctx): Promis
   const { definition, to } = wanted;
   const before = effectiveOf(rules, await readStates(ctx.db.sql));
   assertUnchanged(wanted, before, rules);
-  const { after, affected } = foresee(rules, before, definition, to);
+  const { after, affected } = foresee(rules, before, { definition, to });
   return {
     feature: presentFeature(definition, after, rules),
     affected: affected.map(presentAffected),
@@ -83,16 +83,20 @@ async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Respo
     assertUnchanged(wanted, before, rules);
     if (before.states.get(key) === to)
       return { feature: presentFeature(definition, before, rules), affected: [], changed: false };
-    const states = await writeMove(db, rules, before, {
-      definition,
-      to,
-      reason,
-      actor,
-      display,
-      source: sourceOf(ctx.call),
-      requestId: ctx.call.requestId,
-      at: ctx.clock.now(),
-    });
+    const states = await writeMove(
+      db,
+      { rules, before },
+      {
+        definition,
+        to,
+        reason,
+        actor,
+        display,
+        source: sourceOf(ctx.call),
+        requestId: ctx.call.requestId,
+        at: ctx.clock.now(),
+      },
+    );
     // Told at the commit and before the answer, so that whoever changed it sees it changed.
     db.afterCommit(() => deps.install(states));
     return {

@@ -17,7 +17,10 @@ export function createGraph(): Handlers<Ctx> {
     edges: async (request, ctx: Ctx) => {
       const start = await nodeOf(ctx, request.ref);
       const depth = clampDepth(request.depth);
-      const { nodes, edges, truncated } = await walk(ctx.db, start, depth, (kind) => maySee(ctx, kind));
+      const { nodes, edges, truncated } = await walk(ctx.db, start, {
+        depth,
+        maySee: (kind) => maySee(ctx, kind),
+      });
       return { nodes: nodes.map(presentNode), edges: edges.map(presentEdge), depth, truncated };
     },
     commit: async ({ sha }, ctx: Ctx) => await commit(ctx, sha.toLowerCase()),

@@ -24,12 +24,15 @@ export interface Walked {
   readonly truncated: boolean;
 }
 
-/** `maySee`: kinds of which the caller may read nodes; the others are neither shown nor walked through. */
+interface Reach {
+  /** Kinds of which the caller may read nodes; the others are neither shown nor walked through. */
+  readonly maySee: (kind: NodeKind) => boolean;
+}
+
 export async function walk(
   db: Database,
   start: Node,
-  depth: number,
-  maySee: (kind: NodeKind) => boolean,
+  { depth, maySee }: Reach & { readonly depth: number },
 ): Promise<Walked> {
   const nodes = new Map([[refOf(start), start]]);
   const edges = new Map<string, Edge>();
@@ -37,7 +40,7 @@ export async function walk(
   let frontier: readonly Node[] = [start];
 
   for (let distance = 1; distance <= depth && frontier.length > 0; distance += 1) {
-    const around = await neighbours(db, start.teamId, frontier, maySee);
+    const around = await neighbours(db, frontier, { teamId: start.teamId, maySee });
     truncated ||= around.truncated;
     const next: Node[] = [];
     for (const { node, edge } of around.found) {
@@ -62,9 +65,8 @@ interface Around {
 
 async function neighbours(
   db: Database,
-  teamId: string,
   frontier: readonly Node[],
-  maySee: (kind: NodeKind) => boolean,
+  { teamId, maySee }: Reach & { readonly teamId: string },
 ): Promise<Around> {
   const found: Array<{ node: Node; edge: Edge }> = [];
   let truncated = false;

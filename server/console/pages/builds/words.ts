@@ -63,7 +63,7 @@ export function stepsOf(build: Build, nowMs: number, deploys: boolean): Step[] {
     fromMs: created,
     toMs: first === undefined ? end : Date.parse(first),
   };
-  const begun = build.phases.map((times, index) => stepOf(build, times, index, end));
+  const begun = build.phases.map((times, index) => stepOf({ build, times, index, end }));
   const reached = build.phases.at(-1)?.phase;
   const planned = build.trigger === 'rollback' ? ORDER.slice(3) : deploys ? ORDER : ORDER.slice(0, 3);
   const ahead = ended
@@ -75,7 +75,15 @@ export function stepsOf(build: Build, nowMs: number, deploys: boolean): Step[] {
   return [waited, ...begun, ...ahead];
 }
 
-function stepOf(build: Build, times: BuildPhaseTimes, index: number, end: number): Step {
+interface Begun {
+  readonly build: Build;
+  readonly times: BuildPhaseTimes;
+  readonly index: number;
+  /** Where an open phase ends for now. */
+  readonly end: number;
+}
+
+function stepOf({ build, times, index, end }: Begun): Step {
   const last = index === build.phases.length - 1;
   const open = times.finishedAt === undefined;
   const standing =
