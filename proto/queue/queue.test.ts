@@ -6,8 +6,8 @@ import { AMQP_URL, has } from '../../test/setup/needs.ts';
 import { createLocalQueue } from './local.ts';
 import type { ControlEvent, WorkHint, WorkQueue } from './queue.ts';
 import { connectRabbit } from './rabbit.ts';
-import { startTcpProxy } from './testing/tcp-proxy.ts';
-import type { TcpProxy } from './testing/tcp-proxy.ts';
+import { startTcpProxy } from '../../test/setup/tcp-proxy.ts';
+import type { TcpProxy } from '../../test/setup/tcp-proxy.ts';
 
 const rabbitThere = await has('rabbitmq');
 const quiet = { info: () => undefined, warn: () => undefined };
@@ -234,12 +234,8 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   beforeAll(async () => {
     admin = new Connection(AMQP_URL);
     admin.on('error', () => undefined);
-    const { hostname, port } = new URL(AMQP_URL);
-    proxy = await startTcpProxy({ host: hostname, port: Number(port) });
-    const through = new URL(AMQP_URL);
-    through.hostname = '127.0.0.1';
-    through.port = String(proxy.port);
-    queue = openRabbit(through.href);
+    proxy = await startTcpProxy([AMQP_URL]);
+    queue = openRabbit(proxy.urlOf(AMQP_URL));
     straight = openRabbit();
     await until(
       'both up',
@@ -368,7 +364,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   });
 
   it('that freezes counts as down within seconds, and hints end within five', async () => {
-    proxy.freeze();
+    proxy.impair({ how: 'lost', directions: ['requests', 'answers'] });
     const startedMs = performance.now();
     await expect(queue.hint(hintOf(pool, 6))).rejects.toMatchObject({ name: 'QueueTimeout' });
     expect(performance.now() - startedMs).toBeLessThan(5_500);
@@ -378,7 +374,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
       (up) => !up,
       1_000,
     );
-    proxy.thaw();
+    proxy.heal({ reset: true });
     await until(
       'up again',
       () => queue.up,

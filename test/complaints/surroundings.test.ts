@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { Connection } from 'rabbitmq-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../faults/free-ports.ts';
-import { startTcpProxy } from '../faults/tcp-proxy.ts';
-import type { TcpProxy } from '../faults/tcp-proxy.ts';
+import { startTcpProxy } from '../setup/tcp-proxy.ts';
+import type { TcpProxy } from '../setup/tcp-proxy.ts';
 import { AMQP_URL, has } from '../setup/needs.ts';
 import { script, useWorld, waitFor } from './world.ts';
 

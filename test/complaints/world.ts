@@ -14,8 +14,8 @@ import { createIndependentRunner } from '../e2e/independent-runner.ts';
 import type { IndependentRunner } from '../e2e/independent-runner.ts';
 import { waitFor } from '../e2e/processes.ts';
 import { freePorts } from '../faults/free-ports.ts';
-import { startTcpProxy } from '../faults/tcp-proxy.ts';
-import type { TcpProxy } from '../faults/tcp-proxy.ts';
+import { startTcpProxy } from '../setup/tcp-proxy.ts';
+import type { TcpProxy } from '../setup/tcp-proxy.ts';
 import { startTestServer } from '../setup/server.ts';
 import type { TestServer } from '../setup/server.ts';
 

@@ -31,7 +31,7 @@ interface Pair {
 async function startPair(prepare: (databaseUrl: string) => Promise<void>): Promise<Pair> {
   const database = await freshDatabase();
   await prepare(database.url);
-  const proxy = await startTcpProxy(database.url);
+  const proxy = await startTcpProxy([database.url]);
   const first = await startPlatform({ ...UNLIMITED, DATABASE_URL: database.url });
   const program = startProgram('server/dist/main.js', [], {
     ...UNLIMITED,
@@ -106,7 +106,7 @@ describe.runIf(await has('postgres'))('two servers on one database', () => {
     pair = await startPair(async () => undefined);
   }, 120_000);
   afterAll(async () => await pair?.stop());
-  afterEach(() => pair.proxy.restore());
+  afterEach(() => pair.proxy.heal());
 
   it('agree within a second of a change by either, by notification usually much sooner', async () => {
     const { first, second } = pair;
@@ -146,7 +146,7 @@ describe.runIf(await has('postgres'))('two servers on one database', () => {
     const etag = before.headers.get('etag') ?? '';
     const body = await before.text();
 
-    proxy.cut();
+    proxy.impair({ how: 'refused' });
     await first.staff.platformFeatures.setState('host.ci', {
       state: 'disabled',
       reason: 'during the outage',
@@ -161,7 +161,7 @@ describe.runIf(await has('postgres'))('two servers on one database', () => {
     // It did try: what it answers, it answers although nothing came back.
     expect(proxy.refused()).toBeGreaterThan(0);
 
-    proxy.restore();
+    proxy.heal();
     const lag = await lagMs(second.url, 'host.ci', false);
     console.log(`up to date ${told([lag])} after the database was back`);
     expect(lag).toBeLessThan(2 * AGREE_WITHIN_MS);

@@ -196,7 +196,7 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
   });
 
   it('takes the first host that answers', async () => {
-    const gone = await startTcpProxy(test.url);
+    const gone = await startTcpProxy([test.url]);
     await gone.close();
     const url = new URL(test.url);
     const [dead] = [new URL(gone.urlOf(test.url)).host];
@@ -213,10 +213,10 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
 
   describe('when the database goes away', () => {
     it('refuses at once, and works again when it is back', TIMED, async () => {
-      const proxy = await startTcpProxy(test.url);
+      const proxy = await startTcpProxy([test.url]);
       const db = openDatabase({ url: proxy.urlOf(test.url), max: 3 });
       expect(await db.sql`select 1 as one`).toMatchObject([{ one: 1 }]);
-      proxy.cut();
+      proxy.impair({ how: 'refused' });
       const began = performance.now();
       const error = await db.sql`select 1`.then(
         () => undefined,
@@ -228,7 +228,7 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       expect(performance.now() - began).toBeLessThan(3_000);
       expect(mapDatabaseError(error)).toMatchObject({ code: 'unavailable' });
       expect(mapDatabaseError(transaction)).toMatchObject({ code: 'unavailable' });
-      proxy.restore();
+      proxy.heal();
       const back = performance.now();
       expect(await db.sql`select 1 as one`.catch(async () => await db.sql`select 1 as one`)).toMatchObject([
         { one: 1 },
@@ -240,7 +240,7 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     });
 
     it('listens again when it is back, and says that it missed something', async () => {
-      const proxy = await startTcpProxy(test.url);
+      const proxy = await startTcpProxy([test.url]);
       const db = openDatabase({ url: proxy.urlOf(test.url), max: 2 });
       const heard: string[] = [];
       let ready = 0;
@@ -251,10 +251,10 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       );
       await test.db.sql`select pg_notify('news', 'one')`;
       await until('the first notice', () => heard.length === 1);
-      proxy.cut();
+      proxy.impair({ how: 'refused' });
       await until('two tries in vain', () => proxy.refused() >= 2);
       await test.db.sql`select pg_notify('news', 'lost')`;
-      proxy.restore();
+      proxy.heal();
       await until('a new connection', () => ready === 2);
       await test.db.sql`select pg_notify('news', 'two')`;
       await until('the next notice', () => heard.length === 2);

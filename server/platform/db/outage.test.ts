@@ -23,7 +23,7 @@ it.skipIf(!(await has('postgres')))(
   async () => {
     const test = await createTestDatabase();
     await test.db.sql`create table pairs (n int not null, half text not null)`;
-    const proxy = await startTcpProxy(test.url);
+    const proxy = await startTcpProxy([test.url]);
     const db = openDatabase({ url: proxy.urlOf(test.url), max: CONNECTIONS });
     const seen = { ok: 0, slowestMs: 0, wrong: [] as string[], codes: new Set<string>() };
     const acknowledged = new Set<number>();
@@ -75,9 +75,9 @@ it.skipIf(!(await has('postgres')))(
       // Every second one comes while connections are being made.
       if (cut % 2 === 0) slowestReturnMs = Math.max(slowestReturnMs, await workGoesOn());
       else await pause(40);
-      proxy.cut();
+      proxy.impair({ how: 'refused' });
       await pause(cut % 4 === 0 ? 60 : 0);
-      proxy.restore();
+      proxy.heal();
     }
     slowestReturnMs = Math.max(slowestReturnMs, await workGoesOn());
     stopping = true;
