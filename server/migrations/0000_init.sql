@@ -695,8 +695,6 @@ CREATE TABLE "notifications" (
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_deliveries" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"endpoint_id" text NOT NULL,
 	"event_id" text NOT NULL,
 	"event" text NOT NULL,
@@ -705,14 +703,14 @@ CREATE TABLE "webhook_deliveries" (
 	"attempt_count" integer DEFAULT 0 NOT NULL,
 	"attempts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"next_attempt_at" timestamp with time zone,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "webhook_deliveries_state" CHECK ("webhook_deliveries"."state" in ('pending', 'delivered', 'failed')),
+	CONSTRAINT "webhook_deliveries_state" CHECK ("state" in ('pending', 'delivered', 'failed')),
 	CONSTRAINT "webhook_deliveries_due" CHECK (("webhook_deliveries"."state" = 'pending') = ("webhook_deliveries"."next_attempt_at" is not null))
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_endpoints" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"url" text NOT NULL,
 	"description" text DEFAULT '' NOT NULL,
 	"events" text[] NOT NULL,
@@ -722,6 +720,8 @@ CREATE TABLE "webhook_endpoints" (
 	"enabled" boolean DEFAULT true NOT NULL,
 	"disabled_reason" text DEFAULT '' NOT NULL,
 	"failing_since" timestamp with time zone,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "webhook_endpoints_previous" CHECK (("webhook_endpoints"."previous_secret" is null) = ("webhook_endpoints"."previous_until" is null))
 );
@@ -907,9 +907,11 @@ CREATE UNIQUE INDEX "notifications_team_id" ON "notifications" USING btree ("tea
 --> statement-breakpoint
 CREATE UNIQUE INDEX "notifications_once" ON "notifications" USING btree ("user_id","event_id");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_deliveries_team_id" ON "webhook_deliveries" USING btree ("team_id","id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_deliveries_once" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "webhook_endpoints_team" ON "webhook_endpoints" USING btree ("team_id","id");
+CREATE UNIQUE INDEX "webhook_endpoints_team_id" ON "webhook_endpoints" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "teams_one_service_pool" ON "teams" USING btree ("service_pool") WHERE "teams"."service_pool";
 --> statement-breakpoint
@@ -1119,7 +1121,7 @@ CREATE INDEX "notifications_newest" ON "notifications" USING btree ("user_id","c
 --> statement-breakpoint
 CREATE INDEX "notifications_unread" ON "notifications" USING btree ("user_id") WHERE "notifications"."read_at" is null;
 --> statement-breakpoint
-CREATE INDEX "webhook_deliveries_newest" ON "webhook_deliveries" USING btree ("endpoint_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);
+CREATE INDEX "webhook_deliveries_newest" ON "webhook_deliveries" USING btree ("endpoint_id","id");
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" USING btree ("next_attempt_at") WHERE "webhook_deliveries"."state" = 'pending';
 --> statement-breakpoint

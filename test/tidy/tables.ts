@@ -73,7 +73,6 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/work',
       'money/usage',
       'operations/notifications',
-      'operations/webhookendpoints',
       'workspace/graph',
     ],
   },

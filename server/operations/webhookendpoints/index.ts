@@ -1,122 +1,102 @@
-/** Outgoing webhooks of a team. Secrets leave the server twice: when they are made, and never again. */
-import type { Feature, System } from '../../platform/feature.ts';
-import { startDeliveries } from './deliver.ts';
-import { deliveriesMade, purgeDeliveries } from './store.ts';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+/** Outgoing webhooks of a team. A secret leaves the server once: when it is made. */
+import { and, eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import {
-  DeliveryState,
+  DeliverySchema,
+  UpdateRequestSchema,
+  WebhookEndpointSchema,
   WebhookEndpointsService,
 } from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
+import type {
+  CreateRequest,
+  EndpointWithSecret,
+  UpdateRequest,
+} from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Caller, Ctx } from '../../platform/context.ts';
 import { scopeOfEvent } from '../../platform/events.ts';
+import type { Feature, System } from '../../platform/feature.ts';
 import { assertHoldsAll } from '../../platform/grants.ts';
 import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
+import { change, inTeams, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
 import { urlProblem } from '../../platform/safe-fetch.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { secretPlace } from './deliver.ts';
+import { secretPlace, startDeliveries } from './deliver.ts';
+import { webhookDeliveries, webhookEndpoints } from './schema.ts';
 import { newSecret } from './sign.ts';
-import {
-  deleteEndpoint,
-  ENDPOINTS_MAX,
-  eventsOnTheirWay,
-  findEndpoint,
-  insertEndpoint,
-  insertTest,
-  listDeliveries,
-  listEndpoints,
-  OVERLAP_HOURS,
-  rotateSecret,
-  updateEndpoint,
-} from './store.ts';
-import type { DeliveryRow, EndpointRow } from './store.ts';
+import { deliveriesMade, eventsOnTheirWay, insertTest, purgeDeliveries } from './store.ts';
 
 export { deliveriesMade } from './store.ts';
 
-export interface WebhookEndpointsDeps {
+const ENDPOINTS_MAX = 20;
+/** How long the secret before a new one signs too. */
+const OVERLAP_HOURS = 24;
+
+const endpoints = rowsOf(webhookEndpoints);
+const deliveries = rowsOf(webhookDeliveries);
+type Endpoint = RowOf<typeof webhookEndpoints>;
+type Delivery = RowOf<typeof webhookDeliveries>;
+
+interface Deps {
   readonly secrets: Pick<Secrets, 'seal'>;
   /** Addresses on this machine and in private networks may be named; see platform/safe-fetch.ts. */
   readonly allowPrivate: boolean;
 }
 
-type Service = Implementation<typeof WebhookEndpointsService, Ctx>;
-type Reads = 'list' | 'get' | 'listDeliveries';
-type WithSecrets = 'create' | 'rotateSecret';
-
-export function createWebhookEndpoints(deps: WebhookEndpointsDeps): Handlers<Ctx> {
+function createWebhookEndpoints(deps: Deps): Handlers<Ctx> {
+  const { secrets, allowPrivate } = deps;
   return implement(WebhookEndpointsService, {
-    ...readCalls(),
-    ...changeCalls(deps),
-    ...secretCalls(deps),
+    list: async (_request, ctx: Ctx) => {
+      const oldest = { by: webhookEndpoints.id, descending: false };
+      return { endpoints: (await endpoints.list(ctx, oldest)).map((row) => show(ctx, row)) };
+    },
+    get: async ({ endpointId }, ctx: Ctx) => show(ctx, await endpoints.find(ctx, endpointId)),
+    create: async (request, ctx: Ctx) => {
+      checkUrl(request.url, allowPrivate);
+      assertMaySee(ctx.caller, request.events);
+      return await create(ctx, secrets, request);
+    },
+    update: async (request, ctx: Ctx) => {
+      if (request.url !== undefined) checkUrl(request.url, allowPrivate);
+      return show(ctx, await update(ctx, request));
+    },
+    rotateSecret: async ({ endpointId }, ctx: Ctx) => {
+      await endpoints.find(ctx, endpointId);
+      return await rotateSecret(ctx, secrets, endpointId);
+    },
+    delete: async ({ endpointId }, ctx: Ctx) => {
+      await endpoints.find(ctx, endpointId);
+      await change(ctx, { action: 'webhook_endpoint.deleted' }, async (tx) =>
+        endpoints.remove(tx, endpointId),
+      );
+      return {};
+    },
+    test: async ({ teamId, endpointId }, ctx: Ctx) => {
+      const { enabled } = await endpoints.find(ctx, endpointId);
+      const id = await insertTest(ctx.db.sql, { teamId, endpointId });
+      if (id !== undefined) return showDelivery(await deliveries.find(ctx, id));
+      throw apiError('state_conflict', 'the endpoint is disabled and is sent nothing; enable it first', {
+        details: { resource: endpoints.kind, enabled },
+      });
+    },
+    listDeliveries: async (request, ctx: Ctx) => {
+      const { id } = await endpoints.find(ctx, request.endpointId);
+      const where = eq(webhookDeliveries.endpointId, id);
+      const { items, ...page } = await deliveries.page(ctx, { ...request, of: id }, { where });
+      return { ...page, deliveries: items.map(showDelivery) };
+    },
   });
 }
 
-function readCalls(): Pick<Service, Reads> {
+export function webhookEndpointsFeature(system: System): Feature {
+  const { config, db } = system;
   return {
-    list: async ({ teamId }, { db }) => ({ endpoints: (await listEndpoints(db.sql, teamId)).map(present) }),
-    get: async (which, { db }) => present(found(await findEndpoint(db.sql, which))),
-    listDeliveries: async ({ teamId, endpointId, limit, cursor }, ctx) => {
-      const { db } = ctx;
-      found(await findEndpoint(db.sql, { teamId, endpointId }));
-      const page = openPage(ctx, endpointId, { limit, cursor });
-      const [createdAt, id] = page.after ?? [];
-      const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
-      const rows = await listDeliveries(db.sql, { teamId, endpointId, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdText, row.id]);
-      return { deliveries: items.map(presentDelivery), ...(nextCursor === undefined ? {} : { nextCursor }) };
-    },
-  };
-}
-
-function secretCalls({ secrets, allowPrivate }: WebhookEndpointsDeps): Pick<Service, WithSecrets> {
-  const sealed = (id: string, secret: string): string => secrets.seal(secretPlace(id), Buffer.from(secret));
-  return {
-    create: async ({ teamId, url, events, description = '' }, ctx) => {
-      checkUrl(url, allowPrivate);
-      assertMaySee(ctx.caller, events);
-      const id = newId('whe');
-      const secret = newSecret();
-      return await ctx.db.transact(async (db) => {
-        const endpoint = await insertEndpoint(db.sql, {
-          id,
-          teamId,
-          url,
-          description,
-          events,
-          sealed: sealed(id, secret),
-        });
-        if (endpoint === undefined) {
-          throw apiError(
-            'limit_reached',
-            `the team has ${ENDPOINTS_MAX} webhook endpoints, which is the limit; delete one first`,
-            { details: { limit: ENDPOINTS_MAX } },
-          );
-        }
-        const details = { host: new URL(url).host, events };
-        await recordAct(db, ctx, { chain: teamId, action: 'webhook_endpoint.created', target: id, details });
-        return { endpoint: present(endpoint), secret };
-      });
-    },
-    rotateSecret: async ({ teamId, endpointId }, ctx) => {
-      const secret = newSecret();
-      return await ctx.db.transact(async (db) => {
-        const endpoint = found(
-          await rotateSecret(db.sql, { teamId, endpointId }, sealed(endpointId, secret)),
-        );
-        await recordAct(db, ctx, {
-          chain: teamId,
-          action: 'webhook_endpoint.secret_rotated',
-          target: endpointId,
-          details: { overlapHours: OVERLAP_HOURS },
-        });
-        return { endpoint: present(endpoint), secret };
-      });
-    },
+    services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
+    jobs: [() => startDeliveries({ ...system, sql: db.sql })],
+    purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
+    effects: [deliveriesMade],
   };
 }
 
@@ -128,103 +108,100 @@ function assertMaySee(caller: Caller, events: readonly string[]): void {
 
 function checkUrl(url: string, allowPrivate: boolean): void {
   const problem = urlProblem(url, allowPrivate);
-  if (problem !== undefined) throw apiError('validation_failed', `url cannot be called: ${problem}`);
+  if (problem === undefined) return;
+  const message = `url cannot be called: ${problem}`;
+  const details = { resource: endpoints.kind, fields: [{ field: 'url', rule: 'callable', message }] };
+  throw apiError('validation_failed', message, { details });
 }
 
-function changeCalls({ allowPrivate }: WebhookEndpointsDeps): Omit<Service, Reads | WithSecrets> {
-  return {
-    update: async ({ teamId, endpointId, url, description, events, enabled }, ctx) => {
-      if (url !== undefined) checkUrl(url, allowPrivate);
-      return await ctx.db.transact(async (db) => {
-        const change = { url, description, events: events.length === 0 ? undefined : events, enabled };
-        const before = await eventsOnTheirWay(db.sql, { teamId, endpointId });
-        const endpoint = found(await updateEndpoint(db.sql, { teamId, endpointId }, change));
-        assertMaySee(ctx.caller, [...new Set([...before, ...endpoint.events])]);
-        const details = {
-          host: new URL(endpoint.url).host,
-          events: [...endpoint.events],
-          enabled: endpoint.enabled,
-        };
-        await recordAct(db, ctx, {
-          chain: teamId,
-          action: 'webhook_endpoint.updated',
-          target: endpointId,
-          details,
-        });
-        return present(endpoint);
-      });
-    },
-    delete: async ({ teamId, endpointId }, ctx) =>
-      await ctx.db.transact(async (db) => {
-        if (!(await deleteEndpoint(db.sql, { teamId, endpointId }))) throw notFound('webhook endpoint');
-        await recordAct(db, ctx, { chain: teamId, action: 'webhook_endpoint.deleted', target: endpointId });
-        return {};
-      }),
-    test: async ({ teamId, endpointId }, { db }) => {
-      const { enabled } = found(await findEndpoint(db.sql, { teamId, endpointId }));
-      const made = enabled ? await insertTest(db.sql, { teamId, endpointId }) : undefined;
-      if (made === undefined) {
-        throw apiError('state_conflict', 'the endpoint is disabled and is sent nothing; enable it first', {
-          details: { enabled },
-        });
-      }
-      return presentDelivery(made);
-    },
+const hostOf = ({ url }: Endpoint): string => new URL(url).host;
+
+async function create(
+  ctx: Ctx,
+  secrets: Deps['secrets'],
+  { teamId, url, events, description }: CreateRequest,
+): Promise<Omit<EndpointWithSecret, '$typeName'>> {
+  const id = newId('whe', ctx.clock.now().getTime());
+  const secret = newSecret();
+  const act = {
+    action: 'webhook_endpoint.created',
+    details: (row: Endpoint) => ({ host: hostOf(row), events }),
   };
+  const made = await change(ctx, act, async (tx) => {
+    await endpoints.atMost(tx, { teamId, max: ENDPOINTS_MAX });
+    const sealed = secrets.seal(secretPlace(id), Buffer.from(secret));
+    return await endpoints.insert(tx, { id, teamId, url, events, description, secret: sealed });
+  });
+  return { endpoint: show(ctx, made), secret };
 }
 
-function found(row: EndpointRow | undefined): EndpointRow {
-  if (row === undefined) throw notFound('webhook endpoint');
-  return row;
-}
-
-function present({ failingSince, previousUntil, createdAt, events, ...rest }: EndpointRow) {
-  return {
-    ...rest,
-    events: [...events],
-    createdAt: timestampFromDate(createdAt),
-    ...(failingSince === null ? {} : { failingSince: timestampFromDate(failingSince) }),
-    ...(previousUntil === null ? {} : { previousSecretUntil: timestampFromDate(previousUntil) }),
+/** A disabled endpoint is sent nothing any more, also of what waits; an enabled one begins without a past. */
+async function update(ctx: Ctx, request: UpdateRequest): Promise<Endpoint> {
+  const { teamId, endpointId, enabled } = request;
+  await endpoints.find(ctx, endpointId);
+  const act = {
+    action: 'webhook_endpoint.updated',
+    details: (row: Endpoint) => ({ host: hostOf(row), events: row.events, enabled: row.enabled }),
   };
+  const set = {
+    ...endpoints.changes(UpdateRequestSchema, request),
+    ...(enabled === undefined ? {} : { disabledReason: '' }),
+    ...(enabled === true ? { failingSince: null } : {}),
+  };
+  const after = await change(ctx, act, async (tx) => {
+    const before = await eventsOnTheirWay(tx.db.sql, { teamId, endpointId });
+    const changed = await endpoints.update(tx, endpointId, { set });
+    assertMaySee(ctx.caller, [...new Set([...before, ...(changed?.events ?? [])])]);
+    if (enabled === false) await giveUp(tx, endpointId);
+    return changed;
+  });
+  return after ?? (await endpoints.find(ctx, endpointId));
 }
 
-const STATES = {
-  pending: DeliveryState.PENDING,
-  delivered: DeliveryState.DELIVERED,
-  failed: DeliveryState.FAILED,
-} as const;
-
-function presentDelivery({
-  id,
-  event,
-  state,
-  attemptCount,
-  attempts,
-  nextAttemptAt,
-  createdAt,
-}: DeliveryRow) {
-  return {
-    id,
-    event,
-    state: STATES[state],
-    attemptCount,
-    attempts: attempts.map(({ at, durationMs, status, error }) => ({
-      at: timestampFromDate(new Date(at)),
-      durationMs,
-      error,
-      ...(status === null ? {} : { status }),
-    })),
-    createdAt: timestampFromDate(createdAt),
-    ...(nextAttemptAt === null ? {} : { nextAttemptAt: timestampFromDate(nextAttemptAt) }),
-  };
+async function giveUp({ db, teams }: Ctx, endpointId: string): Promise<void> {
+  await db.orm
+    .update(webhookDeliveries)
+    .set({ state: 'failed', nextAttemptAt: null })
+    .where(
+      and(
+        inTeams(webhookDeliveries, teams),
+        eq(webhookDeliveries.endpointId, endpointId),
+        eq(webhookDeliveries.state, 'pending'),
+      ),
+    );
 }
 
-export function webhookEndpointsFeature(system: System): Feature {
-  const { config, db } = system;
-  return {
-    services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
-    jobs: [() => startDeliveries({ ...system, sql: db.sql })],
-    purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
-    effects: [deliveriesMade],
+/** Both secrets are sealed for the same place, so that the old one only moves. */
+async function rotateSecret(
+  ctx: Ctx,
+  secrets: Deps['secrets'],
+  endpointId: string,
+): Promise<Omit<EndpointWithSecret, '$typeName'>> {
+  const secret = newSecret();
+  const set = {
+    secret: secrets.seal(secretPlace(endpointId), Buffer.from(secret)),
+    previousSecret: sql`${webhookEndpoints.secret}`,
+    previousSecretUntil: sql`now() + ${OVERLAP_HOURS}::int * interval '1 hour'`,
   };
+  const act = {
+    action: 'webhook_endpoint.secret_rotated',
+    details: () => ({ overlapHours: OVERLAP_HOURS }),
+  };
+  const rotated = await change(ctx, act, async (tx) => endpoints.update(tx, endpointId, { set }));
+  return { endpoint: show(ctx, rotated ?? (await endpoints.find(ctx, endpointId))), secret };
+}
+
+function show({ clock }: Ctx, { previousSecretUntil, ...row }: Endpoint) {
+  const isGood = previousSecretUntil !== null && previousSecretUntil > clock.now();
+  return shown(WebhookEndpointSchema, {
+    ...row,
+    previousSecretUntil: isGood ? previousSecretUntil : undefined,
+  });
+}
+
+function showDelivery({ attempts, ...row }: Delivery) {
+  return shown(DeliverySchema, {
+    ...row,
+    attempts: attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
+  });
 }

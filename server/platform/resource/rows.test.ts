@@ -68,6 +68,16 @@ describe.skipIf(!(await has('postgres')))('rowsOf()', () => {
     expect(await rows.find(mine, id)).toMatchObject({ id, name: 'a', state: 'open' });
   });
 
+  it('change what is set, also to what the database makes of it, and stay as they are when nothing is', async () => {
+    const { id } = await add('a', 4);
+    expect(await rows.update(mine, id, { set: { size: sql`${things.size} + 1` } })).toMatchObject({
+      size: 5,
+    });
+    expect(await rows.update(mine, id, { set: {} })).toMatchObject({ id, name: 'a', size: 5 });
+    expect(await rows.update(mine, id, { set: {}, where: eq(things.size, 4) })).toBeUndefined();
+    expect(await rows.update(theirs, id, { set: {} })).toBeUndefined();
+  });
+
   it('page by id, newest first, and by a column either way, through ties', async () => {
     for (let n = 0; n < 7; n += 1) await add(`thing ${n}`, n % 2);
     const through = async (query: Parameters<typeof rows.page>[2]): Promise<string[]> => {

@@ -68,7 +68,7 @@ export interface Rows<T extends TeamTable> {
     query: Query,
   ): Promise<PageResult<RowOf<T>>>;
   insert(who: Maker, row: NewRow<T>): Promise<RowOf<T>>;
-  /** Undefined: there is none, or the condition does not hold (any more). */
+  /** Undefined: there is none, or the condition does not hold (any more). Without any column the row stays as it is. */
   update(
     who: Who,
     id: string,
@@ -93,11 +93,18 @@ export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL
 }
 
 export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
-  const { name, kind, prefix } = resourceOf(table);
+  const { kind, prefix } = resourceOf(table);
   const plain: Plain = table as Plain;
   type Found = RowOf<T>;
   const one = (who: Who, id: string, where?: SQL): SQL | undefined =>
     and(eq(plain.id, id), inTeams(plain, who.teams), where);
+  const read = async (who: Who, id: string, where?: SQL): Promise<Found | undefined> =>
+    (
+      await who.db.orm
+        .select()
+        .from(plain)
+        .where(one(who, id, where))
+    )[0] as Found | undefined;
   const visible = (who: Who, row: unknown): Found => {
     if (row === undefined) throw notFound(kind);
     const found = row as Found;
@@ -118,7 +125,7 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
       Object.fromEntries(
         Object.entries(given(schema, request)).filter(([column]) => column in plain && !FIXED.has(column)),
       ) as Changes<T>,
-    find: async (who, id) => visible(who, (await who.db.orm.select().from(plain).where(one(who, id)))[0]),
+    find: async (who, id) => visible(who, await read(who, id)),
     lock: async (who, id) =>
       visible(who, (await who.db.orm.select().from(plain).where(one(who, id)).for('no key update'))[0]),
     list: async (who, query) => (await select(who, query).limit(query.max ?? LIST_MAX)) as Found[],
@@ -137,14 +144,14 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
       const values = { id: newId(prefix, now.getTime()), createdAt: now, ...row };
       return (await db.orm.insert(plain).values(values).returning())[0] as Found;
     },
-    update: async (who, id, { set, where }) =>
-      (
-        await who.db.orm
-          .update(plain)
-          .set(set)
-          .where(one(who, id, where))
-          .returning()
-      )[0] as Found | undefined,
+    update: async (who, id, { set, where }) => {
+      if (isEmpty(set)) return await read(who, id, where);
+      const changed = who.db.orm
+        .update(plain)
+        .set(set)
+        .where(one(who, id, where));
+      return (await changed.returning())[0] as Found | undefined;
+    },
     remove: async (who, id, where) =>
       (
         await who.db.orm
@@ -152,21 +159,28 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
           .where(one(who, id, where))
           .returning()
       )[0] as Found | undefined,
-    atMost: async (who, { teamId, max, of = 'team', where }) => {
-      await lockTeam(who, teamId);
-      const current = await who.db.orm.$count(plain, and(eq(plain.teamId, teamId), where));
-      if (current < max) return;
-      const things = name.replaceAll('_', ' ');
-      throw apiError('limit_reached', `the ${of} has ${current} ${things}, at most ${max} are allowed`, {
-        details: { resource: kind, limit: max, current },
-      });
-    },
+    atMost: async (who, limit) => await refuseMore(who, plain, limit),
   };
+}
+
+async function refuseMore(who: Who, table: Plain, { teamId, max, of = 'team', where }: Limit): Promise<void> {
+  await lockTeam(who, teamId);
+  const current = await who.db.orm.$count(table, and(eq(table.teamId, teamId), where));
+  if (current < max) return;
+  const { name, kind } = resourceOf(table);
+  const things = name.replaceAll('_', ' ');
+  throw apiError('limit_reached', `the ${of} has ${current} ${things}, at most ${max} are allowed`, {
+    details: { resource: kind, limit: max, current },
+  });
 }
 
 /** Changes to what a team has take turns until their transactions end. Rows that refer to the team may be written meanwhile. */
 export async function lockTeam({ db }: Pick<Who, 'db'>, teamId: string): Promise<void> {
   await db.orm.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update');
+}
+
+function isEmpty(set: object): boolean {
+  return Object.values(set).every((value) => value === undefined);
 }
 
 function behind(table: Plain, { by, descending }: Query, after: ReadonlyArray<string | number>): SQL {
