@@ -4,7 +4,7 @@ import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../context.ts';
 import { isUniqueViolation } from '../db/index.ts';
-import { recordAct } from '../ledger/index.ts';
+import { PLATFORM_CHAIN, recordAct } from '../ledger/index.ts';
 import type { Changes, RowOf, Rows } from './rows.ts';
 import type { TeamTable } from './team-table.ts';
 
@@ -13,11 +13,16 @@ interface Target {
   readonly teamId: string;
 }
 
+interface Subject {
+  readonly id: string;
+  readonly teamId?: string;
+}
+
 export interface Act<Row> {
   /** As the ledger names it: `<thing>.<past participle>`. */
   readonly action: string;
-  /** What the entry is about. Default: the row. */
-  readonly on?: Target;
+  /** What the entry is about. Default: the row. What belongs to no team has its entries in the platform's chain. */
+  readonly on?: Subject;
   /** What the entry says beside the id. Never secrets. */
   readonly details?: (row: Row) => Readonly<Record<string, unknown>>;
 }
@@ -31,10 +36,10 @@ export async function change<Row extends Target | undefined>(
   act: Act<NonNullable<Row>>,
   work: (tx: Ctx) => Promise<Row>,
 ): Promise<Row>;
-/** What is no row of a team by itself has its entry on something that is. */
+/** What is no row of a team by itself says what its entry is about. */
 export async function change<Result>(
   ctx: Ctx,
-  act: Act<NonNullable<Result>> & { readonly on: Target },
+  act: Act<NonNullable<Result>> & { readonly on: Subject },
   work: (tx: Ctx) => Promise<Result>,
 ): Promise<Result>;
 export async function change<Row>(
@@ -45,7 +50,7 @@ export async function change<Row>(
   return await ctx.db.transact(async (db) => {
     const row = await work({ ...ctx, db });
     if (row !== undefined && row !== null) {
-      const { id, teamId } = on ?? (row as Row & Target);
+      const { id, teamId = PLATFORM_CHAIN } = on ?? (row as Row & Target);
       const entry = { chain: teamId, action, target: id };
       await recordAct(db, ctx, details === undefined ? entry : { ...entry, details: details(row) });
     }

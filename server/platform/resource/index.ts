@@ -3,4 +3,4 @@ export { change, transition, unlessTaken } from './change.ts';
 export type { Transition } from './change.ts';
 export { inTeams, lockTeam, rowsOf } from './rows.ts';
 export type { Changes, NewRow, RowOf, Who } from './rows.ts';
-export { enumNumber, shown } from './shown.ts';
+export { enumNumber, enumWord, given, shown } from './shown.ts';

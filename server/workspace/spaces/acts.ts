@@ -2,27 +2,28 @@
  * What changes a space, each act with its entry in the ledger. A space belongs to no team: its own acts stand in the platform's chain, and what is
  * done with a project in the chain of the project's team, whose admins it concerns.
  */
+import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { CreateRequest } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { UpdateRequestSchema } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
+import type { CreateRequest, UpdateRequest } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import type { Caller, Ctx, Role } from '../../platform/context.ts';
-import { newId } from '../../platform/ids.ts';
 import { assertMayGrantRole } from '../../platform/grants.ts';
+import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { change, given } from '../../platform/resource/index.ts';
 import { roleName } from '../../platform/scopes.ts';
+import { spaces } from './schema.ts';
 import {
   countOwnedSpaces,
   countSpaceProjects,
-  deleteSpace,
   deleteSpaceProject,
   hasProject,
   insertSpace,
   insertSpaceProject,
   lockSpace,
   teammatesAmong,
-  updateSpace,
 } from './store.ts';
-import type { ProjectRef, Space, SpaceChanges } from './store.ts';
+import type { ProjectRef, Space } from './store.ts';
 
 /** Spaces that one account may own. */
 export const OWNED_SPACES_MAX = 100;
@@ -45,8 +46,18 @@ export function assertMayGrantSpaceRole(caller: Caller, role: Role): void {
   assertMayGrantRole(caller, role, SPACE_SCOPES);
 }
 
-export function full(message: string, current: number, limit: number): Error {
-  return apiError('limit_reached', message, { details: { limit, current } });
+interface Room {
+  readonly resource: string;
+  /** Who holds so many: `the account owns 7 spaces`. */
+  readonly held: string;
+  readonly current: number;
+  readonly limit: number;
+}
+
+export function refuseFull({ resource, held, current, limit }: Room): void {
+  if (current < limit) return;
+  const details = { resource, limit, current };
+  throw apiError('limit_reached', `${held}, at most ${limit} are allowed`, { details });
 }
 
 export async function createSpace(ctx: Ctx, request: CreateRequest): Promise<Space> {
@@ -58,29 +69,21 @@ export async function createSpace(ctx: Ctx, request: CreateRequest): Promise<Spa
   const known = await teammatesAmong(ctx.db, ctx.teams, others);
   if (others.some((userId) => !known.has(userId))) throw notFound('account');
   const now = ctx.clock.now();
-  const space: Space = {
-    id: newId('spc', now.getTime()),
-    name: request.name,
-    description: '',
-    avatarUrl: null,
-    kind: others.length === 0 ? 'personal' : 'organization',
-    role: 'owner',
-    createdAt: now,
-    updatedAt: now,
+  const { name } = request;
+  const id = newId('spc', now.getTime());
+  const kind = others.length === 0 ? 'personal' : 'organization';
+  const act = {
+    action: 'space.created',
+    on: { id },
+    details: () => ({ name, members: Object.fromEntries(members) }),
   };
-  await ctx.db.transact(async (db) => {
-    const n = await countOwnedSpaces(db, caller.userId);
-    if (n >= OWNED_SPACES_MAX)
-      throw full(
-        `the account owns ${n} spaces, at most ${OWNED_SPACES_MAX} are allowed`,
-        n,
-        OWNED_SPACES_MAX,
-      );
-    await insertSpace(db, space, members);
-    const details = { name: space.name, members: Object.fromEntries(members) };
-    await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'space.created', target: space.id, details });
+  const made = await change(ctx, act, async (tx) => {
+    const current = await countOwnedSpaces(tx);
+    const held = `the account owns ${current} spaces`;
+    refuseFull({ resource: 'space', held, current, limit: OWNED_SPACES_MAX });
+    return await insertSpace(tx.db, { id, name, kind, createdAt: now, updatedAt: now }, members);
   });
-  return space;
+  return { ...made, role: 'owner' };
 }
 
 /** The caller is the owner whatever the list says; of an account that is named twice the last role counts. */
@@ -91,47 +94,42 @@ function membersOf(caller: Caller, { members }: CreateRequest): ReadonlyMap<stri
   return new Map([...named, [caller.userId, 'owner']]);
 }
 
-export async function changeSpace(ctx: Ctx, space: Space, changes: SpaceChanges): Promise<void> {
-  const fields = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+export async function changeSpace(ctx: Ctx, { id }: Space, request: UpdateRequest): Promise<void> {
+  const { spaceId: _, ...changes } = given(UpdateRequestSchema, request);
+  const fields = Object.keys(changes);
   if (fields.length === 0) return;
-  await ctx.db.transact(async (db) => {
-    await updateSpace(db, space.id, changes, ctx.clock.now());
-    const act = { chain: PLATFORM_CHAIN, action: 'space.updated', target: space.id, details: { fields } };
-    await recordAct(db, ctx, act);
-  });
+  const set = { ...changes, updatedAt: ctx.clock.now() } as Partial<typeof spaces.$inferInsert>;
+  const act = { action: 'space.updated', on: { id }, details: () => ({ fields }) };
+  await change(ctx, act, async ({ db }) => db.orm.update(spaces).set(set).where(eq(spaces.id, id)));
 }
 
 export async function removeSpace(ctx: Ctx, { id, name }: Space): Promise<void> {
-  await ctx.db.transact(async (db) => {
-    if (!(await deleteSpace(db, id))) throw notFound('space'); // somebody else was faster
-    const act = { chain: PLATFORM_CHAIN, action: 'space.deleted', target: id, details: { name } };
-    await recordAct(db, ctx, act);
+  const act = { action: 'space.deleted', on: { id }, details: () => ({ name }) };
+  await change(ctx, act, async ({ db }) => {
+    const { count } = await db.orm.delete(spaces).where(eq(spaces.id, id));
+    if (count === 0) throw notFound('space'); // Somebody else was faster.
+    return count;
   });
 }
 
-export async function addProject(ctx: Ctx, space: Space, project: ProjectRef): Promise<void> {
-  await ctx.db.transact(async (db) => {
-    if (!(await lockSpace(db, space.id))) throw notFound('space');
-    if (await hasProject(db, space.id, project)) return;
-    const n = await countSpaceProjects(db, space.id);
-    if (n >= PROJECTS_PER_SPACE_MAX)
-      throw full(
-        `the space holds ${n} projects, at most ${PROJECTS_PER_SPACE_MAX} are allowed`,
-        n,
-        PROJECTS_PER_SPACE_MAX,
-      );
-    await insertSpaceProject(db, space.id, project, ctx.clock.now());
-    await recordAct(db, ctx, projectAct('space.project_added', space, project));
+export async function addProject(ctx: Ctx, { id: spaceId }: Space, project: ProjectRef): Promise<void> {
+  const act = { action: 'space.project_added', on: project, details: () => ({ spaceId }) };
+  await change(ctx, act, async ({ db }) => {
+    if (!(await lockSpace(db, spaceId))) throw notFound('space');
+    if (await hasProject(db, spaceId, project)) return undefined;
+    const current = await countSpaceProjects(db, spaceId);
+    const held = `the space holds ${current} projects`;
+    refuseFull({ resource: 'project of a space', held, current, limit: PROJECTS_PER_SPACE_MAX });
+    const { id: projectId, teamId } = project;
+    await insertSpaceProject(db, { spaceId, teamId, projectId, addedAt: ctx.clock.now() });
+    return project;
   });
 }
 
-export async function removeProject(ctx: Ctx, space: Space, project: ProjectRef): Promise<void> {
-  await ctx.db.transact(async (db) => {
-    if (!(await deleteSpaceProject(db, space.id, project))) throw notFound('project');
-    await recordAct(db, ctx, projectAct('space.project_removed', space, project));
+export async function removeProject(ctx: Ctx, { id: spaceId }: Space, project: ProjectRef): Promise<void> {
+  const act = { action: 'space.project_removed', on: project, details: () => ({ spaceId }) };
+  await change(ctx, act, async ({ db }) => {
+    if (!(await deleteSpaceProject(db, spaceId, project))) throw notFound('project');
+    return project;
   });
-}
-
-function projectAct(action: string, space: Space, project: ProjectRef) {
-  return { chain: project.teamId, action, target: project.id, details: { spaceId: space.id } };
 }

@@ -2,10 +2,8 @@
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 
-export type FoundKind = 'project' | 'environment';
-
 export interface Found {
-  readonly kind: FoundKind;
+  readonly kind: string;
   readonly id: string;
   readonly name: string;
   readonly projectId: string;
@@ -22,7 +20,7 @@ function pattern(query: string): string {
 export interface Search {
   readonly spaceId: string;
   readonly query: string;
-  readonly kinds: readonly FoundKind[];
+  readonly kinds: readonly string[];
 }
 
 /** A space holds a few hundred projects, so that reading all names of one needs no index of its own. */

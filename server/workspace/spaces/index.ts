@@ -7,31 +7,38 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { SpacesService } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
+import {
+  SearchRequestSchema,
+  SearchResultSchema,
+  SpaceMemberSchema,
+  SpaceSchema,
+  SpacesService,
+} from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import type { Ctx, Role } from '../../platform/context.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { given, shown } from '../../platform/resource/index.ts';
 import { roleAtLeast, roleName } from '../../platform/scopes.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
 import { countContents, searchSpace } from './contents.ts';
 import { removeMember, setMember } from './members.ts';
-import { foundKinds, presentFound, presentMember, presentSpace, spaceKindWord } from './present.ts';
 import { findSpace, listSpaceMembers, listSpaces, projectIdsInSpace } from './store.ts';
 import type { Space } from './store.ts';
 
-export function createSpaces(): Handlers<Ctx> {
+const ALL_KINDS = ['project', 'environment'];
+
+function createSpaces(): Handlers<Ctx> {
   return implement(SpacesService, {
     list: async (_request, ctx: Ctx) => ({
-      spaces: (await listSpaces(ctx.db, ctx.caller)).map(presentSpace),
+      spaces: (await listSpaces(ctx)).map((space) => shown(SpaceSchema, space)),
     }),
-    create: async (request, ctx: Ctx) => presentSpace(await createSpace(ctx, request)),
-    update: async ({ spaceId, name, description, avatarUrl, kind }, ctx: Ctx) => {
-      const space = await spaceOf(ctx, spaceId, 'admin');
+    create: async (request, ctx: Ctx) => shown(SpaceSchema, await createSpace(ctx, request)),
+    update: async (request, ctx: Ctx) => {
+      const space = await spaceOf(ctx, request.spaceId, 'admin');
       refuseNarrowed(ctx.caller);
-      const changed = kind === undefined ? undefined : spaceKindWord(kind);
-      await changeSpace(ctx, space, { name, description, avatarUrl, kind: changed });
-      return presentSpace(await spaceOf(ctx, spaceId));
+      await changeSpace(ctx, space, request);
+      return shown(SpaceSchema, await spaceOf(ctx, space.id));
     },
     delete: async ({ spaceId }, ctx: Ctx) => {
       const space = await spaceOf(ctx, spaceId, 'owner');
@@ -41,7 +48,8 @@ export function createSpaces(): Handlers<Ctx> {
     },
     setMember: async ({ spaceId, userId, role }, ctx: Ctx) => {
       const { id } = await spaceOf(ctx, spaceId);
-      return presentMember(await setMember(ctx, id, userId, role === undefined ? undefined : roleName(role)));
+      const wanted = { userId, role: role === undefined ? undefined : roleName(role) };
+      return shown(SpaceMemberSchema, await setMember(ctx, id, wanted));
     },
     removeMember: async ({ spaceId, userId }, ctx: Ctx) => {
       const { id } = await spaceOf(ctx, spaceId);
@@ -58,18 +66,20 @@ export function createSpaces(): Handlers<Ctx> {
       await removeProject(ctx, space, await projectRows.find(ctx, projectId));
       return {};
     },
-    search: async ({ spaceId, query, kinds }, ctx: Ctx) => {
-      const space = await spaceOf(ctx, spaceId);
-      const search = { spaceId: space.id, query: query.trim(), kinds: foundKinds(kinds) };
-      return { results: (await searchSpace(ctx.db, ctx.teams, search)).map(presentFound) };
+    search: async (request, ctx: Ctx) => {
+      const space = await spaceOf(ctx, request.spaceId);
+      const { kinds = ALL_KINDS } = given(SearchRequestSchema, request);
+      const search = { spaceId: space.id, query: request.query.trim(), kinds };
+      const found = await searchSpace(ctx.db, ctx.teams, search);
+      return { results: found.map((row) => shown(SearchResultSchema, row)) };
     },
     overview: async ({ spaceId }, ctx: Ctx) => {
       const space = await spaceOf(ctx, spaceId);
       const members = await listSpaceMembers(ctx.db, space.id);
       const counts = await countContents(ctx.db, ctx.teams, space.id);
       return {
-        space: presentSpace(space),
-        members: members.map(presentMember),
+        space: shown(SpaceSchema, space),
+        members: members.map((member) => shown(SpaceMemberSchema, member)),
         projectCount: counts.projects,
         environmentCount: counts.environments,
         teamCount: counts.teams,
@@ -97,7 +107,7 @@ export function createSpaceFilter(
 }
 
 async function spaceOf(ctx: Ctx, spaceId: string, needed: Role = 'viewer'): Promise<Space> {
-  const space = await findSpace(ctx.db, ctx.caller, spaceId);
+  const space = await findSpace(ctx, spaceId);
   if (space === undefined) throw notFound('space');
   if (roleAtLeast(space.role, needed)) return space;
   throw apiError('role_insufficient', `your role in the space is ${space.role}, this needs ${needed}`, {

@@ -3,12 +3,12 @@
  * changed by owners alone; a space keeps at least one owner. All of it runs under the lock of the space's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import type { Ctx, Role } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { change } from '../../platform/resource/index.ts';
 import { roleAtLeast } from '../../platform/scopes.ts';
-import { assertMayGrantSpaceRole, full, refuseNarrowed } from './acts.ts';
+import { assertMayGrantSpaceRole, refuseFull, refuseNarrowed } from './acts.ts';
 import {
   countSpaceMembers,
   deleteSpaceMember,
@@ -41,20 +41,31 @@ function assertAtLeast(actor: SpaceMember, needed: Role): void {
 const neededFor = (role: Role): Role => (role === 'owner' || role === 'admin' ? 'owner' : 'admin');
 
 async function assertOwnerLeft(db: Database, spaceId: string, member: SpaceMember): Promise<void> {
-  if (member.role !== 'owner' || (await countSpaceMembers(db, spaceId)).owners > 1) return;
+  if (member.role !== 'owner' || (await countSpaceMembers(db, spaceId, 'owner')) > 1) return;
   throw apiError(
     'last_owner',
     'the member is the only owner of the space; make somebody else an owner first, or delete the space',
   );
 }
 
+interface Given {
+  readonly userId: string;
+  /** Undefined: as it was, or developer. */
+  readonly role: Role | undefined;
+}
+
 export async function setMember(
   ctx: Ctx,
   spaceId: string,
-  userId: string,
-  given: Role | undefined,
+  { userId, role: given }: Given,
 ): Promise<SpaceMember> {
-  return await ctx.db.transact(async (db) => {
+  let member: SpaceMember | undefined;
+  const act = {
+    action: 'space.member_set',
+    on: { id: spaceId },
+    details: (set: Readonly<Record<string, string | null>>) => set,
+  };
+  await change(ctx, act, async ({ db }) => {
     const actor = await lockedActor(db, ctx, spaceId);
     const before = await findSpaceMember(db, spaceId, userId);
     // Oneself may always step down; giving is checked below.
@@ -62,43 +73,46 @@ export async function setMember(
       assertAtLeast(actor, before === undefined ? 'admin' : neededFor(before.role));
     const role = given ?? before?.role ?? 'developer';
     assertAtLeast(actor, role);
-    if (before === undefined) await assertAddable(db, ctx, spaceId, userId);
+    if (before === undefined) await assertAddable(ctx, db, { spaceId, userId });
     else if (role !== 'owner') await assertOwnerLeft(db, spaceId, before);
-    if (before?.role === role) return before;
+    member = before;
+    if (before?.role === role) return undefined;
     assertMayGrantSpaceRole(ctx.caller, role);
-
-    await putSpaceMember(db, spaceId, { userId, role, joinedAt: ctx.clock.now() });
-    const details = { userId, from: before?.role ?? null, to: role };
-    await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'space.member_set', target: spaceId, details });
-    const after = await findSpaceMember(db, spaceId, userId);
-    if (after === undefined) throw new Error('a member that was written under a lock is gone');
-    return after;
+    await putSpaceMember(db, { spaceId, userId, role, joinedAt: ctx.clock.now() });
+    member = await findSpaceMember(db, spaceId, userId);
+    return { userId, from: before?.role ?? null, to: role };
   });
+  if (member === undefined) throw new Error('a member that was written under a lock is gone');
+  return member;
 }
 
-async function assertAddable(db: Database, ctx: Ctx, spaceId: string, userId: string): Promise<void> {
+async function assertAddable(
+  ctx: Ctx,
+  db: Database,
+  { spaceId, userId }: { readonly spaceId: string; readonly userId: string },
+): Promise<void> {
   if (!(await teammatesAmong(db, ctx.teams, [userId])).has(userId)) throw notFound('account');
-  const { all } = await countSpaceMembers(db, spaceId);
-  if (all >= MEMBERS_MAX)
-    throw full(`the space has ${all} members, at most ${MEMBERS_MAX} are allowed`, all, MEMBERS_MAX);
+  const current = await countSpaceMembers(db, spaceId);
+  const held = `the space has ${current} members`;
+  refuseFull({ resource: 'member of a space', held, current, limit: MEMBERS_MAX });
 }
 
 /** Also how a member leaves. */
 export async function removeMember(ctx: Ctx, spaceId: string, userId: string): Promise<void> {
-  await ctx.db.transact(async (db) => {
+  const act = {
+    action: 'space.member_removed',
+    on: { id: spaceId },
+    details: ({ role }: SpaceMember) => ({ userId, from: role }),
+  };
+  await change(ctx, act, async ({ db }) => {
     const actor = await lockedActor(db, ctx, spaceId);
-    if (userId !== actor.userId) assertAtLeast(actor, 'admin'); // who is in there is for members to see, not to be tried out
+    // Who is in there is for members to see, not to be tried out.
+    if (userId !== actor.userId) assertAtLeast(actor, 'admin');
     const member = await findSpaceMember(db, spaceId, userId);
     if (member === undefined) throw notFound('member');
     if (userId !== actor.userId) assertAtLeast(actor, neededFor(member.role));
     await assertOwnerLeft(db, spaceId, member);
-    await deleteSpaceMember(db, spaceId, userId);
-    const details = { userId, from: member.role };
-    await recordAct(db, ctx, {
-      chain: PLATFORM_CHAIN,
-      action: 'space.member_removed',
-      target: spaceId,
-      details,
-    });
+    await deleteSpaceMember(db, { spaceId, userId });
+    return member;
   });
 }

@@ -1,8 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { Role, RoleSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
+import { SpaceKind, SpaceKindSchema } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import { users } from '../../access/accounts/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
 import { projects } from '../../apps/projects/schema.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn } from '../../platform/resource/team-table.ts';
 
 /** Of no team: a space belongs to its members. */
 export const spaces = pgTable(
@@ -12,9 +15,7 @@ export const spaces = pgTable(
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
     avatarUrl: text('avatar_url'),
-    kind: text('kind', { enum: ['personal', 'organization'] })
-      .notNull()
-      .default('organization'),
+    kind: enumColumn('kind', SpaceKind, SpaceKindSchema).notNull().default('organization'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },
@@ -30,7 +31,7 @@ export const spaceMembers = pgTable(
     userId: id('user_id')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    role: text('role', { enum: ['viewer', 'developer', 'admin', 'owner'] }).notNull(),
+    role: enumColumn('role', Role, RoleSchema).notNull(),
     joinedAt: instant('joined_at').notNull(),
   },
   (t) => [

@@ -2,32 +2,23 @@
  * Spaces in the database. A space is found through its membership alone: every read takes the caller, whom only authentication makes, and
  * every read of what is in a space takes the caller's TeamScope beside it.
  */
-import type { Caller, Role, TeamScope } from '../../platform/context.ts';
+import { and, eq, getTableColumns, sql as fragment } from 'drizzle-orm';
+import type { Ctx, Role, TeamScope } from '../../platform/context.ts';
 import { isForeignKeyViolation } from '../../platform/db/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { inTeams } from '../../platform/resource/index.ts';
+import { spaceMembers, spaceProjects, spaces } from './schema.ts';
 
-export type SpaceKind = 'personal' | 'organization';
+/** With the role of the caller. */
+export type Space = typeof spaces.$inferSelect & Pick<Membership, 'role'>;
 
-export interface Space {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly avatarUrl: string | null;
-  readonly kind: SpaceKind;
-  /** Of the caller. */
-  readonly role: Role;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+type Membership = typeof spaceMembers.$inferSelect;
 
-export interface SpaceMember {
-  readonly userId: string;
+export interface SpaceMember extends Omit<Membership, 'spaceId'> {
   readonly username: string;
   /** The address of the account is known to be the person's. */
   readonly emailVerified: boolean;
-  readonly role: Role;
-  readonly joinedAt: Date;
 }
 
 /** Project as far as a space is concerned. */
@@ -38,34 +29,37 @@ export interface ProjectRef {
 
 const LIST_MAX = 500;
 
-const columns = (sql: SqlTag) => sql`
-  s.id, s.name, s.description, s.avatar_url as "avatarUrl", s.kind, m.role, s.created_at as "createdAt", s.updated_at as "updatedAt"`;
-
 /** Spaces that the caller reaches; a key that is narrowed to a team reaches those that hold a project of it. */
-const reached = (sql: SqlTag, { userId, onlyTeamId }: Caller) => {
-  const narrowed =
+function reached({ db, caller }: Pick<Ctx, 'db' | 'caller'>, id?: string) {
+  const { userId, onlyTeamId } = caller;
+  const ofTeam =
     onlyTeamId === undefined
-      ? sql``
-      : sql`and exists (select 1 from space_projects p where p.space_id = s.id and p.team_id = ${onlyTeamId})`;
-  return sql`spaces s join space_members m on m.space_id = s.id and m.user_id = ${userId} ${narrowed}`;
-};
-
-export async function listSpaces({ sql }: Database, caller: Caller): Promise<readonly Space[]> {
-  return await sql<Space[]>`
-    select ${columns(sql)} from ${reached(sql, caller)} order by s.name, s.id limit ${LIST_MAX}`;
+      ? undefined
+      : fragment`exists (
+          select from ${spaceProjects} where ${spaceProjects.spaceId} = ${spaces.id} and ${spaceProjects.teamId} = ${onlyTeamId})`;
+  return db.orm
+    .select({ ...getTableColumns(spaces), role: spaceMembers.role })
+    .from(spaces)
+    .innerJoin(spaceMembers, eq(spaceMembers.spaceId, spaces.id))
+    .where(and(eq(spaceMembers.userId, userId), ofTeam, id === undefined ? undefined : eq(spaces.id, id)));
 }
 
-export async function findSpace({ sql }: Database, caller: Caller, id: string): Promise<Space | undefined> {
-  const [row] = await sql<Space[]>`select ${columns(sql)} from ${reached(sql, caller)} where s.id = ${id}`;
-  return row;
+export async function listSpaces(ctx: Ctx): Promise<readonly Space[]> {
+  return await reached(ctx).orderBy(spaces.name, spaces.id).limit(LIST_MAX);
+}
+
+export async function findSpace(ctx: Ctx, id: string): Promise<Space | undefined> {
+  return (await reached(ctx, id))[0];
 }
 
 /** Counts under a lock on the account, so that two creations take turns. */
-export async function countOwnedSpaces({ sql }: Database, userId: string): Promise<number> {
-  await sql`select 1 from users where id = ${userId} for update`;
-  const [row] = await sql<Array<{ n: number }>>`
-    select count(*)::int as n from space_members where user_id = ${userId} and role = 'owner'`;
-  return row?.n ?? 0;
+export async function countOwnedSpaces({ db, caller }: Ctx): Promise<number> {
+  const { userId } = caller;
+  await db.sql`select 1 from users where id = ${userId} for update`;
+  return await db.orm.$count(
+    spaceMembers,
+    and(eq(spaceMembers.userId, userId), eq(spaceMembers.role, 'owner')),
+  );
 }
 
 /** Of these accounts those that are in one of the scope's teams. */
@@ -81,49 +75,22 @@ export async function teammatesAmong(
 }
 
 export async function insertSpace(
-  { sql }: Database,
-  space: Omit<Space, 'role'>,
+  { orm, sql }: Database,
+  space: typeof spaces.$inferInsert,
   members: ReadonlyMap<string, Role>,
-): Promise<void> {
-  const { id, name, description, avatarUrl, kind, createdAt, updatedAt } = space;
-  await sql`
-    insert into spaces (id, name, description, avatar_url, kind, created_at, updated_at)
-    values (${id}, ${name}, ${description}, ${avatarUrl}, ${kind}, ${createdAt}, ${updatedAt})`;
+): Promise<typeof spaces.$inferSelect> {
+  const [made] = await orm.insert(spaces).values(space).returning();
+  if (made === undefined) throw new Error('an insert returned no row');
   await sql`
     insert into space_members (space_id, user_id, role, joined_at)
-    select ${id}, user_id, role, ${createdAt}
+    select ${made.id}, user_id, role, ${made.createdAt}
     from unnest(${[...members.keys()]}::text[], ${[...members.values()]}::text[]) as given (user_id, role)`;
-}
-
-export interface SpaceChanges {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  readonly avatarUrl?: string | undefined;
-  readonly kind?: SpaceKind | undefined;
-}
-
-export async function updateSpace(
-  { sql }: Database,
-  spaceId: string,
-  changes: SpaceChanges,
-  now: Date,
-): Promise<void> {
-  await sql`
-    update spaces set
-      name = coalesce(${changes.name ?? null}, name), description = coalesce(${changes.description ?? null}, description),
-      avatar_url = coalesce(${changes.avatarUrl ?? null}, avatar_url), kind = coalesce(${changes.kind ?? null}, kind),
-      updated_at = ${now}
-    where id = ${spaceId}`;
-}
-
-export async function deleteSpace({ sql }: Database, spaceId: string): Promise<boolean> {
-  const { count } = await sql`delete from spaces where id = ${spaceId}`;
-  return count === 1;
+  return made;
 }
 
 /** Makes changes to one space's members take turns, so that what was counted still holds when it is written. */
-export async function lockSpace({ sql }: Database, spaceId: string): Promise<boolean> {
-  const rows = await sql`select 1 from spaces where id = ${spaceId} for update`;
+export async function lockSpace({ orm }: Database, spaceId: string): Promise<boolean> {
+  const rows = await orm.select({ id: spaces.id }).from(spaces).where(eq(spaces.id, spaceId)).for('update');
   return rows.length === 1;
 }
 
@@ -147,82 +114,68 @@ export async function findSpaceMember(
   return row;
 }
 
-export async function countSpaceMembers(
-  { sql }: Database,
-  spaceId: string,
-): Promise<{ readonly all: number; readonly owners: number }> {
-  const [row] = await sql<Array<{ all: number; owners: number }>>`
-    select count(*)::int as "all", (count(*) filter (where role = 'owner'))::int as owners
-    from space_members where space_id = ${spaceId}`;
-  return row ?? { all: 0, owners: 0 };
+/** All of them, or those of one role. */
+export async function countSpaceMembers({ orm }: Database, spaceId: string, role?: Role): Promise<number> {
+  const ofRole = role === undefined ? undefined : eq(spaceMembers.role, role);
+  return await orm.$count(spaceMembers, and(eq(spaceMembers.spaceId, spaceId), ofRole));
 }
 
-export async function putSpaceMember(
-  { sql }: Database,
-  spaceId: string,
-  { userId, role, joinedAt }: Pick<SpaceMember, 'userId' | 'role' | 'joinedAt'>,
+export async function putSpaceMember({ orm }: Database, member: Membership): Promise<void> {
+  const target = [spaceMembers.spaceId, spaceMembers.userId];
+  const { role } = member;
+  await orm.insert(spaceMembers).values(member).onConflictDoUpdate({ target, set: { role } });
+}
+
+export async function deleteSpaceMember(
+  { orm }: Database,
+  { spaceId, userId }: Pick<Membership, 'spaceId' | 'userId'>,
 ): Promise<void> {
-  await sql`
-    insert into space_members (space_id, user_id, role, joined_at) values (${spaceId}, ${userId}, ${role}, ${joinedAt})
-    on conflict (space_id, user_id) do update set role = excluded.role`;
+  const one = and(eq(spaceMembers.spaceId, spaceId), eq(spaceMembers.userId, userId));
+  await orm.delete(spaceMembers).where(one);
 }
 
-export async function deleteSpaceMember({ sql }: Database, spaceId: string, userId: string): Promise<void> {
-  await sql`delete from space_members where space_id = ${spaceId} and user_id = ${userId}`;
-}
+const inSpace = (spaceId: string, { id, teamId }: ProjectRef) =>
+  and(eq(spaceProjects.spaceId, spaceId), eq(spaceProjects.projectId, id), eq(spaceProjects.teamId, teamId));
 
 /** Under `lockSpace`. All projects count, also those that the caller does not see. */
-export async function countSpaceProjects({ sql }: Database, spaceId: string): Promise<number> {
-  const [row] = await sql<Array<{ n: number }>>`
-    select count(*)::int as n from space_projects where space_id = ${spaceId}`;
-  return row?.n ?? 0;
+export async function countSpaceProjects({ orm }: Database, spaceId: string): Promise<number> {
+  return await orm.$count(spaceProjects, eq(spaceProjects.spaceId, spaceId));
 }
 
-export async function hasProject(
-  { sql }: Database,
-  spaceId: string,
-  { id, teamId }: ProjectRef,
-): Promise<boolean> {
-  const rows = await sql`
-    select 1 from space_projects where space_id = ${spaceId} and project_id = ${id} and team_id = ${teamId}`;
-  return rows.length === 1;
+export async function hasProject({ orm }: Database, spaceId: string, project: ProjectRef): Promise<boolean> {
+  return (await orm.$count(spaceProjects, inSpace(spaceId, project))) > 0;
 }
 
 export async function insertSpaceProject(
-  { sql }: Database,
-  spaceId: string,
-  { id, teamId }: ProjectRef,
-  addedAt: Date,
+  { orm }: Database,
+  row: typeof spaceProjects.$inferInsert,
 ): Promise<void> {
   try {
-    await sql`
-      insert into space_projects (space_id, team_id, project_id, added_at)
-      values (${spaceId}, ${teamId}, ${id}, ${addedAt})`;
+    await orm.insert(spaceProjects).values(row);
   } catch (error) {
-    if (isForeignKeyViolation(error, 'space_projects_project_fk')) throw notFound('project'); // deleted at this very moment
+    if (isForeignKeyViolation(error, 'space_projects_project_fk')) throw notFound('project'); // It was deleted at this very moment.
     throw error;
   }
 }
 
 /** False when it was not in there. */
 export async function deleteSpaceProject(
-  { sql }: Database,
+  { orm }: Database,
   spaceId: string,
-  { id, teamId }: ProjectRef,
+  project: ProjectRef,
 ): Promise<boolean> {
-  const { count } = await sql`
-    delete from space_projects where space_id = ${spaceId} and project_id = ${id} and team_id = ${teamId}`;
-  return count === 1;
+  return (await orm.delete(spaceProjects).where(inSpace(spaceId, project))).count === 1;
 }
 
 /** Those that the scope's teams have in the space. */
 export async function projectIdsInSpace(
-  { sql }: Database,
+  { orm }: Database,
   scope: TeamScope,
   spaceId: string,
 ): Promise<readonly string[]> {
-  const rows = await sql<Array<{ projectId: string }>>`
-    select project_id as "projectId" from space_projects
-    where space_id = ${spaceId} and team_id = any(${[...scope.teamIds]})`;
+  const rows = await orm
+    .select({ projectId: spaceProjects.projectId })
+    .from(spaceProjects)
+    .where(and(inTeams(spaceProjects, scope), eq(spaceProjects.spaceId, spaceId)));
   return rows.map(({ projectId }) => projectId);
 }
