@@ -1,59 +1,51 @@
 /** `svc api`: the way out for whatever has no command yet. */
 import type { Operation } from '@svc/sdk';
-import { describeCommand, describeFlag, type Command, type Context } from '../shell/command.ts';
+import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { readData } from '../shell/data.ts';
 import { UsageError } from '../shell/errors.ts';
 
 const METHODS: readonly Operation['method'][] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'api',
-    words: [],
-    summary: 'Calls any path of the API with the stored credential',
-    description:
-      'Calls any path of the API with the stored credential and prints the answer as it came, JSON indented. Requests other than GET carry a fresh Idempotency-Key. Streams are not followed: "svc runs logs" is there for that.',
-    positionals: [
-      describeFlag({
-        flag: 'method',
-        type: 'string',
-        required: true,
-        placeholder: 'METHOD',
-        description: `One of ${METHODS.join(', ')}.`,
-      }),
-      describeFlag({
-        flag: 'path',
-        type: 'string',
-        required: true,
-        placeholder: 'path',
-        description: 'Path with its query, such as /teams?limit=1.',
-      }),
-    ],
-    locals: [
-      describeFlag({
-        flag: 'data',
-        type: 'string',
-        placeholder: 'json|@file|-',
-        description: 'Request body as JSON, from a file, or from standard input.',
-      }),
-    ],
-    examples: [
-      { title: 'Who am I', cli: 'api GET /account' },
-      { title: 'Submit a run from a file', cli: 'api POST /teams/team_01/sandbox-runs --data @run.json' },
-    ],
-    auth: 'optional',
-  }),
-  run: callApi,
-};
+const ARGS = {
+  method: {
+    type: 'positional',
+    required: true,
+    valueHint: 'METHOD',
+    description: `One of ${METHODS.join(', ')}.`,
+  },
+  path: {
+    type: 'positional',
+    required: true,
+    valueHint: 'path',
+    description: 'Path with its query, such as /teams?limit=1.',
+  },
+  data: {
+    type: 'string',
+    valueHint: 'json|@file|-',
+    description: 'Request body as JSON, from a file, or from standard input.',
+  },
+} satisfies OwnArgs;
 
-async function callApi(context: Context): Promise<void> {
-  const { input, locals, io, signal, output } = context;
-  const method = readMethod(String(input['method']));
-  const path = readPath(String(input['path']));
-  const { data } = locals;
+export const command = defineOwn({
+  description:
+    'Calls any path of the API with the stored credential and prints the answer as it came, JSON indented. Requests other than GET carry a fresh Idempotency-Key. Streams are not followed: "svc runs logs" is there for that.',
+  args: ARGS,
+  examples: [
+    { title: 'Who am I', cli: 'api GET /account' },
+    { title: 'Submit a run from a file', cli: 'api POST /teams/team_01/sandbox-runs --data @run.json' },
+  ],
+  auth: 'optional',
+  run: callApi,
+});
+
+async function callApi(context: ContextOf<typeof ARGS>): Promise<void> {
+  const { args, io, signal, output } = context;
+  const method = readMethod(args.method);
+  const path = readPath(args.path);
+  const { data } = args;
   if (method === 'GET' && data !== undefined)
     throw new UsageError('a GET request has no body; --data belongs to the other methods');
-  const body = typeof data === 'string' ? await readData(data, io) : undefined;
+  const body = data !== undefined ? await readData(data, io) : undefined;
   const operation: Operation = { method, path, ...(body === undefined ? {} : { body: '*' }) };
   const client = await context.client();
   const response = await client.call(operation, body ?? {}, { signal }).asResponse();

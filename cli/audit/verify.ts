@@ -1,13 +1,12 @@
 /** `svc audit verify` and `svc admin-audit verify`: what was found, and an exit code that a script can go by. */
 import type { AdminAuditServiceVerifyResponse, AuditVerifyResponse, ChainReport } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { operationOf } from '../shell/operation.ts';
 
 const EXPLAINED = 'Ends with 0 when everything is intact, and with 1 when something was found.';
 
-export function verifyTeam(generated: GeneratedSpec): Command {
+export function verifyTeam(generated: GeneratedSpec): Own {
   return command(generated, async (context) => {
     const { output } = context;
     const answer = await ask<AuditVerifyResponse>(context);
@@ -20,7 +19,7 @@ export function verifyTeam(generated: GeneratedSpec): Command {
   });
 }
 
-export function verifyAll(generated: GeneratedSpec): Command {
+export function verifyAll(generated: GeneratedSpec): Own {
   return command(generated, async (context) => {
     const answer = await ask<AdminAuditServiceVerifyResponse>(context);
     await context.output.value(answer);
@@ -30,9 +29,9 @@ export function verifyAll(generated: GeneratedSpec): Command {
   });
 }
 
-function command(generated: GeneratedSpec, check: (context: Context) => Promise<boolean>): Command {
+function command(generated: GeneratedSpec, check: (context: Context) => Promise<boolean>): Own {
   return {
-    spec: { ...generated, description: `${generated.description} ${EXPLAINED}` },
+    description: `${generated.description} ${EXPLAINED}`,
     run: async (context) => ((await check(context)) ? EXIT.ok : EXIT.failed),
   };
 }

@@ -3,66 +3,50 @@ import { Account, Auth, SvcApiError, type AuthLoginResponse } from '@svc/sdk';
 import { configPath, storeProfile, type Profile } from '../shell/config.ts';
 import { clientFor, findConnection, isExposed } from '../shell/connection.ts';
 import { canAsk } from '../shell/confirm.ts';
-import { describeCommand, describeFlag, type Command, type Context } from '../shell/command.ts';
+import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { CliError, UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'auth',
-    words: ['login'],
-    summary: 'Signs in by password, or stores an API key',
-    description:
-      'Signs in by e-mail and password and stores the session, or stores an API key after trying it. What is not given is asked for on a terminal. The credential goes into the profile (--profile) together with the address (--base-url), readable for you alone.',
-    locals: [
-      describeFlag({
-        flag: 'email',
-        type: 'string',
-        placeholder: 'address',
-        description: 'E-mail address of the account.',
-      }),
-      describeFlag({
-        flag: 'password-stdin',
-        type: 'boolean',
-        description: 'Read the password from standard input.',
-      }),
-      describeFlag({
-        flag: 'totp',
-        type: 'string',
-        placeholder: 'code',
-        sensitive: true,
-        description: 'One-time code, or a recovery code, for accounts that have one enrolled.',
-      }),
-      describeFlag({
-        flag: 'api-key-stdin',
-        type: 'boolean',
-        description: 'Read an API key from standard input and store it.',
-      }),
-    ],
-    examples: [
-      { title: 'Sign in', cli: 'auth login --base-url https://svc.example.com --email me@example.com' },
-      {
-        title: 'Store an API key under another name',
-        cli: 'auth login --profile ci --api-key-stdin < key.txt',
-      },
-    ],
-  }),
+const ARGS = {
+  email: { type: 'string', valueHint: 'address', description: 'E-mail address of the account.' },
+  passwordStdin: { type: 'boolean', description: 'Read the password from standard input.' },
+  totp: {
+    type: 'string',
+    valueHint: 'code',
+    sensitive: true,
+    description: 'One-time code, or a recovery code, for accounts that have one enrolled.',
+  },
+  apiKeyStdin: { type: 'boolean', description: 'Read an API key from standard input and store it.' },
+} satisfies OwnArgs;
+
+type SigningIn = ContextOf<typeof ARGS>;
+
+export const command = defineOwn({
+  description:
+    'Signs in by e-mail and password and stores the session, or stores an API key after trying it. What is not given is asked for on a terminal. The credential goes into the profile (--profile) together with the address (--base-url), readable for you alone.',
+  args: ARGS,
+  examples: [
+    { title: 'Sign in', cli: 'auth login --base-url https://svc.example.com --email me@example.com' },
+    {
+      title: 'Store an API key under another name',
+      cli: 'auth login --profile ci --api-key-stdin < key.txt',
+    },
+  ],
   run: login,
-};
+});
 
 interface Place {
   readonly baseUrl: string;
   readonly profileName: string;
 }
 
-async function login(context: Context): Promise<void> {
-  const { io, globals, locals, output } = context;
+async function login(context: SigningIn): Promise<void> {
+  const { io, globals, args, output } = context;
   const { baseUrl, profileName } = await findConnection(io, globals, { profileMayBeNew: true });
   const place = { baseUrl, profileName };
   if (isExposed(baseUrl))
     await output.note(`warning: ${baseUrl} is not encrypted; others on the way can read the credential`);
-  const profile =
-    locals['apiKeyStdin'] === true ? await byKey(context, place) : await byPassword(context, place);
+  const profile = args.apiKeyStdin === true ? await byKey(context, place) : await byPassword(context, place);
   await storeProfile(io, profileName, profile);
   await output.note(
     `signed in to ${baseUrl} as ${profile.email ?? profile.userId ?? 'unknown'}; stored in ${configPath(io)} as profile "${profileName}"`,
@@ -73,8 +57,8 @@ async function login(context: Context): Promise<void> {
 }
 
 /** A key that does not work is not stored. */
-async function byKey({ io, globals, locals, signal }: Context, { baseUrl }: Place): Promise<Profile> {
-  const clash = ['email', 'passwordStdin', 'totp'].find((name) => locals[name] !== undefined);
+async function byKey({ io, globals, args, signal }: SigningIn, { baseUrl }: Place): Promise<Profile> {
+  const clash = [args.email, args.passwordStdin, args.totp].find((value) => value !== undefined);
   if (clash !== undefined)
     throw new UsageError(
       '--api-key-stdin stands alone: an API key needs no e-mail address, password or code',
@@ -92,11 +76,11 @@ async function byKey({ io, globals, locals, signal }: Context, { baseUrl }: Plac
   return { baseUrl, kind, credential, email: account.email, userId: account.userId };
 }
 
-async function byPassword(context: Context, { baseUrl }: Place): Promise<Profile> {
-  const { io, globals, locals } = context;
-  const email = await given(context, locals['email'], { flag: '--email', prompt: 'E-mail address: ' });
+async function byPassword(context: SigningIn, { baseUrl }: Place): Promise<Profile> {
+  const { io, globals, args } = context;
+  const email = await given(context, args.email, { flag: '--email', prompt: 'E-mail address: ' });
   const password =
-    locals['passwordStdin'] === true
+    args.passwordStdin === true
       ? (await io.stdin.readAll()).replace(/\r?\n$/, '')
       : await given(context, undefined, { flag: '--password-stdin', prompt: 'Password: ', hidden: true });
   if (password === '') throw new UsageError('the password is empty');
@@ -113,12 +97,12 @@ async function byPassword(context: Context, { baseUrl }: Place): Promise<Profile
 }
 
 async function openSession(
-  context: Context,
+  context: SigningIn,
   auth: Auth,
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<AuthLoginResponse> {
-  const { locals, signal } = context;
-  const code = typeof locals['totp'] === 'string' ? { totpCode: locals['totp'] } : {};
+  const { args, signal } = context;
+  const code = args.totp !== undefined ? { totpCode: args.totp } : {};
   try {
     return await auth.login(email, password, code, { signal });
   } catch (error) {
@@ -137,10 +121,10 @@ async function openSession(
 
 async function given(
   { io, globals }: Context,
-  value: unknown,
+  value: string | undefined,
   question: { readonly flag: string; readonly prompt: string; readonly hidden?: boolean },
 ): Promise<string> {
-  if (typeof value === 'string') return value;
+  if (value !== undefined) return value;
   if (!canAsk(io, globals))
     throw new UsageError(`"svc auth login" needs ${question.flag}, and there is no terminal to ask on`, {
       hints: ['or --api-key-stdin with an API key'],

@@ -2,16 +2,11 @@
 import { Auth, SvcApiError } from '@svc/sdk';
 import { readConfig, storeProfile, DEFAULT_PROFILE, type Profile } from '../shell/config.ts';
 import { clientFor } from '../shell/connection.ts';
-import { describeCommand, type Command, type Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'auth',
-    words: ['logout'],
-    summary: 'Ends the stored session and forgets the credential',
-    description:
-      'Ends the stored session at the server and forgets the profile with its credential. An API key stays good; "svc keys revoke" ends it. Credentials of the environment are not touched.',
-  }),
+export const command: Own = {
+  description:
+    'Ends the stored session at the server and forgets the profile with its credential. An API key stays good; "svc keys revoke" ends it. Credentials of the environment are not touched.',
   run: logout,
 };
 

@@ -1,19 +1,14 @@
 /** `svc auth status` */
 import { Account, type AccountWhoamiResponse } from '@svc/sdk';
 import { configPath } from '../shell/config.ts';
-import { describeCommand, type Command, type Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { CliError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'auth',
-    words: ['status'],
-    summary: 'Shows address, credential and account in use',
-    description:
-      'Shows address, credential and account in use, and asks the server whether the credential is still good. Ends with 4 when it is not.',
-    auth: 'optional',
-  }),
+export const command: Own = {
+  description:
+    'Shows address, credential and account in use, and asks the server whether the credential is still good. Ends with 4 when it is not.',
+  auth: 'optional',
   run: showStatus,
 };
 

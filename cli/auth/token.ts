@@ -1,19 +1,14 @@
 /** `svc auth token` */
-import { describeCommand, type Command } from '../shell/command.ts';
+import type { Own } from '../shell/command.ts';
 import { CliError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'auth',
-    words: ['token'],
-    summary: 'Prints the credential in use',
-    description:
-      'Prints the credential in use, an API key or a session token, for programs that send it themselves. It is a secret.',
-    examples: [
-      { title: 'With another client', cli: 'auth token | xargs -I{} curl -H "authorization: Bearer {}" …' },
-    ],
-  }),
+export const command: Own = {
+  description:
+    'Prints the credential in use, an API key or a session token, for programs that send it themselves. It is a secret.',
+  examples: [
+    { title: 'With another client', cli: 'auth token | xargs -I{} curl -H "authorization: Bearer {}" …' },
+  ],
   run: async (context) => {
     const { credential, withheld } = await context.connection();
     if (credential === undefined) {

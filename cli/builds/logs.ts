@@ -1,33 +1,30 @@
 /** `svc builds logs` */
 import { Builds, type BuildEvent, type Client } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import { EXIT_STATUS, noteMissing, TIMESTAMPS } from '../follow/flags.ts';
+import { FOLLOW_ARGS, noteMissing } from '../follow/flags.ts';
 import { persistently } from '../follow/persist.ts';
 import { createStamper, type Stamper } from '../follow/stamps.ts';
-import type { Command, Context } from '../shell/command.ts';
+import { defineOwn, type ContextOf, type GeneratedSpec, type Own } from '../shell/command.ts';
 import { colorOfState } from '../shell/color.ts';
 import { runOperation } from '../shell/operation.ts';
 import { describeBuild, exitCodeOfBuild } from './outcome.ts';
 
-export function logs(generated: GeneratedSpec): Command {
-  return {
-    spec: {
-      ...generated,
-      summary: 'Output of a build as it comes, until the build ends',
-      description: `${generated.description}\n\nOn a terminal each phase has a heading and the end is told; in a pipe there is the output alone, standard output and standard error each on its own. A connection that is cut is taken up again where it was. With --json, every event is one line of JSON.`,
-      locals: [...generated.locals, EXIT_STATUS, TIMESTAMPS],
-      examples: [
-        ...generated.examples,
-        { title: 'What there is so far', cli: 'builds logs bld_01 --env env_01 --no-follow' },
-        { title: 'End as the build ends', cli: 'builds logs bld_01 --env env_01 --exit-status' },
-      ],
-    },
+type Following = ContextOf<typeof FOLLOW_ARGS>;
+
+export function logs(generated: GeneratedSpec): Own {
+  return defineOwn({
+    description: `${generated.description}\n\nOn a terminal each phase has a heading and the end is told; in a pipe there is the output alone, standard output and standard error each on its own. A connection that is cut is taken up again where it was. With --json, every event is one line of JSON.`,
+    args: FOLLOW_ARGS,
+    examples: [
+      ...generated.examples,
+      { title: 'What there is so far', cli: 'builds logs bld_01 --env env_01 --no-follow' },
+      { title: 'End as the build ends', cli: 'builds logs bld_01 --env env_01 --exit-status' },
+    ],
     run: printLogs,
-  };
+  });
 }
 
-async function printLogs(context: Context): Promise<number | void> {
-  const { output, input, locals, signal, io } = context;
+async function printLogs(context: Following): Promise<number | void> {
+  const { output, input, args, signal, io } = context;
   const { environmentId, buildId, ...params } = input;
   const which = [String(environmentId), String(buildId)] as const;
   if (output.format === 'json' || output.format === 'jsonl') {
@@ -36,21 +33,21 @@ async function printLogs(context: Context): Promise<number | void> {
     const missing = await copyBuild(context, await context.client(), which, params);
     await noteMissing(context, missing);
   }
-  if (locals['exitStatus'] !== true && !io.stdout.isTerminal) return undefined;
+  if (args.exitStatus !== true && !io.stdout.isTerminal) return undefined;
   const build = await new Builds(await context.client()).get(...which, { signal });
   await output.progress(describeBuild(build));
-  return locals['exitStatus'] === true ? exitCodeOfBuild(build) : undefined;
+  return args.exitStatus === true ? exitCodeOfBuild(build) : undefined;
 }
 
 /** Resolves with the number of bytes that are missing. */
 async function copyBuild(
-  context: Context,
+  context: Following,
   client: Client,
   which: readonly [string, string],
   params: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const { output, signal, locals } = context;
-  const stamper = locals['timestamps'] === true ? createStamper() : undefined;
+  const { output, signal, args } = context;
+  const stamper = args.timestamps === true ? createStamper() : undefined;
   const { tailBytes: _onlyAtFirst, ...rest } = params;
   const events = persistently(context, signal, (after) =>
     new Builds(client).streamLogs(...which, after === undefined ? params : { ...rest, after }, { signal }),
@@ -68,7 +65,7 @@ async function copyBuild(
 }
 
 async function show(
-  { output, io }: Context,
+  { output, io }: Following,
   { phase, state, stream, text, at }: BuildEvent,
   stamper: Stamper | undefined,
 ): Promise<void> {

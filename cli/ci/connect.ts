@@ -1,44 +1,39 @@
 /** `svc ci connect --repo github.com/acme/app`: host and path of a repository in one. */
 import type { CiConnection } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import { describeFlag } from '../shell/command.ts';
-import type { Command, Context } from '../shell/command.ts';
+import { defineOwn, type ContextOf, type GeneratedSpec, type Own, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { operationOf } from '../shell/operation.ts';
 
-export function connect(generated: GeneratedSpec): Command {
+const ARGS = {
+  repo: {
+    type: 'string',
+    required: true,
+    valueHint: 'host/owner/name',
+    description: 'The repository, such as github.com/acme/app. Its address will do as well.',
+  },
+} satisfies OwnArgs;
+
+export function connect(generated: GeneratedSpec): Own {
   const split = new Set(['repositoryHost', 'repositoryPath']);
-  return {
-    spec: {
-      ...generated,
-      words: ['connect'],
-      summary: 'Connects a repository of a CI system',
-      description:
-        'Connects a repository of a CI system and prints the connection. A repository that the team has connected already is not connected again: its connection is printed as it is, and what was given otherwise is named with the command that changes it.',
-      flags: generated.flags.filter(({ name }) => !split.has(name)),
-      locals: [
-        describeFlag({
-          flag: 'repo',
-          type: 'string',
-          required: true,
-          placeholder: 'host/owner/name',
-          description: 'The repository, such as github.com/acme/app. Its address will do as well.',
-        }),
-      ],
-      examples: [
-        {
-          title: 'A repository on GitHub',
-          cli: 'ci connect --team team_01 --provider github --repo github.com/acme/app',
-        },
-      ],
-    },
+  return defineOwn({
+    description:
+      'Connects a repository of a CI system and prints the connection. A repository that the team has connected already is not connected again: its connection is printed as it is, and what was given otherwise is named with the command that changes it.',
+    flags: generated.flags.filter(({ name }) => !split.has(name)),
+    locals: [],
+    args: ARGS,
+    examples: [
+      {
+        title: 'A repository on GitHub',
+        cli: 'ci connect --team team_01 --provider github --repo github.com/acme/app',
+      },
+    ],
     run: connectRepository,
-  };
+  });
 }
 
-async function connectRepository(context: Context): Promise<void> {
-  const { input, locals, output, signal } = context;
-  const repository = splitRepository(String(locals['repo']));
+async function connectRepository(context: ContextOf<typeof ARGS>): Promise<void> {
+  const { input, args, output, signal } = context;
+  const repository = splitRepository(args.repo);
   const client = await context.client();
   const connection = await client.call<CiConnection>(
     operationOf(context),

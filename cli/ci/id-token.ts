@@ -57,8 +57,8 @@ function present(io: Io, name: string): string | undefined {
 }
 
 /** The server expects its own public address unless it was told otherwise. */
-function audienceOf({ io, locals }: Context, baseUrl: string): string {
-  const given = locals['audience'];
+function audienceOf({ io, args }: Context, baseUrl: string): string {
+  const given = args['audience'];
   return typeof given === 'string' ? given : (present(io, AUDIENCE) ?? baseUrl);
 }
 

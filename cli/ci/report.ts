@@ -6,10 +6,14 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ci, SvcApiError } from '@svc/sdk';
 import type { CiReportParams, CiStatus, ReportedJob } from '@svc/sdk';
-import type { FieldSpec } from '../command.ts';
-import type { GeneratedSpec } from '../commands.ts';
-import { describeFlag } from '../shell/command.ts';
-import type { Command, Context } from '../shell/command.ts';
+import {
+  defineOwn,
+  describeFlag,
+  type ContextOf,
+  type GeneratedSpec,
+  type Own,
+  type OwnArgs,
+} from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { detectCi } from './detect.ts';
@@ -33,97 +37,88 @@ const PROVIDERS = [
 ];
 
 /** What the request does not hold. */
-const LOCALS: readonly FieldSpec[] = [
-  describeFlag({
-    flag: 'provider',
+const ARGS = {
+  provider: {
     type: 'enum',
-    values: PROVIDERS,
+    options: PROVIDERS,
     description: 'CI system, when its variables do not tell it.',
-  }),
-  describeFlag({
-    flag: 'local',
+  },
+  local: {
     type: 'boolean',
     description: 'Report also outside of CI; needs --external-run-id.',
-  }),
-  describeFlag({
-    flag: 'strict',
+  },
+  strict: {
     type: 'boolean',
     description: 'Refuse when the variables of more than one CI system are set.',
-  }),
-  describeFlag({
-    flag: 'job-only',
+  },
+  jobOnly: {
     type: 'boolean',
     description:
       'Report the end of the program as that of its job, and leave the run open. For all jobs of a pipeline but the last one.',
-  }),
-  describeFlag({
-    flag: 'job-name',
+  },
+  jobName: {
     type: 'string',
     description:
       "Name of the program's job. Default: told by the CI system. Jobs of one name and without an id are one job: give each leg of a matrix at GitHub its own.",
-  }),
-  describeFlag({
-    flag: 'job-id',
+  },
+  jobId: {
     type: 'string',
     description: "Id of the program's job at the CI system. Default: told by the CI system, if it has one.",
-  }),
-  describeFlag({
-    flag: 'audience',
+  },
+  audience: {
     type: 'string',
     description: `Audience of the id_tokens that are asked for at GitHub. Default: ${AUDIENCE}, else the base URL.`,
-  }),
-  describeFlag({
-    flag: 'strict-report',
+  },
+  strictReport: {
     type: 'boolean',
     description: 'End with 1 when the program succeeded and a report failed.',
-  }),
-];
+  },
+} satisfies OwnArgs;
 
-export function report(generated: GeneratedSpec): Command {
-  return {
-    spec: {
-      ...generated,
-      description: [
-        generated.description,
-        'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by its variables in this order: GitHub, GitLab, Bitbucket, CircleCI, Buildkite, Drone, Azure, Jenkins. Flags win over what was found. Outside of CI it needs --local.',
-        `Without an API key a job at GitHub reports with id_tokens that it asks for (permissions: id-token: write), one at GitLab.com with the one in ${ID_TOKEN} (id_tokens in .gitlab-ci.yml), taken within ten minutes from the start of the job.`,
-        "With a program behind --, its start is reported, its end, and how long it took; the exit code is the program's own, and reports that fail are only told of, unless --strict-report is given.",
-        'The end of the program is the end of the run. In a pipeline with several jobs give --job-only to all but the last job, or to all but one of those that end it together: otherwise the run ends with the first job that does.',
-      ].join('\n\n'),
-      flags: [
-        ...generated.flags.map((field) =>
-          field.name === 'externalRunId'
-            ? {
-                ...field,
-                required: false,
-                description: `${field.description} Default: told by the CI system.`,
-              }
-            : field,
-        ),
-        describeFlag({
-          flag: 'command',
-          type: 'string',
-          repeated: true,
-          rest: true,
-          hidden: true,
-          description: 'Program to run and report.',
-        }),
-      ],
-      locals: [...generated.locals, ...LOCALS],
-      examples: [
-        ...generated.examples,
-        {
-          title: 'Report the tests, from their start to their end',
-          cli: 'ci report --connection cic_01 -- npm test',
-        },
-      ],
-    },
+type Reporting = ContextOf<typeof ARGS>;
+
+export function report(generated: GeneratedSpec): Own {
+  return defineOwn({
+    description: [
+      generated.description,
+      'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by its variables in this order: GitHub, GitLab, Bitbucket, CircleCI, Buildkite, Drone, Azure, Jenkins. Flags win over what was found. Outside of CI it needs --local.',
+      `Without an API key a job at GitHub reports with id_tokens that it asks for (permissions: id-token: write), one at GitLab.com with the one in ${ID_TOKEN} (id_tokens in .gitlab-ci.yml), taken within ten minutes from the start of the job.`,
+      "With a program behind --, its start is reported, its end, and how long it took; the exit code is the program's own, and reports that fail are only told of, unless --strict-report is given.",
+      'The end of the program is the end of the run. In a pipeline with several jobs give --job-only to all but the last job, or to all but one of those that end it together: otherwise the run ends with the first job that does.',
+    ].join('\n\n'),
+    flags: [
+      ...generated.flags.map((field) =>
+        field.name === 'externalRunId'
+          ? {
+              ...field,
+              required: false,
+              description: `${field.description} Default: told by the CI system.`,
+            }
+          : field,
+      ),
+      describeFlag({
+        flag: 'command',
+        type: 'string',
+        repeated: true,
+        rest: true,
+        hidden: true,
+        description: 'Program to run and report.',
+      }),
+    ],
+    args: ARGS,
+    examples: [
+      ...generated.examples,
+      {
+        title: 'Report the tests, from their start to their end',
+        cli: 'ci report --connection cic_01 -- npm test',
+      },
+    ],
     wraps: true,
     run,
-  };
+  });
 }
 
-async function run(context: Context): Promise<number | void> {
+async function run(context: Reporting): Promise<number | void> {
   const { command, ...given } = context.input;
   const words = Array.isArray(command) ? command.map(String) : [];
   if (words.length > 0) return await wrap(context, given, words);
@@ -143,16 +138,16 @@ function whoReports({ ciConnectionId }: CiReportParams, detected: Detected | und
 }
 
 /** What the environment tells, below what the flags say. */
-async function paramsOf(context: Context, given: Readonly<Record<string, unknown>>): Promise<Told> {
-  const { io, locals, output } = context;
-  const detected = detectCi(io.env, readText, locals['provider'] as string | undefined);
-  if (detected === undefined && locals['local'] !== true)
+async function paramsOf(context: Reporting, given: Readonly<Record<string, unknown>>): Promise<Told> {
+  const { io, args, output } = context;
+  const detected = detectCi(io.env, readText, args.provider);
+  if (detected === undefined && args.local !== true)
     throw new UsageError('no CI system is told by the environment', {
       hints: ['give --provider to name it, or --local to report from elsewhere'],
     });
   if (detected !== undefined && detected.also.length > 0) {
     const both = `variables of ${[detected.provider, ...detected.also].join(', ')} are set`;
-    if (locals['strict'] === true)
+    if (args.strict === true)
       throw new UsageError(`${both}, expected one CI system`, {
         hints: ['give --provider without --strict'],
       });
@@ -206,11 +201,11 @@ function readText(path: string): string | undefined {
 }
 
 async function wrap(
-  context: Context,
+  context: Reporting,
   given: Readonly<Record<string, unknown>>,
   words: readonly string[],
 ): Promise<number> {
-  const { io, locals } = context;
+  const { io, args } = context;
   const problems: string[] = [];
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -238,9 +233,9 @@ async function wrap(
   if (reporter !== undefined) {
     // Each by itself: a run that takes no jobs ends all the same.
     await attempt('the job', () => reporter.endJob(end));
-    if (locals['jobOnly'] !== true) await attempt('the end', () => reporter.endRun(end));
+    if (args.jobOnly !== true) await attempt('the end', () => reporter.endRun(end));
   }
-  const isStrict = locals['strictReport'] === true && problems.length > 0;
+  const isStrict = args.strictReport === true && problems.length > 0;
   return exitCode === EXIT.ok && isStrict ? EXIT.failed : exitCode;
 }
 
@@ -264,7 +259,7 @@ interface Reporter {
 }
 
 async function startReporter(
-  context: Context,
+  context: Reporting,
   ci: Ci,
   { params, detected }: Told,
   startedMs: number,
@@ -295,13 +290,13 @@ async function startReporter(
 
 /** Which job of the run this is. */
 function jobOf(
-  { locals }: Context,
+  { args }: Reporting,
   detected: Detected | undefined,
   [program = 'job']: readonly string[],
 ): ReportedJob {
   const { jobId, job, jobIndex, stage } = detected ?? {};
-  const id = (locals['jobId'] as string | undefined) ?? jobId;
-  const name = (locals['jobName'] as string | undefined) ?? job ?? program;
+  const id = args.jobId ?? jobId;
+  const name = args.jobName ?? job ?? program;
   return {
     ...(id === undefined ? {} : { externalJobId: id }),
     ...(jobIndex === undefined ? {} : { index: jobIndex }),

@@ -1,18 +1,15 @@
 /** `svc ci connections set-token`: the token is read from where nobody else sees it. */
 import type { CiConnection } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
-import { readSecret, secretFlags } from '../shell/secret.ts';
+import { readSecret, secretArgs } from '../shell/secret.ts';
 
-export function setToken(generated: GeneratedSpec): Command {
+export function setToken(generated: GeneratedSpec): Own {
   return {
-    spec: {
-      ...generated,
-      description: `${generated.description} The token is read from standard input, from a file, or asked for on a terminal.`,
-      flags: generated.flags.filter(({ name }) => name !== 'token'),
-      locals: secretFlags('token'),
-    },
+    description: `${generated.description} The token is read from standard input, from a file, or asked for on a terminal.`,
+    flags: generated.flags.filter(({ name }) => name !== 'token'),
+    locals: [],
+    args: secretArgs('token'),
     run: setConnectionToken,
   };
 }

@@ -21,62 +21,50 @@ import {
   type DefinitionProblem,
   type ParsedDefinition,
 } from '@svc/sdk/ci-definitions';
-import { describeCommand, describeFlag, type Command, type Context } from '../shell/command.ts';
+import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine } from '../shell/text.ts';
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'ci',
-    words: ['validate'],
-    summary: 'Shows what discovery finds in the CI files of a working tree, offline',
-    description:
-      'Shows what discovery finds in the CI files of a working tree: pipelines, jobs, triggers, whether they deploy and why. Needs no server and no credential. The last line says which files failed. Ends with 1 when nothing would be found or a file has errors.',
-    locals: [
-      describeFlag({
-        flag: 'file',
-        type: 'string',
-        placeholder: 'path',
-        description: 'This file alone. Default: every file at a path where a CI system looks for one.',
-      }),
-      describeFlag({
-        flag: 'dir',
-        type: 'string',
-        placeholder: 'path',
-        description:
-          'The working tree. Default: the Git repository around the current folder, or that folder.',
-      }),
-      describeFlag({
-        flag: 'provider',
-        type: 'enum',
-        values: [...CI_DEFINITION_PROVIDERS],
-        placeholder: 'provider',
-        description: 'Whose file it is, where its path is a setting of the CI system. Goes with --file.',
-      }),
-    ],
-    examples: [
-      { title: 'Everything in this repository', cli: 'ci validate' },
-      { title: 'One file', cli: 'ci validate --file .github/workflows/deploy.yml' },
-    ],
-  }),
+const ARGS = {
+  file: {
+    type: 'string',
+    valueHint: 'path',
+    description: 'This file alone. Default: every file at a path where a CI system looks for one.',
+  },
+  dir: {
+    type: 'string',
+    valueHint: 'path',
+    description: 'The working tree. Default: the Git repository around the current folder, or that folder.',
+  },
+  provider: {
+    type: 'enum',
+    options: [...CI_DEFINITION_PROVIDERS],
+    description: 'Whose file it is, where its path is a setting of the CI system. Goes with --file.',
+  },
+} satisfies OwnArgs;
+
+export const command = defineOwn({
+  description:
+    'Shows what discovery finds in the CI files of a working tree: pipelines, jobs, triggers, whether they deploy and why. Needs no server and no credential. The last line says which files failed. Ends with 1 when nothing would be found or a file has errors.',
+  args: ARGS,
+  examples: [
+    { title: 'Everything in this repository', cli: 'ci validate' },
+    { title: 'One file', cli: 'ci validate --file .github/workflows/deploy.yml' },
+  ],
   run: validate,
-};
+});
 
 interface Checked extends ParsedDefinition {
   readonly path: string;
 }
 
-async function validate({ locals, output }: Context): Promise<number> {
-  const { file, dir } = locals;
-  const provider = locals['provider'] as CiDefinitionProvider | undefined;
-  if (provider !== undefined && typeof file !== 'string')
+async function validate({ args, output }: ContextOf<typeof ARGS>): Promise<number> {
+  const { file, dir, provider } = args;
+  if (provider !== undefined && file === undefined)
     throw new UsageError('--provider says whose file --file is, and --file is absent');
-  const root =
-    typeof dir === 'string'
-      ? resolve(dir)
-      : await repositoryAround(typeof file === 'string' ? file : undefined);
-  const files = typeof file === 'string' ? [await checkNamed(root, file, provider)] : await checkAll(root);
+  const root = dir === undefined ? await repositoryAround(file) : resolve(dir);
+  const files = file !== undefined ? [await checkNamed(root, file, provider)] : await checkAll(root);
   const found = files.filter(({ pipelines }) => pipelines.length > 0);
   const failed = files.filter(isFailed).map(({ path }) => path);
   const valid = found.length > 0 && failed.length === 0;

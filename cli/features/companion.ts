@@ -1,14 +1,11 @@
 /** `svc features companion` */
 import type { CompanionFeatures } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { formatRelative } from '../shell/time.ts';
 import { isTable, printFeatures } from './rows.ts';
 
-export function companion(generated: GeneratedSpec): Command {
-  return { spec: generated, run: show };
-}
+export const companion = (): Own => ({ run: show });
 
 async function show(context: Context): Promise<void> {
   const { output, io, signal } = context;

@@ -1,16 +1,13 @@
 /** `svc features list` */
 import type { PlatformFeature } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { isTable } from './rows.ts';
 
 /** What people look for, in the width of a small terminal: the reason says whether it is enabled, too. */
 const FOR_PEOPLE = ['key', 'state', 'reason', 'blockedBy', 'lifecycle', 'visibility'] as const;
 
-export function list(generated: GeneratedSpec): Command {
-  return { spec: generated, run: show };
-}
+export const list = (): Own => ({ run: show });
 
 async function show(context: Context): Promise<void> {
   const { spec, output, signal } = context;

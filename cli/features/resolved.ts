@@ -1,13 +1,10 @@
 /** `svc features resolved` */
 import type { ResolvedFeature } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { isTable, printFeatures } from './rows.ts';
 
-export function resolved(generated: GeneratedSpec): Command {
-  return { spec: generated, run: show };
-}
+export const resolved = (): Own => ({ run: show });
 
 async function show(context: Context): Promise<void> {
   const { output, signal } = context;

@@ -8,30 +8,26 @@ import type {
   PlatformFeaturesSetStateResponse,
   SvcApiError,
 } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { forgetFeatures } from '../shell/feature-cache.ts';
 import { operationOf } from '../shell/operation.ts';
 import { getPath, isRecord } from '../shell/paths.ts';
 import { isTable } from './rows.ts';
 
-export function set(generated: GeneratedSpec): Command {
+export function set(generated: GeneratedSpec): Own {
   return {
-    spec: {
-      ...generated,
-      description: [
-        'Switches a feature on or off, for every team at once. A change needs a --reason, which is kept for ever and shown to all staff. Setting the state that it has already changes nothing and leaves no history.',
-        'A feature whose dependency is off can be switched on, but cannot be used until the dependency can. Switching one off takes everything along that depends on it. Prints every feature whose effective state changes with it, before and after; --dry-run only tells which would.',
-        'With --revision, as "svc features get" shows it, the change is refused when somebody else was faster.',
-      ].join('\n\n'),
-      positionals: generated.positionals.map((field) =>
-        field.values === undefined ? field : { ...field, placeholder: field.values.join('|') },
-      ),
-      examples: [
-        ...generated.examples,
-        { title: 'See first what it would switch off', cli: 'features set host.runners disabled --dry-run' },
-      ],
-    },
+    description: [
+      'Switches a feature on or off, for every team at once. A change needs a --reason, which is kept for ever and shown to all staff. Setting the state that it has already changes nothing and leaves no history.',
+      'A feature whose dependency is off can be switched on, but cannot be used until the dependency can. Switching one off takes everything along that depends on it. Prints every feature whose effective state changes with it, before and after; --dry-run only tells which would.',
+      'With --revision, as "svc features get" shows it, the change is refused when somebody else was faster.',
+    ].join('\n\n'),
+    positionals: generated.positionals.map((field) =>
+      field.values === undefined ? field : { ...field, placeholder: field.values.join('|') },
+    ),
+    examples: [
+      ...generated.examples,
+      { title: 'See first what it would switch off', cli: 'features set host.runners disabled --dry-run' },
+    ],
     run: setState,
     advice,
   };

@@ -4,21 +4,16 @@
  */
 import type { FeaturesChanged, PlatformFeature } from '@svc/sdk';
 import { PlatformFeatures, type Client } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { cellForPrograms } from '../shell/cells.ts';
 import { operationOf } from '../shell/operation.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import { isTable } from './rows.ts';
 
-export function watch(generated: GeneratedSpec): Command {
+export function watch(): Own {
   return {
-    spec: {
-      ...generated,
-      summary: 'Shows changes of features as they come',
-      description:
-        'Shows changes of features as they come, one line for each feature whose effective state or switch changed, until it is interrupted. With --json the events as the API sends them: that there is a new revision, not what changed.',
-    },
+    description:
+      'Shows changes of features as they come, one line for each feature whose effective state or switch changed, until it is interrupted. With --json the events as the API sends them: that there is a new revision, not what changed.',
     run: follow,
   };
 }

@@ -1,27 +1,23 @@
 /** `svc registries add`: the password is read from where nobody else sees it. */
 import type { Registry } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { operationOf } from '../shell/operation.ts';
-import { isSecretNamed, readSecret, secretFlags } from '../shell/secret.ts';
+import { isSecretNamed, readSecret, secretArgs } from '../shell/secret.ts';
 
-export function add(generated: GeneratedSpec): Command {
+export function add(generated: GeneratedSpec): Own {
   return {
-    spec: {
-      ...generated,
-      summary: 'Adds a container registry',
-      description: `${generated.description} A password goes with --username, and is read from standard input, from a file, or asked for on a terminal.`,
-      flags: generated.flags.filter(({ name }) => name !== 'password'),
-      locals: secretFlags('password'),
-      examples: [
-        ...generated.examples,
-        {
-          title: 'With credentials',
-          cli: 'registries add --team team_01 --host registry.example.com --username ci --password-stdin < token.txt',
-        },
-      ],
-    },
+    description: `${generated.description} A password goes with --username, and is read from standard input, from a file, or asked for on a terminal.`,
+    flags: generated.flags.filter(({ name }) => name !== 'password'),
+    locals: [],
+    args: secretArgs('password'),
+    examples: [
+      ...generated.examples,
+      {
+        title: 'With credentials',
+        cli: 'registries add --team team_01 --host registry.example.com --username ci --password-stdin < token.txt',
+      },
+    ],
     run: addRegistry,
   };
 }

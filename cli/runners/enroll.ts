@@ -1,18 +1,13 @@
 /** `svc runners enroll` */
 import type { RunnersCreateEnrollTokenResponse } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { operationOf, warnOfSecrets } from '../shell/operation.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import { formatRelative } from '../shell/time.ts';
 
-export function enroll(generated: GeneratedSpec): Command {
+export function enroll(generated: GeneratedSpec): Own {
   return {
-    spec: {
-      ...generated,
-      summary: 'Issues a one-shot enrollment token, and the command that uses it',
-      description: `${generated.description} Prints the token and the command to run on the new machine.`,
-    },
+    description: `${generated.description} Prints the token and the command to run on the new machine.`,
     run: issueToken,
   };
 }

@@ -1,53 +1,51 @@
 /** `svc runs create` */
 import { SandboxRuns, SvcApiError, type Client, type SandboxRun } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import { describeFlag, type Command, type Context } from '../shell/command.ts';
+import {
+  defineOwn,
+  type Context,
+  type ContextOf,
+  type GeneratedSpec,
+  type Own,
+  type OwnArgs,
+} from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { describeRun, exitCodeOfRun, isOver, noteGoesOn } from './outcome.ts';
 import { copyOutput } from './output.ts';
 import { patience, watchRun, type Patience } from './watch.ts';
 
-export function create(generated: GeneratedSpec): Command {
-  return {
-    spec: {
-      ...generated,
-      description: `${generated.description}\n\nWith --wait or --follow it ends with 0 only when the run succeeded, with 8 when it is not over within --timeout, and with 1 otherwise. Interrupting it leaves the run running.`,
-      locals: [
-        ...generated.locals,
-        describeFlag({
-          flag: 'wait',
-          short: 'w',
-          type: 'boolean',
-          description: 'Wait for the run to end, then print it.',
-        }),
-        describeFlag({
-          flag: 'follow',
-          short: 'f',
-          type: 'boolean',
-          description:
-            'Wait, and write the output of the run as it comes. With --json it goes to standard error, before the run as JSON.',
-        }),
-      ],
-      examples: [
-        ...generated.examples,
-        {
-          title: 'See what it prints, and end as it ends',
-          cli: 'runs create --team team_01 --follow -- sh -c "date; id"',
-        },
-      ],
-    },
+const ARGS = {
+  wait: { type: 'boolean', alias: 'w', description: 'Wait for the run to end, then print it.' },
+  follow: {
+    type: 'boolean',
+    alias: 'f',
+    description:
+      'Wait, and write the output of the run as it comes. With --json it goes to standard error, before the run as JSON.',
+  },
+} satisfies OwnArgs;
+
+export function create(generated: GeneratedSpec): Own {
+  return defineOwn({
+    description: `${generated.description}\n\nWith --wait or --follow it ends with 0 only when the run succeeded, with 8 when it is not over within --timeout, and with 1 otherwise. Interrupting it leaves the run running.`,
+    args: ARGS,
+    examples: [
+      ...generated.examples,
+      {
+        title: 'See what it prints, and end as it ends',
+        cli: 'runs create --team team_01 --follow -- sh -c "date; id"',
+      },
+    ],
     waits: true,
     run: submit,
-  };
+  });
 }
 
-async function submit(context: Context): Promise<number> {
-  const { input, locals, output, io } = context;
-  const follow = locals['follow'] === true;
+async function submit(context: ContextOf<typeof ARGS>): Promise<number> {
+  const { input, args, output, io } = context;
+  const follow = args.follow === true;
   const patient = patience(context);
   const client = await context.client();
   const run = await client.call<SandboxRun>(operationOf(context), input, { signal: io.interrupted });
-  if (!follow && locals['wait'] !== true) {
+  if (!follow && args.wait !== true) {
     await output.value(run);
     return 0;
   }

@@ -1,21 +1,15 @@
 /** `svc runs wait` */
 import type { SandboxRun } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { describeRun, exitCodeOfRun, isOver, noteGoesOn } from './outcome.ts';
 import { patience, watchRun } from './watch.ts';
 
-export function wait(generated: GeneratedSpec): Command {
+export function wait(): Own {
   return {
-    spec: {
-      ...generated,
-      words: ['wait'],
-      summary: 'Waits for a run to end',
-      description:
-        'Waits for a run to end and prints it. Ends with 0 when the run succeeded, with 1 when it ended otherwise, and with 8 when it is not over within --timeout. The run itself is not touched.',
-      examples: [{ title: 'At most ten minutes', cli: 'runs wait run_01 --timeout 10m' }],
-    },
+    description:
+      'Waits for a run to end and prints it. Ends with 0 when the run succeeded, with 1 when it ended otherwise, and with 8 when it is not over within --timeout. The run itself is not touched.',
+    examples: [{ title: 'At most ten minutes', cli: 'runs wait run_01 --timeout 10m' }],
     waits: true,
     run: waitForRun,
   };

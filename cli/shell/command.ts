@@ -1,4 +1,5 @@
 /** What the shell runs: a generated command, or a hand-written one in the same form. */
+import type { ArgDef, ArgsDef, ParsedArgs } from 'citty';
 import type { Client, Operation, SvcApiError } from '@svc/sdk';
 import type { CommandSpec, FieldSpec } from '../command.ts';
 import type { Connection } from './connection.ts';
@@ -14,6 +15,9 @@ export interface Spec extends Omit<CommandSpec, 'operation'> {
   readonly locals: readonly FieldSpec[];
 }
 
+/** A generated command as the shell shows it. */
+export type GeneratedSpec = Spec & Pick<CommandSpec, 'operation'>;
+
 export interface Context {
   readonly spec: Spec;
   readonly globals: Globals;
@@ -21,8 +25,8 @@ export interface Context {
   readonly output: Output;
   /** Request fields by JSON name, nested objects nested. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Values of `spec.locals` by name. */
-  readonly locals: Readonly<Record<string, unknown>>;
+  /** What is given for the command's own arguments; typed by `ContextOf`. */
+  readonly args: Readonly<Record<string, unknown>>;
   /** Aborted by Ctrl-C, and by `--timeout` unless the command `waits`. */
   readonly signal: AbortSignal;
   /** Where to and who as; looked up when first asked for. */
@@ -31,8 +35,10 @@ export interface Context {
   client(): Promise<Client>;
 }
 
-export interface Command {
-  readonly spec: Spec;
+/** With the command's own arguments in the types that citty has for their definitions. */
+export type ContextOf<A extends ArgsDef> = Context & { readonly args: ParsedArgs<A> };
+
+interface Conduct {
   /** `--timeout` is how long the command waits for an outcome, not how long the API may take; it minds it itself. */
   readonly waits?: boolean;
   /** Runs the program behind `--`, if there is one: whatever becomes of the API, and for as long as it takes to end after Ctrl-C. */
@@ -43,31 +49,81 @@ export interface Command {
   readonly run: (context: Context) => Promise<number | void>;
 }
 
-type Described = Pick<Spec, 'group' | 'words' | 'summary'> & Partial<Spec>;
+export interface Command extends Conduct {
+  readonly spec: Spec;
+}
 
-/** A hand-written command from scratch. */
-export function describeCommand(spec: Described): Spec {
+/** A hand-written command: what it says of itself, its own arguments as citty defines them, and what it does. */
+export interface Own extends Partial<Omit<Spec, 'group' | 'words' | 'summary'>>, Conduct {
+  readonly args?: OwnArgs;
+}
+
+/** By property: `apiKeyStdin` is `--api-key-stdin`. */
+export type OwnArgs = Record<string, OwnArg>;
+type OwnArg = ArgDef & { readonly sensitive?: true; readonly options?: string[] };
+
+export function defineOwn<const A extends OwnArgs>(
+  own: Omit<Own, 'args' | 'run'> & {
+    readonly args: A;
+    readonly run: (context: ContextOf<A>) => Promise<number | void>;
+  },
+): Own {
+  // What is given was read by these very definitions.
+  return { ...own, run: (context) => own.run(context as ContextOf<A>) };
+}
+
+/** A command that says nothing of itself. */
+export const BLANK: Spec = {
+  group: '',
+  words: [],
+  summary: '',
+  description: '',
+  positionals: [],
+  flags: [],
+  locals: [],
+  destructive: false,
+  stream: false,
+  empty: false,
+  columns: [],
+  secrets: [],
+  examples: [],
+  auth: 'none',
+  stability: 'stable',
+  deprecated: false,
+};
+
+/** Arguments as the strict parser, the help and the completion know them. */
+export function argFields(args: OwnArgs): {
+  readonly positionals: readonly FieldSpec[];
+  readonly flags: readonly FieldSpec[];
+} {
+  const fields = Object.entries(args).map(([name, def]) => ({ def, field: argField(name, def) }));
   return {
-    description: `${spec.summary}.`,
-    positionals: [],
-    flags: [],
-    locals: [],
-    destructive: false,
-    stream: false,
-    empty: false,
-    columns: [],
-    secrets: [],
-    examples: [],
-    auth: 'none',
-    stability: 'stable',
-    deprecated: false,
-    ...spec,
+    positionals: fields.flatMap(({ def, field }) => (def.type === 'positional' ? [field] : [])),
+    flags: fields.flatMap(({ def, field }) => (def.type === 'positional' ? [] : [field])),
+  };
+}
+
+function argField(name: string, def: OwnArg): FieldSpec {
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return {
+    ...describeFlag({
+      flag,
+      type: def.type === 'boolean' ? 'boolean' : def.options === undefined ? 'string' : 'enum',
+      description: def.description ?? '',
+    }),
+    name,
+    required: def.required ?? false,
+    sensitive: def.sensitive ?? false,
+    placeholder: def.valueHint ?? flag,
+    ...('alias' in def && typeof def.alias === 'string' && { short: def.alias }),
+    ...(def.options !== undefined && { values: def.options }),
   };
 }
 
 type DescribedFlag = Pick<FieldSpec, 'flag' | 'type' | 'description'> & Partial<FieldSpec>;
 
-/** A hand-written flag or positional; its name is the flag in camelCase. */
+/** A flag or positional of a request; its name is the flag in camelCase. */
 export function describeFlag(field: DescribedFlag): FieldSpec {
   return {
     name: field.flag.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase()),

@@ -9,7 +9,7 @@ import { groups } from '../gen/index.ts';
 import { apiError, startFakeApi, type Answer, type FakeApi } from '../testing/fake-api.ts';
 import { fakeIo, NOW_MS, type FakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
-import { describeCommand } from './command.ts';
+import { BLANK, type Spec } from './command.ts';
 import { clientFor, type Connection } from './connection.ts';
 import { CliError } from './errors.ts';
 import { featureCachePath, FRESH_MS } from './feature-cache.ts';
@@ -32,20 +32,22 @@ afterEach(async () => {
 afterAll(() => api.close());
 
 const RESOLVER = 'GET /platform-features/resolved';
-const publicSpec = describeCommand({
+const publicSpec: Spec = {
+  ...BLANK,
   group: 'ci',
   words: ['list'],
   summary: 'x',
   feature: 'host.ci',
   visibility: 'public',
-});
-const internalSpec = describeCommand({
+};
+const internalSpec: Spec = {
+  ...BLANK,
   group: 'runners',
   words: ['list'],
   summary: 'x',
   feature: 'host.runners',
   visibility: 'internal',
-});
+};
 
 const resolved = (features: unknown, headers: Readonly<Record<string, string>> = {}): Answer => ({
   body: { features },

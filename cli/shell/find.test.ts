@@ -1,25 +1,37 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from './errors.ts';
-import { findCommand, findTopic } from './find.ts';
+import { findCommand, findNode } from './find.ts';
 import { areas } from '../gen/index.ts';
-import { listGroups, loadCommand, type GroupEntry } from './tree.ts';
+import { commandTree, leavesOf, type Node } from './tree.ts';
 
-const groups: readonly GroupEntry[] = [
-  group('runs', ['list'], ['logs'], ['create']),
-  group('teams', ['list'], ['members', 'list'], ['members', 'remove']),
-  group('version', []),
-];
+const tree = node('svc', {
+  runs: node('svc runs', { create: leaf('runs create'), list: leaf('runs list'), logs: leaf('runs logs') }),
+  teams: node('svc teams', {
+    list: leaf('teams list'),
+    members: node('svc teams members', {
+      list: leaf('teams members list'),
+      remove: leaf('teams members remove'),
+    }),
+  }),
+  timeline: { ...leaf('timeline'), subCommands: { watch: leaf('timeline watch') } },
+  version: leaf('version'),
+});
 
-function group(name: string, ...commands: string[][]): GroupEntry {
-  return {
-    group: name,
-    summary: name,
-    commands: commands.map((words) => ({ words, summary: words.join(' ') })),
-  };
+function node(name: string, subCommands: Node['subCommands'] = {}): Node {
+  return { meta: { name, description: '' }, subCommands };
 }
 
-const tokens = (line: string) => line.split(' ').map((text, index) => ({ text, index }));
-const find = (line: string) => findCommand(groups, tokens(line));
+function leaf(line: string): Node {
+  return { ...node(`svc ${line}`), load: () => Promise.reject(new Error('not loaded here')) };
+}
+
+const tokens = (line: string) =>
+  line
+    .split(' ')
+    .filter((text) => text !== '')
+    .map((text, index) => ({ text, index }));
+const find = (line: string) => findCommand(tree, tokens(line));
+const nameOf = (line: string) => find(line).node.meta.name;
 
 function failure(line: string): UsageError {
   try {
@@ -32,18 +44,25 @@ function failure(line: string): UsageError {
 
 describe('findCommand()', () => {
   it('takes the longest command that fits, and leaves the rest', () => {
-    expect(find('runs list --team t').words).toEqual(['list']);
+    expect(nameOf('runs list --team t')).toBe('svc runs list');
     expect(find('teams members remove user_1')).toMatchObject({
-      words: ['members', 'remove'],
+      node: { meta: { name: 'svc teams members remove' } },
       tokens: [{ text: 'user_1', index: 3 }],
     });
-    expect(find('teams list members').words).toEqual(['list']);
-    expect(find('version').words).toEqual([]);
+    expect(nameOf('teams list members')).toBe('svc teams list');
+    expect(nameOf('version')).toBe('svc version');
+    expect(nameOf('timeline watch')).toBe('svc timeline watch');
+    expect(find('timeline wat')).toMatchObject({
+      node: { meta: { name: 'svc timeline' } },
+      tokens: [{ text: 'wat', index: 1 }],
+    });
   });
 
   it('asks for the command of a group, and shows them', () => {
     expect(failure('runs')).toMatchObject({ message: 'which command of "svc runs"?', listing: 'svc runs' });
     expect(failure('teams members')).toMatchObject({ listing: 'svc teams members' });
+    expect(failure('')).toMatchObject({ message: 'which command?', listing: 'svc' });
+    expect(failure('constructor').message).toBe('unknown command "svc constructor"');
   });
 
   it('suggests the nearest group or command', () => {
@@ -60,33 +79,35 @@ describe('findCommand()', () => {
   });
 });
 
-describe('findTopic()', () => {
+describe('findNode()', () => {
   it('takes as much of a command as there is', () => {
-    expect(findTopic(groups, [])).toEqual({ words: [], isCommand: false });
-    expect(findTopic(groups, tokens('teams members'))).toMatchObject({
-      words: ['members'],
-      isCommand: false,
-    });
-    expect(findTopic(groups, tokens('runs list'))).toMatchObject({ words: ['list'], isCommand: true });
+    expect(findNode(tree, [])).toEqual({ node: tree, tokens: [] });
+    expect(findNode(tree, tokens('teams members')).node.load).toBeUndefined();
+    expect(findNode(tree, tokens('runs list')).node.load).toBeDefined();
   });
 });
 
-describe('listGroups()', () => {
+describe('commandTree()', () => {
   it('holds hand-written commands in the place of generated ones, each loadable', async () => {
-    const all = listGroups();
-    const names = all.flatMap(({ group: name, commands }) =>
-      commands.map(({ words }) => [name, ...words].join(' ')),
-    );
+    const all = commandTree();
+    const leaves = leavesOf(all);
+    const names = leaves.map(({ meta }) => meta.name);
     expect(new Set(names).size).toBe(names.length);
     expect(names).toEqual(
-      expect.arrayContaining(['auth login', 'runs wait', 'runs create', 'runners revoke', 'api', 'version']),
+      expect.arrayContaining([
+        'svc auth login',
+        'svc runs wait',
+        'svc runners revoke',
+        'svc api',
+        'svc version',
+      ]),
     );
-    for (const { area } of all) expect([undefined, ...areas.map((known) => known.area)]).toContain(area);
-    for (const { group: name, commands } of all) {
-      for (const { words } of commands) {
-        const { spec } = await loadCommand(name, words);
-        expect([spec.group, ...spec.words]).toEqual([name, ...words]);
-      }
+    for (const { area } of Object.values(all.subCommands))
+      expect([undefined, ...areas.map((known) => known.area)]).toContain(area);
+    for (const { meta, load } of leaves) {
+      const { spec } = await load();
+      expect(['svc', spec.group, ...spec.words].join(' ')).toBe(meta.name);
+      expect(spec.description).not.toBe('');
     }
   });
 });

@@ -1,49 +1,38 @@
-/** From the first words of the command line to a command. Pure: works on names alone. */
+/** From the first words of the command line to a place in the tree. Pure: works on names alone. */
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { nearest } from './suggest.ts';
-import type { GroupEntry } from './tree.ts';
+import type { Leaf, Node } from './tree.ts';
 
-export interface Found {
-  readonly group: GroupEntry;
-  readonly words: readonly string[];
-  /** What stands behind the command. */
+/** `tokens` is what stands behind the words that led to the node. */
+export interface Found<N extends Node = Node> {
+  readonly node: N;
   readonly tokens: readonly Token[];
 }
 
-/** What `--help` asks for: as much of a command as was named. */
-export interface Topic {
-  readonly group?: GroupEntry;
-  /** A whole command when `isCommand`, else the beginning of several. */
-  readonly words: readonly string[];
-  readonly isCommand: boolean;
+export function findCommand(tree: Node, tokens: readonly Token[]): Found<Leaf> {
+  const { node, tokens: rest } = findNode(tree, tokens);
+  const { load } = node;
+  if (load !== undefined) return { node: { ...node, load }, tokens: rest };
+  const which = node === tree ? 'which command?' : `which command of "${node.meta.name}"?`;
+  throw new UsageError(which, { listing: node.meta.name });
 }
 
-export function findCommand(groups: readonly GroupEntry[], tokens: readonly Token[]): Found {
-  const { group, words, isCommand } = findTopic(groups, tokens);
-  if (group === undefined) {
-    throw new UsageError('which command?', { listing: 'svc' });
+/** As much of a command as was named. Throws for words that name nothing. */
+export function findNode(tree: Node, tokens: readonly Token[]): Found {
+  let node = tree;
+  let depth = 0;
+  for (const word of leadingWords(tokens)) {
+    const next = Object.hasOwn(node.subCommands, word) ? node.subCommands[word] : undefined;
+    if (next === undefined) {
+      // The word may be an argument of a command; where none is yet, it should have named one.
+      if (node.load === undefined) throw unknown(node, word);
+      break;
+    }
+    node = next;
+    depth += 1;
   }
-  if (isCommand) return { group, words, tokens: tokens.slice(1 + words.length) };
-  const named = ['svc', group.group, ...words].join(' ');
-  throw new UsageError(`which command of "${named}"?`, { listing: named });
-}
-
-/** Throws for words that name nothing. */
-export function findTopic(groups: readonly GroupEntry[], tokens: readonly Token[]): Topic {
-  const named = leadingWords(tokens);
-  const [first, ...more] = named;
-  if (first === undefined) return { words: [], isCommand: false };
-  const group = groups.find((known) => known.group === first);
-  if (group === undefined) throw unknownGroup(groups, first);
-  const fits = group.commands.filter(({ words }) => words.every((word, index) => more[index] === word));
-  const longest = fits.reduce<readonly string[] | undefined>(
-    (best, { words }) => (best === undefined || words.length > best.length ? words : best),
-    undefined,
-  );
-  if (longest !== undefined) return { group, words: longest, isCommand: true };
-  if (isBeginning(group, more)) return { group, words: more, isCommand: false };
-  throw unknownCommand(group, more);
+  return { node, tokens: tokens.slice(depth) };
 }
 
 /** Words before the first flag of a command; a flag in front of everything belongs to no command. */
@@ -66,34 +55,12 @@ function leadingWords(tokens: readonly Token[]): readonly string[] {
   return (end === -1 ? tokens : tokens.slice(0, end)).map(({ text }) => text);
 }
 
-function isBeginning(group: GroupEntry, words: readonly string[]): boolean {
-  return group.commands.some((command) => words.every((word, index) => command.words[index] === word));
-}
-
-function unknownGroup(groups: readonly GroupEntry[], typed: string): UsageError {
-  const meant = nearest(
-    typed,
-    groups.map(({ group }) => group),
-  );
-  return new UsageError(`unknown command "svc ${typed}"`, {
+function unknown({ meta: { name }, subCommands }: Node, typed: string): UsageError {
+  const meant = nearest(typed, Object.keys(subCommands));
+  return new UsageError(`unknown command "${name} ${typed}"`, {
     hints: [
-      ...(meant === undefined ? [] : [`did you mean "svc ${meant}"?`]),
-      'run "svc --help" for all commands',
-    ],
-  });
-}
-
-function unknownCommand(group: GroupEntry, typed: readonly string[]): UsageError {
-  const depth = Math.max(...group.commands.map(({ words }) => words.length));
-  const named = typed.slice(0, depth);
-  const known = group.commands.map(({ words }) => words.join(' '));
-  // `teams members lst` is compared whole, `runs lst run_1` by its first word.
-  const meant = nearest(named.join(' '), known) ?? nearest(named[0] ?? '', known);
-  const shown = meant === undefined ? named[0] : named.slice(0, meant.split(' ').length).join(' ');
-  return new UsageError(`unknown command "svc ${group.group} ${shown}"`, {
-    hints: [
-      ...(meant === undefined ? [] : [`did you mean "svc ${group.group} ${meant}"?`]),
-      `run "svc ${group.group} --help" for its commands`,
+      ...(meant === undefined ? [] : [`did you mean "${name} ${meant}"?`]),
+      name === 'svc' ? 'run "svc --help" for all commands' : `run "${name} --help" for its commands`,
     ],
   });
 }

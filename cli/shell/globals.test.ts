@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groups } from '../gen/index.ts';
-import { GLOBAL_FLAGS, splitGlobals, wantsJson } from './globals.ts';
+import { GLOBAL_FLAGS, formatOf, splitGlobals, wantsJson } from './globals.ts';
 
 const words = (line: string): string[] => line.split(' ');
 const texts = (line: string): string[] => splitGlobals(words(line)).tokens.map(({ text }) => text);
@@ -53,11 +53,25 @@ describe('splitGlobals()', () => {
     [['--json=a,,b'], 'empty field'],
     [['--yes', '-y'], '-y is given twice'],
     [['--debug=maybe'], '--debug is a switch'],
-    [['-o', 'yaml'], '--output must be one of table, tsv, json, jsonl, got "yaml"'],
     [['--timeout', 'soon'], '--timeout must be a duration'],
     [['--timeout=0s'], '--timeout must be a duration'],
-    [['--json', '-o', 'table'], 'contradict'],
   ])('refuses %j', (line, message) => expect(() => splitGlobals(line)).toThrow(message));
+});
+
+describe('formatOf()', () => {
+  const format = (line: string) => formatOf(splitGlobals(words(line)).globals);
+
+  it('is what --output names, JSON with --json, and open without both', () => {
+    expect(format('-o tsv')).toBe('tsv');
+    expect(format('--json')).toBe('json');
+    expect(format('--json -o jsonl')).toBe('jsonl');
+    expect(format('runs list')).toBeUndefined();
+  });
+
+  it.each([
+    ['-o yaml', '--output must be one of table, tsv, json, jsonl, got "yaml"'],
+    ['--json -o table', 'contradict'],
+  ])('refuses %s', (line, message) => expect(() => format(line)).toThrow(message));
 });
 
 describe('wantsJson()', () => {

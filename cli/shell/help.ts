@@ -6,7 +6,7 @@ import { areas } from '../gen/index.ts';
 import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
 import { placeholderOf } from './parse.ts';
 import { displayWidth, padEnd, wrap } from './text.ts';
-import type { GroupEntry } from './tree.ts';
+import { leavesOf, type Node } from './tree.ts';
 
 export interface Page {
   /** Columns to fill. */
@@ -22,11 +22,11 @@ export function pageFor(columns: number | undefined, paint: Paint): Page {
   return { width: Math.max(40, Math.min(columns ?? WIDTH_MAX, WIDTH_MAX)), paint };
 }
 
-export function rootHelp(groups: readonly GroupEntry[], page: Page): string {
+export function rootHelp(tree: Node, page: Page): string {
   return join([
-    ['svc: command line of the platform'],
+    [`svc: ${tree.meta.description}`],
     section('Usage', ['  svc <command> [arguments] [flags]'], page),
-    ...byArea(groups, page),
+    ...byArea(tree, page),
     section('Flags of every command', twoColumns(GLOBAL_FLAGS.map(globalRow), page), page),
     section('Exit codes', twoColumns(EXIT_CODES, page), page),
     ['Run "svc <command> --help" for one command, "svc completion bash|zsh|fish" for completion.'],
@@ -34,19 +34,14 @@ export function rootHelp(groups: readonly GroupEntry[], page: Page): string {
 }
 
 /** One section an area, all with the same columns. */
-function byArea(groups: readonly GroupEntry[], page: Page): string[][] {
-  const left = leftWidth(groups.map(({ group }) => group));
+function byArea({ subCommands }: Node, page: Page): string[][] {
+  const groups = Object.entries(subCommands);
+  const left = leftWidth(groups.map(([group]) => group));
   const listed = (title: string, area: string | undefined): string[] => {
-    const rows = groups.filter((entry) => entry.area === area);
-    return section(
-      title,
-      twoColumns(
-        rows.map(({ group, summary }) => [group, summary]),
-        page,
-        left,
-      ),
-      page,
+    const rows = groups.flatMap(([group, node]): [string, string][] =>
+      node.area === area ? [[group, node.meta.description]] : [],
     );
+    return section(title, twoColumns(rows, page, left), page);
   };
   return [
     ...areas.map(({ area, title, summary }) => listed(`${title} - ${summary}`, area)),
@@ -65,19 +60,16 @@ const EXIT_CODES: readonly (readonly [string, string])[] = [
   ['130', 'Interrupted.'],
 ];
 
-/** Commands of a group, or of those in it that begin with `words`. */
-export function groupHelp(group: GroupEntry, words: readonly string[], page: Page): string {
-  const named = ['svc', group.group, ...words].join(' ');
-  const commands = group.commands.filter((command) =>
-    words.every((word, index) => command.words[index] === word),
-  );
+/** Commands of a group, or of those in it that begin alike. */
+export function groupHelp(node: Node, page: Page): string {
+  const { name: named, description } = node.meta;
   return join([
-    [`${named}: ${group.summary}`],
+    [description === '' ? named : `${named}: ${description}`],
     section('Usage', [`  ${named} <command> [arguments] [flags]`], page),
     section(
       'Commands',
       twoColumns(
-        commands.map((command) => [command.words.join(' '), command.summary]),
+        leavesOf(node).map(({ meta }) => [meta.name.slice(named.length + 1), meta.description]),
         page,
       ),
       page,

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { describeCommand, describeFlag, type Spec } from './command.ts';
+import { argFields, BLANK, describeFlag, type Spec } from './command.ts';
 import { splitGlobals } from './globals.ts';
 import { missingError, parseCommand, type Parsed } from './parse.ts';
 
-const spec: Spec = describeCommand({
+const spec: Spec = {
+  ...BLANK,
+  operation: { method: 'POST', path: '/things', body: '*' },
   group: 'things',
   words: ['make'],
   summary: 'Makes a thing',
@@ -40,8 +42,8 @@ const spec: Spec = describeCommand({
       description: '',
     }),
   ],
-  locals: [describeFlag({ flag: 'wait', short: 'w', type: 'boolean', description: '' })],
-});
+  locals: argFields({ wait: { type: 'boolean', alias: 'w' } }).flags,
+};
 
 function parse(...words: string[]): Parsed {
   const { tokens, rest } = splitGlobals(words);
@@ -64,7 +66,7 @@ describe('parseCommand()', () => {
       since: '2026-11-20T08:00:00Z',
       command: ['sh', '-c', 'exit 1'],
     });
-    expect(parsed.locals).toEqual({ wait: true });
+    expect(parsed.args).toEqual({ wait: true });
     expect(parsed.missing).toEqual([]);
   });
 

@@ -10,8 +10,8 @@ import { combine, readValue } from './values.ts';
 export interface Parsed {
   /** Request fields. */
   readonly input: Record<string, unknown>;
-  /** The command's own flags. */
-  readonly locals: Record<string, unknown>;
+  /** The command's own arguments. */
+  readonly args: Record<string, unknown>;
   /** Required ones that were not given; `--data` may still bring them. */
   readonly missing: readonly FieldSpec[];
 }
@@ -64,14 +64,15 @@ class Collected {
 
   parsed(spec: Spec): Parsed {
     const input: Record<string, unknown> = {};
-    const locals: Record<string, unknown> = {};
+    const args: Record<string, unknown> = {};
     for (const [field, { name, values }] of this.#values) {
       const value = combine(field, values, name);
       if (field.required && value === '') throw new UsageError(`${name} must not be empty`);
-      setPath(spec.locals.includes(field) ? locals : input, field.name, value);
+      const isOwn = spec.operation === undefined || spec.locals.includes(field);
+      setPath(isOwn ? args : input, field.name, value);
     }
     const all = [...spec.positionals, ...spec.flags, ...spec.locals];
-    return { input, locals, missing: all.filter((field) => field.required && !this.has(field)) };
+    return { input, args, missing: all.filter((field) => field.required && !this.has(field)) };
   }
 }
 

@@ -8,7 +8,7 @@ import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 import { areas } from '../gen/index.ts';
 import { run } from './run.ts';
-import { listGroups } from './tree.ts';
+import { commandTree } from './tree.ts';
 
 let api: FakeApi;
 let folder: string;
@@ -257,7 +257,9 @@ describe('svc --help', () => {
     expect([...sections.keys()].filter((title) => titles.includes(title))).toEqual(titles);
     for (const [index, { area }] of areas.entries())
       expect(sections.get(titles[index] ?? '')).toEqual(
-        listGroups().flatMap((entry) => (entry.area === area ? [entry.group] : [])),
+        Object.entries(commandTree().subCommands).flatMap(([name, group]) =>
+          group.area === area ? [name] : [],
+        ),
       );
     expect(sections.get(titles[0] ?? '')).toEqual(expect.arrayContaining(['auth', 'keys', 'teams']));
     expect(sections.get('This program')).toEqual(['api', 'completion', 'version']);

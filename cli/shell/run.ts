@@ -13,7 +13,7 @@ import { readData, withData } from './data.ts';
 import { CliError, UsageError } from './errors.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
 import { checkFeature, type GateOptions } from './feature-gate.ts';
-import { findCommand, findTopic, type Topic } from './find.ts';
+import { findCommand, findNode } from './find.ts';
 import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } from './globals.ts';
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
@@ -22,7 +22,7 @@ import { missingError, parseCommand } from './parse.ts';
 import { getPath } from './paths.ts';
 import { reportError } from './report.ts';
 import { formatDuration } from './time.ts';
-import { listGroups, loadCommand, runLeaf } from './tree.ts';
+import { commandTree, runLeaf, type Node } from './tree.ts';
 
 /** How long a command may take to end by itself after Ctrl-C. */
 const UNWIND_LIMIT_MS = 1_000;
@@ -64,6 +64,7 @@ function rootOf(error: unknown): unknown {
 class Session {
   readonly #words: readonly string[];
   readonly #io: Io;
+  readonly #tree = commandTree();
   #globals: Globals | undefined;
   #connection: Promise<Connection> | undefined;
   #known: Connection | undefined;
@@ -89,14 +90,14 @@ class Session {
     }
     const asked = helpAsked(line);
     if (asked !== undefined) {
-      await this.#io.stdout.write(await this.#helpText(findTopic(listGroups(), asked), this.#io.stdout));
+      await this.#io.stdout.write(await this.#helpText(findNode(this.#tree, asked).node, this.#io.stdout));
       return EXIT.ok;
     }
-    const found = findCommand(listGroups(), line.tokens);
-    const command = await loadCommand(found.group.group, found.words);
+    const { node, tokens } = findCommand(this.#tree, line.tokens);
+    const command = await node.load();
     this.#command = command;
-    const context = await this.#prepare(command, line, found.tokens);
-    return runLeaf(command, context);
+    const context = await this.#prepare(command, line, tokens);
+    return runLeaf(node, { setup: () => this.#admit(command, context), run: () => command.run(context) });
   }
 
   async report(error: unknown): Promise<void> {
@@ -121,7 +122,7 @@ class Session {
     const io = this.#io;
     const output = createOutput(io, spec.raw === true ? rawGlobals(spec, globals) : globals);
     const parsed = parseCommand(spec, tokens, line.rest);
-    const { data, ...locals } = parsed.locals;
+    const { data, ...args } = parsed.args;
     const hasData = spec.operation !== undefined && typeof data === 'string';
     const body = hasData ? await readData(data, io) : {};
     const input =
@@ -133,19 +134,23 @@ class Session {
       command.waits === true || this.wrapsProgram
         ? io.interrupted
         : limited(io, globals.timeoutMs, commandLine(spec));
-    if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
-    if (spec.destructive) await confirm({ io, globals }, spec, input);
     return {
       spec,
       globals,
       io,
       output,
       input,
-      locals: hasData || data === undefined ? locals : parsed.locals,
+      args: hasData ? args : parsed.args,
       signal,
       connection: () => this.#connect(),
       client: () => this.#client(),
     };
+  }
+
+  /** What may still refuse a command whose words are right. */
+  async #admit({ spec }: Command, { io, globals, input, signal }: Context): Promise<void> {
+    if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
+    if (spec.destructive) await confirm({ io, globals }, spec, input);
   }
 
   async #connect(): Promise<Connection> {
@@ -178,15 +183,13 @@ class Session {
       .split(' ')
       .slice(1)
       .map((text, index) => ({ text, index }));
-    return this.#helpText(findTopic(listGroups(), tokens), this.#io.stderr);
+    return this.#helpText(findNode(this.#tree, tokens).node, this.#io.stderr);
   }
 
-  async #helpText(topic: Topic, to: Io['stdout']): Promise<string> {
+  async #helpText(node: Node, to: Io['stdout']): Promise<string> {
     const page = pageFor(to.columns, this.#paint(to));
-    if (topic.group === undefined) return rootHelp(listGroups(), page);
-    if (!topic.isCommand) return groupHelp(topic.group, topic.words, page);
-    const { spec } = await loadCommand(topic.group.group, topic.words);
-    return commandHelp(spec, page);
+    if (node === this.#tree) return rootHelp(node, page);
+    return node.load === undefined ? groupHelp(node, page) : commandHelp((await node.load()).spec, page);
   }
 
   #paint(to: Io['stdout']): Paint {

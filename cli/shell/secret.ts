@@ -1,42 +1,32 @@
 /** Secrets that a command takes: they never stand on a command line, where other users of the machine and the shell's history would see them. */
 import { readFile } from 'node:fs/promises';
 import { canAsk } from './confirm.ts';
-import { describeFlag } from './command.ts';
-import type { Context } from './command.ts';
+import type { Context, OwnArgs } from './command.ts';
 import { UsageError } from './errors.ts';
 
 /** What is read, such as `password`; its flags are `--password-stdin` and `--password-file`. */
 export type SecretWord = 'password' | 'token';
 
-export function secretFlags(word: SecretWord) {
-  return [
-    describeFlag({
-      flag: `${word}-stdin`,
-      type: 'boolean',
-      description: `Read the ${word} from standard input.`,
-    }),
-    describeFlag({
-      flag: `${word}-file`,
-      type: 'string',
-      placeholder: 'path',
-      description: `Read the ${word} from a file.`,
-    }),
-  ];
+export function secretArgs(word: SecretWord): OwnArgs {
+  return {
+    [`${word}Stdin`]: { type: 'boolean', description: `Read the ${word} from standard input.` },
+    [`${word}File`]: { type: 'string', valueHint: 'path', description: `Read the ${word} from a file.` },
+  };
 }
 
-/** Whether one of the flags is there. */
-export function isSecretNamed({ locals }: Pick<Context, 'locals'>, word: SecretWord): boolean {
-  const { isStdin, path } = namedBy(locals, word);
+/** One of the flags is there. */
+export function isSecretNamed({ args }: Pick<Context, 'args'>, word: SecretWord): boolean {
+  const { isStdin, path } = namedBy(args, word);
   return isStdin || path !== undefined;
 }
 
 /** From where the flags say, else asked for on the terminal. `reason` begins the refusal where there is none to ask on. */
 export async function readSecret(
-  { io, globals, locals }: Pick<Context, 'io' | 'globals' | 'locals'>,
+  { io, globals, args }: Pick<Context, 'io' | 'globals' | 'args'>,
   word: SecretWord,
   reason: string,
 ): Promise<string> {
-  const { isStdin, path } = namedBy(locals, word);
+  const { isStdin, path } = namedBy(args, word);
   if (isStdin && path !== undefined)
     throw new UsageError(`--${word}-stdin and --${word}-file name two ${word}s, one is expected`);
   const secret = await read();
@@ -60,7 +50,7 @@ export async function readSecret(
   }
 }
 
-function namedBy(locals: Context['locals'], word: SecretWord) {
-  const path = locals[`${word}File`];
-  return { isStdin: locals[`${word}Stdin`] === true, path: typeof path === 'string' ? path : undefined };
+function namedBy(args: Context['args'], word: SecretWord) {
+  const path = args[`${word}File`];
+  return { isStdin: args[`${word}Stdin`] === true, path: typeof path === 'string' ? path : undefined };
 }

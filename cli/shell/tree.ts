@@ -1,94 +1,138 @@
 /**
- * The tree of all commands: the generated groups and the hand-written commands over them. Only names and summaries are
- * here at start; a group's table is loaded when one of its commands is asked for.
+ * The tree of all commands as citty defines commands: the generated ones, and the hand-written ones over them. Only names and summaries are here at
+ * start; a command and its table are loaded when it is asked for.
  */
-import { runCommand, type CommandDef, type Resolvable } from 'citty';
-import { handWritten, type HandWritten } from '../commands.ts';
-import type { CommandSpec } from '../command.ts';
+import { runCommand, type CommandDef } from 'citty';
+import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';
-import type { Command, Context, Spec } from './command.ts';
-import { describeFlag } from './command.ts';
+import type { CommandSpec } from '../command.ts';
+import { argFields, BLANK, describeFlag, type Command, type GeneratedSpec } from './command.ts';
 import { runOperation } from './operation.ts';
 
-export interface CommandEntry {
+export interface Node extends CommandDef {
+  readonly meta: { readonly name: string; readonly description: string };
+  /** Of a group; absent: it is about this program itself. */
+  readonly area?: string;
+  /** Sorted by name. */
+  readonly subCommands: Readonly<Record<string, Node>>;
+  /** Absent where longer commands only begin. */
+  readonly load?: () => Promise<Command>;
+}
+
+interface Line {
   readonly words: readonly string[];
   readonly summary: string;
+  readonly load: () => Promise<Command>;
 }
 
-export interface GroupEntry {
-  readonly group: string;
-  /** Absent: the group is about this program itself. */
-  readonly area?: string;
-  readonly summary: string;
-  readonly commands: readonly CommandEntry[];
+/** `svc` itself. */
+export function commandTree(): Node {
+  const lines = new Map<string, Line>();
+  for (const { group, commands } of groups) {
+    for (const { words: rest, summary } of commands) {
+      const words = [group, ...rest];
+      lines.set(words.join(' '), { words, summary, load: () => loadGenerated(words) });
+    }
+  }
+  for (const [line, own] of Object.entries(handWritten)) {
+    const words = line.split(' ');
+    lines.set(line, { words, summary: own.summary, load: () => loadOwn(words, own) });
+  }
+  return nodeOf([], [...lines.values()]);
 }
 
-/** Every group with its commands, sorted by name. */
-export function listGroups(): readonly GroupEntry[] {
-  const names = new Set([...groups.map(({ group }) => group), ...handWritten.map(({ group }) => group)]);
-  return [...names].sort().map((group) => {
-    const generated = groups.find((known) => known.group === group);
-    const own = handWritten.filter((known) => known.group === group);
-    const commands = [
-      ...(generated?.commands ?? []).filter(
-        ({ words }) => !own.some((known) => sameWords(known.words, words)),
-      ),
-      ...own.map(({ words, summary }) => ({ words, summary })),
-    ].sort((a, b) => compare(a.words.join(' '), b.words.join(' ')));
-    const area = generated?.area ?? own[0]?.groupArea;
-    const summary = generated?.summary ?? own[0]?.groupSummary ?? '';
-    return { group, ...(area === undefined ? {} : { area }), summary, commands };
-  });
+/** `lines`: those that begin with `words`. */
+function nodeOf(words: readonly string[], lines: readonly Line[]): Node {
+  const depth = words.length;
+  const own = lines.find((line) => line.words.length === depth);
+  const [name = ''] = words;
+  const group =
+    depth === 1 ? (groups.find((known) => known.group === name) ?? groupSummaries[name]) : undefined;
+  const names = [...new Set(lines.flatMap((line) => line.words[depth] ?? []))].sort();
+  return {
+    meta: { name: ['svc', ...words].join(' '), description: group?.summary ?? own?.summary ?? '' },
+    ...(group?.area === undefined ? {} : { area: group.area }),
+    subCommands: Object.fromEntries(
+      names.map((next) => [
+        next,
+        nodeOf(
+          [...words, next],
+          lines.filter((line) => line.words[depth] === next),
+        ),
+      ]),
+    ),
+    ...(own && { load: own.load }),
+  };
 }
 
-/** Loads the command; it must be one of `listGroups`. */
-export async function loadCommand(group: string, words: readonly string[]): Promise<Command> {
-  const own = handWritten.find((known) => known.group === group && sameWords(known.words, words));
-  if (own !== undefined) return loadHandWritten(own);
-  return generatedCommand(await generatedSpec(group, words));
+export type Leaf = Node & Required<Pick<Node, 'load'>>;
+
+/** Every command at or below the node, in order. */
+export function leavesOf(node: Node): readonly Leaf[] {
+  const { load } = node;
+  const below = Object.values(node.subCommands).flatMap(leavesOf);
+  return load === undefined ? below : [{ ...node, load }, ...below];
 }
 
 /**
- * Runs the command as a citty leaf. citty is given no words to parse: unknown flags, lists, numbers, flags of the parent and
- * exit codes are what it lets through, so all of that is settled before.
+ * Runs a command through citty. citty is given no words to parse: unknown flags, lists, numbers, flags of the parent and exit codes are what it lets
+ * through, so all of that is settled before. `setup` is what may still refuse the command.
  */
-export async function runLeaf(command: Command, context: Context): Promise<number> {
-  const leaf: Resolvable<CommandDef> = {
-    meta: {
-      name: ['svc', command.spec.group, ...command.spec.words].join(' '),
-      description: command.spec.summary,
-    },
-    run: async () => (await command.run(context)) ?? 0,
-  };
-  const { result } = await runCommand(leaf, { rawArgs: [] });
+export async function runLeaf(
+  { meta }: Node,
+  steps: { readonly setup: () => Promise<void>; readonly run: () => Promise<number | void> },
+): Promise<number> {
+  const { result } = await runCommand({ meta, ...steps }, { rawArgs: [] });
   return typeof result === 'number' ? result : 0;
 }
 
-async function loadHandWritten(own: HandWritten): Promise<Command> {
-  if (own.kind === 'alone') return own.load();
-  const make = await own.load();
-  return make(withShellFlags(await generatedSpec(own.group, own.from ?? own.words)));
+async function loadGenerated(words: readonly string[]): Promise<Command> {
+  return { spec: await generatedSpec(words), run: runOperation };
 }
 
-async function generatedSpec(group: string, words: readonly string[]): Promise<CommandSpec> {
+/** What a hand-written command does not say is as in the generated one that it stands over. */
+async function loadOwn(line: readonly string[], { summary, from, load }: HandWritten): Promise<Command> {
+  const [group = '', ...words] = line;
+  const loaded = await load();
+  const isOver = typeof loaded === 'function';
+  const base = isOver ? await generatedSpec(from?.split(' ') ?? line) : BLANK;
+  const { args, run, waits, wraps, advice, ...shown } = isOver ? loaded(base as GeneratedSpec) : loaded;
+  const fields = argFields(args ?? {});
+  const spec = {
+    ...base,
+    description: `${summary}.`,
+    ...(isOver && { description: base.description }),
+    ...shown,
+    group,
+    words,
+    summary,
+    positionals: [...(shown.positionals ?? base.positionals), ...fields.positionals],
+    locals: [...(shown.locals ?? base.locals), ...fields.flags],
+  };
+  return {
+    spec,
+    run,
+    ...(waits && { waits }),
+    ...(wraps && { wraps }),
+    ...(advice && { advice }),
+  };
+}
+
+async function generatedSpec([group = '', ...words]: readonly string[]): Promise<GeneratedSpec> {
   const table = await groups.find((known) => known.group === group)?.load();
-  const spec = table?.find((known) => sameWords(known.words, words));
+  const spec = table?.find((known) => known.words.join(' ') === words.join(' '));
   if (spec === undefined) throw new Error(`the tables hold no command "${[group, ...words].join(' ')}"`);
-  return spec;
-}
-
-function generatedCommand(spec: CommandSpec): Command {
-  return { spec: withShellFlags(spec), run: runOperation };
+  return withShellFlags(spec);
 }
 
 /** What the shell itself adds to a generated command. */
-function withShellFlags(spec: CommandSpec): Spec & Pick<CommandSpec, 'operation'> {
+function withShellFlags(spec: CommandSpec): GeneratedSpec {
   const { operation, page } = spec;
-  const flags = spec.flags.map((field) =>
-    page !== undefined && field.name === 'limit'
-      ? { ...withoutDefault(field), description: 'At most this many in total. Default: all there are.' }
-      : field,
-  );
+  const flags = spec.flags.map((field) => {
+    if (page === undefined || field.name !== 'limit') return field;
+    const { default: _onlyOfThePage, ...rest } = field;
+    return { ...rest, description: 'At most this many in total. Default: all there are.' };
+  });
   const data = describeFlag({
     flag: 'data',
     type: 'string',
@@ -96,18 +140,4 @@ function withShellFlags(spec: CommandSpec): Spec & Pick<CommandSpec, 'operation'
     description: 'Request body as JSON, from a file, or from standard input. Flags win over it.',
   });
   return { ...spec, flags, locals: operation.body === undefined ? [] : [data] };
-}
-
-function withoutDefault(field: Spec['flags'][number]): Spec['flags'][number] {
-  const { default: _onlyOfThePage, ...rest } = field;
-  return rest;
-}
-
-function sameWords(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((word, index) => word === b[index]);
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

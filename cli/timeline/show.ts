@@ -1,7 +1,6 @@
 /** `svc timeline` */
 import type { TimelinePage } from '@svc/sdk';
-import type { GeneratedSpec } from '../commands.ts';
-import type { Command, Context } from '../shell/command.ts';
+import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 
 const COLUMNS = [
@@ -17,9 +16,7 @@ const COLUMNS = [
   'url',
 ];
 
-export function show(generated: GeneratedSpec): Command {
-  return { spec: { ...generated, columns: COLUMNS }, run: showTimeline };
-}
+export const show = (): Own => ({ columns: COLUMNS, run: showTimeline });
 
 async function showTimeline(context: Context): Promise<void> {
   const { input, output, signal } = context;

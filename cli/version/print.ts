@@ -1,15 +1,10 @@
 /** `svc version` */
-import { describeCommand, type Command } from '../shell/command.ts';
+import type { Own } from '../shell/command.ts';
 import { CLI_VERSION } from '../version.ts';
 
-export const command: Command = {
-  spec: describeCommand({
-    group: 'version',
-    words: [],
-    summary: 'Prints the version of this program',
-    description:
-      'Prints the version of this program. With --json also those of Node.js and of the operating system.',
-  }),
+export const command: Own = {
+  description:
+    'Prints the version of this program. With --json also those of Node.js and of the operating system.',
   run: async ({ output }) => {
     if (output.format === 'json' || output.format === 'jsonl')
       await output.value({

@@ -57,7 +57,7 @@ function row(spec: Spec, scopes: ReadonlyMap<string, string>): string[] {
       .map(({ rest, flag }) => (rest === true ? '' : code(`--${flag}`)))
       .filter(Boolean)
       .join(' '),
-    code(scope ?? ''),
+    code(scope ?? (spec.auth === 'staff' ? 'staff' : '')),
     `${spec.summary}.`,
   ];
 }

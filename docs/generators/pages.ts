@@ -1,7 +1,7 @@
 /** The reference pages by file name: the one place that knows where everything is declared. */
 import { readFileSync } from 'node:fs';
 import { areas } from '../../cli/gen/index.ts';
-import { listGroups, loadCommand } from '../../cli/shell/tree.ts';
+import { commandTree, leavesOf } from '../../cli/shell/tree.ts';
 import { SETTINGS as GATEWAY } from '../../gateway/config.ts';
 import type { Surface } from '../../proto/generators/surface.ts';
 import { RUN_FLAGS } from '../../runner/commands/settings.ts';
@@ -35,11 +35,11 @@ export function readSurface(): Surface {
 
 async function commandLine(): Promise<CommandLine> {
   const groups = await Promise.all(
-    listGroups().map(async ({ commands, ...group }) => ({
-      ...group,
-      specs: await Promise.all(
-        commands.map(async ({ words }) => (await loadCommand(group.group, words)).spec),
-      ),
+    Object.entries(commandTree().subCommands).map(async ([group, node]) => ({
+      group,
+      ...(node.area === undefined ? {} : { area: node.area }),
+      summary: node.meta.description,
+      specs: await Promise.all(leavesOf(node).map(async ({ load }) => (await load()).spec)),
     })),
   );
   return { areas, groups };

@@ -16,10 +16,12 @@ export function scopesPage({ scopes, rpcs }: Surface, granted: Granted): string 
       .join(', '),
   ]);
   const needs = Object.keys(scopes).flatMap((scope) => {
-    const rows = all.filter((rpc) => rpc.scope === scope).map(row);
+    const rows = all.filter((rpc) => scopeOf(rpc) === scope).map(row);
     return rows.length === 0 ? [] : [`## ${code(scope)}`, table(OPERATION, rows)];
   });
-  const none = all.filter(({ auth, scope }) => auth === 'required' && scope === undefined).map(row);
+  const none = all
+    .filter((rpc) => ['required', 'session'].includes(rpc.auth) && scopeOf(rpc) === undefined)
+    .map(row);
   return page('Scopes', ABOUT, [
     table(['scope', 'what it allows', 'roles that hold it on their team'], overview),
     ...needs,
@@ -31,6 +33,11 @@ export function scopesPage({ scopes, rpcs }: Surface, granted: Granted): string 
 
 const ABOUT =
   'An API key has a list of scopes; a session has all that its account may have, except `ci:write`, which is for CI credentials. On a team a call also needs what the role of the account there grants: the key narrows the role and never widens it.';
+/** What is for staff alone needs their scope without saying so. */
+function scopeOf({ auth, scope }: SurfaceRpc): string | undefined {
+  return scope ?? (auth === 'staff' ? 'staff' : undefined);
+}
+
 const OPERATION = ['operation', 'SDK', 'command', 'least role'];
 
 function row(rpc: SurfaceRpc): string[] {

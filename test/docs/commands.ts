@@ -1,9 +1,9 @@
 /** Whether a command line that a document shows is one that the programs would take. */
 import { UsageError } from '../../cli/shell/errors.ts';
-import { findTopic } from '../../cli/shell/find.ts';
+import { findNode } from '../../cli/shell/find.ts';
 import { splitGlobals } from '../../cli/shell/globals.ts';
 import { parseCommand } from '../../cli/shell/parse.ts';
-import { listGroups, loadCommand } from '../../cli/shell/tree.ts';
+import { commandTree } from '../../cli/shell/tree.ts';
 import type { Command } from '../../runner/commands/command-io.ts';
 import { parseFlags, UsageError as RunnerUsageError, type FlagSpec } from '../../runner/commands/flags.ts';
 
@@ -32,14 +32,13 @@ export async function problemOf({ words, whole }: Shown): Promise<string | undef
 
 async function problemOfSvc(args: readonly string[], complete: boolean): Promise<string | undefined> {
   const line = splitGlobals(args);
-  const { group, words, isCommand } = findTopic(listGroups(), line.tokens);
+  const { node, tokens } = findNode(commandTree(), line.tokens);
   if (line.globals.help || line.globals.version) return undefined;
-  if (group === undefined || !isCommand)
-    return complete ? `"svc ${args.join(' ')}" names no command` : undefined;
-  const { spec } = await loadCommand(group.group, words);
-  const { missing, locals } = parseCommand(spec, line.tokens.slice(1 + words.length), line.rest);
-  if (!complete || 'data' in locals || missing.length === 0) return undefined;
-  return `"svc ${[group.group, ...words].join(' ')}" needs ${missing.map(({ flag }) => `--${flag}`).join(', ')}`;
+  if (node.load === undefined) return complete ? `"svc ${args.join(' ')}" names no command` : undefined;
+  const { spec } = await node.load();
+  const { missing, args: own } = parseCommand(spec, tokens, line.rest);
+  if (!complete || 'data' in own || missing.length === 0) return undefined;
+  return `"${node.meta.name}" needs ${missing.map(({ flag }) => `--${flag}`).join(', ')}`;
 }
 
 const RUNNER_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
