@@ -7,7 +7,7 @@ import { connectDispatch, type DispatchClient } from './dispatch-client.ts';
 import { FakeDispatch } from './testing/fake-dispatch.ts';
 import { startGrpcServer, type GrpcServer } from './testing/grpc-server.ts';
 import { ShiftedClock } from './testing/shifted-clock.ts';
-import { waitFor } from './testing/wait-for.ts';
+import { waitFor } from '../test/setup/wait-for.ts';
 
 const TOKEN = 'internal token';
 let dispatch: FakeDispatch[];
@@ -151,8 +151,8 @@ describe('connectDispatch()', () => {
     const givesUp = new AbortController();
     const call = failed(client.resolveKey({ keyId: 'k' }, { signal: givesUp.signal }));
     await waitFor(
-      () => total('resolveKey')[0] === 1,
       () => total('resolveKey'),
+      () => total('resolveKey')[0] === 1,
     );
     givesUp.abort();
     expect((await call).code).toBe('client_closed');
@@ -179,8 +179,8 @@ describe('connectDispatch()', () => {
         method === 'heartbeat' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
     const begun = client.heartbeat({ caller: { nonce: { nonce: 'a' } } });
     await waitFor(
-      () => total('heartbeat').includes(1),
       () => total('heartbeat'),
+      () => total('heartbeat').includes(1),
     );
     const [first, other] = total('heartbeat')[0] === 1 ? [0, 1] : [1, 0];
     const closed = servers[first]!.close();

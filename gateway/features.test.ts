@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { followFeatures, type FeatureFollower } from './features.ts';
 import { ShiftedClock } from './testing/shifted-clock.ts';
-import { waitFor } from './testing/wait-for.ts';
+import { waitFor } from '../test/setup/wait-for.ts';
 
 const poll = rpcs.find(({ id }) => id === 'svc.runner.v1.RunnerService/Poll')!;
 const login = rpcs.find(({ id }) => id === 'svc.auth.v1.AuthService/Login')!;
@@ -46,8 +46,8 @@ function follow(
 }
 const until = (follower: FeatureFollower, gate: string) =>
   waitFor(
-    () => follower.gate(poll) === gate,
     () => follower.gate(poll),
+    () => follower.gate(poll) === gate,
   );
 
 describe('following features', () => {
@@ -90,8 +90,8 @@ describe('following features', () => {
     servers.reply = apiError('unavailable', 'no server answers');
     const before = servers.asked.length;
     await waitFor(
-      () => servers.asked.length > before + 3,
       () => servers.asked.length,
+      () => servers.asked.length > before + 3,
     );
     expect(follower.gate(poll)).toBe('hidden');
     expect(lines.filter((line) => line.includes('the last word counts'))).toHaveLength(1);
@@ -107,8 +107,8 @@ describe('following features', () => {
     servers.reply = { revision: '4' };
     const before = servers.asked.length;
     await waitFor(
-      () => servers.asked.length > before + 3,
       () => servers.asked.length,
+      () => servers.asked.length > before + 3,
     );
     expect(follower.gate(poll)).toBe('hidden');
     expect(changes()).toBe(1);

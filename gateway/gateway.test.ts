@@ -7,7 +7,7 @@ import { signRequest } from '@svc/proto/signature/sign.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { open, send, signed, type Answer } from './testing/machine.ts';
 import { createWorld, type OpenGateway, type World } from './testing/setup.ts';
-import { waitFor } from './testing/wait-for.ts';
+import { waitFor } from '../test/setup/wait-for.ts';
 import { TIMED } from '../test/setup/timed.ts';
 
 const key = generateSigningKey();
@@ -18,13 +18,13 @@ const poll = (body: object = {}, action = 'poll') => signed(key, `/runners/rnr_1
 const json = ({ text }: Answer): unknown => JSON.parse(text);
 const parked = (count: number, one = gateway) =>
   waitFor(
-    () => one.gateway.parked() === count,
     () => one.gateway.parked(),
+    () => one.gateway.parked() === count,
   );
 const consumed = (count = 1) =>
   waitFor(
-    () => world.broker.consumers() === count,
     () => world.broker.consumers(),
+    () => world.broker.consumers() === count,
   );
 
 interface Http2Answer {
@@ -83,8 +83,8 @@ describe('gateway', () => {
   it('answers a build poll with a build', async () => {
     const answer = send(gateway.port, poll({}, 'build-poll'));
     await waitFor(
-      () => world.broker.consumers('team_a', 'build') === 1,
       () => world.broker.subscriptions,
+      () => world.broker.consumers('team_a', 'build') === 1,
     );
     world.dispatch.addItem('bld_1', 'team_a', 2);
     world.broker.hint('bld_1', 'team_a', 'build');
@@ -148,15 +148,15 @@ describe('gateway', () => {
     world.dispatch.addItem('run_1');
     world.broker.hint('run_1');
     await waitFor(
-      () => world.dispatch.count('claim') === 1,
       () => world.dispatch.calls,
+      () => world.dispatch.count('claim') === 1,
     );
     lost.socket.destroy();
     await parked(0);
     goOn();
     await waitFor(
-      () => world.dispatch.items[0]?.grantedTo,
       () => world.dispatch.items,
+      () => world.dispatch.items[0]?.grantedTo,
     );
     expect(json(await send(gateway.port, poll({ pollId: 'same' })))).toMatchObject({ run: { id: 'run_1' } });
   });

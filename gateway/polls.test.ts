@@ -10,7 +10,7 @@ import { Polls } from './polls.ts';
 import { FakeBroker, type FakeQueue } from './testing/fake-queue.ts';
 import { FakeDispatch, type FakeRunner } from './testing/fake-dispatch.ts';
 import { ShiftedClock } from './testing/shifted-clock.ts';
-import { waitFor } from './testing/wait-for.ts';
+import { waitFor } from '../test/setup/wait-for.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { revokedError } from './verification.ts';
 import type { PollAsk } from './waiter.ts';
@@ -86,18 +86,18 @@ function poll(
 
 const parked = ({ polls }: Side, count: number) =>
   waitFor(
-    () => polls.size === count && dispatch.count('beginPoll') >= count,
     () => ({ size: polls.size, begun: dispatch.count('beginPoll') }),
+    () => polls.size === count && dispatch.count('beginPoll') >= count,
   );
 const consumed = (count = 1) =>
   waitFor(
-    () => broker.consumers() === count,
     () => broker.consumers(),
+    () => broker.consumers() === count,
   );
 const called = (method: 'claim' | 'returnHint' | 'beginPoll', count: number) =>
   waitFor(
-    () => dispatch.count(method) >= count,
     () => dispatch.calls.map((call) => call.method),
+    () => dispatch.count(method) >= count,
   );
 
 /** Work that a hint announces only later. */
@@ -140,8 +140,8 @@ describe('Polls', () => {
     const one = runner('rnr_1');
     const [run, build] = [poll(side, one), poll(side, one, { kind: 'build' })];
     await waitFor(
-      () => broker.subscriptions.length === 2,
       () => broker.subscriptions.length,
+      () => broker.subscriptions.length === 2,
     );
     dispatch.addItem('bld_1', 'team_a', WorkKind.BUILD);
     broker.hint('bld_1', 'team_a', 'build');
@@ -263,8 +263,8 @@ describe('Polls', () => {
     await consumed(0);
     clock.advance(2_000);
     await waitFor(
-      () => side.polls.poolCount === 0,
       () => side.polls.poolCount,
+      () => side.polls.poolCount === 0,
     );
   });
 
@@ -428,8 +428,8 @@ describe('Polls', () => {
     expect(await lost).toBe('empty');
     goOn();
     await waitFor(
-      () => dispatch.items[0]?.grantedTo !== undefined,
       () => dispatch.items,
+      () => dispatch.items[0]?.grantedTo !== undefined,
     );
     expect(await poll(side, one, { pollId: 'same' })).toBe('run_1');
   });
@@ -578,8 +578,8 @@ describe('Polls', () => {
     for (let n = 0; n < 1_000; n += 1) {
       answers.push(poll(side, one));
       await waitFor(
-        () => dispatch.count('beginPoll') === n + 1,
         () => n,
+        () => dispatch.count('beginPoll') === n + 1,
       );
     }
     expect(side.polls.size).toBe(16);

@@ -13,7 +13,7 @@ import { startProcess, type GatewayProcess } from './process.ts';
 import { FakeDispatch } from './testing/fake-dispatch.ts';
 import { startGrpcServer, type GrpcServer } from './testing/grpc-server.ts';
 import { open, send, signed } from './testing/machine.ts';
-import { waitFor } from './testing/wait-for.ts';
+import { waitFor } from '../test/setup/wait-for.ts';
 
 const TOKEN = 'a-token-of-sixteen-bytes';
 const log = pino({ level: 'silent' });
@@ -57,7 +57,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     await waitFor(
       () => queue.up,
       () => queue.up,
-      15_000,
+      { withinMs: 15_000 },
     );
   });
   afterAll(() => queue.close());
@@ -77,16 +77,16 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const { port } = await start();
     const answer = send(port, poll(port));
     await waitFor(
-      () => dispatch.count('beginPoll') === 1,
       () => dispatch.calls,
+      () => dispatch.count('beginPoll') === 1,
     );
     dispatch.addItem('run_1', team);
     await queue.hint({ workId: 'run_1', poolId: team, kind: 'run' });
     expect((await answer).text).toContain('run_1');
     const held = send(port, poll(port));
     await waitFor(
-      () => dispatch.count('beginPoll') === 2,
       () => dispatch.calls,
+      () => dispatch.count('beginPoll') === 2,
     );
     await queue.publishControl({ type: 'runner_revoked', runnerId: 'rnr_1', keyId: key.keyid });
     expect((await held).code).toBe('runner_revoked');
@@ -96,8 +96,8 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const { port } = await start();
     const held = send(port, poll(port));
     await waitFor(
-      () => dispatch.count('beginPoll') === 1,
       () => dispatch.calls,
+      () => dispatch.count('beginPoll') === 1,
     );
     dispatch.gates = { revision: '1  host.runners', hidden: ['host.runners'] };
     const answers = [await held, await send(port, poll(port))];
@@ -119,8 +119,8 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const ports = [(await start()).port, (await start()).port];
     const answers = ports.map((port) => send(port, poll(port)));
     await waitFor(
-      () => dispatch.count('beginPoll') === 2,
       () => dispatch.calls,
+      () => dispatch.count('beginPoll') === 2,
     );
     for (const workId of ['run_1', 'run_2']) {
       dispatch.addItem(workId, team);
@@ -167,8 +167,8 @@ describe.runIf(hasRabbit)('gateway process', () => {
     started.push(running);
     const answer = send(running.port, poll(running.port));
     await waitFor(
-      () => dispatch.count('beginPoll') === 1,
       () => dispatch.calls,
+      () => dispatch.count('beginPoll') === 1,
     );
     dispatch.addItem('run_1', team);
     expect((await answer).text).toContain('run_1');
@@ -184,15 +184,15 @@ describe.runIf(hasRabbit)('gateway process', () => {
     child.stdout.on('data', (data: Buffer) => (printed += data.toString()));
     const port = Number(
       await waitFor(
-        () => /listening on http:\/\/127\.0\.0\.1:(\d+)\n/.exec(printed)?.[1],
         () => printed,
-        30_000,
+        () => /listening on http:\/\/127\.0\.0\.1:(\d+)\n/.exec(printed)?.[1],
+        { withinMs: 30_000 },
       ),
     );
     const answers = [1, 2, 3].map(() => open(port, poll(port)).answer);
     await waitFor(
-      () => dispatch.count('beginPoll') === 3,
       () => dispatch.calls,
+      () => dispatch.count('beginPoll') === 3,
     );
     const exited = once(child, 'exit');
     child.kill('SIGTERM');

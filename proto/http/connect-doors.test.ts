@@ -13,7 +13,8 @@ import {
 } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { toConnectError } from './connect-errors.ts';
 import { apiError } from './errors.ts';
-import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const RUNS = SandboxRunsService.typeName;
 let doors: TestDoor[] = [];
@@ -334,9 +335,9 @@ describe('gRPC from grpc-js', () => {
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('data', resolve));
     stream.cancel();
-    await until(
-      () => ended === 1 && door.records.length === 1,
+    await waitFor(
       () => [ended, door.records],
+      () => ended === 1 && door.records.length === 1,
     );
     expect(door.records).toMatchObject([{ protocol: 'grpc', status: 499 }]);
   });

@@ -10,7 +10,8 @@ import {
 import type { CallContext } from './call.ts';
 import { createDoor, type DoorOptions } from './door.ts';
 import { apiError } from './errors.ts';
-import { openDoor, testApp, until, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { openDoor, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 let doors: TestDoor[] = [];
 afterEach(async () => {
@@ -628,7 +629,7 @@ describe('deadline and presence', () => {
     const asked = fetch(`${door.url}/sandbox-runs/r`, { signal: controller.signal }).catch(
       (error: unknown) => error,
     );
-    await until(() => called() === 1, called);
+    await waitFor(called, () => called() === 1);
     controller.abort();
     await asked;
   };
@@ -682,9 +683,9 @@ describe('deadline and presence', () => {
     let called = 0;
     const door = await open({ invoke: (call, request) => (called++, wait(call, request)) });
     await askAndLeave(door, () => called);
-    await until(
-      () => door.records.length === 1,
+    await waitFor(
       () => door.records,
+      () => door.records.length === 1,
     );
     expect([reasons, door.records[0]?.status]).toEqual([['client_closed'], 499]);
   });
@@ -701,9 +702,9 @@ describe('deadline and presence', () => {
       },
     });
     await askAndLeave(door, () => called);
-    await until(
-      () => told.length === 2,
+    await waitFor(
       () => told,
+      () => told.length === 2,
     );
     expect(told).toEqual([false, true]);
   });

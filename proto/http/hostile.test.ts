@@ -4,7 +4,8 @@ import { connect as connectHttp2, constants, type ClientHttp2Session } from 'nod
 import { connect as connectTcp, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DoorLimits } from './limits.ts';
-import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 let doors: TestDoor[] = [];
 let sockets: Socket[] = [];
@@ -57,12 +58,12 @@ async function send(
   text: string,
 ): Promise<{ status: number; body: { error?: { code: string; message: string } }; text: string }> {
   const wire = dial(door, text);
-  await until(
+  await waitFor(
+    () => wire.text,
     () =>
       wire.closed ||
       /\r\n\r\n[^]*\}$/.test(wire.text) ||
       /content-length: 0\r\n[^]*\r\n\r\n$/.test(wire.text),
-    () => wire.text,
   );
   const [head = '', body = ''] = wire.text.split('\r\n\r\n');
   return {
@@ -199,14 +200,14 @@ describe('bytes that are no request', () => {
     const door = await open();
     for (const text of ['', 'P', 'PR', 'PRI', 'PRI * HTTP/2.0\r\n\r\nSM', 'G', 'GET / HT']) {
       const wire = dial(door, text);
-      await until(
-        () => !wire.socket.connecting,
+      await waitFor(
         () => text,
+        () => !wire.socket.connecting,
       );
       wire.socket.end();
-      await until(
-        () => wire.closed,
+      await waitFor(
         () => text,
+        () => wire.closed,
       );
     }
     expect((await send(door, get('/sandbox-runs/a'))).status).toBe(200);
@@ -229,10 +230,10 @@ describe('slow clients', () => {
     ['stop within the head', 'GET /x HTTP/1.1\r\nhost: a\r\nx-a'],
   ])('that %s are cut off', async (_what, text) => {
     const wire = dial(await open(quick), text);
-    await until(
-      () => wire.closed,
+    await waitFor(
       () => wire.text,
-      3000,
+      () => wire.closed,
+      { withinMs: 3000 },
     );
     if (text.startsWith('GET')) expect(wire.text).toContain('"code":"request_timeout"');
   });
@@ -240,10 +241,10 @@ describe('slow clients', () => {
   it('that send a head byte by byte are cut off', async () => {
     const wire = dial(await open(quick), 'GET /x HTTP/1.1\r\nhost: a\r\n');
     const drip = setInterval(() => wire.socket.write('x'), 40);
-    await until(
-      () => wire.closed,
+    await waitFor(
       () => wire.text,
-      3000,
+      () => wire.closed,
+      { withinMs: 3000 },
     );
     clearInterval(drip);
   });
@@ -255,10 +256,10 @@ describe('slow clients', () => {
       'POST /teams/t/sandbox-runs HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
     );
     const drip = setInterval(() => wire.socket.write(' '), 40);
-    await until(
-      () => wire.text.includes('408'),
+    await waitFor(
       () => wire.text,
-      10_000,
+      () => wire.text.includes('408'),
+      { withinMs: 10_000 },
     );
     clearInterval(drip);
     expect(wire.text).toContain('"code":"request_timeout"');
@@ -287,29 +288,29 @@ describe('slow clients', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     wire.socket.write(get('/sandbox-runs/slow').slice(8));
-    await until(
-      () => wire.text.includes('200 OK'),
+    await waitFor(
       () => wire.text,
+      () => wire.text.includes('200 OK'),
     );
     const post = dial(door, 'P');
     await new Promise((resolve) => setImmediate(resolve));
     post.socket.write('OST /auth/logout HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n');
-    await until(
-      () => post.text.includes('204'),
+    await waitFor(
       () => post.text,
+      () => post.text.includes('204'),
     );
   });
 
   it('do not keep an idle connection', async () => {
     const wire = dial(await open(quick), get('/sandbox-runs/a'));
-    await until(
+    await waitFor(
+      () => wire.text,
       () => wire.text.includes('200 OK'),
-      () => wire.text,
     );
-    await until(
-      () => wire.closed,
+    await waitFor(
       () => wire.text,
-      5000,
+      () => wire.closed,
+      { withinMs: 5000 },
     );
   });
 
@@ -331,15 +332,15 @@ describe('slow clients', () => {
       dial(door, 'GET'),
       dial(door, 'POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n'),
     ];
-    await until(
-      () => others.every((other) => other.closed),
+    await waitFor(
       () => others.map((other) => other.text),
+      () => others.every((other) => other.closed),
     );
     expect([wire.closed, wire.text]).toEqual([false, '']);
     answer();
-    await until(
-      () => wire.text.includes('200 OK'),
+    await waitFor(
       () => wire.text,
+      () => wire.text.includes('200 OK'),
     );
   });
 });
@@ -431,27 +432,27 @@ describe('closing', () => {
       const release = { go: (): void => {} };
       const door = await open({}, pending(release));
       const idle = dial(door, get('/nowhere'));
-      await until(
-        () => idle.text.includes('404'),
+      await waitFor(
         () => idle.text,
+        () => idle.text.includes('404'),
       );
       const busy = version === 'h1' ? dial(door, get('/sandbox-runs/a')) : undefined;
       const answer = version === 'h2' ? http2Get(http2(door), { ':path': '/sandbox-runs/a' }) : undefined;
-      await until(
-        () => release.go.toString() !== '() => {}',
+      await waitFor(
         () => 'not called',
+        () => release.go.toString() !== '() => {}',
       );
       const closed = door.open.close(5000);
-      await until(
-        () => idle.closed,
+      await waitFor(
         () => 'the idle connection is open',
+        () => idle.closed,
       );
       await expect(fetch(door.url)).rejects.toThrow();
       release.go();
       if (busy !== undefined)
-        await until(
-          () => busy.text.includes('200 OK'),
+        await waitFor(
           () => busy.text,
+          () => busy.text.includes('200 OK'),
         );
       if (answer !== undefined) expect(await answer).toBe(200);
       await closed;
@@ -476,14 +477,14 @@ describe('closing', () => {
     };
     const door = await open({}, own);
     const busy = dial(door, get('/sandbox-runs/a'));
-    await until(
-      () => called === 1,
+    await waitFor(
       () => called,
+      () => called === 1,
     );
     await door.open.close(100);
-    await until(
-      () => busy.text.includes('"code":"unavailable"'),
+    await waitFor(
       () => busy.text,
+      () => busy.text.includes('"code":"unavailable"'),
     );
     expect(reasons).toEqual(['unavailable']);
   });

@@ -4,7 +4,8 @@ import { connect as connectHttp2, constants, type ClientHttp2Session } from 'nod
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SandboxRunSchema } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const PATH = '/sandbox-runs/run_1';
 /** Far more than the kernel keeps for a reader that does not read. */
@@ -59,19 +60,19 @@ describe('a connection over HTTP/1.1', () => {
     const { socket, ask } = http1();
     socket.pause();
     ask(4);
-    await until(
-      () => seen.length > 0,
+    await waitFor(
       () => seen,
+      () => seen.length > 0,
     );
     await others();
     expect(seen).toEqual(['run_0']);
     let read = 0;
     socket.on('data', (chunk) => (read += chunk.length));
     socket.resume();
-    await until(
-      () => read > 4 * LARGE.length,
+    await waitFor(
       () => read,
-      20_000,
+      () => read > 4 * LARGE.length,
+      { withinMs: 20_000 },
     );
     expect(seen).toEqual(Array.from({ length: 4 }, (_, n) => `run_${n}`));
   });
@@ -96,9 +97,9 @@ describe('a connection over HTTP/1.1', () => {
     socket.on('data', (chunk) => (text += chunk.toString()));
     for (let round = 1; round <= 5; round += 1) {
       ask(10, (round - 1) * 10);
-      await until(
-        () => text.split('"ok"').length === 10 * round + 1,
+      await waitFor(
         () => [round, text.split('"ok"').length],
+        () => text.split('"ok"').length === 10 * round + 1,
       );
     }
     expect(seen).toEqual(Array.from({ length: 50 }, (_, n) => `run_${n}`));
@@ -108,9 +109,9 @@ describe('a connection over HTTP/1.1', () => {
     const seen: string[] = [];
     door = await openDoor(answers(LARGE, seen), { trustedProxies: ['127.0.0.1'] });
     http1('x-forwarded-for: 192.0.2.1\r\n').ask(5);
-    await until(
-      () => seen.length === 5,
+    await waitFor(
       () => seen,
+      () => seen.length === 5,
     );
   });
 });
@@ -123,18 +124,18 @@ describe('a connection over HTTP/2', () => {
     const streams = Array.from({ length: 20 }, (_, n) =>
       session.request({ ':path': `/sandbox-runs/run_${n}` }),
     );
-    await until(
-      () => seen.length === 4,
+    await waitFor(
       () => seen,
+      () => seen.length === 4,
     );
     await others();
     expect(seen).toHaveLength(4);
     // Left by its client, one that waits takes no turn, and one that was answered gives its turn back.
     streams[19]?.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
     streams[0]?.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
-    await until(
-      () => seen.length === 5,
+    await waitFor(
       () => seen,
+      () => seen.length === 5,
     );
     let ended = 0;
     for (const stream of streams)
@@ -142,10 +143,10 @@ describe('a connection over HTTP/2', () => {
         .on('error', () => undefined)
         .on('data', () => undefined)
         .on('close', () => (ended += 1));
-    await until(
-      () => ended >= 18,
+    await waitFor(
       () => [ended, seen.length],
-      20_000,
+      () => ended >= 18,
+      { withinMs: 20_000 },
     );
     expect(seen.toSorted((a, b) => Number(a.slice(4)) - Number(b.slice(4)))).toEqual(
       Array.from({ length: 19 }, (_, n) => `run_${n}`),
@@ -178,9 +179,9 @@ describe('a connection over HTTP/2', () => {
         .on('response', (head) => heads.push(Number(head[':status'])));
     for (let n = 0; n < 10; n += 1)
       session.request({ ':path': '/sandbox-runs/held' }).on('error', () => undefined);
-    await until(
-      () => heads.length === 10 && held.length === 10,
+    await waitFor(
       () => [heads, held],
+      () => heads.length === 10 && held.length === 10,
     );
     const status = await new Promise((resolve) => {
       session.request({ ':path': PATH }).on('response', (head) => resolve(head[':status']));

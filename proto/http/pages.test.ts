@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { apiError } from './errors.ts';
 import type { DoorLimits } from './limits.ts';
 import type { Endpoint, EndpointRequest, Pages } from './pages.ts';
-import { openDoor, until, type TestDoor } from './testing/app.ts';
+import { openDoor, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 let doors: TestDoor[] = [];
 afterEach(async () => {
@@ -144,14 +145,14 @@ describe('an endpoint', () => {
     const request = httpRequest({ port, path: '/held', method: 'POST' });
     request.on('error', () => undefined);
     request.end();
-    await until(
-      () => asked !== undefined,
+    await waitFor(
       () => 'no request',
+      () => asked !== undefined,
     );
     request.destroy();
-    await until(
-      () => asked?.signal().aborted === true,
+    await waitFor(
       () => asked?.signal().reason as unknown,
+      () => asked?.signal().aborted === true,
     );
     expect(asked?.signal().reason).toMatchObject({ code: 'client_closed' });
   });

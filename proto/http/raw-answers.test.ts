@@ -4,7 +4,8 @@ import { connect, constants } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HttpBodySchema } from '../gen/google/api/httpbody_pb.ts';
 import { apiError } from './errors.ts';
-import { openDoor, testApp, until, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { openDoor, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { compileProtos, rpcOf } from './testing/fixture.ts';
 
 const registry = compileProtos({
@@ -170,7 +171,7 @@ describe('a stream of raw bytes', () => {
       SHORT,
     );
     await expect(fetch(`${door.url}/follow`).then((answer) => answer.text())).rejects.toThrow();
-    await until(
+    await waitFor(
       () => closed,
       () => closed,
     );

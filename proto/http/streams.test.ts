@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { LogEventSchema, type StreamLogsRequest } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from './errors.ts';
 import { framingOf } from './streams.ts';
-import { openDoor, until, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const PATH = '/sandbox-runs/run_1/logs';
 let doors: TestDoor[] = [];
@@ -110,14 +111,14 @@ describe('a server stream over REST', () => {
     const door = await open(async () => await new Promise((run) => (letRun = run)));
     const socket = connectTcp(door.port, '127.0.0.1');
     socket.write(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
-    await until(
-      () => letRun !== undefined,
+    await waitFor(
       () => 'not started',
+      () => letRun !== undefined,
     );
     socket.destroy();
-    await until(
-      () => door.records.length === 1,
+    await waitFor(
       () => door.records,
+      () => door.records.length === 1,
     );
     let closed = 0;
     letRun?.({
@@ -129,9 +130,9 @@ describe('a server stream over REST', () => {
         },
       }),
     });
-    await until(
-      () => closed === 1,
+    await waitFor(
       () => closed,
+      () => closed === 1,
     );
   });
 
@@ -195,15 +196,15 @@ describe('a server stream over REST', () => {
       const request = session.request({ ':path': PATH });
       await new Promise((resolve) => request.once('data', resolve));
       request.close();
-      await until(
-        () => ended.length === 1,
+      await waitFor(
         () => ended,
+        () => ended.length === 1,
       );
       session.close();
     }
-    await until(
-      () => ended.length === 1 && door.records.length === 1,
+    await waitFor(
       () => [ended, door.records],
+      () => ended.length === 1 && door.records.length === 1,
     );
     expect([ended, door.records[0]?.status]).toEqual([['client_closed'], 499]);
   });
@@ -244,20 +245,20 @@ describe('a server stream over REST', () => {
     let last = -1;
     let unchanged = 0;
     // The buffers of the socket are full when nothing more is taken for many looks in a row.
-    await until(
+    await waitFor(
+      () => produced,
       () => {
         unchanged = produced === last ? unchanged + 1 : 0;
         last = produced;
         return produced > 0 && unchanged > 30;
       },
-      () => produced,
-      10_000,
+      { withinMs: 10_000 },
     );
     expect(produced).toBeLessThan(300);
     stop();
-    await until(
-      () => door.records.length === 1,
+    await waitFor(
       () => door.records,
+      () => door.records.length === 1,
     );
   });
 });

@@ -8,21 +8,10 @@ import type { ControlEvent, WorkHint, WorkQueue } from './queue.ts';
 import { connectRabbit } from './rabbit.ts';
 import { startTcpProxy } from '../../test/setup/tcp-proxy.ts';
 import type { TcpProxy } from '../../test/setup/tcp-proxy.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const rabbitThere = await has('rabbitmq');
 const quiet = { info: () => undefined, warn: () => undefined };
-
-/** Waits for a condition; says what it last saw when it gives up. */
-async function until<T>(what: string, read: () => T, holds: (value: T) => boolean, ms = 10_000): Promise<T> {
-  const end = performance.now() + ms;
-  for (;;) {
-    const value = read();
-    if (holds(value)) return value;
-    if (performance.now() > end)
-      throw new Error(`${what} did not come within ${ms} ms; last seen: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
 
 const hintOf = (poolId: string, n = 1): WorkHint => ({ workId: `run_${n}`, poolId, kind: 'run' });
 const newPool = (): string => `team_${randomBytes(6).toString('hex')}`;
@@ -54,11 +43,7 @@ const sides: Side[] = [
     open: async () => {
       const one = openRabbit();
       const other = openRabbit();
-      await until(
-        'both up',
-        () => [one.up, other.up],
-        ([a, b]) => a === true && b === true,
-      );
+      await waitFor('both up', () => [one.up, other.up], { holds: ([a, b]) => a === true && b === true });
       return { one, other, end: async () => void (await Promise.all([one.close(), other.close()])) };
     },
   },
@@ -89,11 +74,7 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       ]);
       used.add(`${pool}x`);
       await one.hint(hintOf(pool));
-      await until(
-        'the hint',
-        () => got.length,
-        (n) => n === 1,
-      );
+      await waitFor('the hint', () => got.length, { holds: (n) => n === 1 });
       expect(got).toEqual([hintOf(pool)]);
       expect(wrong).toEqual([]);
       await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
@@ -104,11 +85,7 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       await one.hint(hintOf(pool, 2));
       const got: string[] = [];
       const consumer = await other.consume(pool, 'run', async (hint) => void got.push(hint.workId));
-      await until(
-        'both hints',
-        () => [...got].toSorted(),
-        (ids) => ids.length === 2,
-      );
+      await waitFor('both hints', () => [...got].toSorted(), { holds: (ids) => ids.length === 2 });
       expect(got.toSorted()).toEqual(['run_1', 'run_2']);
       await consumer.stop();
     });
@@ -120,19 +97,11 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
         throw new Error('this claim failed');
       });
       await one.hint(hintOf(pool, 1));
-      await until(
-        'the hint',
-        () => got.length,
-        (n) => n === 1,
-      );
+      await waitFor('the hint', () => got.length, { holds: (n) => n === 1 });
       await first.stop();
       const second = await other.consume(pool, 'run', async (hint) => void got.push(hint.workId));
       await one.hint(hintOf(pool, 2));
-      await until(
-        'the second hint',
-        () => got.length,
-        (n) => n === 2,
-      );
+      await waitFor('the second hint', () => got.length, { holds: (n) => n === 2 });
       expect(got).toEqual(['run_1', 'run_2']);
       await second.stop();
     });
@@ -144,11 +113,7 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
         await other.consume(pool, 'run', async (hint) => void got[1].add(hint.workId)),
       ];
       await Promise.all(Array.from({ length: 500 }, async (_, i) => await one.hint(hintOf(pool, i))));
-      await until(
-        '500 hints',
-        () => got[0].size + got[1].size,
-        (n) => n === 500,
-      );
+      await waitFor('500 hints', () => got[0].size + got[1].size, { holds: (n) => n === 500 });
       expect(got[0].size).toBeGreaterThan(0);
       expect(got[1].size).toBeGreaterThan(0);
       await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
@@ -165,11 +130,7 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
         await held;
       });
       await one.hint(hintOf(pool, 1));
-      await until(
-        'the handler',
-        () => first.length,
-        (n) => n === 1,
-      );
+      await waitFor('the handler', () => first.length, { holds: (n) => n === 1 });
       let stopped = false;
       const stopping = consumer.stop().then(() => {
         stopped = true;
@@ -177,11 +138,7 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       const second: string[] = [];
       const next = await other.consume(pool, 'run', async (hint) => void second.push(hint.workId));
       await one.hint(hintOf(pool, 2));
-      await until(
-        'the second hint',
-        () => second.length,
-        (n) => n === 1,
-      );
+      await waitFor('the second hint', () => second.length, { holds: (n) => n === 1 });
       expect(stopped).toBe(false);
       release();
       await stopping;
@@ -197,20 +154,12 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
       ];
       const event: ControlEvent = { type: 'runner_revoked', runnerId: 'rnr_1', keyId: 'key' };
       await one.publishControl(event);
-      await until(
-        'the event',
-        () => heard.map((h) => h.length),
-        ([a, b]) => a === 1 && b === 1,
-      );
+      await waitFor('the event', () => heard.map((h) => h.length), { holds: ([a, b]) => a === 1 && b === 1 });
       expect(heard).toEqual([[event], [event]]);
       stops[1]!();
       const second: ControlEvent = { type: 'work_cancelled', workId: 'run_1', runnerId: 'rnr_1' };
       await one.publishControl(second);
-      await until(
-        'the second event',
-        () => heard[0]!.length,
-        (n) => n === 2,
-      );
+      await waitFor('the second event', () => heard[0]!.length, { holds: (n) => n === 2 });
       expect(heard[1]).toEqual([event]);
       stops[0]!();
     });
@@ -237,11 +186,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     proxy = await startTcpProxy([AMQP_URL]);
     queue = openRabbit(proxy.urlOf(AMQP_URL));
     straight = openRabbit();
-    await until(
-      'both up',
-      () => [queue.up, straight.up],
-      ([a, b]) => a === true && b === true,
-    );
+    await waitFor('both up', () => [queue.up, straight.up], { holds: ([a, b]) => a === true && b === true });
   });
   afterAll(async () => {
     await Promise.all([queue.close(), straight.close()]);
@@ -264,11 +209,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     await admin.queuePurge(queueName());
     const consumer = await queue.consume(pool, 'run', collect);
     await straight.hint(hintOf(pool, 2));
-    await until(
-      'the hint after the purge',
-      () => [...got],
-      (ids) => ids.length === 1,
-    );
+    await waitFor('the hint after the purge', () => [...got], { holds: (ids) => ids.length === 1 });
     expect(got).toEqual(['run_2']);
     await consumer.stop();
   });
@@ -276,18 +217,10 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   it('that loses a whole queue has it declared and consumed again', async () => {
     const consumer = await queue.consume(pool, 'run', collect);
     await straight.hint(hintOf(pool, 1));
-    await until(
-      'the first hint',
-      () => got.length,
-      (n) => n === 1,
-    );
+    await waitFor('the first hint', () => got.length, { holds: (n) => n === 1 });
     await admin.queueDelete(queueName());
     await straight.hint(hintOf(pool, 2));
-    await until(
-      'the hint after the deletion',
-      () => [...got],
-      (ids) => ids.length === 2,
-    );
+    await waitFor('the hint after the deletion', () => [...got], { holds: (ids) => ids.length === 2 });
     await consumer.stop();
   });
 
@@ -309,25 +242,13 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
       await held;
     });
     await straight.hint(hintOf(pool, 3));
-    await until(
-      'the handler',
-      () => entered,
-      (e) => e,
-    );
+    await waitFor('the handler', () => entered, { holds: (e) => e });
     const other = await straight.consume(pool, 'run', collect);
     proxy.cut();
-    await until(
-      'the second delivery',
-      () => [...got],
-      (ids) => ids.includes('run_3'),
-    );
+    await waitFor('the second delivery', () => [...got], { holds: (ids) => ids.includes('run_3') });
     release();
     await Promise.all([consumer.stop(), other.stop()]);
-    await until(
-      'up again',
-      () => queue.up,
-      (up) => up,
-    );
+    await waitFor('up again', () => queue.up, { holds: (up) => up });
   });
 
   it('goes on by itself after every connection was cut, and says so', async () => {
@@ -336,29 +257,15 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     const stops = [queue.onUp((up) => seen.push(up)), queue.onControl((event) => events.push(event))];
     const consumer = await queue.consume(pool, 'run', collect);
     proxy.cut();
-    await until(
-      'down and up',
-      () => [...seen],
-      (list) => list.includes(false) && list.at(-1) === true,
-    );
+    await waitFor('down and up', () => [...seen], {
+      holds: (list) => list.includes(false) && list.at(-1) === true,
+    });
     await straight.hint(hintOf(pool, 4));
-    await until(
-      'the hint after the cut',
-      () => [...got],
-      (ids) => ids.includes('run_4'),
-    );
+    await waitFor('the hint after the cut', () => [...got], { holds: (ids) => ids.includes('run_4') });
     await straight.publishControl({ type: 'runner_changed', runnerId: 'rnr_9' });
-    await until(
-      'the event after the cut',
-      () => events.length,
-      (n) => n === 1,
-    );
+    await waitFor('the event after the cut', () => events.length, { holds: (n) => n === 1 });
     await queue.hint(hintOf(pool, 5));
-    await until(
-      'a hint of its own',
-      () => [...got],
-      (ids) => ids.includes('run_5'),
-    );
+    await waitFor('a hint of its own', () => [...got], { holds: (ids) => ids.includes('run_5') });
     await consumer.stop();
     for (const stop of stops) stop();
   });
@@ -368,19 +275,9 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     const startedMs = performance.now();
     await expect(queue.hint(hintOf(pool, 6))).rejects.toMatchObject({ name: 'QueueTimeout' });
     expect(performance.now() - startedMs).toBeLessThan(5_500);
-    await until(
-      'down',
-      () => queue.up,
-      (up) => !up,
-      1_000,
-    );
+    await waitFor('down', () => queue.up, { holds: (up) => !up, withinMs: 1_000 });
     proxy.heal({ reset: true });
-    await until(
-      'up again',
-      () => queue.up,
-      (up) => up,
-      20_000,
-    );
+    await waitFor('up again', () => queue.up, { holds: (up) => up, withinMs: 20_000 });
     await queue.hint(hintOf(pool, 6));
   });
 
@@ -393,22 +290,13 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     const reason = Buffer.from('low on memory');
     await queue.hint(hintOf(pool, 1));
     proxy.inject(method(60, Buffer.concat([Buffer.from([reason.length]), reason])));
-    await until(
-      'down',
-      () => queue.up,
-      (up) => !up,
-      2_000,
-    );
+    await waitFor('down', () => queue.up, { holds: (up) => !up, withinMs: 2_000 });
     // One of the two connections may hear of it a moment later and let one more hint through.
     await queue.hint(hintOf(pool, 2)).catch(() => undefined);
     await expect(queue.hint(hintOf(pool, 2))).rejects.toMatchObject({ name: 'QueueTimeout' });
     expect(queue.up).toBe(false);
     proxy.inject(method(61, Buffer.alloc(0)));
-    await until(
-      'up again',
-      () => queue.up,
-      (up) => up,
-    );
+    await waitFor('up again', () => queue.up, { holds: (up) => up });
     await queue.hint(hintOf(pool, 3));
   });
 
@@ -429,11 +317,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     }
     await straight.hint(hintOf(pool, 2));
     const consumer = await queue.consume(pool, 'run', collect);
-    await until(
-      'the two hints',
-      () => [...got].toSorted(),
-      (ids) => ids.length >= 2,
-    );
+    await waitFor('the two hints', () => [...got].toSorted(), { holds: (ids) => ids.length >= 2 });
     await consumer.stop();
     expect(got.toSorted()).toEqual(['run_1', 'run_2']);
     expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({
@@ -445,11 +329,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     await admin.queueDeclare({ queue: queueName(), durable: true });
     const consumer = await queue.consume(pool, 'run', collect);
     await straight.hint(hintOf(pool, 8));
-    await until(
-      'the hint',
-      () => [...got],
-      (ids) => ids.length === 1,
-    );
+    await waitFor('the hint', () => [...got], { holds: (ids) => ids.length === 1 });
     await consumer.stop();
   });
 
@@ -460,11 +340,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
       pools.map(async (each) => await queue.consume(each, 'run', async (hint) => void got.push(hint.poolId))),
     );
     await Promise.all(pools.map(async (each) => await straight.hint(hintOf(each))));
-    await until(
-      '300 hints',
-      () => new Set(got).size,
-      (n) => n === 300,
-    );
+    await waitFor('300 hints', () => new Set(got).size, { holds: (n) => n === 300 });
     await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
   });
 });

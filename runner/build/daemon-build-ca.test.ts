@@ -15,7 +15,7 @@ import {
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { makeHome, untilReported } from '../../test/setup/runner/daemon-process.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));

@@ -14,7 +14,7 @@ import {
 } from '../../test/setup/runner/build-stories.ts';
 import { makeHome, untilReported, type DaemonProcess } from '../../test/setup/runner/daemon-process.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
@@ -58,7 +58,7 @@ async function start() {
         folders(home).length === 0 &&
         (await orphans(home, cp.runnerId)).length === 0 &&
         processesWith(`-${id}-1`).length === 0,
-      BUILD_MS,
+      { withinMs: BUILD_MS },
     );
   };
   return { cp, home, startDaemon, kill, untilClean };
@@ -72,7 +72,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     git.hanging = true;
     const first = startDaemon();
     const build = cp.submitBuild({ source: { repository: url, branch: 'main' } });
-    await waitFor('the request', () => git.requests.length > 0, BUILD_MS);
+    await waitFor('the request', () => git.requests.length > 0, { withinMs: BUILD_MS });
     await kill(first);
     expect(processesWith(`-${build.id}-1`)).not.toEqual([]);
     git.hanging = false;
@@ -96,7 +96,9 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     const first = startDaemon();
     const build = cp.submitBuild({ source: { repository: url, branch: 'main' } });
     const asleep = () => processesWith(`/bin/busybox sleep ${seconds}`).length;
-    await waitFor('the step', () => asleep() > 0 && build.output.toString().includes('STEP 3/'), BUILD_MS);
+    await waitFor('the step', () => asleep() > 0 && build.output.toString().includes('STEP 3/'), {
+      withinMs: BUILD_MS,
+    });
     const said = build.output.toString();
     for (const line of ['==> cloning: ', '==> at commit ', '==> building: ', 'STEP 1/', 'STEP 2/'])
       expect(said).toContain(line);
@@ -120,11 +122,11 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
       source: { repository: url, branch: 'main' },
       image: { host: images.host, namespace: 'acme', repository: 'web', tag: '1', insecure: true },
     });
-    await waitFor('the push', () => images.waiting === 1, BUILD_MS);
+    await waitFor('the push', () => images.waiting === 1, { withinMs: BUILD_MS });
     await kill(first);
     const second = startDaemon();
     await untilClean(build.id);
-    await waitFor('the end of the lease', () => build.state !== 'running', BUILD_MS);
+    await waitFor('the end of the lease', () => build.state !== 'running', { withinMs: BUILD_MS });
     images.release();
     const next = cp.submitBuild({ source: { repository: url, branch: 'main' } });
     await untilReported(cp, next.id, BUILD_MS);
@@ -158,12 +160,12 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
       'the try',
       async () =>
         (await orphans(home, cp.runnerId)).some((line) => line.startsWith(`svc-app-${name}.next Up`)),
-      BUILD_MS,
+      { withinMs: BUILD_MS },
     );
     await kill(first);
     const second = startDaemon();
     await untilClean(build.id);
-    await waitFor('the end of the lease', () => build.state === 'ended', BUILD_MS);
+    await waitFor('the end of the lease', () => build.state === 'ended', { withinMs: BUILD_MS });
     expect(await (await fetch(`${good.report?.build?.address}/index.html`)).text()).toBe(
       'hello from the build\n',
     );

@@ -23,7 +23,7 @@ import {
 import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
 import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
@@ -245,7 +245,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     const source = { repository: url, branch: 'main' };
     const late = cp.submitBuild({ source, limits: { timeoutSeconds: 8 } });
     const cancelled = cp.submitBuild({ source });
-    await waitFor('the build', () => cancelled.output.toString().includes('sleep'), BUILD_MS);
+    await waitFor('the build', () => cancelled.output.toString().includes('sleep'), { withinMs: BUILD_MS });
     cp.cancel(cancelled.id);
     await untilReported(cp, cancelled.id, BUILD_MS);
     await untilReported(cp, late.id, BUILD_MS);
@@ -271,7 +271,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
         cp
           .of<HeartbeatRequest>('heartbeat')
           .filter(({ body }) => body.leases.some((lease) => lease.phase === phase)).length;
-      await waitFor('heartbeats that name the phase', () => unheard() >= 4, BUILD_MS);
+      await waitFor('heartbeats that name the phase', () => unheard() >= 4, { withinMs: BUILD_MS });
       expect(images.pushes).toHaveLength(phase === 'publishing' ? 0 : 1);
       expect(await podman('ps', '--all', `--filter=label=svc.runner=${cp.runnerId}`, '--quiet')).toBe('');
       cp.deafTo = undefined;
@@ -291,7 +291,9 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       source: { repository: url, branch: 'main' },
       image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
     });
-    await waitFor('the end of it', () => journalEvents(home, build.id).includes('dropped'), BUILD_MS);
+    await waitFor('the end of it', () => journalEvents(home, build.id).includes('dropped'), {
+      withinMs: BUILD_MS,
+    });
     cp.deafTo = undefined;
     const next = await built(cp, { source: { repository: url, branch: 'none' } });
     expect(next.report?.message).toContain('branch none');

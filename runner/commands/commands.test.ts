@@ -7,7 +7,7 @@ import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import type { EnrollRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();

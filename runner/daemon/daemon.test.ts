@@ -12,7 +12,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from '../control-plane/wire.ts';
 import { TIMED } from '../../test/setup/timed.ts';
 

@@ -12,7 +12,7 @@ import {
 import type { CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();

@@ -3,7 +3,7 @@ import { collectedLog } from '../../test/setup/runner/collected-log.ts';
 import { makeHome, startFakeDaemon } from '../../test/setup/runner/daemon-process.ts';
 import { canListenToNotify, listenToNotify } from '../../test/setup/runner/notify-listener.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { createNotifier } from './notify.ts';
 
 const bundle = useBundle();

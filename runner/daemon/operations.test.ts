@@ -13,7 +13,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { VERSION } from '../platform/version.ts';
 import type { PollRequest } from '../control-plane/wire.ts';
 

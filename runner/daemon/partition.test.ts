@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { makeHome, startFakeDaemon, untilReported } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 

@@ -5,7 +5,7 @@ import { makeHome, startFakeDaemon, untilReported } from '../../test/setup/runne
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 

@@ -14,7 +14,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import { socketsOf } from '../../test/setup/runner/open-sockets.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 const EXECUTORS = [
@@ -73,7 +73,7 @@ for (const { name, there } of EXECUTORS) {
       const daemon = startDaemon(home, name, '--slots', '2');
       const cancelled = cp.submit({ command: ['sh', '-c', 'echo begun; sleep 300'] });
       const late = cp.submit({ command: ['sh', '-c', 'sleep 300'], limits: { timeoutSeconds: 2 } });
-      await waitFor('the output', () => cancelled.output.length > 0, 25_000);
+      await waitFor('the output', () => cancelled.output.length > 0, { withinMs: 25_000 });
       expect(socketsOf(daemon.pid).listening).toEqual([`unix ${join(home.dataDir, 'status.sock')}`]);
       cp.cancel(cancelled.id);
       await untilReported(cp, cancelled.id, 25_000);
@@ -91,7 +91,7 @@ for (const { name, there } of EXECUTORS) {
       const run = cp.submit({
         command: ['sh', '-c', `echo begun; if [ -z "$AGAIN" ]; then sleep ${mark}; fi`],
       });
-      await waitFor('the output', () => run.output.length > 0, 25_000);
+      await waitFor('the output', () => run.output.length > 0, { withinMs: 25_000 });
       const isSleep = () => processesWith(`sleep\0${mark}\0`).length;
       await waitFor('the task', () => isSleep() === 1);
       first.kill('SIGKILL');
@@ -124,7 +124,7 @@ describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its e
     const first = startDaemon(home, 'podman');
     const mark = `32${Date.now() % 1_000_000}`;
     const run = cp.submit({ command: ['sh', '-c', `echo begun; sleep ${mark}`] });
-    await waitFor('the output', () => run.output.length > 0, 25_000);
+    await waitFor('the output', () => run.output.length > 0, { withinMs: 25_000 });
     await waitFor('the state file', () => readState(home).pid === first.pid);
     first.kill('SIGKILL');
     await first.exited;
@@ -132,7 +132,7 @@ describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its e
     await waitFor(
       'the reaping',
       () => second.output().includes('killed what an earlier process left behind'),
-      25_000,
+      { withinMs: 25_000 },
     );
     expect(processesWith(`sleep\0${mark}\0`)).toEqual([]);
   });

@@ -9,7 +9,7 @@ import { makeHome, startFakeDaemon, untilReported } from '../../test/setup/runne
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { socketsOf } from '../../test/setup/runner/open-sockets.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 

@@ -13,7 +13,7 @@ import {
 import type { CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 
@@ -31,7 +31,7 @@ const PATIENCE_MS = 45_000;
 
 const count = (daemon: DaemonProcess, text: string) => daemon.output().split(text).length - 1;
 const said = (daemon: DaemonProcess, text: string, ms?: number) =>
-  waitFor(text, () => count(daemon, text) > 0, ms);
+  waitFor(text, () => count(daemon, text) > 0, { withinMs: ms });
 const ends = (home: RunnerHome) =>
   home
     .events()
@@ -58,7 +58,7 @@ describe('daemon whose control plane serves no runners for a while', () => {
       /^away +no runners are served at that address since \S+ .*next try in \d+ s$/m,
     );
     const calls = cp.calls.length;
-    await waitFor('another try', () => cp.calls.length > calls, PATIENCE_MS);
+    await waitFor('another try', () => cp.calls.length > calls, { withinMs: PATIENCE_MS });
     expect(daemon.child.exitCode).toBeNull();
 
     cp.outage = undefined;

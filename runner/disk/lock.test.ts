@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { acquireLock, lockHolder, LockedError } from './lock.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps it', () => {
   it('refuses a second daemon and names the first', async () => {

@@ -7,7 +7,8 @@ import type { Bench, Kind } from '../../test/setup/runner/sandbox-abuse/bench.ts
 import { specOf } from '../work/run-spec.ts';
 import { ABUSE_CASES, abuseTable } from '../../test/setup/runner/sandbox-abuse/cases.ts';
 import { detectExecutor } from './detect.ts';
-import { RUNNER_ID, makeDataDir, waitFor } from '../../test/setup/runner/executor-fixtures.ts';
+import { RUNNER_ID, makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 /** Of one case, the look at the host and the next task included; two seconds on an idle machine. */
 const CASE_MS = 90_000;
@@ -49,11 +50,9 @@ describe.each(KINDS)('abuse of $kind', ({ kind, there }) => {
       `${abuse} → ${held}${where}`,
       async () => {
         await act(bench);
-        await waitFor(
-          'a clean host',
-          async () => await bench.leftovers(),
-          (left) => left.length === 0,
-        );
+        await waitFor('a clean host', async () => await bench.leftovers(), {
+          holds: (left) => left.length === 0,
+        });
         expect(await bench.run('echo well')).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'well\n' });
       },
       CASE_MS,

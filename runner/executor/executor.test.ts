@@ -17,8 +17,8 @@ import {
   settledWrites,
   shell,
   startCollecting,
-  waitFor,
 } from '../../test/setup/runner/executor-fixtures.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 /** A stream buffer just below its mark, and one read more. */
 const CHUNK_BYTES_MAX = 2 * 65_536;
@@ -114,7 +114,7 @@ for (const kind of KINDS) {
           executor,
           makeSpec(shell('trap "echo bye; exit 9" TERM; echo up; while :; do sleep 0.1; done')),
         );
-        await waitFor('the task', run.text, (text) => text.includes('up'));
+        await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
         run.running.kill('cancelled');
         expect(await run.running.done).toMatchObject({ reason: 'cancelled', exitCode: 9 });
         expect(run.text()).toBe('up\nbye\n');
@@ -125,7 +125,7 @@ for (const kind of KINDS) {
           executor,
           makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')),
         );
-        await waitFor('the task', run.text, (text) => text.includes('up'));
+        await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
         const killedAt = performance.now();
         run.running.kill('lease_lost', 700);
         run.running.kill('cancelled', 60_000);
@@ -244,7 +244,7 @@ for (const kind of KINDS) {
         const env = { TOKEN: secret, PATH: '/usr/bin:/bin' };
         const spec = makeSpec(shell('printf "%s|" "$TOKEN"; env; echo up; sleep 30'), { env });
         const run = await startCollecting(executor, spec);
-        await waitFor('the task', run.text, (text) => text.includes('up'));
+        await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
         expect(run.text()).toContain(`${secret}|`);
         expect(run.text()).toContain('HOME=/workspace');
         expect((await hostCommandLines()).filter((line) => line.includes("s3cret'"))).toEqual([]);
@@ -354,7 +354,8 @@ for (const kind of KINDS) {
         const live = await startCollecting(executor, makeSpec(shell('echo up; sleep 60')));
         const spec = makeSpec(shell('echo up; sleep 60'), { epoch: 7 });
         const orphan = await startCollecting(executor, spec);
-        for (const run of [live, orphan]) await waitFor('the task', run.text, (text) => text.includes('up'));
+        for (const run of [live, orphan])
+          await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
         const reaped = await other.reap((workId) => workId !== spec.workId);
         expect(reaped).toEqual([{ workId: spec.workId, epoch: 7 }]);
         expect((await orphan.running.done).reason).not.toBe('cancelled');

@@ -15,8 +15,8 @@ import {
   runToEnd,
   shell,
   startCollecting,
-  waitFor,
 } from '../../test/setup/runner/executor-fixtures.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 import { TIMED } from '../../test/setup/timed.ts';
 
@@ -189,9 +189,9 @@ describe.runIf(there)('namespaces executor', () => {
       { stdio: 'ignore' },
     );
     const alive = async () => (await hostCommandLines()).filter((line) => line === marker).length;
-    await waitFor('two sleeping tasks', alive, (count) => count === 2);
+    await waitFor('two sleeping tasks', alive, { holds: (count) => count === 2 });
     daemon.kill('SIGKILL');
-    await waitFor('their end', alive, (count) => count === 0);
+    await waitFor('their end', alive, { holds: (count) => count === 0 });
     const next = await createNamespacesExecutor({ ...options(), dataDir: join(dataDir.path, 'crash') });
     expect(await next.reap(() => false)).toHaveLength(1);
     expect(await readdir(join(dataDir.path, 'crash', 'sandboxes'))).toEqual([]);
@@ -199,7 +199,7 @@ describe.runIf(there)('namespaces executor', () => {
 
   it('keeps a record of another runner and a live run untouched', async () => {
     const live = await startCollecting(executor, makeSpec(shell('echo up; sleep 30')));
-    await waitFor('the task', live.text, (text) => text.includes('up'));
+    await waitFor('the task', live.text, { holds: (text) => text.includes('up') });
     const other = await createNamespacesExecutor({ ...options(), runnerId: 'rnr_other' });
     expect(await other.reap(() => false)).toEqual([]);
     const same = await createNamespacesExecutor(options());

@@ -13,8 +13,8 @@ import {
   runToEnd,
   shell,
   startCollecting,
-  waitFor,
 } from '../../test/setup/runner/executor-fixtures.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { createPodmanExecutor } from './podman.ts';
 import { RANGE_IDS } from './user-range.ts';
 
@@ -73,7 +73,7 @@ describe.runIf(there)('podman executor', () => {
       executor,
       makeSpec(shell('echo up; sleep 30'), { epoch: 4, env: { TOKEN: 'visible?' } }),
     );
-    await waitFor('the task', run.text, (text) => text.includes('up'));
+    await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
     const [id = ''] = (
       await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${RUNNER_ID}`)
     ).stdout.split('\n');
@@ -123,13 +123,11 @@ describe.runIf(there)('podman executor', () => {
       );
       const uids: number[] = [];
       for (const { seconds, run } of runs) {
-        await waitFor('the task', run.text, (text) => text === '65532\n');
+        await waitFor('the task', run.text, { holds: (text) => text === '65532\n' });
         uids.push(
-          ...(await waitFor(
-            'its process',
-            () => usersOf(`sleep ${seconds}`),
-            (at) => at.length === 1,
-          )),
+          ...(await waitFor('its process', () => usersOf(`sleep ${seconds}`), {
+            holds: (at) => at.length === 1,
+          })),
         );
       }
       for (const { run } of runs) run.running.kill('cancelled', 0);
@@ -149,12 +147,10 @@ describe.runIf(there)('podman executor', () => {
         executor,
         makeSpec(shell(script), { network: 'private', clone: { folder, user: '0:0' } }),
       );
-      await waitFor('the step', run.text, (text) => text === '0\nof the runner\n');
-      const [uid] = await waitFor(
-        'its process',
-        () => usersOf('sleep 3333'),
-        (at) => at.length === 1,
-      );
+      await waitFor('the step', run.text, { holds: (text) => text === '0\nof the runner\n' });
+      const [uid] = await waitFor('its process', () => usersOf('sleep 3333'), {
+        holds: (at) => at.length === 1,
+      });
       expect(uid).toBeGreaterThan(2 * RANGE_IDS);
       run.running.kill('cancelled', 0);
       await run.running.done;
@@ -167,7 +163,7 @@ describe.runIf(there)('podman executor', () => {
   it('notices that a container was removed behind its back', async () => {
     const spec = makeSpec(shell('echo up; sleep 30'));
     const run = await startCollecting(executor, spec);
-    await waitFor('the task', run.text, (text) => text.includes('up'));
+    await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
     await podman('rm', '--force', '--time=0', `cp-${spec.workId}-1`);
     expect((await run.running.done).reason).toMatch(/^(engine_error|exit)$/);
   });

@@ -6,7 +6,7 @@ import { openSpool, spoolPath, type Spool } from './log-spool.ts';
 import { CallError, type Failure } from '../control-plane/retryable.ts';
 import { collectedLog, type CollectedLog } from '../../test/setup/runner/collected-log.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import type { LogsReply, LogsRequest } from '../control-plane/wire.ts';
 import { TIMED } from '../../test/setup/timed.ts';
 

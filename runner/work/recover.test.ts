@@ -10,7 +10,7 @@ import { closeLeftovers, sendLeftOutput } from './recover.ts';
 import { CallError, type Verdict } from '../control-plane/retryable.ts';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
-import { waitFor } from '../../test/setup/runner/wait-for.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import type { LogsReply, LogsRequest } from '../control-plane/wire.ts';
 
 const ref = { id: 'bld_1', epoch: 1 };

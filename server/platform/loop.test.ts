@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { until } from '../../test/setup/work/until.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { startLoop } from './loop.ts';
 
 describe('a background job', () => {
@@ -13,17 +13,9 @@ describe('a background job', () => {
       },
       onError: () => undefined,
     });
-    await until(
-      'three runs',
-      () => runs,
-      (n) => n === 3,
-    );
+    await waitFor('three runs', () => runs, { holds: (n) => n === 3 });
     loop.wake();
-    await until(
-      'the fourth run',
-      () => runs,
-      (n) => n === 4,
-    );
+    await waitFor('the fourth run', () => runs, { holds: (n) => n === 4 });
     await loop.stop();
     expect(runs).toBe(4);
   });
@@ -40,11 +32,7 @@ describe('a background job', () => {
       },
       onError: (error) => errors.push(error),
     });
-    await until(
-      'a second run',
-      () => runs,
-      (n) => n >= 2,
-    );
+    await waitFor('a second run', () => runs, { holds: (n) => n >= 2 });
     await loop.stop();
     expect(errors).toEqual([new Error('once')]);
   });

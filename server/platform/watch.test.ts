@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createWatches, fingerprint } from './watch.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 
 /** A thing that is looked at: what it says now, how often it was asked, by how many. */
 function thing(everyMs = 5) {
@@ -28,7 +29,7 @@ describe('createWatches()', () => {
     expect(await next(stream)).toEqual({ value: 'a' });
     const waiting = next(stream);
     const looks = seen.looks;
-    await until(() => seen.looks > looks + 3);
+    await waitFor('the watch', () => seen.looks > looks + 3);
     seen.value = 'b';
     expect(await waiting).toEqual({ value: 'b' });
     leaving.abort();
@@ -90,7 +91,7 @@ describe('createWatches()', () => {
     for (const value of ['b', 'c', 'd']) {
       seen.value = value;
       const { looks } = seen;
-      await until(() => seen.looks > looks + 1);
+      await waitFor('the watch', () => seen.looks > looks + 1);
     }
     expect(await next(stream)).toEqual({ value: 'd' });
     await stream.return(undefined);
@@ -105,8 +106,3 @@ describe('fingerprint()', () => {
     expect(fingerprint([])).toMatch(/^[\w-]{22}$/);
   });
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let n = 0; n < 1_000 && !holds(); n += 1) await new Promise((resolve) => setTimeout(resolve, 2));
-  expect(holds()).toBe(true);
-}

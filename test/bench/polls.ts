@@ -14,7 +14,8 @@ import { createJsonClient, type JsonClient } from './client.ts';
 import { freshDatabase } from './database.ts';
 import { AMQP_URL } from '../setup/needs.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
-import { startProgram, waitFor, type Program } from '../e2e/processes.ts';
+import { startProgram, type Program } from '../e2e/processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const POLLS = 10_000;
 /** A gateway parks at most 16 polls of one runner. */
@@ -76,7 +77,9 @@ async function bytesPerPoll(
 ): Promise<number> {
   const before = residentBytes(program);
   const sockets = await open(port, requests);
-  await waitFor('all requests to be parked', async () => ((await parked()) ? true : undefined), 60_000);
+  await waitFor('all requests to be parked', async () => ((await parked()) ? true : undefined), {
+    withinMs: 60_000,
+  });
   const bytes = (residentBytes(program) - before) / requests.length;
   await meanwhile();
   for (const socket of sockets) socket.destroy();

@@ -174,19 +174,8 @@ describe('complaints about runners that do nothing and do not say why', () => {
   const reasonOf = async (runId: string): Promise<string | undefined> =>
     (await world.sdk.sandboxRuns.get(runId)).waiting?.reason;
   const untilWaits = async (runId: string, reason: string): Promise<string> => {
-    let last: unknown;
-    try {
-      await waitFor(
-        `the run to wait because of ${reason}`,
-        async () => {
-          last = await reasonOf(runId);
-          return last === reason ? true : undefined;
-        },
-        10_000,
-      );
-    } catch (error) {
-      throw new Error(`last seen: ${String(last)}`, { cause: error });
-    }
+    const holds = (seen: string | undefined): boolean => seen === reason;
+    await waitFor(`the run to wait because of ${reason}`, async () => reasonOf(runId), { holds });
     return (await world.sdk.sandboxRuns.get(runId)).waiting?.detail ?? '';
   };
 

@@ -12,7 +12,7 @@ import { fakeEvents } from '../setup/runner/fake-executor.ts';
 import { tempDir } from '../setup/runner/temp-dir.ts';
 import { createIndependentRunner } from '../e2e/independent-runner.ts';
 import type { IndependentRunner } from '../e2e/independent-runner.ts';
-import { waitFor } from '../e2e/processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import { freePorts } from '../faults/free-ports.ts';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
 import type { TcpProxy } from '../setup/tcp-proxy.ts';
@@ -124,7 +124,7 @@ export function useWorld(
           last = await there().sdk.sandboxRuns.get(runId);
           return states.includes(last.state) ? last : undefined;
         },
-        20_000,
+        { withinMs: 20_000 },
       );
     } catch (error) {
       throw new Error(`last seen: ${JSON.stringify(last)}`, { cause: error });

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IMAGE } from '../setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
-import { waitFor } from '../e2e/processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import { has } from '../setup/needs.ts';
 import { PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import { waitFor } from '../e2e/processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import { has } from '../setup/needs.ts';
 import { PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';

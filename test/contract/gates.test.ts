@@ -17,7 +17,7 @@ import {
 import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
-import { waitFor } from '../e2e/processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import { has } from '../setup/needs.ts';
 import { FIGURES, startTestServer, type TestServer } from '../setup/server.ts';
 

@@ -12,7 +12,7 @@ import { startGitServer, type GitServer, type TreeEntry } from '../setup/git-ser
 import { has } from '../setup/needs.ts';
 import { freePort, startRegistry, type Registry } from '../setup/registry.ts';
 import { startPlatform, type Platform } from './platform.ts';
-import { waitFor } from './processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const there =
   (await has('postgres')) && (await has('podman')) && (await has('git')) && (await has('registry'));
@@ -94,7 +94,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
         const build = await platform.sdk.builds.get(environmentId, buildId);
         return build.finishedAt === undefined ? undefined : build;
       },
-      90_000,
+      { withinMs: 90_000 },
     );
 
   it('builds, pushes and deploys, and the reported address answers; a rollback brings the earlier image back', async () => {

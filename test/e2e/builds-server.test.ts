@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
 import { createIndependentRunner, type IndependentRunner } from './independent-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
-import { waitFor } from './processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 const IMAGE = '127.0.0.1:5000/acme/web';

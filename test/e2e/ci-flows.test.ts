@@ -17,7 +17,7 @@ import { gitlabHooks } from '../setup/forges/gitlab-hooks.ts';
 import { githubClaims, gitlabClaims, startOidcIssuers } from '../setup/oidc-issuer.ts';
 import type { OidcIssuers } from '../setup/oidc-issuer.ts';
 import { startPlatform, type Platform } from './platform.ts';
-import { waitFor } from './processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const TOKEN = 'token-of-the-forge';
 const OLD = 'a'.repeat(40);

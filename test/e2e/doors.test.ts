@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { visibleContract } from '../../server/door/contract-page.ts';
 import { createIndependentRunner } from './independent-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
-import { waitFor } from './processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const exec = promisify(execFile);

@@ -84,26 +84,3 @@ export function startProgram(
     },
   };
 }
-
-/** Polls until `condition` yields something other than undefined; the failure shows what was last seen. */
-export async function waitFor<T>(
-  what: string | (() => string),
-  condition: () => Promise<T | undefined> | T | undefined,
-  withinMs = 30_000,
-): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  let lastError: unknown;
-  for (;;) {
-    try {
-      const value = await condition();
-      if (value !== undefined) return value;
-    } catch (error) {
-      lastError = error;
-    }
-    if (performance.now() > deadline)
-      throw new Error(`waited ${withinMs} ms for ${typeof what === 'string' ? what : what()}`, {
-        cause: lastError,
-      });
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

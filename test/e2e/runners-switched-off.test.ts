@@ -11,7 +11,8 @@ import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { AMQP_URL, has } from '../setup/needs.ts';
 import { createIndependentRunner } from './independent-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
-import { startProgram, waitFor, type Program } from './processes.ts';
+import { startProgram, type Program } from './processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const FEATURE = 'host.runners';
 const LEASE_MS = 8_000;
@@ -63,7 +64,7 @@ describe('runners switched off under work, and on again', () => {
         const run = await platform.sdk.sandboxRuns.get(runId);
         return states.includes(run.state) ? run : undefined;
       },
-      withinMs,
+      { withinMs: withinMs },
     );
   const state = () =>
     JSON.parse(readFileSync(join(daemon.dataDir, 'state.json'), 'utf8')) as {

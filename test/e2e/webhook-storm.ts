@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import type { Bootstrap } from './platform.ts';
-import { startProgram, waitFor } from './processes.ts';
+import { startProgram } from './processes.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import type { Program } from './processes.ts';
 
 export interface Storm {
@@ -143,7 +144,7 @@ export async function outcomeOf(
         const [row] = await sql`select count(*)::int as n from ci_deliveries where due_at is not null`;
         return row?.['n'] === 0 ? true : undefined;
       },
-      withinMs,
+      { withinMs: withinMs },
     );
     const drainedMs = performance.now() - startedAt;
     const rows =

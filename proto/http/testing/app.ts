@@ -67,15 +67,3 @@ export async function openDoor(answers: TestAnswers, options: Partial<DoorOption
   const open = await door.listen({ port: 0, host: '127.0.0.1' });
   return { url: `http://127.0.0.1:${open.port}`, port: open.port, open, records, logged };
 }
-
-/** Waits for a condition, not for a time; says what was last seen when it never holds. */
-export async function until(condition: () => boolean, seen: () => unknown, ms = 5000): Promise<void> {
-  const endMs = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > endMs)
-      throw new Error(`did not happen within ${ms} ms; last seen: ${JSON.stringify(seen())}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-}

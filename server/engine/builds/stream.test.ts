@@ -6,7 +6,7 @@ import { appendLogs } from '../work/append-logs.ts';
 import { heartbeat } from '../work/heartbeat.ts';
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
-import { until } from '../../../test/setup/work/until.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const there = await has('postgres');
 const DEPLOY = { kind: 'container', app: 'web', containerPort: 8080, hostPort: 0 };
@@ -55,11 +55,7 @@ describe.skipIf(!there)('the stream of a build', () => {
       for await (const event of eventsOf({ buildId })) told.push(word(event));
     })();
     const has = async (what: string) =>
-      await until(
-        what,
-        () => told,
-        (all) => all.includes(what),
-      );
+      await waitFor(what, () => told, { holds: (all) => all.includes(what) });
     return { told, following, has };
   };
 

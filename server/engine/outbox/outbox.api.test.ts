@@ -11,7 +11,7 @@ import { join, newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../platform/ids.ts';
-import { until } from '../../../test/setup/work/until.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 import { counted } from '../../money/usage/index.ts';
 import { notified } from '../../operations/notifications/index.ts';
 import { deliveriesMade } from '../../operations/webhookendpoints/index.ts';
@@ -89,11 +89,9 @@ describe.skipIf(!there)('events on their way out', () => {
   };
   const deliveries = async (id: string) => await sdk.webhookEndpoints.listDeliveries(teamId, id);
   const settled = async (id: string, count = 1) =>
-    await until(
-      'the delivery',
-      async () => await deliveries(id),
-      (all) => all.length >= count && all.every(({ attempts }) => (attempts?.length ?? 0) > 0),
-    );
+    await waitFor('the delivery', async () => await deliveries(id), {
+      holds: (all) => all.length >= count && all.every(({ attempts }) => (attempts?.length ?? 0) > 0),
+    });
   /** Lets every waiting delivery be due now. */
   const hurry = async () =>
     await server.db.sql`update webhook_deliveries set next_attempt_at = now() where state = 'pending'`;
@@ -135,16 +133,10 @@ describe.skipIf(!there)('events on their way out', () => {
       expect(waitMs).toBeLessThan(7_000);
       for (const count of [2, 3]) {
         await hurry();
-        await until(
-          'the next attempt',
-          async () => seen.length,
-          (length) => length === count,
-        );
-        await until(
-          'its record',
-          async () => (await deliveries(id))[0]?.attempts?.length,
-          (n) => n === count,
-        );
+        await waitFor('the next attempt', async () => seen.length, { holds: (length) => length === count });
+        await waitFor('its record', async () => (await deliveries(id))[0]?.attempts?.length, {
+          holds: (n) => n === count,
+        });
       }
       const [last] = await deliveries(id);
       expect(last).toMatchObject({
@@ -160,11 +152,9 @@ describe.skipIf(!there)('events on their way out', () => {
       const { id } = await endpoint(url);
       await event('runner.degraded');
       for (let count = 1; count <= 8; count += 1) {
-        await until(
-          'the attempt',
-          async () => (await deliveries(id))[0]?.attempts?.length ?? 0,
-          (n) => n === count,
-        );
+        await waitFor('the attempt', async () => (await deliveries(id))[0]?.attempts?.length ?? 0, {
+          holds: (n) => n === count,
+        });
         await hurry();
       }
       expect((await deliveries(id))[0]).toMatchObject({ state: 'failed', attemptCount: 8 });
@@ -189,11 +179,11 @@ describe.skipIf(!there)('events on their way out', () => {
         disabledReason: 'it answered 410: gone',
       });
       expect((await deliveries(b.id))[0]).toMatchObject({ state: 'failed' });
-      const told = await until(
+      const told = await waitFor(
         'the word to its people',
         async () =>
           (await sdk.notifications.list()).filter(({ kind }) => kind === 'webhook_endpoint.disabled'),
-        (all) => all.length >= 2,
+        { holds: (all) => all.length >= 2 },
       );
       const ofGone = told.filter(({ body }) => body.includes(b.id));
       expect(ofGone).toHaveLength(1);
@@ -391,11 +381,9 @@ describe.skipIf(!there)('events on their way out', () => {
       const admin = sdkOf((await join(server, server.first.apiKey, teamId, 'admin')).token);
       for (const reason of ['a', 'b', 'c']) await event('runner.degraded', { reason });
       await publish(server.db.sql);
-      const all = await until(
-        'three notifications',
-        async () => await admin.notifications.list(),
-        (list) => list.length === 3,
-      );
+      const all = await waitFor('three notifications', async () => await admin.notifications.list(), {
+        holds: (list) => list.length === 3,
+      });
       expect(await admin.notifications.list({ limit: 1, offset: 1 })).toEqual([all[1]]);
       const read = await admin.notifications.markRead(all[0]!.id!);
       expect(Date.parse(read.readAt!)).toBeGreaterThan(0);
@@ -411,11 +399,9 @@ describe.skipIf(!there)('events on their way out', () => {
       const away = sdkOf((await newKey(server, person.token, { teamId })).secret);
       await event('runner.recovered');
       await publish(server.db.sql);
-      await until(
-        'the notification',
-        async () => await away.notifications.list(),
-        (list) => list.length === 1,
-      );
+      await waitFor('the notification', async () => await away.notifications.list(), {
+        holds: (list) => list.length === 1,
+      });
       await sdk.teams.removeMember(teamId, person.userId);
       expect(await sdkOf(person.token).notifications.list()).toEqual([]);
     });
@@ -480,7 +466,7 @@ describe.skipIf(!there)('events on their way out', () => {
       await publish(sql);
       const days = async () =>
         (await sdk.usage.get(teamId, { from: '2026-03-05', to: '2026-03-05' })).days ?? [];
-      expect(await until('the day', days, (list) => list.length > 0)).toMatchObject([
+      expect(await waitFor('the day', days, { holds: (list) => list.length > 0 })).toMatchObject([
         { executedBy: 'service', meteredSeconds: 2 },
       ]);
     });

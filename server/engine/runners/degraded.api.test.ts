@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
-import { until } from '../../../test/setup/work/until.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const there = await has('postgres');
 
@@ -18,25 +18,25 @@ it.skipIf(!there)('a team is told that its work is stuck, and that it is not any
     await staff.adminTeams.setRegion(teamId, region?.id ?? '');
     const run = await sdk.sandboxRuns.create(teamId, { command: ['true'] });
     const health = async () => await sdk.runners.health(teamId);
-    const stuck = await until('the degraded state', health, ({ degraded }) => degraded === true);
+    const stuck = await waitFor('the degraded state', health, { holds: ({ degraded }) => degraded === true });
     expect(stuck).toMatchObject({
       reason: { reason: 'no_live_runner' },
       stuckWork: { runs: 1, builds: 0, items: [{ id: run.id, waiting: { reason: 'no_live_runner' } }] },
     });
     const told = async () => (await sdk.notifications.list()).map(({ kind }) => kind);
-    await until('the notification', told, (kinds) => kinds.length > 0);
+    await waitFor('the notification', told, { holds: (kinds) => kinds.length > 0 });
 
     const runner = createIndependentRunner(server.baseUrl);
     await runner.enroll((await sdk.runners.createEnrollToken(teamId)).token, 'box');
-    await until(
+    await waitFor(
       'the recovery',
       async () => {
         await runner.call('heartbeat', {});
         return await health();
       },
-      ({ degraded }) => degraded === false,
+      { holds: ({ degraded }) => degraded === false },
     );
-    expect(await until('its notification', told, (kinds) => kinds.length > 1)).toEqual([
+    expect(await waitFor('its notification', told, { holds: (kinds) => kinds.length > 1 })).toEqual([
       'runner.recovered',
       'runner.degraded',
     ]);

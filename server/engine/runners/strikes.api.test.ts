@@ -11,7 +11,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { until } from '../../../test/setup/work/until.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const there = await has('postgres');
 
@@ -102,11 +102,9 @@ describe.skipIf(!there)('strikes', () => {
     await report(kept, { durationMs: 1 });
 
     const inbox = createSvcSDK({ baseUrl: server.baseUrl, token: admin.token });
-    const told = await until(
-      'the notification',
-      async () => await inbox.notifications.list(),
-      (list) => list.length > 0,
-    );
+    const told = await waitFor('the notification', async () => await inbox.notifications.list(), {
+      holds: (list) => list.length > 0,
+    });
     expect(told).toMatchObject([{ kind: 'runner.flagged', title: 'The runner box is refused new work' }]);
 
     const refusal = await inbox.runners.clearDivergenceFlag(teamId, runnerId).then(

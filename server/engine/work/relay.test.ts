@@ -5,7 +5,7 @@ import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { declineHint, makeAllDue, relayOnce, returnHint, startRelay, takeDueHints } from './relay.ts';
 import { startSweeper } from './sweeper.ts';
-import { until } from '../../../test/setup/work/until.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import type { Loop } from '../../platform/loop.ts';
@@ -125,18 +125,10 @@ describe.skipIf(!there)('the relay', () => {
     await takeDueHints(world.db.sql, world.settings);
     const fake = fakeQueue();
     loops.push(startRelay({ sql: world.db.sql, queue: fake.queue, settings: world.settings, onError }));
-    await until(
-      'the hint of the start',
-      () => fake.hints.length,
-      (n) => n === 1,
-    );
+    await waitFor('the hint of the start', () => fake.hints.length, { holds: (n) => n === 1 });
     fake.setUp(false);
     fake.setUp(true);
-    await until(
-      'the hint of the return',
-      () => fake.hints.length,
-      (n) => n === 2,
-    );
+    await waitFor('the hint of the return', () => fake.hints.length, { holds: (n) => n === 2 });
     expect(fake.hints.map((hint) => hint.workId)).toEqual([id, id]);
   });
 
@@ -184,11 +176,7 @@ describe.skipIf(!there)('the relay', () => {
         }),
       );
     }
-    await until(
-      '60 swept',
-      () => swept.length,
-      (n) => n >= 60,
-    );
+    await waitFor('60 swept', () => swept.length, { holds: (n) => n >= 60 });
     expect(swept.toSorted()).toEqual(ids.toSorted());
     expect(errors).toEqual([]);
   });

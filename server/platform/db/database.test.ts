@@ -11,6 +11,7 @@ import { bytes, instant } from './columns.ts';
 import { isUniqueViolation, mapDatabaseError, migrate, openDatabase } from './index.ts';
 import type { Database } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const postgresHere = await has('postgres');
 
@@ -36,13 +37,6 @@ const thing = (id: string) => ({
   data: Buffer.from([0, 255, 10]),
   spec: { a: [1, 'x', null], 'quo"te': true },
 });
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const endMs = performance.now() + 10_000; !holds();) {
-    if (performance.now() > endMs) throw new Error(`${what} did not come true within 10 s`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 describe.skipIf(!postgresHere)('openDatabase()', () => {
   let test: TestDatabase;
@@ -250,14 +244,14 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
         () => (ready += 1),
       );
       await test.db.sql`select pg_notify('news', 'one')`;
-      await until('the first notice', () => heard.length === 1);
+      await waitFor('the first notice', () => heard.length === 1);
       proxy.impair({ how: 'refused' });
-      await until('two tries in vain', () => proxy.refused() >= 2);
+      await waitFor('two tries in vain', () => proxy.refused() >= 2);
       await test.db.sql`select pg_notify('news', 'lost')`;
       proxy.heal();
-      await until('a new connection', () => ready === 2);
+      await waitFor('a new connection', () => ready === 2);
       await test.db.sql`select pg_notify('news', 'two')`;
-      await until('the next notice', () => heard.length === 2);
+      await waitFor('the next notice', () => heard.length === 2);
       expect(heard).toEqual(['one', 'two']);
       await listener.stop();
       await db.close(500);

@@ -9,7 +9,7 @@ import { generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.t
 import type { FakeControlPlane } from './fake-control-plane.ts';
 import { fakeEvents, type FakeEvent } from './fake-executor.ts';
 import { tempDir } from './temp-dir.ts';
-import { waitFor } from './wait-for.ts';
+import { waitFor } from '../wait-for.ts';
 
 const RUNNER = new URL('../../../runner', import.meta.url).pathname;
 
@@ -159,5 +159,5 @@ export function journalEvents(home: RunnerHome, id: string): string[] {
 }
 
 export async function untilReported(plane: FakeControlPlane, id: string, timeoutMs?: number): Promise<void> {
-  await waitFor(`the report of ${id}`, () => plane.runs.get(id)?.state === 'ended', timeoutMs);
+  await waitFor(`the report of ${id}`, () => plane.runs.get(id)?.state === 'ended', { withinMs: timeoutMs });
 }

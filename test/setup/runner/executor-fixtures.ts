@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   Executor,
   Outcome,
@@ -11,6 +10,7 @@ import type {
   SandboxLimits,
   SandboxSpec,
 } from '../../../runner/executor/executor.ts';
+import { waitFor } from '../wait-for.ts';
 
 /** Of these tests alone: an engine still holds what others left in it that were killed, and it knows its containers by names made of this. */
 const MARK = randomBytes(6).toString('hex');
@@ -75,24 +75,6 @@ export function shell(script: string): string[] {
   return ['sh', '-c', script];
 }
 
-const WAIT_MS = 15_000;
-
-/** Fails with the last seen value instead of waiting for ever. */
-export async function waitFor<T>(
-  what: string,
-  look: () => T | Promise<T>,
-  good: (value: T) => boolean,
-): Promise<T> {
-  const deadline = performance.now() + WAIT_MS;
-  for (;;) {
-    const value = await look();
-    if (good(value)) return value;
-    if (performance.now() > deadline)
-      throw new Error(`${what} did not come within ${WAIT_MS} ms, last seen: ${JSON.stringify(value)}`);
-    await sleep(20);
-  }
-}
-
 interface HostProcess {
   pid: string;
   /** Arguments joined by spaces. */
@@ -116,7 +98,7 @@ export async function settledWrites(line: string): Promise<number> {
   const writer = await waitFor(
     `process ${line}`,
     async () => (await hostProcesses()).find((process) => ends(process.line)),
-    (found) => found !== undefined,
+    { holds: (found) => found !== undefined },
   );
   const written = async () =>
     Number(/^wchar: (\d+)$/m.exec(await readFile(`/proc/${writer?.pid}/io`, 'utf8'))?.[1] ?? NaN);
@@ -128,7 +110,7 @@ export async function settledWrites(line: string): Promise<number> {
       same = now === last ? same + 1 : 0;
       return (last = now);
     },
-    () => same >= 10,
+    { holds: () => same >= 10 },
   );
 }
 

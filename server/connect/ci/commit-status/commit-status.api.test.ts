@@ -10,7 +10,7 @@ import type { FakeCommits } from '../../../../test/setup/forges/github-statuses.
 import { gitlabStatuses } from '../../../../test/setup/forges/gitlab-statuses.ts';
 import { has } from '../../../../test/setup/needs.ts';
 import { startTestServer } from '../../../../test/setup/server.ts';
-import { waitFor } from '../../../../test/e2e/processes.ts';
+import { waitFor } from '../../../../test/setup/wait-for.ts';
 import { giveUpLost } from '../health.ts';
 import { PROVIDERS } from '../providers/index.ts';
 import { POSTS_MAX } from './handler.ts';

@@ -19,7 +19,8 @@ import {
   readAnswers,
 } from './syscalls.ts';
 import { InvalidSpecError } from '../../../../runner/executor/spec.ts';
-import { hostCommandLines, shell, waitFor } from '../executor-fixtures.ts';
+import { hostCommandLines, shell } from '../executor-fixtures.ts';
+import { waitFor } from '../../wait-for.ts';
 
 export interface AbuseCase {
   abuse: string;
@@ -155,7 +156,7 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
     held: 'SIGKILL after the grace; the reason is that of the kill',
     async act(bench) {
       const run = await bench.start('trap "" TERM HUP INT; echo up; while :; do sleep 1; done');
-      await waitFor('the task', run.text, (text) => text.includes('up'));
+      await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
       run.running.kill('cancelled', 500);
       expect(await run.running.done).toMatchObject({ reason: 'cancelled', signal: 'SIGKILL' });
     },
@@ -260,7 +261,7 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
         'echo "$NEIGHBOUR" >/workspace/neighbour-file; cp /workspace/neighbour-file /tmp; echo up; exec sleep 30',
         { env: { NEIGHBOUR: bench.secret } },
       );
-      await waitFor('the neighbour', neighbour.text, (text) => text.includes('up'));
+      await waitFor('the neighbour', neighbour.text, { holds: (text) => text.includes('up') });
       const run = await bench.run(
         `cat /proc/*/environ '${bench.keyFile}' /etc/shadow /run/svc/launch /proc/*/root/workspace/* 2>/dev/null; ` +
           `find / -xdev \\( -name neighbour-file -o -name '${bench.keyName}' -o -type s \\) 2>/dev/null | sed 's/^/found /'; ` +
