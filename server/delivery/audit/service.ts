@@ -1,8 +1,16 @@
 /** The ledger as teams and staff read it. */
+import type { JsonObject } from '@bufbuild/protobuf';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { AdminAuditService, AuditService } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
+import {
+  AdminAuditService,
+  AuditCheckpointSchema,
+  AuditEntrySchema,
+  AuditService,
+  ChainReportSchema,
+} from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
+import type { AuditEntry } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
@@ -11,9 +19,10 @@ import { PLATFORM_CHAIN } from '../../platform/ledger/append.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
 import { NO_HASH } from '../../platform/ledger/entry.ts';
+import type { AuditRow } from '../../platform/ledger/entry.ts';
+import { shown } from '../../platform/resource/index.ts';
 import { gatherEvidence, withOwn } from './evidence.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
-import { presentCheckpoint, presentEntry, presentReport } from './present.ts';
 import { findHead, listEntries, streamChains, streamEntries } from './store.ts';
 import type { Head } from './store.ts';
 import { verifyChain } from './verify.ts';
@@ -44,7 +53,7 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
             signal,
           });
         });
-        return { report: presentReport(report) };
+        return { report: shown(ChainReportSchema, report) };
       },
       export: async ({ teamId, after }, ctx: Ctx) => await exportChain(deps, ctx, { chain: teamId, after }),
     }),
@@ -64,8 +73,12 @@ async function list(ctx: Ctx, chain: string, request: PageRequest) {
   const page = openPage(ctx, chain, request);
   const before = page.after === undefined ? SEQ_MAX + 1 : Number(page.after[0]);
   const rows = await listEntries(ctx.db.sql, { chain, before, take: page.take });
-  const { items, nextCursor } = closePage(page, rows, ({ seq }) => [seq]);
-  return { entries: items.map(presentEntry), ...(nextCursor === undefined ? {} : { nextCursor }) };
+  const { items, ...next } = closePage(page, rows, ({ seq }) => [seq]);
+  return { ...next, entries: items.map(showEntry) };
+}
+
+function showEntry({ at, details, ...row }: AuditRow): AuditEntry {
+  return shown(AuditEntrySchema, { ...row, at: new Date(at), details: details as JsonObject });
 }
 
 function ownPlace(seq: number | undefined, hash: string | undefined) {
@@ -75,7 +88,9 @@ function ownPlace(seq: number | undefined, hash: string | undefined) {
 }
 
 function invalid(field: string, message: string): Error {
-  return apiError('validation_failed', message, { details: { fields: [{ field, rule: 'pair', message }] } });
+  return apiError('validation_failed', message, {
+    details: { resource: 'audit entry', fields: [{ field, rule: 'pair', message }] },
+  });
 }
 
 async function verifyOne(
@@ -113,7 +128,7 @@ async function verifyAll(deps: AuditDeps, db: Database, signal: AbortSignal) {
   for await (const chain of streamChains(db.sql)) await check(chain);
   // What is left: chains that a checkpoint knows and the database does not know at all any more.
   for (const chain of evidence.keys()) await check(chain);
-  return { ...total, broken: broken.map(presentReport) };
+  return { ...total, broken: broken.map((report) => shown(ChainReportSchema, report)) };
 }
 
 async function exportChain(
@@ -142,13 +157,10 @@ async function* exportLines({ signer }: AuditDeps, ctx: Ctx, { chain, from, end 
   for await (const row of streamEntries(sql, chain, { after: from, signal: ctx.call.signal })) {
     if (row.seq > end.seq) break;
     last = row;
-    yield { position: String(row.seq), entry: presentEntry(row) };
+    yield { position: String(row.seq), entry: showEntry(row) };
   }
-  const checkpoint = signer.sign({
-    chain,
-    seq: last.seq,
-    hash: last.hash,
-    at: ctx.clock.now().getTime(),
-  });
-  yield { position: String(last.seq), checkpoint: presentCheckpoint(checkpoint) };
+  const at = ctx.clock.now();
+  const { seq, hash } = last;
+  const checkpoint = signer.sign({ chain, seq, hash, at: at.getTime() });
+  yield { position: String(seq), checkpoint: shown(AuditCheckpointSchema, { ...checkpoint, at }) };
 }

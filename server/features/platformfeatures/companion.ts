@@ -3,16 +3,21 @@
  * the page beside it must not wait for a service that is away. A failed try keeps the last good answer and says that it did.
  * Owner of the last answer is this closure.
  */
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { DescEnum, MessageInitShape } from '@bufbuild/protobuf';
 import { unlessAborted } from '@svc/proto/http/abort.ts';
+import { enumNames } from '@svc/proto/http/enum-names.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  FeatureReasonSchema,
+  LifecycleSchema,
+  VisibilitySchema,
+} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type {
   CompanionFeaturesSchema,
   ResolvedFeatureSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { isObject } from './is-object.ts';
-import { LIFECYCLES, REASONS, VISIBILITIES } from './words.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 const ANSWER_BYTES_MAX = 262_144;
@@ -146,9 +151,9 @@ function parseFeature(key: string, value: unknown): Features[string] {
     throw new OddAnswer(
       `it answered with neither a boolean nor an object with "enabled" for ${key.slice(0, 80)}`,
     );
-  const reason = known(REASONS, value['reason']);
-  const lifecycle = known(LIFECYCLES, value['lifecycle']);
-  const visibility = known(VISIBILITIES, value['visibility']);
+  const reason = known(FeatureReasonSchema, value['reason']);
+  const lifecycle = known(LifecycleSchema, value['lifecycle']);
+  const visibility = known(VisibilitySchema, value['visibility']);
   return {
     enabled: value['enabled'],
     blockedBy: blockersOf(value['blockedBy']),
@@ -159,8 +164,9 @@ function parseFeature(key: string, value: unknown): Features[string] {
 }
 
 /** Words that this version does not know are left out: the other service may be newer. */
-function known<N>(words: Readonly<Record<string, N>>, word: unknown): N | undefined {
-  return typeof word === 'string' && Object.hasOwn(words, word) ? words[word] : undefined;
+function known(words: DescEnum, word: unknown): number | undefined {
+  // 0 stands for a word that is not stated.
+  return (typeof word === 'string' && enumNames(words).byName.get(word)) || undefined;
 }
 
 /** One key or a list of them. */

@@ -1,16 +1,20 @@
 /** The operations of platform features. */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
-import { PlatformFeaturesService } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
+import {
+  FeatureChangeSchema,
+  PlatformFeaturesService,
+} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
+import { shown } from '../../platform/resource/index.ts';
 import type { ReadCompanion } from './companion.ts';
 import type { Rules } from './effective.ts';
 import type { Follower } from './follow.ts';
 import { entityTag } from './precondition.ts';
-import { presentChange, presentFeature } from './present.ts';
+import { presentFeature } from './present.ts';
 import { answerResolved } from './resolved.ts';
 import { setState } from './set-state.ts';
 import { listChanges } from './store.ts';
@@ -58,8 +62,8 @@ export function createPlatformFeaturesService(deps: ServiceDeps): Handlers<Ctx> 
         before: before === undefined ? undefined : Number(before),
         take: page.take,
       });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.revisionTo]);
-      return { changes: items.map(presentChange), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      const { items, ...next } = closePage(page, rows, (row) => [row.revisionTo]);
+      return { ...next, changes: items.map((row) => shown(FeatureChangeSchema, row)) };
     },
 
     setState: async (request, ctx) =>

@@ -4,7 +4,11 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
-import { PlatformFeatureSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
+import {
+  AffectedFeatureSchema,
+  PlatformFeatureSchema,
+  SwitchStateSchema,
+} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type {
   SetStateRequest,
   SetStateResponseSchema,
@@ -14,16 +18,16 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { encoder } from '@svc/proto/http/json.ts';
 import { auditActor } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { ChangeSource } from './change.ts';
+import { enumWord, shown } from '../../platform/resource/index.ts';
+import type { Affected, ChangeSource } from './change.ts';
 import { decidingVariable, effectiveOf } from './effective.ts';
 import type { Effective, Rules } from './effective.ts';
 import { foresee, writeMove } from './move.ts';
 import { entityTag, readPrecondition } from './precondition.ts';
 import type { Precondition } from './precondition.ts';
-import { presentAffected, presentFeature } from './present.ts';
+import { presentFeature } from './present.ts';
 import { lockStates, readDisplay, readStates } from './store.ts';
 import type { StoredStates } from './store.ts';
-import { STATES, wordOf } from './words.ts';
 
 /** Characters (Unicode code points) of a reason without the blanks around it. */
 const REASON_CHARS_MIN = 8;
@@ -48,7 +52,7 @@ interface Wanted {
 export async function setState(deps: SetStateDeps, request: SetStateRequest, ctx: Ctx): Promise<Response> {
   const { rules } = deps;
   const definition = deps.find(request.key);
-  const to = wordOf(STATES, request.state);
+  const to = enumWord(SwitchStateSchema, request.state) as SwitchState;
   const reason = request.dryRun ? '' : checkReason(request.reason);
   assertToggleable(definition, rules, to);
   const precondition = readPrecondition(ctx.call.header('if-match'), request.revision);
@@ -65,7 +69,7 @@ async function tryOut({ rules }: SetStateDeps, wanted: Wanted, ctx: Ctx): Promis
   const { after, affected } = foresee(rules, before, { definition, to });
   return {
     feature: presentFeature(definition, after, rules),
-    affected: affected.map(presentAffected),
+    affected: affected.map(showAffected),
     changed: before.states.get(definition.key) !== to,
   };
 }
@@ -101,11 +105,13 @@ async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Respo
     db.afterCommit(() => deps.install(states));
     return {
       feature: presentFeature(definition, effectiveOf(rules, states), rules),
-      affected: (states.switches.get(key)?.lastChange.affected ?? []).map(presentAffected),
+      affected: (states.switches.get(key)?.lastChange.affected ?? []).map(showAffected),
       changed: true,
     };
   });
 }
+
+const showAffected = (affected: Affected) => shown(AffectedFeatureSchema, affected);
 
 function checkReason(given: string): string {
   const reason = given.trim();

@@ -42,7 +42,12 @@ type Cell<T> = T extends undefined
             ? `${number}` extends `${T}`
               ? number
               : string
-            : T;
+            : T extends Readonly<Record<string, infer Item>>
+              ? CellsOf<T, Item>
+              : T;
+
+/** A Struct and the like are held as JSON already. */
+type CellsOf<Map, Item> = Item extends Message ? Readonly<Record<string, Row<Item>>> : Map;
 
 type Cells = Readonly<Record<string, unknown>>;
 type Convert = (value: unknown) => unknown;
