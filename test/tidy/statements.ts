@@ -1,0 +1,51 @@
+/**
+ * Files whose statements by hand take no TeamScope, by the reason. Everything else that reads or writes rows of teams by hand takes one, or goes by
+ * `server/platform/resource`, which demands it. Prefixes end with a slash.
+ */
+export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
+  'rows of an account, a credential or the installation, which belong to no team': [
+    'server/access/accounts/',
+    'server/access/apikeys/',
+    'server/access/auth/',
+    'server/door/pages.ts',
+    'server/engine/regions/',
+    'server/features/platformfeatures/',
+    'server/platform/',
+  ],
+  'a chain of the ledger, whose right is checked by its name': ['server/delivery/audit/'],
+  'called by gateways, workers and the outbox, which act for no caller': [
+    'server/connect/ci/commit-status/',
+    'server/connect/ci/discovery/',
+    'server/connect/ci/health.ts',
+    'server/connect/ci/oidc/',
+    'server/connect/ci/run-joins.ts',
+    'server/connect/ci/run-names.ts',
+    'server/connect/ci/tasks/',
+    'server/connect/ci/webhooks/',
+    'server/engine/builds/offer.ts',
+    'server/engine/outbox/',
+    'server/engine/registries/local-access.ts',
+    'server/engine/work/',
+    'server/money/usage/',
+    'server/operations/notifications/notified.ts',
+    'server/operations/webhookendpoints/deliver.ts',
+    'server/operations/webhookendpoints/store.ts',
+  ],
+  'given the row, or the team, that the call was authorised for': [
+    'server/access/teams/',
+    'server/apps/environments/git-credentials.ts',
+    'server/apps/projects/',
+    'server/connect/ci/connections-store.ts',
+    'server/connect/ci/environment.ts',
+    'server/connect/ci/forges/token.ts',
+    'server/connect/ci/jobs-store.ts',
+    'server/connect/ci/runs-store.ts',
+    'server/connect/timeline/',
+    'server/engine/builds/',
+    'server/engine/registries/store.ts',
+    'server/engine/runners/',
+    'server/engine/sandboxruns/',
+    'server/workspace/graph/',
+    'server/workspace/spaces/',
+  ],
+};
