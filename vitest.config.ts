@@ -4,14 +4,22 @@ import { LongestFirst } from './test/setup/sequencer.ts';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
+/** They start containers and daemons, and leave processes to be waited for: each has a process of its own. */
+const RUNNER_STORIES = [
+  'runner/daemon/**/*.test.ts',
+  'runner/build/{abuse,daemon-*,egress*}.test.ts',
+  'runner/executor/{abuse,engine*,executor*,namespaces*,podman*}.test.ts',
+];
 /** Servers are killed and must be back before the next one is killed, which takes them seconds of a core: builds of other stories beside them would keep all of them down. */
 const FAULTS = ['test/faults/faults.test.ts'];
+
+const UNBUILT = ['**/node_modules/**', '**/dist/**'];
 
 export default defineConfig({
   ssr: { resolve: { conditions: ['source', 'node', 'import', 'module', 'default'] } },
   resolve: { conditions: ['source'] },
   test: {
-    exclude: ['**/node_modules/**', '**/dist/**'],
+    exclude: UNBUILT,
     testTimeout: 60_000,
     // What a test waits for is there within milliseconds; a machine that is busy gets some seconds.
     expect: { poll: { timeout: 20_000 } },
@@ -24,11 +32,20 @@ export default defineConfig({
       {
         // They share a process, one file after the other: to load the modules for each anew took a third of their time.
         extends: true,
-        test: { name: 'units', include: ['{proto,server,gateway,sdk,cli}/**/*.test.ts'], isolate: false },
+        test: {
+          name: 'units',
+          include: ['{proto,server,gateway,runner,sdk,cli}/**/*.test.ts'],
+          exclude: [...UNBUILT, ...RUNNER_STORIES],
+          isolate: false,
+        },
       },
       {
         extends: true,
-        test: { name: 'stories', include: ['{runner,test}/**/*.test.ts'], exclude: [...ALONE, ...FAULTS] },
+        test: {
+          name: 'stories',
+          include: ['test/**/*.test.ts', ...RUNNER_STORIES],
+          exclude: [...UNBUILT, ...ALONE, ...FAULTS],
+        },
       },
       { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
       { extends: true, test: { name: 'faults', include: FAULTS, sequence: { groupOrder: 2 } } },
