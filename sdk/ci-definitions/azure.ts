@@ -1,5 +1,5 @@
 /** `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
-import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { sign, signOfCommands, signOfName, signOfPart, type NamedPart, type Signs } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Entry, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
@@ -16,7 +16,7 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
   const found: Found = { signs: newSigns(reading), jobs: [], includes: [] };
   const extended = at(root, 'extends');
   if (!readParts(root, found) && extended === undefined) {
-    problem(reading, root, 'error', 'none of "stages", "jobs", "steps" and "extends"');
+    problem(reading, root, { severity: 'error', message: 'none of "stages", "jobs", "steps" and "extends"' });
     return [];
   }
   for (const { value: template } of withConditions(extended, 'template')) {
@@ -45,7 +45,8 @@ function readParts(root: Node, found: Found): boolean {
   const jobs = at(root, 'jobs') ?? at(root, 'phases');
   const steps = entryOf(root, 'steps');
   if (stages !== undefined) for (const stage of flat(stages)) readStage(stage, found);
-  else if (jobs !== undefined) for (const job of flat(jobs)) readJob(job, undefined, found);
+  else if (jobs !== undefined)
+    for (const job of flat(jobs)) readJob(job, { name: undefined, isOff: false }, found);
   else if (steps !== undefined) {
     // Azure calls the one job of a file that has steps alone `Job`.
     const hasMatrix = at(root, 'strategy', 'matrix') !== undefined;
@@ -106,11 +107,16 @@ function isTemplate(item: Node, { includes }: Found): boolean {
 function readStage(stage: Node, found: Found): void {
   if (isTemplate(stage, found)) return;
   const name = textOf(at(stage, 'stage'));
-  if (!isOff(stage)) signOfNames(stage, 'stage', name, found.signs);
-  for (const job of flat(at(stage, 'jobs'))) readJob(job, name, found, isOff(stage));
+  if (!isOff(stage)) signOfNames(stage, { kind: 'stage', name }, found.signs);
+  for (const job of flat(at(stage, 'jobs'))) readJob(job, { name, isOff: isOff(stage) }, found);
 }
 
-function readJob(job: Node, stage: string | undefined, found: Found, isStageOff = false): void {
+interface Stage {
+  readonly name: string | undefined;
+  readonly isOff: boolean;
+}
+
+function readJob(job: Node, { name: stage, isOff: isStageOff }: Stage, found: Found): void {
   if (isTemplate(job, found)) return;
   const deployment = entryOf(job, 'deployment');
   const entry = deployment ?? entryOf(job, 'job') ?? entryOf(job, 'phase');
@@ -119,11 +125,12 @@ function readJob(job: Node, stage: string | undefined, found: Found, isStageOff 
   const disabled = isStageOff || isOff(job);
   if (!disabled) {
     const { signs } = found;
-    if (deployment !== undefined) sign(signs, deployment.line, 'certain', `${name} is a deployment job`);
+    if (deployment !== undefined)
+      sign(signs, { line: deployment.line, strength: 'certain', why: `${name} is a deployment job` });
     const environment = entryOf(job, 'environment');
     if (environment !== undefined)
-      sign(signs, environment.line, 'certain', `the job ${name} has an environment`);
-    signOfNames(job, 'job', name, signs);
+      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${name} has an environment` });
+    signOfNames(job, { kind: 'job', name }, signs);
     readSteps(at(job, 'steps'), found);
     for (const { value: strategy } of entriesOf(at(job, 'strategy')))
       for (const hook of entriesOf(strategy)) {
@@ -146,7 +153,7 @@ function readSteps(steps: Node | undefined, found: Found): void {
   const { signs } = found;
   for (const step of flat(steps)) {
     if (isTemplate(step, found) || isOff(step) || textOf(at(step, 'enabled')) === 'false') continue;
-    signOfNames(step, 'step', undefined, signs);
+    signOfNames(step, { kind: 'step', name: undefined }, signs);
     for (const key of ['script', 'bash', 'pwsh', 'powershell']) signOfCommands(signs, at(step, key));
     const task = at(step, 'task');
     if (task === undefined) continue;
@@ -154,20 +161,19 @@ function readSteps(steps: Node | undefined, found: Found): void {
     const name = textOf(task) ?? '';
     const command = at(step, 'inputs', 'command');
     if (/^Kubernetes@/i.test(name) && /^(?:apply|set|rollout)$/.test(textOf(command) ?? ''))
-      sign(signs, command?.line ?? task.line, 'strong', `${name} with ${textOf(command)}`);
+      sign(signs, {
+        line: command?.line ?? task.line,
+        strength: 'strong',
+        why: `${name} with ${textOf(command)}`,
+      });
     if (/^Terraform\w*@/i.test(name) && textOf(command) === 'apply')
-      sign(signs, command?.line ?? task.line, 'strong', `${name} with apply`);
+      sign(signs, { line: command?.line ?? task.line, strength: 'strong', why: `${name} with apply` });
     for (const key of ['script', 'inline', 'inlineScript']) signOfCommands(signs, at(step, 'inputs', key));
   }
 }
 
-function signOfNames(
-  node: Node,
-  kind: 'job' | 'step' | 'stage',
-  name: string | undefined,
-  signs: Signs,
-): void {
+function signOfNames(node: Node, { kind, name }: Omit<NamedPart, 'line'>, signs: Signs): void {
   const shown = at(node, 'displayName');
-  signOfName(signs, kind, name, node.line);
-  signOfName(signs, kind, textOf(shown), shown?.line ?? node.line);
+  signOfName(signs, { kind, name, line: node.line });
+  signOfName(signs, { kind, name: textOf(shown), line: shown?.line ?? node.line });
 }

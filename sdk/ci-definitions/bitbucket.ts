@@ -14,7 +14,7 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
     textOf(at(root, 'export')) === 'true' ? entriesOf(at(root, 'definitions', 'pipelines')) : [];
   const sections = [...own, ...exported];
   if (sections.length === 0) {
-    problem(reading, at(root, 'pipelines') ?? root, 'error', 'no "pipelines"');
+    problem(reading, at(root, 'pipelines') ?? root, { severity: 'error', message: 'no "pipelines"' });
     return [];
   }
   const signs = newSigns(reading);
@@ -42,18 +42,28 @@ function readItem(item: Node, stage: Node | undefined, signs: Signs): readonly D
   if (parallel !== undefined) return stepsOf(parallel).flatMap((step) => readItem(step, stage, signs));
   if (inner !== undefined) {
     signOfEnvironment(inner, signs);
-    signOfName(signs, 'stage', textOf(at(inner, 'name')), at(inner, 'name')?.line ?? inner.line);
+    signOfName(signs, {
+      kind: 'stage',
+      name: textOf(at(inner, 'name')),
+      line: at(inner, 'name')?.line ?? inner.line,
+    });
     return stepsOf(inner).flatMap((step) => readItem(step, inner, signs));
   }
   const step = entryOf(item, 'step');
-  return step === undefined ? [] : [readStep(step.value, step.line, stage, signs)];
+  return step === undefined ? [] : [readStep({ step: step.value, line: step.line, stage }, signs)];
 }
 
-function readStep(step: Node, line: number, stage: Node | undefined, signs: Signs): DefinedJob {
+interface PlacedStep {
+  readonly step: Node;
+  readonly line: number;
+  readonly stage: Node | undefined;
+}
+
+function readStep({ step, line, stage }: PlacedStep, signs: Signs): DefinedJob {
   const name = textOf(at(step, 'name'));
   const within = textOf(at(stage, 'name'));
   signOfEnvironment(step, signs);
-  signOfName(signs, 'step', name, at(step, 'name')?.line ?? line);
+  signOfName(signs, { kind: 'step', name, line: at(step, 'name')?.line ?? line });
   for (const key of ['script', 'after-script'])
     for (const command of itemsOf(at(step, key))) {
       const pipe = at(command, 'pipe');
@@ -67,12 +77,11 @@ function readStep(step: Node, line: number, stage: Node | undefined, signs: Sign
 function signOfEnvironment(node: Node, signs: Signs): void {
   const deployment = at(node, 'deployment');
   if (textOf(deployment) !== undefined)
-    sign(
-      signs,
-      deployment?.line ?? node.line,
-      'certain',
-      `a deployment to ${shorten(textOf(deployment) ?? '')}`,
-    );
+    sign(signs, {
+      line: deployment?.line ?? node.line,
+      strength: 'certain',
+      why: `a deployment to ${shorten(textOf(deployment) ?? '')}`,
+    });
 }
 
 function stepsOf(node: Node): readonly Node[] {

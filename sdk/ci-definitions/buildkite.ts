@@ -14,7 +14,7 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
   // A list of steps alone is allowed too.
   const steps = root?.kind === 'list' ? root : at(root, 'steps');
   if (steps?.kind !== 'list') {
-    problem(reading, steps ?? root, 'error', 'no list of "steps"');
+    problem(reading, steps ?? root, { severity: 'error', message: 'no list of "steps"' });
     return [];
   }
   const signs = newSigns(reading);
@@ -41,7 +41,7 @@ function readStep(step: Node, group: string | undefined, signs: Signs): readonly
   const inner = entryOf(step, 'group');
   if (inner !== undefined || type === 'group') {
     const name = textOf(inner?.value) ?? textOf(at(step, 'label')) ?? textOf(at(step, 'name')) ?? 'group';
-    signOfName(signs, 'stage', name, inner?.line ?? step.line);
+    signOfName(signs, { kind: 'stage', name, line: inner?.line ?? step.line });
     return itemsOf(at(step, 'steps')).flatMap((item) => readStep(item, name, signs));
   }
   if (GATES.includes(type) || GATES.some((word) => entryOf(step, word) !== undefined)) return [];
@@ -70,14 +70,18 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
   const name = names.find((text) => text !== undefined && text !== '') ?? 'step';
   const disabled = textOf(at(step, 'skip')) !== undefined && textOf(at(step, 'skip')) !== 'false';
   if (!disabled) {
-    signOfName(signs, 'step', name, label?.line ?? step.line);
+    signOfName(signs, { kind: 'step', name, line: label?.line ?? step.line });
     signOfCommands(signs, command);
     const trigger = entryOf(step, 'trigger');
     if (calls !== undefined && /deploy/i.test(calls))
-      sign(signs, trigger?.line ?? step.line, 'weak', `triggers ${calls}`);
+      sign(signs, { line: trigger?.line ?? step.line, strength: 'weak', why: `triggers ${calls}` });
     const lock = entryOf(step, 'concurrency_group');
     if (lock !== undefined && /deploy|release/i.test(textOf(lock.value) ?? ''))
-      sign(signs, lock.line, 'weak', 'one such step at a time, as for an environment');
+      sign(signs, {
+        line: lock.line,
+        strength: 'weak',
+        why: 'one such step at a time, as for an environment',
+      });
   }
   return [
     {

@@ -19,18 +19,18 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   };
   const workflows = entriesOf(at(root, 'workflows')).filter(({ key }) => key !== 'version');
   if (workflows.length > WORKFLOWS_MAX)
-    problem(
-      reading,
-      workflows[0]?.value,
-      'warning',
-      `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`,
-    );
+    problem(reading, workflows[0]?.value, {
+      severity: 'warning',
+      message: `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`,
+    });
   if (workflows.length > 0)
-    return workflows.slice(0, WORKFLOWS_MAX).map((entry) => readWorkflow(reading, root, entry, orbs, shared));
+    return workflows
+      .slice(0, WORKFLOWS_MAX)
+      .map((entry) => readWorkflow(reading, { root, orbs, ...shared }, entry));
   const jobs = at(root, 'jobs');
   const build = entriesOf(jobs).find(({ key }) => key === 'build') ?? entriesOf(jobs)[0];
   if (build === undefined) {
-    problem(reading, root, 'error', 'neither "workflows" nor "jobs"');
+    problem(reading, root, { severity: 'error', message: 'neither "workflows" nor "jobs"' });
     return [];
   }
   // Without workflows the job `build` is run.
@@ -64,10 +64,8 @@ interface Shared {
 
 function readWorkflow(
   reading: Reading,
-  root: Node,
+  { root, orbs, ...shared }: Shared & Pick<Search, 'root' | 'orbs'>,
   { key: name, value: workflow }: Entry,
-  orbs: ReadonlyMap<string, string>,
-  shared: Shared,
 ): DefinedPipeline {
   const signs = newSigns(reading);
   const search: Search = { root, orbs, signs, seen: new Set(), commands: shared.commands };
@@ -96,7 +94,7 @@ function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
   const name = textOf(at(options, 'name')) ?? called;
   const isApproval = textOf(at(options, 'type')) === 'approval';
   if (!isApproval) {
-    signOfName(signs, 'job', name, line);
+    signOfName(signs, { kind: 'job', name, line });
     signOfJob(search, called, line);
     for (const steps of ['pre-steps', 'post-steps']) signOfSteps(search, at(options, steps));
   }
@@ -132,7 +130,7 @@ function signOfSteps(search: Search, steps: Node | undefined): void {
     const isDeploy = called === 'deploy' && at(root, 'commands', called) === undefined;
     if (called === 'run' || isDeploy) {
       const run = entry?.value;
-      signOfName(signs, 'step', textOf(at(run, 'name')), entry?.line ?? step.line);
+      signOfName(signs, { kind: 'step', name: textOf(at(run, 'name')), line: entry?.line ?? step.line });
       signOfCommand(search, run?.kind === 'map' ? at(run, 'command') : run);
     } else if (called === 'when' || called === 'unless') {
       signOfSteps(search, at(entry?.value, 'steps'));
@@ -153,7 +151,7 @@ function signOfCommand({ signs, commands }: Search, command: Node | undefined): 
     found = own.found;
     commands.set(command, found);
   }
-  for (const { line, strength, why } of found) sign(signs, line, strength, why);
+  for (const { line, strength, why } of found) sign(signs, { line, strength, why });
 }
 
 /** `circleci/aws-ecs@3` under the name `ecs`: `ecs/deploy` is `circleci/aws-ecs/deploy`. */

@@ -120,7 +120,7 @@ export function verdict({ found }: Signs): { deployDetected: boolean; evidence: 
   return { deployDetected: score >= ENOUGH, evidence: found.slice(0, EVIDENCE_MAX) };
 }
 
-export function sign(signs: Signs, line: number, strength: DeployEvidence['strength'], why: string): void {
+export function sign(signs: Signs, { line, strength, why }: Omit<DeployEvidence, 'text'>): void {
   if (signs.found.length >= EVIDENCE_MAX) return;
   const id = `${line}\n${why}`;
   if (signs.said.has(id)) return;
@@ -129,23 +129,24 @@ export function sign(signs: Signs, line: number, strength: DeployEvidence['stren
   signs.found.push({ line, text, why, strength });
 }
 
+export interface NamedPart {
+  readonly kind: 'job' | 'step' | 'stage';
+  readonly name: string | undefined;
+  readonly line: number;
+}
+
 /** A name counts once per kind, however many jobs have one. */
-export function signOfName(
-  signs: Signs,
-  kind: 'job' | 'step' | 'stage',
-  name: string | undefined,
-  line: number,
-): void {
+export function signOfName(signs: Signs, { kind, name, line }: NamedPart): void {
   if (name === undefined || signs.said.has(kind) || !DEPLOYING_NAME.test(name.slice(0, NAME_MAX))) return;
   signs.said.add(kind);
-  sign(signs, line, 'weak', `the name of a ${kind}`);
+  sign(signs, { line, strength: 'weak', why: `the name of a ${kind}` });
 }
 
 /** An action, task, orb or pipe, as the file names it. */
 export function signOfPart(signs: Signs, part: string | undefined, line: number): void {
   const name = part?.slice(0, NAME_MAX);
   if (name !== undefined && DEPLOYING_PARTS.some((pattern) => pattern.test(name)))
-    sign(signs, line, 'strong', `${shorten(name.split('@', 1)[0] ?? '')} deploys`);
+    sign(signs, { line, strength: 'strong', why: `${shorten(name.split('@', 1)[0] ?? '')} deploys` });
 }
 
 /** Every text below `node`: one command, a list, lists in lists, maps with commands. */
@@ -163,8 +164,9 @@ export function signOfCommands(signs: Signs, node: Node | undefined): void {
 export function signOfCommand(signs: Signs, command: string, line: number): void {
   const found = deployOf(command.trim().slice(0, COMMAND_MAX));
   if (found === undefined) return;
-  if (found.strength === 'strong') sign(signs, line, 'strong', `the command ${shorten(found.words, 60)}`);
-  else sign(signs, line, 'weak', 'a script that is named after it');
+  if (found.strength === 'strong')
+    sign(signs, { line, strength: 'strong', why: `the command ${shorten(found.words, 60)}` });
+  else sign(signs, { line, strength: 'weak', why: 'a script that is named after it' });
 }
 
 interface DeployWords {

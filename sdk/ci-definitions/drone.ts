@@ -12,7 +12,10 @@ export function readDrone(reading: Reading): readonly DefinedPipeline[] {
     return kind === 'template' ? [readTemplate(reading, document)] : [];
   });
   if (pipelines.length === 0)
-    problem(reading, reading.documents[0], 'error', 'no document of the kind "pipeline"');
+    problem(reading, reading.documents[0], {
+      severity: 'error',
+      message: 'no document of the kind "pipeline"',
+    });
   return pipelines;
 }
 
@@ -42,21 +45,37 @@ function readPipeline(reading: Reading, document: Node): DefinedPipeline {
   const event = at(document, 'trigger', 'event');
   const triggers = eventsOf(event);
   if (triggers.some(isPromotion))
-    sign(signs, event?.line ?? document.line, 'certain', 'runs when a build is promoted or rolled back');
-  signOfName(signs, 'job', textOf(at(document, 'name')), at(document, 'name')?.line ?? document.line);
+    sign(signs, {
+      line: event?.line ?? document.line,
+      strength: 'certain',
+      why: 'runs when a build is promoted or rolled back',
+    });
+  signOfName(signs, {
+    kind: 'job',
+    name: textOf(at(document, 'name')),
+    line: at(document, 'name')?.line ?? document.line,
+  });
   const jobs = itemsOf(at(document, 'steps')).map((step, index) => {
     const name = textOf(at(step, 'name')) ?? `step-${index + 1}`;
-    signOfName(signs, 'step', name, step.line);
+    signOfName(signs, { kind: 'step', name, line: step.line });
     signOfCommands(signs, at(step, 'commands'));
     if (eventsOf(at(step, 'when', 'event')).some(isPromotion))
-      sign(signs, step.line, 'certain', 'runs when a build is promoted or rolled back');
+      sign(signs, {
+        line: step.line,
+        strength: 'certain',
+        why: 'runs when a build is promoted or rolled back',
+      });
     const image = at(step, 'image');
     if (
       /(?:^|\/)[\w-]*(?:drone-(?:helm3?|kubectl|kubernetes|scp|ssh|ecs-deploy|gae|gcf|cloud-run|s3-sync|ansible|rancher|heroku)|plugins\/(?:ansible|gae|ecs|heroku|s3-sync|netlify))(?::|$)/.test(
         textOf(image)?.slice(0, NAME_MAX) ?? '',
       )
     )
-      sign(signs, image?.line ?? step.line, 'strong', `the plugin ${shorten(textOf(image) ?? '')}`);
+      sign(signs, {
+        line: image?.line ?? step.line,
+        strength: 'strong',
+        why: `the plugin ${shorten(textOf(image) ?? '')}`,
+      });
     return { name, line: step.line };
   });
   // Drone itself calls a pipeline without a name so.

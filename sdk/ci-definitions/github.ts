@@ -11,13 +11,17 @@ export function readGithub(reading: Reading): readonly DefinedPipeline[] {
   // YAML 1.1 reads `on` as true.
   const on = at(root, 'on') ?? at(root, 'true');
   if (jobs?.kind !== 'map' || jobs.entries.length === 0) {
-    problem(reading, jobs ?? root, 'error', 'no "jobs": a file without jobs is not a workflow');
+    problem(reading, jobs ?? root, {
+      severity: 'error',
+      message: 'no "jobs": a file without jobs is not a workflow',
+    });
     return [];
   }
-  if (on === undefined) problem(reading, root, 'warning', 'no "on": nothing starts this workflow');
+  if (on === undefined)
+    problem(reading, root, { severity: 'warning', message: 'no "on": nothing starts this workflow' });
   for (const entry of jobs.entries)
     if (entry.value.kind !== 'map')
-      problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
+      problem(reading, entry.value, { severity: 'error', message: `the job "${entry.key}" is not a map` });
   findMerges(reading, root);
   const signs = newSigns(reading);
   const found = jobs.entries.map((entry) => readJob(entry, signs));
@@ -40,9 +44,9 @@ function readJob({ key, line, value: job }: Entry, signs: Signs): DefinedJob {
   if (!disabled) {
     const environment = entryOf(job, 'environment');
     if (environment !== undefined && isNamed(environment.value))
-      sign(signs, environment.line, 'certain', `the job ${key} has an environment`);
-    signOfName(signs, 'job', key, line);
-    signOfName(signs, 'job', textOf(at(job, 'name')), at(job, 'name')?.line ?? line);
+      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${key} has an environment` });
+    signOfName(signs, { kind: 'job', name: key, line });
+    signOfName(signs, { kind: 'job', name: textOf(at(job, 'name')), line: at(job, 'name')?.line ?? line });
     signOfPart(signs, calls, at(job, 'uses')?.line ?? line);
     for (const step of itemsOf(at(job, 'steps'))) readStep(step, signs);
   }
@@ -58,7 +62,7 @@ function readJob({ key, line, value: job }: Entry, signs: Signs): DefinedJob {
 function readStep(step: Node, signs: Signs): void {
   if (isNever(at(step, 'if'))) return;
   const name = at(step, 'name');
-  signOfName(signs, 'step', textOf(name), name?.line ?? step.line);
+  signOfName(signs, { kind: 'step', name: textOf(name), line: name?.line ?? step.line });
   const uses = at(step, 'uses');
   signOfPart(signs, textOf(uses), uses?.line ?? step.line);
   signOfCommands(signs, at(step, 'run'));
@@ -81,7 +85,7 @@ function findMerges(reading: Reading, root: Node): void {
     if (seen.has(node)) return;
     seen.add(node);
     if (node.kind === 'map' && node.hasMerge === true)
-      problem(reading, node, 'error', 'the merge key "<<", which GitHub refuses');
+      problem(reading, node, { severity: 'error', message: 'the merge key "<<", which GitHub refuses' });
     for (const { value } of entriesOf(node)) visit(value);
     for (const item of itemsOf(node)) visit(item);
   };

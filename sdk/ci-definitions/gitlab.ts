@@ -66,11 +66,12 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const hasHeader = second !== undefined && at(first, 'spec') !== undefined;
   const root = hasHeader ? second : first;
   if (root?.kind !== 'map') {
-    problem(reading, root, 'error', 'the file holds no map of jobs');
+    problem(reading, root, { severity: 'error', message: 'the file holds no map of jobs' });
     return [];
   }
   const extra = reading.documents[hasHeader ? 2 : 1];
-  if (extra !== undefined) problem(reading, extra, 'warning', 'this document does not count');
+  if (extra !== undefined)
+    problem(reading, extra, { severity: 'warning', message: 'this document does not count' });
   const includes = manyOf(at(root, 'include')).flatMap(includeOf);
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
   const signs = newSigns(reading);
@@ -80,7 +81,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const triggers = new Set(conditionsOf(file, rules));
   for (const entry of entries) {
     if (entry.value.kind !== 'map') {
-      problem(reading, entry.value, 'error', `the job "${entry.key}" is not a map`);
+      problem(reading, entry.value, { severity: 'error', message: `the job "${entry.key}" is not a map` });
       continue;
     }
     jobs.push(readJob(file, entry, signs));
@@ -89,7 +90,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
       if (word !== 'push' || rules === undefined) triggers.add(word);
   }
   if (jobs.length === 0 && includes.length === 0) {
-    problem(reading, root, 'error', 'no job and no include');
+    problem(reading, root, { severity: 'error', message: 'no job and no include' });
     return [];
   }
   const name = textOf(at(root, 'workflow', 'name'));
@@ -115,16 +116,20 @@ function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): De
     const isNamed =
       textOf(environment) !== undefined || effective(file, job, 'environment', 'name') !== undefined;
     if (environment !== undefined && isNamed && !ends)
-      sign(signs, environment.line, 'certain', `the job ${key} has an environment`);
+      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${key} has an environment` });
     if (key === 'pages' && textOf(at(job, 'pages')) !== 'false')
-      sign(signs, line, 'certain', 'the job pages publishes a site');
+      sign(signs, { line, strength: 'certain', why: 'the job pages publishes a site' });
     const group = effective(file, job, 'resource_group');
-    signOfName(signs, 'job', key, line);
-    signOfName(signs, 'stage', stage, effective(file, job, 'stage')?.line ?? line);
+    signOfName(signs, { kind: 'job', name: key, line });
+    signOfName(signs, { kind: 'stage', name: stage, line: effective(file, job, 'stage')?.line ?? line });
     if (group !== undefined && !ends && /deploy|release/i.test(key))
-      sign(signs, group.line, 'weak', 'one such job at a time, as for an environment');
+      sign(signs, {
+        line: group.line,
+        strength: 'weak',
+        why: 'one such job at a time, as for an environment',
+      });
     for (const script of ['before_script', 'script', 'after_script'])
-      signOfScript(file.root, effective(file, job, script), signs, 0);
+      signOfScript(file.root, effective(file, job, script), { signs, level: 0 });
   }
   const calls = trigger === undefined ? undefined : calledBy(trigger);
   return {
@@ -138,12 +143,16 @@ function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): De
 }
 
 /** A script may be put together of others: `- !reference [.setup, script]`. */
-function signOfScript(root: Node, script: Node | undefined, signs: Signs, level: number): void {
+function signOfScript(
+  root: Node,
+  script: Node | undefined,
+  { signs, level }: { readonly signs: Signs; readonly level: number },
+): void {
   const found = script && referenced(root, script);
   if (found?.kind !== 'list') return signOfCommands(signs, found);
   if (signs.seen.has(found) || level > LEVELS_MAX) return;
   signs.seen.add(found);
-  for (const item of found.items) signOfScript(root, item, signs, level + 1);
+  for (const item of found.items) signOfScript(root, item, { signs, level: level + 1 });
 }
 
 function calledBy(trigger: Node): string | undefined {

@@ -76,13 +76,14 @@ interface Found extends Tokens {
 export function readJenkins(reading: Reading, text: string): readonly DefinedPipeline[] {
   const read = tokenize(text);
   const { tokens, fault } = read;
-  if (fault !== undefined) problem(reading, fault, 'error', fault.what);
-  else if (tokens.length === 0) problem(reading, undefined, 'error', 'the file holds no code');
+  if (fault !== undefined) problem(reading, fault, { severity: 'error', message: fault.what });
+  else if (tokens.length === 0)
+    problem(reading, undefined, { severity: 'error', message: 'the file holds no code' });
   if (fault !== undefined || tokens.length === 0) return [];
   const functions = functionsOf(read);
   if (!runsSomething(read, functions)) {
     const message = 'neither a pipeline, nor a node, nor a step: nothing in the file is run';
-    problem(reading, tokens[0], 'error', message);
+    problem(reading, tokens[0], { severity: 'error', message });
     return [];
   }
   const found: Found = {
@@ -205,7 +206,7 @@ function readWord(index: number, open: readonly Opened[], found: Found): Opens |
   const [named] = token.text === '$class' ? classesIn(tokens.slice(index, index + 3)) : [];
   const what = isStep ? token.text : named?.replace(/^.*\./, '');
   if (isStep || (what !== undefined && DEPLOYING_CLASSES.has(what)))
-    sign(signs, token.line, 'strong', `the step ${what} deploys`);
+    sign(signs, { line: token.line, strength: 'strong', why: `the step ${what} deploys` });
   return undefined;
 }
 
@@ -265,7 +266,7 @@ function readStage(index: number, open: readonly Opened[], found: Found): Opens 
     return undefined;
   const within = open.at(-1)?.stage;
   const stage = within === undefined ? undefined : jobs[within]?.name;
-  signOfName(signs, 'stage', name.text, line);
+  signOfName(signs, { kind: 'stage', name: name.text, line });
   jobs.push({ name: name.text, line, ...(stage !== undefined && { stage }) });
   return { stage: jobs.length - 1 };
 }

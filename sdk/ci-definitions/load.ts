@@ -140,7 +140,7 @@ function readFresh(reader: Reader, source: Parsed): Node {
   if (isSeq(source)) {
     const items = source.items.map((item) => read(reader, item as Parsed));
     const node: ListNode = { kind: 'list', ...place, items };
-    return measured(reader, node, items, 0);
+    return measured(reader, node, { children: items, keyCharacters: 0 });
   }
   if (!isScalar(source))
     return { kind: 'scalar', ...place, value: null, text: '', isFolded: false } satisfies ScalarNode;
@@ -190,7 +190,7 @@ function readMap(reader: Reader, source: YAMLMap.Parsed, place: ReturnType<typeo
       own.set(entry.key, entry);
     }
   }
-  for (const from of merged) merge(reader, own, from, source.range[0]);
+  for (const from of merged) merge(reader, own, { from, offset: source.range[0] });
   const entries = [...own.values()];
   const node: MapNode = {
     kind: 'map',
@@ -199,16 +199,18 @@ function readMap(reader: Reader, source: YAMLMap.Parsed, place: ReturnType<typeo
     byKey: own,
     ...(merged.length > 0 && { hasMerge: true }),
   };
-  return measured(
-    reader,
-    node,
-    entries.map(({ value }) => value),
-    entries.reduce((characters, { key }) => characters + key.length, 0),
-  );
+  return measured(reader, node, {
+    children: entries.map(({ value }) => value),
+    keyCharacters: entries.reduce((characters, { key }) => characters + key.length, 0),
+  });
 }
 
 /** Maps that are merged may hold what was merged before: counted before each, not when the file is read. */
-function merge(reader: Reader, own: Map<string, Entry>, from: Node, offset: number): void {
+function merge(
+  reader: Reader,
+  own: Map<string, Entry>,
+  { from, offset }: { readonly from: Node; readonly offset: number },
+): void {
   for (const part of from.kind === 'list' ? from.items : [from]) {
     const entries = entriesOf(part);
     reader.merged += 1 + entries.length;
@@ -220,8 +222,7 @@ function merge(reader: Reader, own: Map<string, Entry>, from: Node, offset: numb
 function measured<T extends Node>(
   reader: Reader,
   node: T,
-  children: readonly Node[],
-  keyCharacters: number,
+  { children, keyCharacters }: { readonly children: readonly Node[]; readonly keyCharacters: number },
 ): T {
   const own: Size = { nodes: 1, characters: keyCharacters };
   const size = children.reduce((all, child) => sum(all, sizeOf(reader, child)), own);

@@ -65,8 +65,7 @@ export function newSigns({ lines }: Reading): Signs {
 export function problem(
   { problems }: Reading,
   node: Pick<Node, 'line' | 'column'> | undefined,
-  severity: DefinitionProblem['severity'],
-  message: string,
+  { severity, message }: Pick<DefinitionProblem, 'severity' | 'message'>,
 ): void {
   problems.push({ line: node?.line ?? 1, column: node?.column ?? 1, message, severity });
 }
@@ -74,9 +73,10 @@ export function problem(
 /** The root of a file that has one document; a second one is pointed at. */
 export function rootOf(reading: Reading): Node | undefined {
   const [root, second] = reading.documents;
-  if (second !== undefined) problem(reading, second, 'warning', 'only the first document of the file counts');
+  if (second !== undefined)
+    problem(reading, second, { severity: 'warning', message: 'only the first document of the file counts' });
   if (root !== undefined && root.kind !== 'map') {
-    problem(reading, root, 'error', `the file holds a ${root.kind}, expected a map`);
+    problem(reading, root, { severity: 'error', message: `the file holds a ${root.kind}, expected a map` });
     return undefined;
   }
   return root;
