@@ -31,10 +31,10 @@ import { createCursors } from './platform/cursor.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
 import { migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
-import { every } from './platform/every.ts';
 import type { Feature, System } from './platform/feature.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
+import { startLoop } from './platform/loop.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 
@@ -158,7 +158,7 @@ function startJobs({ db, clock, onError }: System, features: readonly Feature[],
       for (const purgeOld of purges) await purgeOld(clock.now().getTime());
   };
   const jobs = features.flatMap(({ jobs: starts = [] }) => starts.map((start) => start()));
-  jobs.push(every(PURGE_EVERY_MS, purge, onError));
+  jobs.push(startLoop({ everyMs: PURGE_EVERY_MS, run: purge, onError }));
   stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
 }
 

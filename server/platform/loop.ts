@@ -1,6 +1,6 @@
 /**
- * A background job that repeats: one run at a time, at once again while there is more to do, otherwise after a pause with ±20 % of jitter so that
- * several servers spread out. A failed run is reported and the next one comes as usual.
+ * Work that repeats: the first run at once, one run at a time, at once again while there is more to do, otherwise after a pause with ±20 % of jitter so
+ * that several servers spread out. A failed run is reported and the next one comes as usual.
  */
 
 export interface Loop {
@@ -13,7 +13,7 @@ export interface Loop {
 export interface LoopOptions {
   readonly everyMs: number;
   /** True: there is more to do at once. */
-  run(): Promise<boolean>;
+  run(): Promise<boolean | void>;
   onError(error: unknown): void;
 }
 
@@ -28,6 +28,7 @@ export function startLoop({ everyMs, run, onError }: LoopOptions): Loop {
     if (woken || stopped) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
+      timer.unref();
       endPause = () => {
         clearTimeout(timer);
         resolve();
@@ -37,7 +38,7 @@ export function startLoop({ everyMs, run, onError }: LoopOptions): Loop {
   };
   const pass = async (): Promise<boolean> => {
     try {
-      return await run();
+      return (await run()) === true;
     } catch (error) {
       onError(error);
       return false;

@@ -1,5 +1,5 @@
-import { every } from '../../platform/every.ts';
 import type { Job, System } from '../../platform/feature.ts';
+import { startLoop } from '../../platform/loop.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { JobCredentials } from './job-credentials.ts';
@@ -23,7 +23,7 @@ export function startAuthenticator(system: System, ciJobs: JobCredentials): Auth
     ciJobs,
     isOwnOrigin: (origin) => publicUrls().some((url) => new URL(url).origin === origin),
   });
-  const flushing = every(FLUSH_EVERY_MS, authenticator.flush, onError);
+  const flushing = startLoop({ everyMs: FLUSH_EVERY_MS, run: authenticator.flush, onError });
   return {
     ...authenticator,
     stop: async () => {

@@ -6,8 +6,8 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { every } from '../../platform/every.ts';
-import type { Repeating } from '../../platform/every.ts';
+import { startLoop } from '../../platform/loop.ts';
+import type { Loop } from '../../platform/loop.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
 import { readConnection } from './connections-store.ts';
 import { KNOWN_HOSTS } from './forges/forge.ts';
@@ -38,12 +38,15 @@ export interface CiHealthDeps {
   onError(error: unknown): void;
 }
 
-export function startCiHealth({ db, clock, onError }: CiHealthDeps): Repeating {
-  const pass = async (): Promise<void> => {
-    await askSilent(db, clock.now());
-    await giveUpLost(db, clock.now());
-  };
-  return every(EVERY_MS, pass, onError);
+export function startCiHealth({ db, clock, onError }: CiHealthDeps): Loop {
+  return startLoop({
+    everyMs: EVERY_MS,
+    onError,
+    run: async () => {
+      await askSilent(db, clock.now());
+      await giveUpLost(db, clock.now());
+    },
+  });
 }
 
 /** Whether the provider of run `r` of connection `c` can be asked about it: it is the repository's host, and there is a token. */

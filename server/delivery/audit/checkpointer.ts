@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { every } from '../../platform/every.ts';
-import type { Repeating } from '../../platform/every.ts';
+import type { Job } from '../../platform/feature.ts';
+import { startLoop } from '../../platform/loop.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
 
@@ -61,9 +61,13 @@ export function createCheckpointer({ sql, clock, signer, file }: CheckpointerDep
 }
 
 /** Any number of processes may do it, each into its own data folder or all into one. */
-export function startCheckpoints(deps: CheckpointerDeps, onError: (error: unknown) => void): Repeating {
+export function startCheckpoints(deps: CheckpointerDeps, onError: (error: unknown) => void): Job {
   const checkpointer = createCheckpointer(deps);
-  const looking = every(LOOK_EVERY_MS, async () => await checkpointer.run(), onError);
+  const looking = startLoop({
+    everyMs: LOOK_EVERY_MS,
+    onError,
+    run: async () => void (await checkpointer.run()),
+  });
   return {
     stop: async () => {
       await looking.stop();

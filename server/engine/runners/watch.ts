@@ -20,7 +20,6 @@ export function startWatch({ sql, settings, onError }: WatchDeps): Loop {
       await noteOutdated(sql, settings);
       await leaveDegraded(sql, settings);
       await enterDegraded(sql, settings);
-      return false;
     },
   });
 }

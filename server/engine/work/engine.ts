@@ -1,7 +1,7 @@
 /** What the features of the engine share, and the jobs that keep waiting work moving. */
 import type { Config } from '../../config.ts';
-import { every } from '../../platform/every.ts';
 import type { Feature, System } from '../../platform/feature.ts';
+import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { createHints } from './hints.ts';
 import type { Hints } from './hints.ts';
@@ -43,7 +43,8 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
       () => startSweeper({ sql, settings, onSwept, onError }),
       () => startNonceRotation(sql, onError),
       () => startLogRetention(sql, config.logRetentionDays, onError),
-      () => every(STRAYS_EVERY_MS, async () => await rerouteStrays(sql), onError),
+      () =>
+        startLoop({ everyMs: STRAYS_EVERY_MS, run: async () => void (await rerouteStrays(sql)), onError }),
     ],
   };
 }

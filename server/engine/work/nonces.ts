@@ -147,7 +147,6 @@ export function startNonceRotation(sql: SqlTag, onError: (error: unknown) => voi
     onError,
     run: async () => {
       await sql`select nonces_rotate()`;
-      return false;
     },
   });
 }

@@ -4,7 +4,7 @@
  * by NOTIFY at once, and by looking twice a second, because what is sent while the listening connection is down is lost. While the
  * database is away the last view stays.
  */
-import { every } from '../../platform/every.ts';
+import { startLoop } from '../../platform/loop.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Rules } from './effective.ts';
 import { FEATURES_CHANNEL, readRevision, readStates } from './store.ts';
@@ -99,7 +99,7 @@ export async function startFollowing({ db, rules, onError }: FollowDeps): Promis
     },
     () => void lookAgain(),
   );
-  const looking = every(LOOK_EVERY_MS, lookAgain, onError);
+  const looking = startLoop({ everyMs: LOOK_EVERY_MS, run: lookAgain, onError });
   return {
     view: holder.view,
     install: (states) => {
