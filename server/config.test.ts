@@ -72,6 +72,17 @@ describe('readConfig()', () => {
     expect(text).toContain('TRUSTED_PROXIES holds "10.0.0.0/64" is not an address or a range');
   });
 
+  it('takes name servers by address', () => {
+    expect(readConfig({}).dnsServers).toEqual([]);
+    expect(readConfig({ DNS_SERVERS: '192.0.2.53, [2001:db8::53]:5353' }).dnsServers).toEqual([
+      '192.0.2.53',
+      '[2001:db8::53]:5353',
+    ]);
+    expect(problemsOf({ DNS_SERVERS: '192.0.2.53,dns.example.com' })).toContain(
+      'DNS_SERVERS holds "dns.example.com", expected IP addresses with a port if any',
+    );
+  });
+
   it('reads hosts of plain registries in the one form in which they are compared', () => {
     expect(
       readConfig({ INSECURE_REGISTRIES: 'Registry.Internal:5000, 10.0.0.7' }).insecureRegistries,

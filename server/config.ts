@@ -24,6 +24,7 @@ import {
 import { isDefaultAudience, parseIssuers } from './connect/ci/oidc/issuers.ts';
 import type { Issuer } from './connect/ci/oidc/issuers.ts';
 import { parseHost } from './engine/registries/host.ts';
+import { isDnsServer } from './platform/dns.ts';
 
 export { ConfigError } from '@svc/proto/process/settings.ts';
 
@@ -228,6 +229,13 @@ export const SETTINGS = {
       'Webhooks may go to this machine and to private networks, over http and to any port. For tests and development.',
     fallback: false,
   }),
+  dnsServers: text('DNS_SERVERS', {
+    about:
+      'Name servers that are asked for the records which prove domains. Empty asks the resolvers of the system.',
+    type: 'IP addresses with a port if any, separated by commas',
+    fallback: '',
+    parse: readDnsServers,
+  }),
   oidcAudience: optional('OIDC_AUDIENCE', {
     about: 'Audience that id_tokens of CI jobs must be made for.',
     type: 'text',
@@ -400,6 +408,15 @@ function readInsecureRegistries(given: string): readonly string[] | Wrong {
     hosts.push(parsed.host);
   }
   return hosts;
+}
+
+function readDnsServers(given: string): readonly string[] | Wrong {
+  const bad = parts(given).find((server) => !isDnsServer(server));
+  return bad === undefined
+    ? parts(given)
+    : new Wrong(
+        `holds "${bad}", expected IP addresses with a port if any, such as 192.0.2.53 or [2001:db8::53]:5353`,
+      );
 }
 
 function readIssuers(given: string): readonly Issuer[] | Wrong {

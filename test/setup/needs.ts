@@ -14,6 +14,7 @@ export type Part =
   | 'chromium'
   | 'registry'
   | 'git'
+  | 'dnsmasq'
   | 'systemd';
 
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
@@ -25,6 +26,7 @@ const HINT: Record<Part, string> = {
   podman: 'apt-get install podman runc catatonit busybox-static',
   registry: 'apt-get install docker-registry',
   git: 'apt-get install git',
+  dnsmasq: 'apt-get install dnsmasq-base',
   systemd: 'apt-get install systemd',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
@@ -75,12 +77,14 @@ export async function has(part: Part): Promise<boolean> {
             ? runs('docker-registry', '--version')
             : part === 'git'
               ? runs('git', '--version')
-              : part === 'systemd'
-                ? runs('systemd-analyze', '--version')
-                : part === 'chromium'
-                  ? chromiumPath() !== undefined
-                  : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-                    runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+              : part === 'dnsmasq'
+                ? runs('dnsmasq', '--version')
+                : part === 'systemd'
+                  ? runs('systemd-analyze', '--version')
+                  : part === 'chromium'
+                    ? chromiumPath() !== undefined
+                    : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+                      runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);
