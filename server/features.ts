@@ -4,6 +4,7 @@ import type { Passwords } from './access/accounts/index.ts';
 import { apiKeysFeature } from './access/apikeys/index.ts';
 import type { JobCredentials } from './access/auth/index.ts';
 import { teamsFeature, teamsOfAccount } from './access/teams/index.ts';
+import { verifiedDomainsFeature } from './access/verifieddomains/index.ts';
 import { buildStepsFeature } from './apps/buildsteps/index.ts';
 import { environmentsFeature } from './apps/environments/index.ts';
 import { projectsFeature } from './apps/projects/index.ts';
@@ -54,6 +55,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     accountsFeature(system, { passwords, teamsOfAccount }),
     apiKeysFeature(system),
     teamsFeature(system, { passwords, work }),
+    verifiedDomainsFeature(system),
     regionsFeature(work),
     projectsFeature({ inSpace: createSpaceFilter(gate) }),
     environmentsFeature(system),

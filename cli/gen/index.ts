@@ -388,6 +388,19 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./variables.ts')).commands,
   },
   {
+    group: 'verified-domains',
+    area: 'access',
+    summary: 'Domains that a team has proved to control',
+    commands: [
+      { words: ['add'], summary: 'Adds a domain, which is `pending` until it is verified, and answers with the record to set' },
+      { words: ['get'], summary: 'One domain, with the record that proves it' },
+      { words: ['list'], summary: 'Domains of a team, oldest first, at most 100' },
+      { words: ['remove'], summary: 'Removes a domain, verified or not' },
+      { words: ['verify'], summary: 'Looks the record up and answers with what was found' },
+    ],
+    load: async () => (await import('./verified-domains.ts')).commands,
+  },
+  {
     group: 'webhook-endpoints',
     area: 'operations',
     summary: 'Outgoing webhooks',

@@ -28,6 +28,7 @@ import { Teams } from './teams.ts';
 import { Timeline } from './timeline.ts';
 import { Usage } from './usage.ts';
 import { Variables } from './variables.ts';
+import { VerifiedDomains } from './verified-domains.ts';
 import { WebhookEndpoints } from './webhook-endpoints.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -59,6 +60,7 @@ export { Teams } from './teams.ts';
 export { Timeline } from './timeline.ts';
 export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
+export { VerifiedDomains } from './verified-domains.ts';
 export { WebhookEndpoints } from './webhook-endpoints.ts';
 export { Webhooks } from './webhooks.ts';
 export type { AccountClaimEmailResponse, AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpDisableParams, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
@@ -90,6 +92,7 @@ export type { Awaiting, Invite, Member, NewMember, Team, TeamKind, TeamsAcceptIn
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
 export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
+export type { VerifiedDomain, VerifiedDomainState } from './verified-domains.ts';
 export type { Delivery, DeliveryAttempt, DeliveryState, EndpointWithSecret, WebhookEndpoint, WebhookEndpointsCreateParams, WebhookEndpointsListDeliveriesPageParams, WebhookEndpointsListDeliveriesResponse, WebhookEndpointsUpdateParams } from './webhook-endpoints.ts';
 export type { WebhooksDeliveriesParams } from './webhooks.ts';
 
@@ -151,6 +154,8 @@ export interface Resources {
   readonly usage: Usage;
   /** Variables of environments. */
   readonly variables: Variables;
+  /** Domains that a team has proved to control. */
+  readonly verifiedDomains: VerifiedDomains;
   /** Outgoing webhooks. */
   readonly webhookEndpoints: WebhookEndpoints;
   /** Webhooks of CI systems, by environment. */
@@ -188,6 +193,7 @@ export function createResources(client: Client): Resources {
     timeline: new Timeline(client),
     usage: new Usage(client),
     variables: new Variables(client),
+    verifiedDomains: new VerifiedDomains(client),
     webhookEndpoints: new WebhookEndpoints(client),
     webhooks: new Webhooks(client),
   };

@@ -76,6 +76,19 @@ CREATE TABLE "team_members" (
 	CONSTRAINT "team_members_role" CHECK ("team_members"."role" in ('viewer', 'developer', 'admin', 'owner'))
 );
 --> statement-breakpoint
+CREATE TABLE "verified_domains" (
+	"domain" text NOT NULL,
+	"state" text DEFAULT 'pending' NOT NULL,
+	"verified_at" timestamp with time zone,
+	"last_checked_at" timestamp with time zone,
+	"last_problem" text,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "verified_domains_state" CHECK ("state" in ('pending', 'verified')),
+	CONSTRAINT "verified_domains_verified" CHECK (("verified_domains"."state" = 'verified') = ("verified_domains"."verified_at" is not null) and ("verified_domains"."verified_at" is null or "verified_domains"."last_checked_at" is not null))
+);
+--> statement-breakpoint
 CREATE TABLE "build_steps" (
 	"environment_id" text NOT NULL,
 	"position" integer NOT NULL,
@@ -829,6 +842,12 @@ CREATE UNIQUE INDEX "team_invites_token_hash" ON "team_invites" USING btree ("to
 --> statement-breakpoint
 CREATE UNIQUE INDEX "team_invites_open" ON "team_invites" USING btree ("team_id","email") WHERE "team_invites"."accepted_at" is null;
 --> statement-breakpoint
+CREATE UNIQUE INDEX "verified_domains_team_id" ON "verified_domains" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "verified_domains_domain" ON "verified_domains" USING btree ("team_id","domain");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "verified_domains_owner" ON "verified_domains" USING btree ("domain") WHERE "verified_domains"."state" = 'verified';
+--> statement-breakpoint
 CREATE UNIQUE INDEX "build_steps_team_id" ON "build_steps" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "environments_team_id" ON "environments" USING btree ("team_id","id");
@@ -936,6 +955,8 @@ ALTER TABLE "team_invites" ADD CONSTRAINT "team_invites_awaiting_user_id_users_i
 ALTER TABLE "team_members" ADD CONSTRAINT "team_members_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "team_members" ADD CONSTRAINT "team_members_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "verified_domains" ADD CONSTRAINT "verified_domains_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "build_steps" ADD CONSTRAINT "build_steps_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

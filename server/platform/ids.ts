@@ -40,6 +40,7 @@ export type IdPrefix =
   | 'tok'
   | 'user'
   | 'var'
+  | 'vdm'
   | 'whe';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -315,6 +315,7 @@ const NOTHING_BY_SERVICE: Readonly<Record<string, readonly string[]>> = {
   'svc.timeline.v1.TimelineService': ['Get', 'Watch'],
   'svc.usage.v1.UsageService': ['Get'],
   'svc.variables.v1.VariablesService': ['Delete', 'List', 'Set', 'SetMany', 'Update'],
+  'svc.verifieddomains.v1.VerifiedDomainsService': ['Add', 'Get', 'List', 'Remove', 'Verify'],
   'svc.webhookendpoints.v1.WebhookEndpointsService': ['Delete', 'Get', 'List', 'ListDeliveries', 'Test'],
   'svc.webhooks.v1.WebhooksService': ['Delete', 'Deliveries', 'List'],
 };

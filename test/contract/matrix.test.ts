@@ -128,6 +128,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     database = await freshDatabase();
     platform = await startPlatform({
       DATABASE_URL: database.url,
+      DNS_SERVERS: '127.0.0.1:1', // Nothing listens there.
       JOB_RUNNER_ENABLED: 'true', // host.automation.maintenance depends on it.
       LIMIT_LOGINS_PER_MINUTE: '10000',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',

@@ -13,6 +13,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/platform/',
   ],
   'a chain of the ledger, whose right is checked by its name': ['server/delivery/audit/'],
+  'asks which of all teams has a domain, and shows no row': ['server/access/verifieddomains/owner.ts'],
   'called by gateways, workers and the outbox, which act for no caller': [
     'server/connect/ci/commit-status/',
     'server/connect/ci/discovery/',

@@ -902,7 +902,8 @@ export enum Idempotency {
   NATURAL = 3,
 
   /**
-   * Never replayed, because the answer carries a secret that must not be stored (login): the key is ignored.
+   * Never replayed, because the answer carries a secret that must not be stored (login), or because the call waits for somebody else's server, which no
+   * transaction may do: the key is ignored.
    *
    * @generated from enum value: IDEMPOTENCY_NONE = 4;
    */

@@ -1,0 +1,21 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { once, team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+const domain = once(async ({ sql, teamId }) => {
+  const domainId = 'vdm_00000000000000000000000001';
+  await sql`
+    insert into verified_domains (id, team_id, domain, created_at) values (${domainId}, ${teamId}, 'matrix.example.com', now())`;
+  return { teamId, domainId };
+});
+
+export const requests: Requests = {
+  'svc.verifieddomains.v1.VerifiedDomainsService/Add': {
+    fields: ({ teamId }) => ({ teamId, domain: 'by-matrix.example.com' }),
+  },
+  'svc.verifieddomains.v1.VerifiedDomainsService/Get': { fields: domain },
+  'svc.verifieddomains.v1.VerifiedDomainsService/List': { fields: team },
+  'svc.verifieddomains.v1.VerifiedDomainsService/Remove': { fields: domain, last: true },
+  // The servers of these tests reach no name server, and the answer says so.
+  'svc.verifieddomains.v1.VerifiedDomainsService/Verify': { fields: domain },
+};
