@@ -1,5 +1,5 @@
 /** `svc builds logs` */
-import { Builds, type BuildEvent, type Client } from '@svc/sdk';
+import { Builds, type BuildEvent } from '@svc/sdk';
 import { FOLLOW_ARGS, noteMissing } from '../follow/flags.ts';
 import { persistently } from '../follow/persist.ts';
 import { createStamper, type Stamper } from '../follow/stamps.ts';
@@ -30,7 +30,7 @@ async function printLogs(context: Following): Promise<number | void> {
   if (output.format === 'json' || output.format === 'jsonl') {
     await runOperation(context);
   } else {
-    const missing = await copyBuild(context, await context.client(), which, params);
+    const missing = await copyBuild(context, which, params);
     await noteMissing(context, missing);
   }
   if (args.exitStatus !== true && !io.stdout.isTerminal) return undefined;
@@ -42,12 +42,12 @@ async function printLogs(context: Following): Promise<number | void> {
 /** Resolves with the number of bytes that are missing. */
 async function copyBuild(
   context: Following,
-  client: Client,
   which: readonly [string, string],
   params: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const { output, signal, args } = context;
   const stamper = args.timestamps === true ? createStamper() : undefined;
+  const client = await context.client();
   const { tailBytes: _onlyAtFirst, ...rest } = params;
   const events = persistently(context, signal, (after) =>
     new Builds(client).streamLogs(...which, after === undefined ? params : { ...rest, after }, { signal }),

@@ -224,7 +224,7 @@ async function wrap(
     const who = whoReports(told.params, told.detected);
     // Once: an id_token is exchanged a single time, whatever becomes of the first report.
     ci ??= new Ci(await reportingClient(context, { ...who, signal: limited() }));
-    return await startReporter(context, ci, told, startedMs);
+    return await startReporter(context, ci, { ...told, startedMs });
   };
   const starting = attempt('the start', start);
   const exitCode = await runProgram(words, io);
@@ -261,8 +261,7 @@ interface Reporter {
 async function startReporter(
   context: Reporting,
   ci: Ci,
-  { params, detected }: Told,
-  startedMs: number,
+  { params, detected, startedMs }: Told & { readonly startedMs: number },
 ): Promise<Reporter> {
   const startedAt = new Date(startedMs).toISOString();
   const started: CiReportParams = { startedAt, ...params, status: 'running' };

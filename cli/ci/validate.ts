@@ -149,7 +149,7 @@ async function checkAll(root: string): Promise<readonly Checked[]> {
       `${root} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
     );
   });
-  await lookThrough(root, '', top, found);
+  await lookThrough(root, { folder: '', entries: top }, found);
   const checked = found.skipped.map(({ path, kind }): Checked => ({
     path,
     pipelines: [],
@@ -169,8 +169,7 @@ interface Found {
 
 async function lookThrough(
   root: string,
-  folder: string,
-  entries: readonly Dirent[],
+  { folder, entries }: { readonly folder: string; readonly entries: readonly Dirent[] },
   found: Found,
 ): Promise<void> {
   for (const entry of entries) {
@@ -179,7 +178,7 @@ async function lookThrough(
     if (entry.isSymbolicLink() && isPlace(path)) found.skipped.push({ path, kind: 'link' });
     if (!entry.isDirectory() || !(isDefinitionFolder(path) || leadsTo(path) !== undefined)) continue;
     if (await exists(join(root, path, '.git'))) found.skipped.push({ path, kind: 'module' });
-    else await lookThrough(root, `${path}/`, await listed(join(root, path)), found);
+    else await lookThrough(root, { folder: `${path}/`, entries: await listed(join(root, path)) }, found);
   }
 }
 

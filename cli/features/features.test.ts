@@ -210,7 +210,10 @@ describe('svc features set', () => {
 
   it('explains a change that came in between, and how to go on', async () => {
     const current = { ...ci, revision: 5, state: 'enabled', lastChange: { ...change, to: 'enabled' } };
-    api.on(route, apiError(412, 'precondition_failed', 'revision is 5, not 4', { current }));
+    api.on(
+      route,
+      apiError(412, 'precondition_failed', { message: 'revision is 5, not 4', details: { current } }),
+    );
     const { code, err } = await svc(api, [...line, '--revision', '4']);
     expect(code).toBe(1);
     expect(api.asked[0]?.body).toMatchObject({ revision: 4 });
@@ -264,7 +267,7 @@ describe('svc features set', () => {
 
   it('never lets a reason or a name move the cursor of whoever reads it', async () => {
     const current = { ...ci, lastChange: { ...change, reason: 'x\u001b[2J\ny' } };
-    api.on(route, apiError(412, 'precondition_failed', 'no', { current }));
+    api.on(route, apiError(412, 'precondition_failed', { message: 'no', details: { current } }));
     const { err } = await svc(api, line);
     expect(err).not.toContain('\u001b');
     expect(err.split('\n')).toHaveLength(4);

@@ -1,5 +1,5 @@
 /** `svc runs create` */
-import { SandboxRuns, SvcApiError, type Client, type SandboxRun } from '@svc/sdk';
+import { SandboxRuns, SvcApiError, type SandboxRun } from '@svc/sdk';
 import {
   defineOwn,
   type Context,
@@ -50,9 +50,7 @@ async function submit(context: ContextOf<typeof ARGS>): Promise<number> {
     return 0;
   }
   try {
-    const last = follow
-      ? await followRun(context, client, run, patient)
-      : await watchRun(context, client, run, patient);
+    const last = follow ? await followRun(context, run, patient) : await watchRun(context, run, patient);
     await printOutcome(context, last, follow);
     if (!isOver(last)) await noteGoesOn(context, run.id);
     return exitCodeOfRun(last);
@@ -63,23 +61,18 @@ async function submit(context: ContextOf<typeof ARGS>): Promise<number> {
   }
 }
 
-async function followRun(
-  context: Context,
-  client: Client,
-  run: SandboxRun,
-  patient: Patience,
-): Promise<SandboxRun> {
+async function followRun(context: Context, run: SandboxRun, patient: Patience): Promise<SandboxRun> {
   await context.output.progress(describeRun(run));
   const stdoutTo = isJson(context) ? 'stderr' : 'stdout';
   try {
-    await copyOutput(context, client, run.id, { params: {}, stdoutTo, patient });
+    await copyOutput(context, run.id, { params: {}, stdoutTo, patient });
   } catch (error) {
     // A stream that broke for good costs the rest of the output, not the outcome.
     if (!(error instanceof SvcApiError) || !error.retryable) throw error;
     await context.output.note(`warning: the output broke off: ${error.message}`);
   }
-  const seen = await new SandboxRuns(client).get(run.id, { signal: context.io.interrupted });
-  return watchRun(context, client, seen, patient);
+  const seen = await new SandboxRuns(await context.client()).get(run.id, { signal: context.io.interrupted });
+  return watchRun(context, seen, patient);
 }
 
 /** After its output the run itself would be noise on standard output, except as JSON that was asked for. */

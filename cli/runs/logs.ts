@@ -23,7 +23,7 @@ async function printLogs(context: Following): Promise<number | void> {
   const client = await context.client();
   if (output.format === 'json' || output.format === 'jsonl') await runOperation(context);
   else {
-    await copyOutput(context, client, String(runId), {
+    await copyOutput(context, String(runId), {
       params,
       stdoutTo: 'stdout',
       timestamps: args.timestamps === true,

@@ -1,11 +1,5 @@
 /** The output of a run, written where it was written to: standard output or standard error. */
-import {
-  SandboxRuns,
-  SvcAbortError,
-  type Client,
-  type LogEvent,
-  type SandboxRunsStreamLogsParams,
-} from '@svc/sdk';
+import { SandboxRuns, SvcAbortError, type LogEvent, type SandboxRunsStreamLogsParams } from '@svc/sdk';
 import { noteMissing } from '../follow/flags.ts';
 import { persistently } from '../follow/persist.ts';
 import { createStamper, type Stamper } from '../follow/stamps.ts';
@@ -23,11 +17,11 @@ export interface OutputOptions {
 /** Until the run ends, or the patience does. */
 export async function copyOutput(
   context: Context,
-  client: Client,
   runId: string,
   { params, stdoutTo, timestamps, patient }: OutputOptions & { readonly patient: Patience },
 ): Promise<void> {
   const { output } = context;
+  const client = await context.client();
   const stamper = timestamps === true ? createStamper() : undefined;
   const { tailBytes: _onlyAtFirst, ...rest } = params;
   const events = persistently(context, patient.signal, (after) =>
@@ -44,7 +38,7 @@ export async function copyOutput(
         await output.note('the run was started again; its output begins anew');
       epoch = event.epoch;
       missing += event.missingBytes ?? 0;
-      await writeEvent(context, event, stdoutTo, stamper);
+      await writeEvent(context, event, { stdoutTo, stamper });
     }
     await noteMissing(context, missing);
   } catch (error) {
@@ -55,8 +49,7 @@ export async function copyOutput(
 async function writeEvent(
   { output }: Context,
   { stream, text, at }: LogEvent,
-  stdoutTo: 'stdout' | 'stderr',
-  stamper: Stamper | undefined,
+  { stdoutTo, stamper }: Pick<OutputOptions, 'stdoutTo'> & { readonly stamper: Stamper | undefined },
 ): Promise<void> {
   await output.log(stream === 'stdout' ? stdoutTo : 'stderr', stamper?.stamp(stream, text, at) ?? text);
 }

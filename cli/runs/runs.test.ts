@@ -177,8 +177,8 @@ describe('svc runs logs', () => {
       route,
       logStream([
         logEvent(4, 'stdout', 'one\n'),
-        logEvent(4, 'stdout', 'two\n', 2),
-        logEvent(9, 'runner', 'cut off\n', 2),
+        logEvent(4, 'stdout', { text: 'two\n', epoch: 2 }),
+        logEvent(9, 'runner', { text: 'cut off\n', epoch: 2 }),
       ]),
     );
     const { out, err } = await svc(api, 'runs logs run_1');

@@ -22,7 +22,7 @@ async function waitForRun(context: Context): Promise<number> {
   const start = await client.call<SandboxRun>(operationOf(context), input, {
     signal: context.io.interrupted,
   });
-  const run = await watchRun(context, client, start, patient);
+  const run = await watchRun(context, start, patient);
   await output.value(run);
   await output.progress(describeRun(run));
   if (!isOver(run)) await noteGoesOn(context, run.id);

@@ -3,7 +3,7 @@
  * touched. What must hold: the wait survives a control plane that is away for a while, and ends at once on Ctrl-C and at
  * its deadline.
  */
-import { SandboxRuns, SvcAbortError, SvcApiError, type Client, type SandboxRun } from '@svc/sdk';
+import { SandboxRuns, SvcAbortError, SvcApiError, type SandboxRun } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';
 import { describeRun, isOver } from './outcome.ts';
 
@@ -28,14 +28,9 @@ export function patience({ io, globals }: Context): Patience {
 }
 
 /** The run when it ended, or as it was last seen when the patience did. */
-export async function watchRun(
-  context: Context,
-  client: Client,
-  start: SandboxRun,
-  patient: Patience,
-): Promise<SandboxRun> {
+export async function watchRun(context: Context, start: SandboxRun, patient: Patience): Promise<SandboxRun> {
   const { io, output } = context;
-  const runs = new SandboxRuns(client);
+  const runs = new SandboxRuns(await context.client());
   let run = start;
   let shown = '';
   let intervalMs = INTERVAL_FIRST_MS;

@@ -64,7 +64,7 @@ describe('a table', () => {
 
   it('fits the terminal by cutting the widest column, never the id', () => {
     const widths = columnWidths(columns, rows, 40);
-    const lines = rows.map((row) => formatRow(columns, widths, row, plain));
+    const lines = rows.map((row) => formatRow(row, { columns, widths }, plain));
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(40);
     expect(lines[0]).toContain('run_0123456789  ');
     expect(lines[0]).toContain('…');
@@ -72,7 +72,7 @@ describe('a table', () => {
 
   it('aligns columns, wide characters too', () => {
     const widths = columnWidths(columns, rows, 200);
-    const [first = '', second = ''] = rows.map((row) => formatRow(columns, widths, row, plain));
+    const [first = '', second = ''] = rows.map((row) => formatRow(row, { columns, widths }, plain));
     const start = first.indexOf('queued');
     expect(displayWidth(second.slice(0, second.indexOf('running')))).toBe(start);
     expect(formatHeader(columns, widths, plain).indexOf('STATE')).toBe(start);

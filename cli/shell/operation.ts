@@ -1,5 +1,5 @@
 /** Runs a generated command: one call, one list, or one stream. */
-import type { CallOptions, Client, Operation } from '@svc/sdk';
+import type { Client, Operation } from '@svc/sdk';
 import { commandLine, type Context } from './command.ts';
 import { UsageError } from './errors.ts';
 import { isRecord } from './paths.ts';
@@ -48,7 +48,7 @@ async function listPages(context: Context, client: Client, operation: Operation)
   async function* pages(): AsyncGenerator<readonly unknown[]> {
     for (;;) {
       const size = Math.min(left, spec.page?.maxLimit ?? left);
-      const page = await onePage(client, operation, { ...input, limit: size, cursor }, { signal });
+      const page = await onePage(client, operation, { input: { ...input, limit: size, cursor }, signal });
       yield page.items.slice(0, left);
       left -= page.items.length;
       more = page.nextCursor;
@@ -64,10 +64,9 @@ async function listPages(context: Context, client: Client, operation: Operation)
 async function onePage(
   client: Client,
   operation: Operation,
-  input: Readonly<Record<string, unknown>>,
-  options: CallOptions,
+  { input, signal }: Pick<Context, 'input' | 'signal'>,
 ) {
-  for await (const page of client.list<unknown>(operation, input, options).pages()) return page;
+  for await (const page of client.list<unknown>(operation, input, { signal }).pages()) return page;
   return { items: [] };
 }
 

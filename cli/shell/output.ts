@@ -42,7 +42,7 @@ export interface Output {
 export function createOutput(io: Io, globals: Pick<Globals, 'json' | 'output' | 'fields' | 'color'>): Output {
   const format = formatOf(globals) ?? (io.stdout.isTerminal ? 'table' : 'tsv');
   const paint = wantsColor(io.env, io.stdout.isTerminal, globals.color) ? colored : plain;
-  const writer = new Writer(io, format, paint, globals.fields);
+  const writer = new Writer(io, format, { paint, fields: globals.fields });
   const note = (text: string): Promise<void> => io.stderr.write(`${neutralise(text)}\n`);
   return {
     format,
@@ -64,7 +64,11 @@ class Writer {
   readonly #paint: Paint;
   readonly #fields: FieldPicker | undefined;
 
-  constructor(io: Io, format: Format, paint: Paint, fields: readonly string[] | undefined) {
+  constructor(
+    io: Io,
+    format: Format,
+    { paint, fields }: { readonly paint: Paint; readonly fields: readonly string[] | undefined },
+  ) {
     this.#io = io;
     this.#format = format;
     this.#paint = paint;
@@ -188,7 +192,7 @@ class Layout {
     const rows = page.map((row) => paths.map((path) => cellForPeople(cellValue(row, path), path, now)));
     this.#widths ??= columnWidths(columns, rows, this.#io.stdout.columns ?? Number.POSITIVE_INFINITY);
     const widths = this.#widths;
-    const body = rows.map((row) => formatRow(columns, widths, row, this.#paint));
+    const body = rows.map((row) => formatRow(row, { columns, widths }, this.#paint));
     return isFirst ? [formatHeader(columns, widths, this.#paint), ...body] : body;
   }
 

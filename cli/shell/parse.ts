@@ -28,7 +28,7 @@ export function parseCommand(
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at];
     if (token === undefined) continue;
-    if (isFlag(token.text)) at += takeFlag(spec, token, tokens[at + 1], collected);
+    if (isFlag(token.text)) at += takeFlag(spec, { token, next: tokens[at + 1] }, collected);
     else positionals.push(token.text);
   }
   if (restField !== undefined && rest !== undefined) {
@@ -37,7 +37,7 @@ export function parseCommand(
     // Without a field for it, `--` only says that no flags follow.
     positionals.push(...(rest ?? []));
   }
-  takePositionals(spec, positionals, collected, restField);
+  takePositionals(spec, positionals, collected);
   return collected.parsed(spec);
 }
 
@@ -77,7 +77,11 @@ class Collected {
 }
 
 /** How many further tokens the flag took. */
-function takeFlag(spec: Spec, token: Token, next: Token | undefined, collected: Collected): number {
+function takeFlag(
+  spec: Spec,
+  { token, next }: { readonly token: Token; readonly next: Token | undefined },
+  collected: Collected,
+): number {
   const equals = token.text.indexOf('=');
   const name = equals === -1 ? token.text : token.text.slice(0, equals);
   const inline = equals === -1 ? undefined : token.text.slice(equals + 1);
@@ -117,12 +121,7 @@ function findFlag(spec: Spec, name: string): { readonly field: FieldSpec; readon
   });
 }
 
-function takePositionals(
-  spec: Spec,
-  words: readonly string[],
-  collected: Collected,
-  restField: FieldSpec | undefined,
-): void {
+function takePositionals(spec: Spec, words: readonly string[], collected: Collected): void {
   const left = [...words];
   for (const field of spec.positionals) {
     const name = `<${field.placeholder}>`;
@@ -134,6 +133,7 @@ function takePositionals(
   }
   const [extra] = left;
   if (extra === undefined) return;
+  const restField = spec.flags.find((field) => field.rest === true);
   throw new UsageError(`unexpected argument "${extra}" for "${commandLine(spec)}"`, {
     hints: [
       ...(restField === undefined

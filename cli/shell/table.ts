@@ -42,9 +42,8 @@ export function formatHeader(columns: readonly Column[], widths: readonly number
 }
 
 export function formatRow(
-  columns: readonly Column[],
-  widths: readonly number[],
   row: readonly string[],
+  { columns, widths }: { readonly columns: readonly Column[]; readonly widths: readonly number[] },
   paint: Paint,
 ): string {
   const cells = row.map((cell, index) => {

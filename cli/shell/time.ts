@@ -19,13 +19,13 @@ export function formatDuration(ms: number): string {
   if (size < 1_000) return `${sign}${Math.round(size)}ms`;
   if (size < 59_950) return `${sign}${trimZero((size / 1_000).toFixed(1))}s`;
   const seconds = Math.round(size / 1_000);
-  if (seconds < 3_600) return sign + two(seconds, 60, 'm', 's');
+  if (seconds < 3_600) return sign + two(seconds, 60, ['m', 's']);
   const minutes = Math.round(seconds / 60);
-  if (minutes < 1_440) return sign + two(minutes, 60, 'h', 'm');
-  return sign + two(Math.round(minutes / 60), 24, 'd', 'h');
+  if (minutes < 1_440) return sign + two(minutes, 60, ['h', 'm']);
+  return sign + two(Math.round(minutes / 60), 24, ['d', 'h']);
 }
 
-function two(amount: number, size: number, large: string, small: string): string {
+function two(amount: number, size: number, [large, small]: readonly [string, string]): string {
   const rest = amount % size;
   return `${Math.floor(amount / size)}${large}${rest === 0 ? '' : ` ${rest}${small}`}`;
 }

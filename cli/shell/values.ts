@@ -14,22 +14,22 @@ export function readValue(field: FieldSpec, text: string, name: string): unknown
     case 'number':
       if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text)))
         return Number(text);
-      throw refusal(field, name, 'a number', text);
+      throw refusal(field, { name, text }, 'a number');
     case 'boolean':
       if (text === 'true' || text === 'false') return text === 'true';
-      throw refusal(field, name, 'true or false', text);
+      throw refusal(field, { name, text }, 'true or false');
     case 'enum':
       return readEnum(field, text, name);
     case 'timestamp':
       if (parseTime(text) !== undefined) return text;
-      throw refusal(field, name, 'a time such as 2026-11-20T08:00:00Z', text);
+      throw refusal(field, { name, text }, 'a time such as 2026-11-20T08:00:00Z');
     case 'map':
       return readEntry(field, text, name);
     case 'json':
       return readJson(field, text, name);
     case 'bytes':
       if (/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) return text;
-      throw refusal(field, name, 'base64', text);
+      throw refusal(field, { name, text }, 'base64');
   }
 }
 
@@ -42,14 +42,14 @@ export function combine(field: FieldSpec, values: readonly unknown[], name: stri
 function readInteger(field: FieldSpec, text: string, name: string): number {
   const value = Number(text);
   if (/^[+-]?\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw refusal(field, name, 'a whole number', text);
+  throw refusal(field, { name, text }, 'a whole number');
 }
 
 function readEnum(field: FieldSpec, text: string, name: string): string {
   const values = field.values ?? [];
   if (values.includes(text)) return text;
   const meant = nearest(text, values);
-  throw new UsageError(refusal(field, name, `one of ${values.join(', ')}`, text).message, {
+  throw new UsageError(refusal(field, { name, text }, `one of ${values.join(', ')}`).message, {
     hints: meant === undefined ? [] : [`did you mean ${meant}?`],
   });
 }
@@ -57,7 +57,7 @@ function readEnum(field: FieldSpec, text: string, name: string): string {
 function readEntry(field: FieldSpec, text: string, name: string): readonly [string, string] {
   const cut = text.indexOf('=');
   if (cut > 0) return [text.slice(0, cut), text.slice(cut + 1)];
-  throw refusal(field, name, 'key=value', text);
+  throw refusal(field, { name, text }, 'key=value');
 }
 
 function readMap(entries: readonly (readonly [string, string])[], name: string): Record<string, string> {
@@ -79,7 +79,11 @@ function readJson(field: FieldSpec, text: string, name: string): unknown {
   }
 }
 
-function refusal(field: FieldSpec, name: string, wanted: string, text: string): UsageError {
+function refusal(
+  field: FieldSpec,
+  { name, text }: { readonly name: string; readonly text: string },
+  wanted: string,
+): UsageError {
   const got = field.sensitive ? 'something else (not shown)' : `"${text}"`;
   return new UsageError(`${name} must be ${wanted}, got ${got}`);
 }

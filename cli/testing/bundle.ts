@@ -56,7 +56,7 @@ export async function bundleCli(): Promise<BundledCli> {
   });
   const main = join(folder, 'dist', 'main.js');
   const start = (program: string, words: readonly string[], options: RunOptions = {}): Promise<Ended> =>
-    ended(program, words, folder, options);
+    ended({ program, words, folder }, options);
   return {
     main,
     folder,
@@ -78,9 +78,11 @@ function quote(text: string): string {
 }
 
 function ended(
-  program: string,
-  words: readonly string[],
-  folder: string,
+  {
+    program,
+    words,
+    folder,
+  }: { readonly program: string; readonly words: readonly string[]; readonly folder: string },
   options: RunOptions,
 ): Promise<Ended> {
   const child = spawn(program, words, {

@@ -73,15 +73,13 @@ function send(response: ServerResponse, answer: Exclude<Answer, (...args: never[
 export function apiError(
   status: number,
   code: string,
-  message: string,
-  details?: unknown,
+  said: string | { readonly message: string; readonly details: unknown },
 ): Exclude<Answer, (...args: never[]) => void> {
   const error = {
     code,
-    message,
+    ...(typeof said === 'string' ? { message: said } : said),
     requestId: 'req_1',
     retryable: status === 503,
-    ...(details === undefined ? {} : { details }),
   };
   return { status, body: { error }, headers: { 'x-request-id': 'req_1' } };
 }
@@ -98,6 +96,11 @@ export function logStream(events: readonly object[], end: 'done' | 'open' = 'don
   };
 }
 
-export function logEvent(offset: number, stream: string, text: string, epoch = 1): object {
+export function logEvent(
+  offset: number,
+  stream: string,
+  said: string | { readonly text: string; readonly epoch: number },
+): object {
+  const { text, epoch } = typeof said === 'string' ? { text: said, epoch: 1 } : said;
   return { position: `${epoch}-${offset}`, stream, text, epoch, at: '2026-11-20T08:00:00Z' };
 }

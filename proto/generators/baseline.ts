@@ -35,8 +35,7 @@ export function fileAt(root: string, commit: string, path: string): string | und
 /** Calls `use` with a temporary folder that holds `paths` as they were at the commit. */
 export async function withCheckout<T>(
   root: string,
-  commit: string,
-  paths: readonly string[],
+  { commit, paths }: { readonly commit: string; readonly paths: readonly string[] },
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'));

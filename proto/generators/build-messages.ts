@@ -103,7 +103,7 @@ export function createMessageBuilder(
   };
 
   const field = (desc: DescField): FieldModel =>
-    buildField(desc, typeOf(desc), options.field(desc), behaviorsOf(desc));
+    buildField(desc, typeOf(desc), { option: options.field(desc), behaviors: behaviorsOf(desc) });
 
   return {
     message,
@@ -151,8 +151,7 @@ export function buildEnum(desc: DescEnum, options: OptionReader, problems: Probl
 function buildField(
   desc: DescField,
   type: FieldType,
-  option: FieldOption,
-  behaviors: readonly number[],
+  { option, behaviors }: { readonly option: FieldOption; readonly behaviors: readonly number[] },
 ): FieldModel {
   const rules = hasOption(desc, validateRules) ? getOption(desc, validateRules) : undefined;
   const required = behaviors.includes(BEHAVIOR_REQUIRED) || (rules?.required ?? false);

@@ -13,14 +13,14 @@ import {
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { Audience, Auth, Idempotency, RateLimit, Role } from '../http/rpc.ts';
 import { type MessageBuilder, buildEnum, createMessageBuilder } from './build-messages.ts';
-import { buildRoutes } from './build-routes.ts';
+import { buildRoutes, type Messages } from './build-routes.ts';
 import { MANIFEST } from '../features/manifest.ts';
 import { checkModel } from './checks.ts';
 import { buildCliCommand } from './cli-model.ts';
 import { commentOf } from './comments.ts';
 import { isHttpBody } from '../http/http-body.ts';
 import { jsonBytesMax } from '../http/bounds.ts';
-import { ContractError, type Problems } from './contract-error.ts';
+import { ContractError, reportOf, type Problems, type Report } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type {
   EnumValueModel,
@@ -37,20 +37,23 @@ import type {
 import { operationOf } from './defaults.ts';
 import { type OperationOption, type OptionReader, createOptionReader } from './options.ts';
 
-const AUDIENCES = ['public', 'runner', 'internal'] as const satisfies readonly Audience[];
-const AUTHS = [
-  'none',
-  'optional',
-  'required',
-  'session',
-  'staff',
-  'enrollment_token',
-  'runner',
-  'internal',
-] as const satisfies readonly Auth[];
-const ROLES = ['viewer', 'developer', 'admin', 'owner'] as const satisfies readonly Role[];
-const IDEMPOTENCIES = ['keyed', 'statement', 'natural', 'none'] as const satisfies readonly Idempotency[];
-const STABILITIES = ['stable', 'preview', 'experimental'] as const satisfies readonly Stability[];
+/** The words of the enums of options.proto, by the name of their option. */
+const WORDS = {
+  audience: ['public', 'runner', 'internal'] satisfies readonly Audience[],
+  auth: [
+    'none',
+    'optional',
+    'required',
+    'session',
+    'staff',
+    'enrollment_token',
+    'runner',
+    'internal',
+  ] satisfies readonly Auth[],
+  role: ['viewer', 'developer', 'admin', 'owner'] satisfies readonly Role[],
+  idempotency: ['keyed', 'statement', 'natural', 'none'] satisfies readonly Idempotency[],
+  stability: ['stable', 'preview', 'experimental'] satisfies readonly Stability[],
+} as const;
 const RATE_LIMITS = ['default', 'login', 'submit', 'machine'] as const satisfies readonly RateLimit[];
 
 const TIMEOUT_MS_DEFAULT = 30_000;
@@ -109,25 +112,23 @@ function behaviorReader(registry: FileRegistry): (desc: DescField) => readonly n
 }
 
 function buildService(context: Context, desc: DescService): ServiceModel | undefined {
+  const report = reportOf(context.problems, desc.typeName);
   const resource = context.options.resource(desc);
   if (!resource) {
-    context.problems.add(desc.typeName, 'has no (svc.options.v1.resource); every service needs one');
+    report('has no (svc.options.v1.resource); every service needs one');
     return undefined;
   }
-  const audience = oneOf(context, desc.typeName, 'audience', 'AUDIENCE_', resource.audience, AUDIENCES);
+  const audience = wordOf(report, 'audience', resource.audience);
   if (!audience) {
     if (resource.audience === undefined)
-      context.problems.add(desc.typeName, `states no audience; allowed are ${AUDIENCES.join(', ')}`);
+      report(`states no audience; allowed are ${WORDS.audience.join(', ')}`);
     return undefined;
   }
-  const area = listed(context, desc.typeName, 'area', resource.area);
+  const area = listed(report, { area: context.areas }, resource.area);
   for (const scope of [resource.readScope, resource.writeScope])
-    listed(context, desc.typeName, 'scope', scope);
+    listed(report, { scope: context.scopes }, scope);
   if (resource.noScope && (resource.readScope ?? resource.writeScope) !== undefined)
-    context.problems.add(
-      desc.typeName,
-      'has no_scope beside read_scope or write_scope; it can say one of them',
-    );
+    report('has no_scope beside read_scope or write_scope; it can say one of them');
   const rpcs: RpcModel[] = [];
   const service: ServiceModel = {
     desc,
@@ -149,22 +150,21 @@ function buildService(context: Context, desc: DescService): ServiceModel | undef
 
 function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): RpcModel {
   const id = `${service.typeName}/${desc.name}`;
-  const { problems } = context;
+  const report = reportOf(context.problems, id);
   const op = operationOf(context.options, desc);
-  const auth = oneOf(context, id, 'auth', 'AUTH_', op.auth, AUTHS);
+  const auth = wordOf(report, 'auth', op.auth);
   const request = context.messages.message(desc.input);
   const response = context.messages.message(desc.output);
-  const routes = buildRoutes(id, context.options.http(desc), request, response, problems);
-  const scope = listed(context, id, 'scope', op.scope);
-  const role = oneOf(context, id, 'role', 'ROLE_', op.role, ROLES);
-  const idempotency = oneOf(context, id, 'idempotency', 'IDEMPOTENCY_', op.idempotency, IDEMPOTENCIES);
-  const page = op.page && pageOf(context, id, op.page, request, response);
-  const stream = op.stream && {
-    ...fieldOption(context, id, 'stream.id_field', 'idField', op.stream.idField, response),
-    ...fieldOption(context, id, 'stream.resume_field', 'resumeField', op.stream.resumeField, request),
-  };
+  const routes = buildRoutes(report, context.options.http(desc), { request, response });
+  const scope = listed(report, { scope: context.scopes }, op.scope);
+  const role = wordOf(report, 'role', op.role);
+  const idempotency = wordOf(report, 'idempotency', op.idempotency);
+  const page = op.page && pageOf(report, op.page, { request, response });
+  const idField = fieldNamed(report, { 'stream.id_field': op.stream?.idField }, response);
+  const resumeField = fieldNamed(report, { 'stream.resume_field': op.stream?.resumeField }, request);
+  const stream = op.stream && { ...(idField && { idField }), ...(resumeField && { resumeField }) };
   const feature = op.feature === '-' ? undefined : op.feature;
-  const sdk = sdkOf(context, id, op, service, desc, request, response, routes[0]?.pathFields ?? []);
+  const sdk = sdkOf(report, op, { request, response, pathFields: routes[0]?.pathFields ?? [] });
   const base = {
     desc,
     id,
@@ -186,8 +186,8 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     successStatus: op.successStatus ?? 200,
     timeoutMs: op.timeoutMs ?? TIMEOUT_MS_DEFAULT,
     bodyBytesMax: op.bodyBytesMax ?? bodyBytesOf(desc, auth),
-    rateLimit: rateLimitOf(context, id, op.rateLimit),
-    stability: oneOf(context, id, 'stability', 'STABILITY_', op.stability, STABILITIES) ?? 'stable',
+    rateLimit: rateLimitOf(report, op.rateLimit),
+    stability: wordOf(report, 'stability', op.stability) ?? 'stable',
     destructive: op.destructive ?? false,
     examples: (op.examples ?? []).map((example): ExampleModel => ({
       title: example.title ?? '',
@@ -199,12 +199,13 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     ...(stream && { stream }),
     routes,
     teamInPath: (routes[0]?.pathFields ?? []).some((field) => field.name === 'team_id'),
-    ...(sdk && { sdk }),
+    ...(service.sdk !== undefined &&
+      op.sdk !== '-' && { sdk: { ...sdk, name: op.sdk || lowerFirst(desc.name) } }),
   } satisfies RpcModel;
-  checkIdempotencyLevel(context, base);
+  checkIdempotencyLevel(report, base);
   const cli =
     service.cliGroup !== undefined && op.command !== '-'
-      ? buildCliCommand(base, service.cliGroup, op, problems)
+      ? buildCliCommand(report, base, { op, group: service.cliGroup })
       : undefined;
   return cli ? { ...base, cli } : base;
 }
@@ -215,125 +216,92 @@ function bodyBytesOf({ input }: DescMethod, auth: Auth | undefined): number {
 }
 
 /** image.ts has said it of every GET. */
-function checkIdempotencyLevel(context: Context, rpc: RpcModel): void {
+function checkIdempotencyLevel(report: Report, rpc: RpcModel): void {
   const verb = rpc.routes[0]?.route.verb;
   const pure = rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   if (verb !== undefined && verb !== 'GET' && pure)
-    context.problems.add(rpc.id, `is a ${verb} with idempotency_level NO_SIDE_EFFECTS; only GET has none`);
+    report(`is a ${verb} with idempotency_level NO_SIDE_EFFECTS; only GET has none`);
 }
 
-/** The value of one of the closed lists of options.proto. */
+/** The value of one of the closed lists of options.proto, which is given with its name. */
 function listed(
-  context: Context,
-  at: string,
-  list: 'area' | 'scope',
+  report: Report,
+  list: Readonly<Record<string, readonly EnumValueModel[]>>,
   name: string | number | undefined,
 ): EnumValueModel | undefined {
+  const [[what, values] = ['', []]] = Object.entries(list);
   if (name === undefined) return undefined;
-  const values = context[`${list}s`];
   const value = values.find((candidate) => candidate.name === name);
   const allowed = values.map((candidate) => candidate.name).join(', ');
-  if (!value) context.problems.add(at, `${list} ${name} is not in the list; allowed are ${allowed}`);
+  if (!value) report(`${what} ${name} is not in the list; allowed are ${allowed}`);
   return value;
 }
 
-function rateLimitOf(context: Context, id: string, value: string | undefined): RateLimit {
+function rateLimitOf(report: Report, value: string | undefined): RateLimit {
   const known = RATE_LIMITS.find((limit) => limit === (value || 'default'));
-  if (!known)
-    context.problems.add(id, `rate_limit "${value}" is unknown; allowed are ${RATE_LIMITS.join(', ')}`);
+  if (!known) report(`rate_limit "${value}" is unknown; allowed are ${RATE_LIMITS.join(', ')}`);
   return known ?? 'default';
 }
 
 function pageOf(
-  context: Context,
-  id: string,
+  report: Report,
   page: NonNullable<OperationOption['page']>,
-  request: MessageModel,
-  response: MessageModel,
+  { request, response }: Messages,
 ): PageModel | undefined {
-  const { problems } = context;
   const items = response.fields.find((field) => field.name === page.items);
-  if (!items || !items.repeated) {
-    problems.add(
-      id,
+  if (!items || !items.repeated)
+    report(
       `page.items "${page.items ?? ''}" is no repeated field of ${response.typeName}; ${fieldList(response)}`,
     );
-  }
   const has = (message: MessageModel, name: string, kind: string) =>
     message.fields.some((field) => field.name === name && field.type.kind === kind && field.optional);
   if (!has(request, 'limit', 'integer'))
-    problems.add(id, `is paged, but ${request.typeName} has no "optional uint32 limit"`);
+    report(`is paged, but ${request.typeName} has no "optional uint32 limit"`);
   if (!has(request, 'cursor', 'string'))
-    problems.add(id, `is paged, but ${request.typeName} has no "optional string cursor"`);
-  if (!has(response, 'next_cursor', 'string')) {
-    problems.add(id, `is paged, but ${response.typeName} has no "optional string next_cursor"`);
-  }
+    report(`is paged, but ${request.typeName} has no "optional string cursor"`);
+  if (!has(response, 'next_cursor', 'string'))
+    report(`is paged, but ${response.typeName} has no "optional string next_cursor"`);
   const { defaultLimit = 0, maxLimit = 0 } = page;
-  if (defaultLimit < 1 || maxLimit < defaultLimit) {
-    problems.add(
-      id,
-      `page limits are ${defaultLimit} (default) and ${maxLimit} (max); needed is 1 ≤ default ≤ max`,
-    );
-  }
+  if (defaultLimit < 1 || maxLimit < defaultLimit)
+    report(`page limits are ${defaultLimit} (default) and ${maxLimit} (max); needed is 1 ≤ default ≤ max`);
   return items ? { items, defaultLimit, maxLimit } : undefined;
 }
 
+/** What the options say about the SDK, whether the RPC is in it or not: what is wrong is wrong. */
 function sdkOf(
-  context: Context,
-  id: string,
+  report: Report,
   op: OperationOption,
-  service: ServiceModel,
-  desc: DescMethod,
-  request: MessageModel,
-  response: MessageModel,
-  pathFields: readonly FieldModel[],
-): SdkMethodModel | undefined {
+  { request, response, pathFields }: Messages & { readonly pathFields: readonly FieldModel[] },
+): Omit<SdkMethodModel, 'name'> {
   const optional = new Set(op.optionalArgs ?? []);
-  const find = (what: string, name: string, message: MessageModel): FieldModel | undefined => {
-    const field = message.fields.find((candidate) => candidate.name === name);
-    if (!field)
-      context.problems.add(
-        id,
-        `${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`,
-      );
-    return field;
-  };
-  const named = (op.args ?? []).flatMap((name) => find('args', name, request) ?? []);
+  const named = (op.args ?? []).flatMap((name) => fieldNamed(report, { args: name }, request) ?? []);
   const fields = op.args && op.args.length > 0 ? named : pathFields;
   for (const name of optional) {
-    if (!fields.some((field) => field.name === name)) {
-      context.problems.add(
-        id,
+    if (!fields.some((field) => field.name === name))
+      report(
         `optional_args names "${name}", which is not in args (${fields.map((f) => f.name).join(', ') || 'none'})`,
       );
-    }
   }
-  const returns = op.sdkReturns ? find('sdk_returns', op.sdkReturns, response) : undefined;
-  if (service.sdk === undefined || op.sdk === '-') return undefined;
+  const returns = fieldNamed(report, { sdk_returns: op.sdkReturns }, response);
   return {
-    name: op.sdk || lowerFirst(desc.name),
     args: fields.map((field) => ({ field, optional: optional.has(field.name) })),
     params: request.fields.filter((field) => !fields.includes(field) && !field.outputOnly),
     ...(returns && { returns }),
   };
 }
 
-function fieldOption<K extends 'idField' | 'resumeField'>(
-  context: Context,
-  id: string,
-  what: string,
-  key: K,
-  name: string | undefined,
+/** The field that an option names, which is given with its name; nothing where it names none. */
+function fieldNamed(
+  report: Report,
+  option: Readonly<Record<string, string | undefined>>,
   message: MessageModel,
-): { [P in K]?: FieldModel } {
-  if (!name) return {};
+): FieldModel | undefined {
+  const [[what, name] = ['', undefined]] = Object.entries(option);
+  if (!name) return undefined;
   const field = message.fields.find((candidate) => candidate.name === name);
   if (!field)
-    context.problems.add(
-      id,
-      `${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`,
-    );
-  return (field ? { [key]: field } : {}) as { [P in K]?: FieldModel };
+    report(`${what} names "${name}", which is no field of ${message.typeName}; ${fieldList(message)}`);
+  return field;
 }
 
 export function fieldList(message: MessageModel): string {
@@ -343,20 +311,19 @@ export function fieldList(message: MessageModel): string {
 }
 
 /** The word for an enum value in an option; unset and UNSPECIFIED are `undefined`, a number without a name is a problem. */
-function oneOf<T extends string>(
-  context: Context,
-  at: string,
-  what: string,
-  prefix: string,
+function wordOf<K extends keyof typeof WORDS>(
+  report: Report,
+  option: K,
   value: string | number | undefined,
-  allowed: readonly T[],
-): T | undefined {
+): (typeof WORDS)[K][number] | undefined {
+  const prefix = `${option.toUpperCase()}_`;
   if (value === undefined || value === `${prefix}UNSPECIFIED`) return undefined;
   const word = String(value).startsWith(prefix)
     ? String(value).slice(prefix.length).toLowerCase()
     : String(value);
+  const allowed: readonly (typeof WORDS)[K][number][] = WORDS[option];
   const known = allowed.find((candidate) => candidate === word);
-  if (!known) context.problems.add(at, `${what} ${value} is unknown; allowed are ${allowed.join(', ')}`);
+  if (!known) report(`${option} ${value} is unknown; allowed are ${allowed.join(', ')}`);
   return known;
 }
 

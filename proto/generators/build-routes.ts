@@ -1,36 +1,29 @@
 /** Routes of an RPC from its google.api.http rule, resolved against the request and the response. */
 import type { PathSegment, Verb } from '../http/rpc.ts';
-import type { Problems } from './contract-error.ts';
+import type { Report } from './contract-error.ts';
 import type { FieldModel, MessageModel, RouteModel } from './model.ts';
 import type { HttpRule } from './options.ts';
 import { type PathTemplate, parsePathTemplate } from './path-template.ts';
 
-export function buildRoutes(
-  id: string,
-  rule: HttpRule | undefined,
-  request: MessageModel,
-  response: MessageModel,
-  problems: Problems,
-): RouteModel[] {
+/** Of one RPC. */
+export interface Messages {
+  readonly request: MessageModel;
+  readonly response: MessageModel;
+}
+
+export function buildRoutes(report: Report, rule: HttpRule | undefined, messages: Messages): RouteModel[] {
   if (!rule) return [];
   const rules = [rule, ...(rule.additionalBindings ?? [])];
   return rules.flatMap((binding, index) => {
-    if (index > 0 && binding.additionalBindings)
-      problems.add(id, 'has additional_bindings inside additional_bindings');
-    return buildRoute(id, binding, request, response, problems) ?? [];
+    if (index > 0 && binding.additionalBindings) report('has additional_bindings inside additional_bindings');
+    return buildRoute(report, binding, messages) ?? [];
   });
 }
 
-function buildRoute(
-  id: string,
-  rule: HttpRule,
-  request: MessageModel,
-  response: MessageModel,
-  problems: Problems,
-): RouteModel | undefined {
+function buildRoute(report: Report, rule: HttpRule, { request, response }: Messages): RouteModel | undefined {
   const target = verbAndPath(rule);
   if (!target) {
-    problems.add(id, 'has an http rule without get, put, post, patch or delete');
+    report('has an http rule without get, put, post, patch or delete');
     return undefined;
   }
   const { verb, path } = target;
@@ -38,7 +31,7 @@ function buildRoute(
   try {
     template = parsePathTemplate(path);
   } catch (error) {
-    problems.add(id, error instanceof Error ? error.message : String(error));
+    report(error instanceof Error ? error.message : String(error));
     return undefined;
   }
   const pathFields: FieldModel[] = [];
@@ -50,15 +43,15 @@ function buildRoute(
       jsonSegments.push(segment.literal);
       continue;
     }
-    const field = pathField(id, segment.field, request, problems);
+    const field = pathField(report, segment.field, request);
     if (!field) return undefined;
     pathFields.push(field);
     segments.push({ field: field.local, ...(segment.multi && { multi: true as const }) });
     jsonSegments.push(`{${field.json}}`);
   }
   const rest = request.fields.filter((field) => !pathFields.includes(field));
-  const body = bodyOf(id, verb, rule.body ?? '', rest, request, problems);
-  const responseField = responseBodyOf(id, rule.responseBody, response, problems);
+  const body = bodyOf(report, { verb, body: rule.body ?? '' }, { rest, request });
+  const responseField = responseBodyOf(report, rule.responseBody, response);
   const customVerb = template.customVerb === undefined ? '' : `:${template.customVerb}`;
   return {
     route: {
@@ -88,54 +81,39 @@ function verbAndPath(rule: HttpRule): { verb: Verb; path: string } | undefined {
   return undefined;
 }
 
-function pathField(
-  id: string,
-  path: string,
-  request: MessageModel,
-  problems: Problems,
-): FieldModel | undefined {
+function pathField(report: Report, path: string, request: MessageModel): FieldModel | undefined {
   if (path.includes('.')) {
-    problems.add(
-      id,
-      `path variable {${path}} is nested; only fields of ${request.typeName} itself are allowed`,
-    );
+    report(`path variable {${path}} is nested; only fields of ${request.typeName} itself are allowed`);
     return undefined;
   }
   const field = request.fields.find((candidate) => candidate.name === path);
   if (!field) {
     const names = request.fields.map((candidate) => candidate.name).join(', ') || 'none';
-    problems.add(id, `path variable {${path}} is no field of ${request.typeName}; allowed are ${names}`);
+    report(`path variable {${path}} is no field of ${request.typeName}; allowed are ${names}`);
     return undefined;
   }
   const scalar = ['string', 'integer', 'enum', 'boolean'].includes(field.type.kind);
   if (field.repeated || field.map || !scalar) {
     const what = field.repeated ? 'repeated' : field.map ? 'a map' : `a ${field.type.kind}`;
-    problems.add(
-      id,
-      `path variable {${path}} is ${what}; allowed are singular strings, integers, booleans and enums`,
-    );
+    report(`path variable {${path}} is ${what}; allowed are singular strings, integers, booleans and enums`);
   }
-  if (field.optional) problems.add(id, `path variable {${path}} is optional; a path always has it`);
+  if (field.optional) report(`path variable {${path}} is optional; a path always has it`);
   return field;
 }
 
 function bodyOf(
-  id: string,
-  verb: Verb,
-  body: string,
-  rest: readonly FieldModel[],
-  request: MessageModel,
-  problems: Problems,
+  report: Report,
+  { verb, body }: { readonly verb: Verb; readonly body: string },
+  { rest, request }: { readonly rest: readonly FieldModel[]; readonly request: MessageModel },
 ): { all: boolean; field?: FieldModel } {
   if (body === '') return { all: false };
   if (verb === 'GET' || verb === 'DELETE') {
-    problems.add(id, `is a ${verb} with a body ("${body}"); only POST, PUT and PATCH have one`);
+    report(`is a ${verb} with a body ("${body}"); only POST, PUT and PATCH have one`);
   }
   if (body === '*') return { all: true };
   const field = rest.find((candidate) => candidate.name === body);
   if (!field) {
-    problems.add(
-      id,
+    report(
       `body "${body}" is no field of ${request.typeName} outside of its path; allowed are "*", ${rest.map((f) => f.name).join(', ')}`,
     );
     return { all: false };
@@ -144,13 +122,12 @@ function bodyOf(
 }
 
 function responseBodyOf(
-  id: string,
+  report: Report,
   name: string | undefined,
   response: MessageModel,
-  problems: Problems,
 ): FieldModel | undefined {
   if (!name) return undefined;
   const field = response.fields.find((candidate) => candidate.name === name);
-  if (!field) problems.add(id, `response_body "${name}" is no field of ${response.typeName}`);
+  if (!field) report(`response_body "${name}" is no field of ${response.typeName}`);
   return field;
 }

@@ -342,7 +342,8 @@ function checkMessages(model: Model, problems: Problems): void {
   const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
   for (const message of model.messages) {
     for (const field of message.fields) {
-      checkField(message, field, published.has(message), problems);
+      checkField(message, field, problems);
+      if (published.has(message)) checkWidth(message, field, problems);
       if (received.has(message)) checkCount(message, field, problems);
       if (field.inQuery && !requests.has(message))
         problems.add(
@@ -369,19 +370,16 @@ function checkCount(message: MessageModel, field: FieldModel, problems: Problems
     );
 }
 
-function checkField(
-  message: MessageModel,
-  field: FieldModel,
-  isPublished: boolean,
-  problems: Problems,
-): void {
-  const at = `${message.typeName}.${field.name}`;
-  if (isPublished && field.type.kind === 'integer' && field.type.wide) {
+function checkWidth(message: MessageModel, field: FieldModel, problems: Problems): void {
+  if (field.type.kind === 'integer' && field.type.wide)
     problems.add(
-      at,
+      `${message.typeName}.${field.name}`,
       'is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
     );
-  }
+}
+
+function checkField(message: MessageModel, field: FieldModel, problems: Problems): void {
+  const at = `${message.typeName}.${field.name}`;
   const singular = !field.repeated && !field.map;
   if (singular && !field.optional && field.type.kind === 'timestamp' && /\babsent\b/i.test(field.comment)) {
     problems.add(at, 'may be absent by its comment; declare it "optional", so that typed clients know');

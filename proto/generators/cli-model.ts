@@ -1,5 +1,5 @@
 /** CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their values. */
-import type { Problems } from './contract-error.ts';
+import type { Report } from './contract-error.ts';
 import type {
   CliCommandModel,
   CliFieldModel,
@@ -36,35 +36,33 @@ const FLAG = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const FORMATS: readonly string[] = ['key=value'];
 
 export function buildCliCommand(
+  report: Report,
   rpc: RpcModel,
-  group: string,
-  op: OperationOption,
-  problems: Problems,
+  { op, group }: { readonly op: OperationOption; readonly group: string },
 ): CliCommandModel {
-  const { request, id } = rpc;
+  const { request } = rpc;
   const usable = request.fields.filter((field) => !field.outputOnly);
-  const positionalFields = positionalsOf(rpc, op, problems);
+  const positionalFields = positionalsOf(report, rpc, op);
   const positionals = positionalFields.map((field) => cliField(field, field.json, undefined));
   const flags = usable
     .filter((field) => !positionalFields.includes(field))
     .flatMap((field) => flagsOf(field, rpc))
     .sort((a, b) => Number(b.required) - Number(a.required) || (a.flag < b.flag ? -1 : 1));
-  checkFlags(id, [...positionals, ...flags], problems);
-  return { group, words: wordsOf(rpc, op, problems), positionals, flags };
+  checkFlags(report, [...positionals, ...flags]);
+  return { group, words: wordsOf(report, rpc, op), positionals, flags };
 }
 
 /** `.` makes the group itself the command. */
-function wordsOf(rpc: RpcModel, op: OperationOption, problems: Problems): readonly string[] {
+function wordsOf(report: Report, rpc: RpcModel, op: OperationOption): readonly string[] {
   if (op.command === '.') return [];
   const words = (op.command || kebab(rpc.sdk?.name ?? rpc.name)).split(' ');
   const wrong = words.find((word) => !FLAG.test(word));
-  if (wrong !== undefined)
-    problems.add(rpc.id, `command word "${wrong}" is not kebab-case, such as "request-diagnostics"`);
+  if (wrong !== undefined) report(`command word "${wrong}" is not kebab-case, such as "request-diagnostics"`);
   return words;
 }
 
 /** Default: the last path variable, unless its field names a flag, which says that it is one. */
-function positionalsOf(rpc: RpcModel, op: OperationOption, problems: Problems): readonly FieldModel[] {
+function positionalsOf(report: Report, rpc: RpcModel, op: OperationOption): readonly FieldModel[] {
   const named = op.commandArgs ?? [];
   if (named.length === 0) {
     const last = rpc.routes[0]?.pathFields.at(-1);
@@ -74,8 +72,7 @@ function positionalsOf(rpc: RpcModel, op: OperationOption, problems: Problems): 
     const field = rpc.request.fields.find((candidate) => candidate.name === name);
     if (!field) {
       const names = rpc.request.fields.map((candidate) => candidate.name).join(', ') || 'none';
-      problems.add(
-        rpc.id,
+      report(
         `command_args names "${name}", which is no field of ${rpc.request.typeName}; allowed are ${names}`,
       );
     }
@@ -156,32 +153,28 @@ function cliType(field: FieldModel): CliFieldType {
   }
 }
 
-function checkFlags(id: string, fields: readonly CliFieldModel[], problems: Problems): void {
+function checkFlags(report: Report, fields: readonly CliFieldModel[]): void {
   const seen = new Map<string, string>();
   for (const { flag, short, path, format } of fields) {
-    if (!FLAG.test(flag)) problems.add(id, `flag "--${flag}" of ${path} is not kebab-case`);
+    if (!FLAG.test(flag)) report(`flag "--${flag}" of ${path} is not kebab-case`);
     if (GLOBAL_FLAGS.includes(flag))
-      problems.add(
-        id,
-        `flag "--${flag}" of ${path} belongs to every command; name another with (field).flag`,
-      );
+      report(`flag "--${flag}" of ${path} belongs to every command; name another with (field).flag`);
     const twin = seen.get(flag);
-    if (twin !== undefined) problems.add(id, `fields ${twin} and ${path} both have the flag "--${flag}"`);
+    if (twin !== undefined) report(`fields ${twin} and ${path} both have the flag "--${flag}"`);
     seen.set(flag, path);
     if (format !== undefined && !FORMATS.includes(format)) {
-      problems.add(id, `cli_format "${format}" of ${path} is unknown; allowed are ${FORMATS.join(', ')}`);
+      report(`cli_format "${format}" of ${path} is unknown; allowed are ${FORMATS.join(', ')}`);
     }
     if (short === undefined) continue;
-    if (!/^[A-Za-z]$/.test(short)) problems.add(id, `short flag "${short}" of ${path} is not one letter`);
-    if (GLOBAL_SHORTS.includes(short))
-      problems.add(id, `short flag "-${short}" of ${path} belongs to every command`);
+    if (!/^[A-Za-z]$/.test(short)) report(`short flag "${short}" of ${path} is not one letter`);
+    if (GLOBAL_SHORTS.includes(short)) report(`short flag "-${short}" of ${path} belongs to every command`);
     if (seen.has(`-${short}`))
-      problems.add(id, `fields ${seen.get(`-${short}`)} and ${path} both have the short flag "-${short}"`);
+      report(`fields ${seen.get(`-${short}`)} and ${path} both have the short flag "-${short}"`);
     seen.set(`-${short}`, path);
   }
   const rest = fields.filter((field) => field.rest);
   if (rest.length > 1)
-    problems.add(id, `fields ${rest.map((field) => field.path).join(' and ')} both take what follows "--"`);
+    report(`fields ${rest.map((field) => field.path).join(' and ')} both take what follows "--"`);
 }
 
 /** `memoryMb` is `memory-mb`. */

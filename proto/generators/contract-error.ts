@@ -15,3 +15,10 @@ export class ContractError extends Error {
 export interface Problems {
   add(at: string, problem: string): void;
 }
+
+/** Says what is wrong with one element of the contracts. */
+export type Report = (problem: string) => void;
+
+export function reportOf(problems: Problems, at: string): Report {
+  return (problem) => problems.add(at, problem);
+}

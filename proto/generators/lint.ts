@@ -26,12 +26,16 @@ export async function lint(root: string, baseline: Baseline | undefined): Promis
 
 async function breakingMessages(root: string, baseline: Baseline): Promise<string[]> {
   if (fileAt(root, baseline.commit, 'buf.yaml') === undefined) return [];
-  return await withCheckout(root, baseline.commit, ['proto', 'buf.yaml'], async (folder) => {
-    // Not in git, and the same for both sides.
-    writeThirdParty(folder);
-    const findings = await bufFindings(root, 'breaking', '--against', folder);
-    return findings.map((finding) => `breaks the messages of ${baseline.name}: ${finding}`);
-  });
+  return await withCheckout(
+    root,
+    { commit: baseline.commit, paths: ['proto', 'buf.yaml'] },
+    async (folder) => {
+      // Not in git, and the same for both sides.
+      writeThirdParty(folder);
+      const findings = await bufFindings(root, 'breaking', '--against', folder);
+      return findings.map((finding) => `breaks the messages of ${baseline.name}: ${finding}`);
+    },
+  );
 }
 
 /** buf lint and buf breaking exit with 100 when they found something; other codes are failures of their own. */

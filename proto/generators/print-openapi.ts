@@ -89,17 +89,24 @@ function webhooksOf(services: readonly ServiceModel[]): Record<string, JsonObjec
 const VERB_ORDER: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 function pathsOf(rpcs: readonly RpcModel[], schemas: Schemas): Record<string, JsonObject> {
-  const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index) => ({ rpc, route, index })));
+  const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index): Bound => ({ rpc, route, index })));
   entries.sort((a, b) => VERB_ORDER.indexOf(a.route.route.verb) - VERB_ORDER.indexOf(b.route.route.verb));
   const paths: Record<string, JsonObject> = {};
   for (const { rpc, route, index } of entries) {
-    const operation = operationOf(rpc, route, index, schemas);
+    const operation = operationOf({ rpc, route, index }, schemas);
     paths[route.jsonPath] = { ...paths[route.jsonPath], [route.route.verb.toLowerCase()]: operation };
   }
   return paths;
 }
 
-function operationOf(rpc: RpcModel, route: RouteModel, index: number, schemas: Schemas): JsonObject {
+/** One route of an RPC; the first one is the documented. */
+interface Bound {
+  readonly rpc: RpcModel;
+  readonly route: RouteModel;
+  readonly index: number;
+}
+
+function operationOf({ rpc, route, index }: Bound, schemas: Schemas): JsonObject {
   const body = requestBodyOf(route, schemas);
   const samples = rpc.examples.flatMap(({ title, cli, sdk }) => [
     ...(cli === undefined ? [] : [{ lang: 'Shell', label: title, source: `svc ${cli}` }]),
@@ -160,7 +167,7 @@ function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefi
 
 function parametersOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject[] {
   const path = route.pathFields.map((field) => ({
-    ...parameter('path', field.json, field, schemas),
+    ...parameter({ in: 'path', name: field.json }, field, schemas),
     required: true,
   }));
   const query = route.queryFields
@@ -176,12 +183,16 @@ function queryParameters(field: FieldModel, name: string, schemas: Schemas): Jso
       .filter((inner) => !inner.outputOnly)
       .flatMap((inner) => queryParameters(inner, `${name}.${inner.json}`, schemas));
   }
-  return [{ ...parameter('query', name, field, schemas), ...(field.required && { required: true }) }];
+  return [{ ...parameter({ in: 'query', name }, field, schemas), ...(field.required && { required: true }) }];
 }
 
-function parameter(place: 'path' | 'query', name: string, field: FieldModel, schemas: Schemas): JsonObject {
+function parameter(
+  place: { readonly in: 'path' | 'query'; readonly name: string },
+  field: FieldModel,
+  schemas: Schemas,
+): JsonObject {
   const { description: _description, ...schema } = schemas.field(field, 'input');
-  return { name, in: place, description: field.comment, schema };
+  return { name: place.name, in: place.in, description: field.comment, schema };
 }
 
 function headersOf(rpc: RpcModel): JsonObject[] {

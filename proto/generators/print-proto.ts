@@ -54,7 +54,7 @@ export function printProto(file: DescFile): string {
   }
   for (const extension of proto.extension) {
     put(printer, 0, `extend ${extension.extendee} {`);
-    putField(printer, 1, extension, false);
+    putField(printer, 1, { field: extension });
     put(printer, 0, '}');
   }
   for (const desc of proto.enumType) putEnum(printer, 0, desc);
@@ -80,7 +80,7 @@ function putMessage(printer: Printer, depth: number, desc: DescriptorProto): voi
   for (const nested of desc.nestedType) putMessage(printer, depth + 1, nested);
   for (const [index, field] of desc.field.entries()) {
     if (!Object.hasOwn(field, 'oneofIndex')) {
-      putField(printer, depth + 1, field, false);
+      putField(printer, depth + 1, { field });
       continue;
     }
     // The fields of a oneof stand together; its first one opens it and brings the others.
@@ -90,7 +90,7 @@ function putMessage(printer: Printer, depth: number, desc: DescriptorProto): voi
     if (members[0] !== field) continue;
     put(printer, depth + 1, `oneof ${desc.oneofDecl[field.oneofIndex]?.name} {`);
     for (const member of desc.field.slice(index, index + members.length))
-      putField(printer, depth + 2, member, true);
+      putField(printer, depth + 2, { field: member, inOneof: true });
     put(printer, depth + 1, '}');
   }
   for (const { start, end } of desc.extensionRange)
@@ -110,7 +110,11 @@ function putEnum(printer: Printer, depth: number, desc: EnumDescriptorProto): vo
   put(printer, depth, '}');
 }
 
-function putField(printer: Printer, depth: number, field: FieldDescriptorProto, inOneof: boolean): void {
+function putField(
+  printer: Printer,
+  depth: number,
+  { field, inOneof = false }: { readonly field: FieldDescriptorProto; readonly inOneof?: boolean },
+): void {
   const repeated = field.label === Label.REPEATED ? 'repeated ' : '';
   const label = repeated || (inOneof || (printer.proto3 && !field.proto3Optional) ? '' : 'optional ');
   put(

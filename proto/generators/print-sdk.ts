@@ -230,7 +230,9 @@ function printParams(context: FileContext, rpc: RpcModel): string[][] {
   const print = (title: string, head: string, fields: readonly FieldModel[]) => [
     ...docComment('', title),
     `${head} {`,
-    ...fields.flatMap((field) => printProperty(context, field, 'input', isRequired(rpc, field), '')),
+    ...fields.flatMap((field) =>
+      printProperty(context, field, { direction: 'input', required: isRequired(rpc, field) }),
+    ),
     '}',
   ];
   const call = `\`${propertyOf(rpc.service)}.${rpc.sdk?.name}\``;
@@ -261,19 +263,15 @@ function printType(context: FileContext, type: ShownType): string[] {
   }
   const { message, direction } = type;
   const fields = message.fields.filter((field) => direction === 'output' || !field.outputOnly);
-  const modifier = direction === 'output' ? 'readonly ' : '';
   const bare = message.bare !== undefined;
   return [
     ...docComment('', message.comment),
     bare ? `export type ${type.name} = boolean | {` : `export interface ${type.name} {`,
     ...fields.flatMap((field) =>
-      printProperty(
-        context,
-        field,
+      printProperty(context, field, {
         direction,
-        direction === 'output' ? field.present : field.required,
-        modifier,
-      ),
+        required: direction === 'output' ? field.present : field.required,
+      }),
     ),
     bare ? '};' : '}',
   ];
@@ -282,10 +280,9 @@ function printType(context: FileContext, type: ShownType): string[] {
 function printProperty(
   context: FileContext,
   field: FieldModel,
-  direction: Direction,
-  required: boolean,
-  modifier: string,
+  { direction, required }: { readonly direction: Direction; readonly required: boolean },
 ): string[] {
+  const modifier = direction === 'output' ? 'readonly ' : '';
   const type = tsType(context, field, direction);
   return [
     ...docComment('  ', field.comment),
