@@ -68,10 +68,12 @@ function tokensOf(text: string, lexer: Lexer): readonly string[] {
 /** What the types of the composer keep to themselves. */
 interface ComposerInside {
   onError: (
-    source: number | readonly [number, number] | { readonly offset: number },
-    code: YAMLParseError['code'],
-    message: string,
-    isWarning?: boolean,
+    ...fault: [
+      source: number | readonly [number, number] | { readonly offset: number },
+      code: YAMLParseError['code'],
+      message: string,
+      isWarning?: boolean,
+    ]
   ) => void;
 }
 
@@ -79,7 +81,7 @@ function compose(text: string, tokens: readonly string[]): readonly Document.Par
   const composer = new Composer({ uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
   let refused: Refused | undefined;
   // Thrown from within: an error that is only kept is followed by as many as there are tokens. Some are caught there, and told once more.
-  (composer as unknown as ComposerInside).onError = (source, code, message, isWarning) => {
+  (composer as unknown as ComposerInside).onError = (...[source, code, message, isWarning]) => {
     if (isWarning === true) return;
     const offset =
       typeof source === 'number' ? source : 'offset' in source ? source.offset : (source[0] ?? 0);
