@@ -210,7 +210,7 @@ describe.skipIf(!postgresHere)('access', () => {
     });
 
     it('loses what its owner’s role loses, at once', async () => {
-      const person = await join(server, owner, teamId, 'developer');
+      const person = await join(server, owner, { teamId, role: 'developer' });
       const key = await newKey(server, person.token);
       expect(
         (await server.call('POST /projects', { as: key.secret, body: { name: 'mine', teamId } })).status,
@@ -252,7 +252,7 @@ describe.skipIf(!postgresHere)('access', () => {
     it('grants what its rank grants', async () => {
       const allowed: Record<string, number[]> = {};
       for (const role of ['viewer', 'developer', 'admin', 'owner']) {
-        const { token } = await join(server, owner, teamId, role);
+        const { token } = await join(server, owner, { teamId, role });
         const project = await server.call('POST /projects', { as: token, body: { name: role, teamId } });
         allowed[role] = [
           (await server.call(`GET /teams/${teamId}/runners`, { as: token })).status,

@@ -96,7 +96,7 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
 
   it('belongs to its caller: another person uses the same key for an own call', async () => {
     const key = fresh();
-    const other = await join(server, server.first.apiKey, server.first.teamId, 'developer');
+    const other = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'developer' });
     const first = await create(key, 'mine');
     const second = await create(key, 'mine', other.token);
     expect(second.status).toBe(201);
@@ -139,7 +139,7 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
 
   it('does not store a refusal for lack of rights or a malformed request', async () => {
     const key = fresh();
-    const viewer = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const viewer = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
     expect((await create(key, 'later', viewer.token)).status).toBe(403);
     await server.call(`PATCH /teams/${server.first.teamId}/members/${viewer.userId}`, {
       as: server.first.apiKey,

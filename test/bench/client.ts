@@ -143,9 +143,11 @@ export interface BenchRunner {
 export async function enrollBenchRunner(
   client: JsonClient,
   baseUrl: string,
-  token: string,
-  name: string,
-  byteClient?: ByteClient,
+  {
+    token,
+    name,
+    byteClient,
+  }: { readonly token: string; readonly name: string; readonly byteClient?: ByteClient },
 ): Promise<BenchRunner> {
   const key: SigningKey = generateSigningKey();
   const { status, body } = await client.post('/runners/enroll', { token, name, publicKey: key.publicKey });

@@ -19,8 +19,7 @@ interface Sample {
 async function oneRun(
   client: JsonClient,
   platform: Platform,
-  runner: BenchRunner,
-  teamId: string,
+  { runner, teamId }: { readonly runner: BenchRunner; readonly teamId: string },
 ): Promise<Sample> {
   const polled = runner.call('poll', { waitMs: 30_000 });
   // The poll is parked when this comes back: what is measured is the hint's way, not the poll's own first look.
@@ -55,10 +54,10 @@ async function measure(env: Record<string, string>): Promise<number[]> {
   try {
     const teamId = await platform.customerTeam('bench');
     const { token } = await platform.sdk.runners.createEnrollToken(teamId);
-    const runner = await enrollBenchRunner(client, platform.url, token, 'bench');
+    const runner = await enrollBenchRunner(client, platform.url, { token, name: 'bench' });
     const samples: number[] = [];
     for (let index = 0; index < WARM_UP + SAMPLES; index += 1) {
-      const { latencyMs } = await oneRun(client, platform, runner, teamId);
+      const { latencyMs } = await oneRun(client, platform, { runner, teamId });
       if (index >= WARM_UP) samples.push(latencyMs);
     }
     return samples;
@@ -70,7 +69,7 @@ async function measure(env: Record<string, string>): Promise<number[]> {
 
 async function reference(): Promise<number[]> {
   await using database = await freshDatabase();
-  return await graphile(database.url, 'latency', SAMPLES);
+  return await graphile(database.url, 'latency', { count: SAMPLES });
 }
 
 export async function run(): Promise<Figure[]> {

@@ -20,10 +20,10 @@ export async function enrollFleet(platform: Platform, gatewayUrl: string): Promi
   const runners: BenchRunner[] = [];
   for (let index = 0; index < RUNNERS; index += 1) {
     const { token } = await platform.sdk.runners.createEnrollToken(teamId);
-    runners.push(await enrollBenchRunner(machines, gatewayUrl, token, `fleet-${index}`));
+    runners.push(await enrollBenchRunner(machines, gatewayUrl, { token, name: `fleet-${index}` }));
   }
   return {
-    dispatch: async () => await dispatch(platform, developers, teamId, runners),
+    dispatch: async () => await dispatch(platform, developers, { teamId, runners }),
     close: () => {
       machines.close();
       developers.close();
@@ -34,8 +34,7 @@ export async function enrollFleet(platform: Platform, gatewayUrl: string): Promi
 async function dispatch(
   platform: Platform,
   client: JsonClient,
-  teamId: string,
-  runners: readonly BenchRunner[],
+  { teamId, runners }: { readonly teamId: string; readonly runners: readonly BenchRunner[] },
 ): Promise<number[]> {
   const items = PER_SECOND * SECONDS;
   const sentMs = new Map<string, number>();

@@ -6,8 +6,7 @@ import { promisify } from 'node:util';
 export async function graphile(
   url: string,
   mode: 'latency' | 'throughput',
-  count: number,
-  atOnce = 1,
+  { count, atOnce = 1 }: { readonly count: number; readonly atOnce?: number },
 ): Promise<number[]> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--import',

@@ -105,7 +105,7 @@ async function start(databaseUrl: string): Promise<Stand> {
   const runners: BenchRunner[] = [];
   for (let index = 0; index < STREAMS; index += 1) {
     const { token } = await platform.sdk.runners.createEnrollToken(teamId);
-    runners.push(await enrollBenchRunner(json, url, token, `bench-${index}`, bytes));
+    runners.push(await enrollBenchRunner(json, url, { token, name: `bench-${index}`, byteClient: bytes }));
   }
   return {
     platform,
@@ -137,7 +137,11 @@ async function grantTo(runner: BenchRunner, { platform, teamId }: Stand): Promis
 }
 
 /** Appends to one run after another until `more` says that it is enough. */
-async function write(runner: BenchRunner, stand: Stand, chunk: Buffer, more: () => boolean): Promise<void> {
+async function write(
+  runner: BenchRunner,
+  stand: Stand,
+  { chunk, more }: { readonly chunk: Buffer; readonly more: () => boolean },
+): Promise<void> {
   const chunks = JSON.stringify([{ stream: 'stdout', data: chunk.toString('base64') }]);
   while (more()) {
     const { id, epoch } = await grantTo(runner, stand);
@@ -169,7 +173,7 @@ async function pass(stand: Stand, chunk: Buffer, bytes: number): Promise<Passed>
   const startedAt = performance.now();
   const selfBefore = process.cpuUsage();
   await Promise.all(
-    stand.runners.map(async (runner) => await write(runner, stand, chunk, () => (left -= 1) >= 0)),
+    stand.runners.map(async (runner) => await write(runner, stand, { chunk, more: () => (left -= 1) >= 0 })),
   );
   const seconds = (performance.now() - startedAt) / 1000;
   clearInterval(watch);

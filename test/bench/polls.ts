@@ -56,7 +56,11 @@ async function open(port: number, requests: readonly string[]): Promise<Socket[]
   return sockets;
 }
 
-function requestText(port: number, path: string, headers: Record<string, string>, body: string): string {
+function requestText(
+  port: number,
+  path: string,
+  { headers, body }: { readonly headers: Record<string, string>; readonly body: string },
+): string {
   const all = {
     host: `127.0.0.1:${port}`,
     'content-type': 'application/json',
@@ -71,9 +75,15 @@ function requestText(port: number, path: string, headers: Record<string, string>
 async function bytesPerPoll(
   program: Program,
   port: number,
-  requests: readonly string[],
-  parked: () => Promise<boolean>,
-  meanwhile: () => Promise<void> = async () => undefined,
+  {
+    requests,
+    parked,
+    meanwhile = async () => undefined,
+  }: {
+    readonly requests: readonly string[];
+    readonly parked: () => Promise<boolean>;
+    readonly meanwhile?: () => Promise<void>;
+  },
 ): Promise<number> {
   const before = residentBytes(program);
   const sockets = await open(port, requests);
@@ -90,10 +100,12 @@ async function bareNode(): Promise<number> {
   const port = await freePort();
   const program = startProgram('test/bench/reference/parked.mjs', [String(port)]);
   await program.says(/listening/);
-  const requests = Array.from({ length: POLLS }, () => requestText(port, '/poll', {}, '{"waitMs":50000}'));
+  const requests = Array.from({ length: POLLS }, () =>
+    requestText(port, '/poll', { headers: {}, body: '{"waitMs":50000}' }),
+  );
   const parked = async () => Number(await (await fetch(`http://127.0.0.1:${port}/parked`)).text()) >= POLLS;
   try {
-    return await bytesPerPoll(program, port, requests, parked);
+    return await bytesPerPoll(program, port, { requests, parked });
   } finally {
     await program.stop();
   }
@@ -117,7 +129,7 @@ function signedPoll(port: number, { id, key }: PollingRunner): string {
     },
     { key, created: Math.floor(Date.now() / 1000), nonce: createNonce() },
   );
-  return requestText(port, path, { ...signature }, body);
+  return requestText(port, path, { headers: { ...signature }, body });
 }
 
 /** Servers and gateways in one process, which is the default, or a gateway of its own that reaches its server by gRPC and RabbitMQ. */
@@ -210,8 +222,12 @@ async function measure(layout: Layout): Promise<Measured> {
       );
       return counts.reduce((sum, count) => sum + count, 0) >= POLLS;
     };
-    const bytes = await bytesPerPoll(gateway, port, requests, parked, async () => {
-      beside = await fleet.dispatch();
+    const bytes = await bytesPerPoll(gateway, port, {
+      requests,
+      parked,
+      meanwhile: async () => {
+        beside = await fleet.dispatch();
+      },
     });
     fleet.close();
     return { bytes, alone, beside };

@@ -38,9 +38,11 @@ async function bareCommits(url: string): Promise<number> {
 async function pump(
   client: JsonClient,
   platform: Platform,
-  teamId: string,
-  runners: readonly BenchRunner[],
-  items: number,
+  {
+    teamId,
+    runners,
+    items,
+  }: { readonly teamId: string; readonly runners: readonly BenchRunner[]; readonly items: number },
 ): Promise<number> {
   const headers = { authorization: `Bearer ${platform.bootstrap.apiKey}` };
   let submitted = 0;
@@ -102,10 +104,10 @@ async function product(url: string): Promise<number> {
     const runners: BenchRunner[] = [];
     for (let index = 0; index < RUNNERS; index += 1) {
       const { token } = await platform.sdk.runners.createEnrollToken(teamId);
-      runners.push(await enrollBenchRunner(client, platform.url, token, `bench-${index}`));
+      runners.push(await enrollBenchRunner(client, platform.url, { token, name: `bench-${index}` }));
     }
-    await pump(client, platform, teamId, runners, 500);
-    return await pump(client, platform, teamId, runners, ITEMS);
+    await pump(client, platform, { teamId, runners, items: 500 });
+    return await pump(client, platform, { teamId, runners, items: ITEMS });
   } finally {
     client.close();
     await platform.stop();
@@ -116,7 +118,10 @@ export async function run(): Promise<Figure[]> {
   await using first = await freshDatabase();
   const commits = await bareCommits(first.url);
   await using second = await freshDatabase();
-  const [graphileRate = Number.NaN] = await graphile(second.url, 'throughput', ITEMS, AT_ONCE);
+  const [graphileRate = Number.NaN] = await graphile(second.url, 'throughput', {
+    count: ITEMS,
+    atOnce: AT_ONCE,
+  });
   await using third = await freshDatabase();
   const ours = await product(third.url);
   const shared = { name: 'submit + claim + report, 50 at once', value: ours, unit: 'items/s' };

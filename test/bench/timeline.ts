@@ -18,7 +18,11 @@ const PAGE = 51;
 const NEWEST = Date.UTC(2026, 0, 1);
 
 /** A run a second, so that the histories differ in length and in nothing else. */
-async function fill(sql: postgres.Sql, environmentId: string, runs: number, mark: string): Promise<void> {
+async function fill(
+  sql: postgres.Sql,
+  environmentId: string,
+  { runs, mark }: { readonly runs: number; readonly mark: string },
+): Promise<void> {
   await sql`
     insert into ci_runs (id, team_id, connection_id, pipeline_id, external_run_id, external_attempt, environment_id, state, status,
       commit_sha, branch, occurred_at, heard_at, created_at, updated_at)
@@ -46,8 +50,8 @@ export async function run(): Promise<Figure[]> {
     // References are not checked: they are right, and a million checks take longer than the rest.
     await owner`set session_replication_role = replica`;
     await owner`set synchronous_commit = off`;
-    await fill(owner, short.id, SHORT, 'a');
-    await fill(owner, long.id, LONG, 'b');
+    await fill(owner, short.id, { runs: SHORT, mark: 'a' });
+    await fill(owner, long.id, { runs: LONG, mark: 'b' });
     await owner`analyze ci_runs`;
 
     const times = new Map<string, number[]>([

@@ -34,7 +34,7 @@ async function ours() {
   const { connectionId, url, secret } = await connectGithub(server, REPOSITORY);
   const request: Omit<Storm, 'perSecond' | 'seconds' | 'from'> = { url, secret, repository: REPOSITORY };
   const drained = async ({ acknowledged }: StormSummary) =>
-    await outcomeOf(database.url, connectionId, acknowledged, DRAIN_MS);
+    await outcomeOf(database.url, connectionId, { acknowledged, withinMs: DRAIN_MS });
   await drained(await storm({ ...request, perSecond: 500, seconds: 2, from: FIRST }));
   const steady = await storm({ ...request, ...RATE, from: MEASURED });
   const read = await drained(steady);

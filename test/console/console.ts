@@ -137,7 +137,7 @@ export async function signInAs(page: Page, email: string, password: string): Pro
 
 /** Nobody becomes staff through the API. */
 async function addStaff(server: TestServer): Promise<Person> {
-  const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
   await server.db.sql`update users set email = 'ada@svc.local', staff = true where id = ${person.userId}`;
   return { ...person, email: 'ada@svc.local' };
 }

@@ -26,7 +26,7 @@ export interface Fleet {
 
 export async function startFleet(console_: Console, name = 'builders'): Promise<Fleet> {
   const { server } = console_;
-  const owner = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  const owner = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
   await verify(server, owner.userId);
   const call = async <T>(route: string, body: unknown, as: string): Promise<T> => {
     const answer = await server.call(route, { as, body });

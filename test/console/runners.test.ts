@@ -221,7 +221,7 @@ describe.skipIf(!here)('the page of runners', () => {
   });
 
   it('goes on where it was when the session ends, and spares people who may not the buttons', async () => {
-    const viewer = await join(console_.server, fleet.owner.token, fleet.teamId, 'viewer');
+    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
     const { page, close } = await fleet.open(at, viewer);
     await row(page, 'a-fine').waitFor();
     await expect.poll(() => page.getByRole('button', { name: /Pause|Enrol|Clear/ }).count()).toBe(0);
@@ -235,12 +235,10 @@ describe.skipIf(!here)('the page of runners', () => {
   });
 
   it('is not there for a stranger, nor for anybody while the feature is off', async () => {
-    const other = await join(
-      console_.server,
-      console_.server.first.apiKey,
-      console_.server.first.teamId,
-      'viewer',
-    );
+    const other = await join(console_.server, console_.server.first.apiKey, {
+      teamId: console_.server.first.teamId,
+      role: 'viewer',
+    });
     const stranger = await fleet.open(at, other);
     await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await stranger.close();

@@ -64,7 +64,7 @@ describe.skipIf(!here)('signing in', () => {
 
   it('asks for a one-time code when the account has TOTP', async () => {
     const { server } = console_;
-    const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
     const begun = await server.call('POST /account/totp', { as: person.token, body: {} });
     const secret = decodeBase32(String(begun.body['secret']));
     const code = (): string => totpCode(secret, stepAt(new Date(Date.now() + aheadMs)));
@@ -93,7 +93,7 @@ describe.skipIf(!here)('signing in', () => {
 
   it('tells people who are not staff so, and what the installation offers', async () => {
     const { server } = console_;
-    const person = await join(server, server.first.apiKey, server.first.teamId, 'owner');
+    const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'owner' });
     const { page, close } = await console_.open('/console/features');
     await signInAs(page, person.email, person.password);
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();

@@ -49,7 +49,7 @@ function decode(png: Buffer): Picture {
     if (png.toString('latin1', at + 4, at + 8) === 'IDAT')
       pieces.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
   }
-  const pixels = unfilter(inflateSync(Buffer.concat(pieces)), width * bytes, height, bytes);
+  const pixels = unfilter(inflateSync(Buffer.concat(pieces)), width * bytes, { height, bytes });
   const rgb = new Uint8Array(width * height * 3);
   for (let pixel = 0; pixel < width * height; pixel += 1)
     rgb.set(pixels.subarray(pixel * bytes, pixel * bytes + 3), pixel * 3);
@@ -57,7 +57,11 @@ function decode(png: Buffer): Picture {
 }
 
 /** PNG, section 9: each byte was stored as its difference from what the bytes left, above and above left foretell. */
-function unfilter(raw: Buffer, stride: number, height: number, bytes: number): Uint8Array {
+function unfilter(
+  raw: Buffer,
+  stride: number,
+  { height, bytes }: { readonly height: number; readonly bytes: number },
+): Uint8Array {
   const out = new Uint8Array(stride * height);
   for (let y = 0; y < height; y += 1) {
     const filter = raw[y * (stride + 1)] ?? 0;

@@ -261,15 +261,13 @@ describe.skipIf(!here)('the page of the timeline', () => {
   it('can be read by every member, and by nobody else, nor while Connect is switched off', async () => {
     const environmentId = await fleet.environment('private');
     await report({ environmentId, pipelineName: 'secret', commitSha: sha('a') });
-    const viewer = await join(console_.server, fleet.owner.token, fleet.teamId, 'viewer');
+    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
     const seen = await fleet.open(at(environmentId), viewer);
     await row(seen.page, 'secret').waitFor();
-    const other = await join(
-      console_.server,
-      console_.server.first.apiKey,
-      console_.server.first.teamId,
-      'viewer',
-    );
+    const other = await join(console_.server, console_.server.first.apiKey, {
+      teamId: console_.server.first.teamId,
+      role: 'viewer',
+    });
     const stranger = await fleet.open(at(environmentId), other);
     await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await stranger.close();

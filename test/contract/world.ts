@@ -52,8 +52,7 @@ export interface World {
 async function newAccount(
   platform: Platform,
   { teamId, staff }: { readonly teamId: string; readonly staff: Sdk },
-  name: string,
-  password: string,
+  { name, password }: { readonly name: string; readonly password: string },
 ) {
   const { token } = await platform.sdk.teams.inviteMember(teamId, `${name}@example.com`, 'developer');
   const nobody = createSvcSDK({ baseUrl: platform.url });
@@ -77,9 +76,15 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     teamId: (await platform.sdk.teams.create('lobby')).id,
     staff: createSvcSDK({ baseUrl: platform.url, token: staffSession }),
   };
-  const owner = await newAccount(platform, inviting, 'owner', 'a long pass phrase');
-  const stranger = await newAccount(platform, inviting, 'stranger', 'another pass phrase');
-  const { userId: memberId } = await newAccount(platform, inviting, 'member', 'a third pass phrase');
+  const owner = await newAccount(platform, inviting, { name: 'owner', password: 'a long pass phrase' });
+  const stranger = await newAccount(platform, inviting, {
+    name: 'stranger',
+    password: 'another pass phrase',
+  });
+  const { userId: memberId } = await newAccount(platform, inviting, {
+    name: 'member',
+    password: 'a third pass phrase',
+  });
 
   const team = await owner.sdk.teams.create('matrix');
   await stranger.sdk.teams.create('elsewhere');

@@ -23,7 +23,7 @@ it.skipIf(!postgresThere)(
     expect(Object.keys(statuses)).toEqual(['202']);
     expect([sent, accepted + cut]).toEqual([1_200, 1_200]);
     expect(accepted).toBeGreaterThan(300);
-    const outcome = await outcomeOf(database.url, connectionId, acknowledged, LIMIT_MS / 2);
+    const outcome = await outcomeOf(database.url, connectionId, { acknowledged, withinMs: LIMIT_MS / 2 });
     expect(outcome).toMatchObject({ lost: [], unread: [], open: [] });
   },
   LIMIT_MS,

@@ -60,7 +60,7 @@ describe.skipIf(!postgresHere)('credentials on the command line and over gRPC', 
 
   it('an unverified person waits for the team, and gives way to the owner of the address', async () => {
     const { teamId } = server.first;
-    const person = await join(server, session, teamId, 'developer');
+    const person = await join(server, session, { teamId, role: 'developer' });
     const other = await stranger(server);
     expect((await svc(session, 'teams', 'members', 'list', teamId)).stdout).toMatch(
       new RegExp(`${person.email}\\s+false`),

@@ -66,8 +66,10 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
   async function post(
     id: string,
     action: string,
-    body: unknown,
-    tamper?: (headers: Record<string, string>) => void,
+    {
+      body,
+      tamper,
+    }: { readonly body: unknown; readonly tamper?: ((headers: Record<string, string>) => void) | undefined },
   ): Promise<Answer> {
     const url = new URL(`/runners/${id}/${action}`, baseUrl);
     const text = JSON.stringify(body);
@@ -91,9 +93,9 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
       return runnerId;
     },
 
-    call: (action, body, tamper) => post(runnerId, action, body, tamper),
+    call: (action, body, tamper) => post(runnerId, action, { body, tamper }),
     sign: (path, body) => signedHeaders(new URL(path, baseUrl), body),
-    callAs: (id, action, body) => post(id, action, body),
+    callAs: (id, action, body) => post(id, action, { body }),
     actAs: (id) => {
       runnerId = id;
     },

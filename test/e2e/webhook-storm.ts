@@ -132,8 +132,7 @@ export interface Outcome {
 export async function outcomeOf(
   databaseUrl: string,
   connectionId: string,
-  acknowledged: readonly string[],
-  withinMs: number,
+  { acknowledged, withinMs }: { readonly acknowledged: readonly string[]; readonly withinMs: number },
 ): Promise<Outcome> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
   const startedAt = performance.now();

@@ -135,8 +135,7 @@ const RUNNER_FILE = /^runner-.*\.jsonl$/;
 export async function loadHistory(
   databaseUrl: string,
   folder: string,
-  times: Times,
-  judged: readonly string[] = [],
+  { times, judged = [] }: { readonly times: Times; readonly judged?: readonly string[] },
 ): Promise<History> {
   const sql = postgres(databaseUrl, {
     max: 1,

@@ -30,8 +30,7 @@ const RETRYABLE_CODES = ['idempotency_in_progress', 'rate_limited', 'unavailable
 export function createMachineApi(
   baseUrl: string,
   runnerId: string,
-  key: SigningKey,
-  wrongByMs: () => number = () => 0,
+  { key, wrongByMs = () => 0 }: { readonly key: SigningKey; readonly wrongByMs?: () => number },
 ): MachineApi {
   const client = createHttpClient();
   let correctionMs = 0;
@@ -48,7 +47,11 @@ export function createMachineApi(
           { method: 'POST', ...targetOfUrl(url), contentType, body: Buffer.from(text) },
           { key, created, nonce: createNonce() },
         );
-        return await sendOnce(client, url, { 'content-type': contentType, ...signed }, text, timeoutMs);
+        return await sendOnce(client, url, {
+          headers: { 'content-type': contentType, ...signed },
+          body: text,
+          timeoutMs,
+        });
       };
       let answer = await once();
       if (answer.code === 'clock_skew') {
@@ -73,9 +76,11 @@ function serverTimeOf({ body }: HttpAnswer): number {
 async function sendOnce(
   client: ReturnType<typeof createHttpClient>,
   url: URL,
-  headers: Record<string, string>,
-  body: string,
-  timeoutMs: number,
+  {
+    headers,
+    body,
+    timeoutMs,
+  }: { readonly headers: Record<string, string>; readonly body: string; readonly timeoutMs: number },
 ): Promise<HttpAnswer> {
   let answer: HttpAnswer;
   try {
@@ -89,7 +94,11 @@ async function sendOnce(
 }
 
 /** Enrolls, again and again until it is answered: the same token and key get the same runner. */
-export async function enroll(baseUrl: string, token: string, name: string, key: SigningKey): Promise<string> {
+export async function enroll(
+  baseUrl: string,
+  token: string,
+  { name, key }: { readonly name: string; readonly key: SigningKey },
+): Promise<string> {
   const client = createHttpClient();
   const body = JSON.stringify({
     token,
@@ -100,13 +109,11 @@ export async function enroll(baseUrl: string, token: string, name: string, key: 
   try {
     for (let tries = 1; ; tries += 1) {
       try {
-        const answer = await sendOnce(
-          client,
-          new URL('/runners/enroll', baseUrl),
-          { 'content-type': 'application/json' },
+        const answer = await sendOnce(client, new URL('/runners/enroll', baseUrl), {
+          headers: { 'content-type': 'application/json' },
           body,
-          5_000,
-        );
+          timeoutMs: 5_000,
+        });
         const id = answer.body['runnerId'];
         if (typeof id === 'string') return id;
         throw new Error(`enrollment was refused: ${answer.status} ${JSON.stringify(answer.body)}`);

@@ -50,8 +50,10 @@ function numberOf(text: string | undefined, name: string, fallback: number): num
 function scenarioOf(
   seed: number,
   runs: number,
-  mutant: MutantName | undefined,
-  provoked: MutantName | undefined,
+  {
+    mutant,
+    provoked,
+  }: { readonly mutant: MutantName | undefined; readonly provoked: MutantName | undefined },
 ): Scenario {
   if (mutant !== undefined) return mutantScenario(mutant, seed);
   return provoked === undefined ? greatScenario(seed, runs) : soundScenario(provoked, seed);
@@ -144,7 +146,7 @@ async function main(): Promise<boolean> {
   try {
     do {
       const seed = firstSeed + rounds;
-      if (!(await judge(shared, scenarioOf(seed, runs, mutant, provoked), mutant))) failed += 1;
+      if (!(await judge(shared, scenarioOf(seed, runs, { mutant, provoked }), mutant))) failed += 1;
       rounds += 1;
     } while (performance.now() < until);
   } finally {

@@ -165,10 +165,17 @@ const NODE_READY_MS = 30_000;
 export function manageNode(
   { leash, clock }: Bundles,
   folder: string,
-  name: string,
-  script: string,
-  readyPattern: RegExp,
-  env: Readonly<Record<string, string>>,
+  {
+    name,
+    script,
+    readyPattern,
+    env,
+  }: {
+    readonly name: string;
+    readonly script: string;
+    readonly readyPattern: RegExp;
+    readonly env: Readonly<Record<string, string>>;
+  },
 ): ManagedProcess {
   return manageProcess({
     name,

@@ -42,7 +42,7 @@ export async function pileUp(stage: Stage, folder: string, options: PileUp): Pro
   const client = createHttpClient();
   for (let round = 0; round < options.rounds; round += 1) {
     const sides = stage.serverUrls.map((url, i) =>
-      openSide(stage, url, `pile${round}x${i}`, journal, client),
+      openSide(stage, url, { name: `pile${round}x${i}`, journal, client }),
     );
     // Each connection has met each statement: one that must be described first is not pipelined.
     await Promise.all(sides.map(async (side) => await side.warmUp()));
@@ -84,9 +84,11 @@ interface Side {
 function openSide(
   stage: Stage,
   url: string,
-  name: string,
-  journal: Journal<SubmitEntry>,
-  client: HttpClient,
+  {
+    name,
+    journal,
+    client,
+  }: { readonly name: string; readonly journal: Journal<SubmitEntry>; readonly client: HttpClient },
 ): Side {
   const submissions = createSubmissions({
     url,

@@ -179,11 +179,16 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
       const ports = dispatch[i]?.map((proxy) => proxy.port) ?? [];
       // Each has another server first.
       const inTurn = [...ports.slice(i % ports.length), ...ports.slice(0, i % ports.length)];
-      return manageNode(options.bundles, folder, `gateway-${i}`, options.bundles.gateway, LISTENING, {
-        ...common,
-        PORT: String(port),
-        DISPATCH_URLS: inTurn.map((internal) => `grpc://127.0.0.1:${internal}`).join(','),
-        AMQP_URL: amqpUrl(servers + i),
+      return manageNode(options.bundles, folder, {
+        name: `gateway-${i}`,
+        script: options.bundles.gateway,
+        readyPattern: LISTENING,
+        env: {
+          ...common,
+          PORT: String(port),
+          DISPATCH_URLS: inTurn.map((internal) => `grpc://127.0.0.1:${internal}`).join(','),
+          AMQP_URL: amqpUrl(servers + i),
+        },
       });
     }),
     uplinks,
@@ -200,24 +205,29 @@ function serverOf(
   i: number,
   addresses: Readonly<Record<string, string>>,
 ): ManagedProcess {
-  return manageNode(bundles, folder, `server-${i}`, serverBundle ?? bundles.server, LISTENING, {
-    ...addresses,
-    SVC_MODE: 'split',
-    INTERNAL_HOST: '127.0.0.1',
-    DATA_DIR: join(folder, `data-${i}`),
-    DATABASE_CONNECTIONS: String(databaseConnections),
-    RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '1000',
-    LIMIT_REQUESTS_PER_MINUTE: '1000000',
-    LIMIT_SUBMITS_PER_MINUTE: '1000000',
-    // The pile-up executes nothing: at the default of 10,000 it would be refused from its eleventh round on.
-    LIMIT_QUEUED_RUNS_PER_TEAM: '1000000',
-    POLL_WAIT_MS: String(times.pollWaitMs),
-    HEARTBEAT_MS: String(times.heartbeatMs),
-    OFFER_MS: String(times.offerMs),
-    LEASE_MS: String(times.leaseMs),
-    LEASE_GRACE_MS: String(times.graceMs),
-    SWEEP_EVERY_MS: String(times.sweepEveryMs),
-    RELAY_EVERY_MS: String(times.relayEveryMs),
-    RUNNER_SILENT_MS: String(times.leaseMs),
+  return manageNode(bundles, folder, {
+    name: `server-${i}`,
+    script: serverBundle ?? bundles.server,
+    readyPattern: LISTENING,
+    env: {
+      ...addresses,
+      SVC_MODE: 'split',
+      INTERNAL_HOST: '127.0.0.1',
+      DATA_DIR: join(folder, `data-${i}`),
+      DATABASE_CONNECTIONS: String(databaseConnections),
+      RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '1000',
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_SUBMITS_PER_MINUTE: '1000000',
+      // The pile-up executes nothing: at the default of 10,000 it would be refused from its eleventh round on.
+      LIMIT_QUEUED_RUNS_PER_TEAM: '1000000',
+      POLL_WAIT_MS: String(times.pollWaitMs),
+      HEARTBEAT_MS: String(times.heartbeatMs),
+      OFFER_MS: String(times.offerMs),
+      LEASE_MS: String(times.leaseMs),
+      LEASE_GRACE_MS: String(times.graceMs),
+      SWEEP_EVERY_MS: String(times.sweepEveryMs),
+      RELAY_EVERY_MS: String(times.relayEveryMs),
+      RUNNER_SILENT_MS: String(times.leaseMs),
+    },
   });
 }

@@ -109,15 +109,17 @@ async function identity(): Promise<{ readonly runnerId: string; readonly key: Si
   const idPath = join(config.folder, `${config.name}.id`);
   if (!existsSync(keyPath)) writeWhole(keyPath, signingKeyToPem(generateSigningKey()));
   const key = signingKeyFromPem(readFileSync(keyPath, 'utf8'));
-  if (!existsSync(idPath)) writeWhole(idPath, await enroll(config.url, config.token, config.name, key));
+  if (!existsSync(idPath))
+    writeWhole(idPath, await enroll(config.url, config.token, { name: config.name, key }));
   return { runnerId: readFileSync(idPath, 'utf8'), key };
 }
 
 const { runnerId, key } = await identity();
 const clock = clockFile(config.folder, config.name);
-const api = createMachineApi(config.url, runnerId, key, () =>
-  existsSync(clock) ? Number(readFileSync(clock, 'utf8')) : 0,
-);
+const api = createMachineApi(config.url, runnerId, {
+  key,
+  wrongByMs: () => (existsSync(clock) ? Number(readFileSync(clock, 'utf8')) : 0),
+});
 await journal.append({ event: 'boot', runnerId, bootId, pid: process.pid });
 mkdirSync(outbox, { recursive: true });
 
@@ -167,7 +169,7 @@ async function beat(): Promise<void> {
     const answer = await api.call('heartbeat', { bootId, leases, ...facts }, 1_500);
     if (answer.status !== 200) await fatal(`heartbeat answered ${answer.status} ${answer.code}`);
     introduced = true;
-    await hear(answer.body, leases, answer.sentMono, answer.sentWall);
+    await hear(answer.body, leases, { sentMono: answer.sentMono, sentWall: answer.sentWall });
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     await pause(50);
@@ -180,8 +182,7 @@ async function beat(): Promise<void> {
 async function hear(
   body: Record<string, unknown>,
   named: readonly NamedLease[],
-  sentMono: number,
-  sentWall: number,
+  { sentMono, sentWall }: { readonly sentMono: number; readonly sentWall: number },
 ): Promise<void> {
   const phases = new Map(named.map(({ id, epoch, phase }) => [keyOf({ work: id, epoch }), phase]));
   const statuses = (body['leases'] ?? []) as Array<{

@@ -132,7 +132,7 @@ export async function playOn(
   await stage.journal.append({ event: 'healed' });
   const rest = await comeToRest(stage, scenario.restMs);
   await stage.stopRunners();
-  const history = await loadHistory(rig.databaseUrl, folder, TIMES, rig.judged);
+  const history = await loadHistory(rig.databaseUrl, folder, { times: TIMES, judged: rig.judged });
   const violations = check(history, { atRest: scenario.restMs > 0 });
   if (violations.length > 0) writeFileSync(join(folder, 'history.json'), JSON.stringify(history, withMaps));
   const tookMs = performance.now() - startedAt;

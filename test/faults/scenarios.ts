@@ -30,9 +30,11 @@ const RUNS_PER_SECOND = 60;
 function faultsOf(
   seed: number,
   durationMs: number,
-  everyMs: number,
-  only?: readonly FaultName[],
-  runners = RUNNERS,
+  {
+    everyMs,
+    only,
+    runners = RUNNERS,
+  }: { readonly everyMs: number; readonly only?: readonly FaultName[]; readonly runners?: number },
 ): TimedFault[] {
   return scheduleOf({
     seed,
@@ -54,7 +56,7 @@ export function greatScenario(seed: number, runs: number): Scenario {
     runsPerSecond: RUNS_PER_SECOND,
     projectsPerHundred: 5,
     patienceMs: 60_000,
-    faults: faultsOf(seed, (runs / RUNS_PER_SECOND) * 1_000, FAULT_EVERY_MS),
+    faults: faultsOf(seed, (runs / RUNS_PER_SECOND) * 1_000, { everyMs: FAULT_EVERY_MS }),
     runners: RUNNERS,
     sims: SIMS,
     databaseConnections: 10,
@@ -75,7 +77,7 @@ export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS, t
     runsPerSecond,
     projectsPerHundred: 5,
     patienceMs: 60_000,
-    faults: faultsOf(seed, (runs / runsPerSecond) * 1_000, faultEveryMs, rows),
+    faults: faultsOf(seed, (runs / runsPerSecond) * 1_000, { everyMs: faultEveryMs, only: rows }),
     runners: RUNNERS,
     otherRunners: 1,
     environments: 6,
@@ -104,7 +106,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         ...common,
         runs: 120,
         runsPerSecond: 60,
-        faults: faultsOf(seed, 3_000, 1_500, ['gateway', 'purge'], 1),
+        faults: faultsOf(seed, 3_000, { everyMs: 1_500, only: ['gateway', 'purge'], runners: 1 }),
         runners: 1,
         sims: {
           ...SIMS,
@@ -139,7 +141,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         ...common,
         runs: 200,
         runsPerSecond: 80,
-        faults: faultsOf(seed, 3_000, 1_500, ['purge', 'gateway']),
+        faults: faultsOf(seed, 3_000, { everyMs: 1_500, only: ['purge', 'gateway'] }),
         runners: 2,
         sims: {
           ...SIMS,

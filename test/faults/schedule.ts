@@ -133,7 +133,7 @@ export function scheduleOf(options: ScheduleOptions): TimedFault[] {
   const count = Math.max(1, Math.floor(durationMs / everyMs));
   return Array.from({ length: count }, (_, i): TimedFault => {
     const atMs = Math.round((i + 0.2 + 0.6 * random.next()) * everyMs);
-    return { ...faultOf(names(), options, random, turns), atMs };
+    return { ...faultOf(names(), options, { random, turns }), atMs };
   });
 }
 
@@ -157,8 +157,7 @@ function endlessRounds(random: Random, names: readonly FaultName[]): () => Fault
 function faultOf(
   name: FaultName,
   options: ScheduleOptions,
-  random: Random,
-  turns: Map<string, number>,
+  { random, turns }: { readonly random: Random; readonly turns: Map<string, number> },
 ): Fault {
   const turn = (role: string, count: number): number => {
     const index = turns.get(role) ?? random.whole(0, count - 1);

@@ -114,7 +114,9 @@ export async function openStage(
     environments,
   });
   supervisor.journal = journal;
-  const runners = uplinks.map((url, i) => simulator(parts, options, `runner-${i}`, tokens[i] ?? '', url));
+  const runners = uplinks.map((url, i) =>
+    simulator(parts, options, { name: `runner-${i}`, token: tokens[i] ?? '', url }),
+  );
   let submitter: ManagedProcess | undefined;
   const stopRunners = async (): Promise<void> => {
     for (const { name } of runners) supervisor.handled.add(name);
@@ -174,13 +176,16 @@ const READY = /^ready$/m;
 function simulator(
   { bundles, times }: RigParts,
   { folder, seed, sims }: StageOptions,
-  name: string,
-  token: string,
-  url: string,
+  { name, token, url }: { readonly name: string; readonly token: string; readonly url: string },
 ): ManagedProcess {
   const { heartbeatMs, leaseMs, pollWaitMs } = times;
   const config: SimConfig = { name, url, token, folder, seed, heartbeatMs, leaseMs, pollWaitMs, ...sims };
-  return manageNode(bundles, folder, name, bundles.runnerSim, READY, { FAULT_SIM: JSON.stringify(config) });
+  return manageNode(bundles, folder, {
+    name,
+    script: bundles.runnerSim,
+    readyPattern: READY,
+    env: { FAULT_SIM: JSON.stringify(config) },
+  });
 }
 
 function submitterOf(
@@ -202,7 +207,12 @@ function submitterOf(
     ...load,
   };
   const env = { FAULT_SUBMIT: JSON.stringify(config) };
-  return manageNode(bundles, folder, 'submitter', bundles.submitter, READY, env);
+  return manageNode(bundles, folder, {
+    name: 'submitter',
+    script: bundles.submitter,
+    readyPattern: READY,
+    env,
+  });
 }
 
 async function lockItems(sql: Sql): Promise<() => Promise<void>> {

@@ -45,7 +45,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     if (state.hanging) return;
     // Version 2 of the protocol hands out every commit, whatever the repository's configuration says.
     const old = branchesOnly.has(request.url?.split('/')[1] ?? '');
-    if (isAllowed(request, options)) serve(root, request, response, old);
+    if (isAllowed(request, options)) serve(root, request, { response, old });
     else response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -78,7 +78,11 @@ function isAllowed(request: IncomingMessage, { username, password }: GitServerOp
 }
 
 /** One CGI call. */
-function serve(root: string, request: IncomingMessage, response: ServerResponse, old: boolean): void {
+function serve(
+  root: string,
+  request: IncomingMessage,
+  { response, old }: { readonly response: ServerResponse; readonly old: boolean },
+): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn('git', ['http-backend'], {
     env: {

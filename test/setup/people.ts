@@ -46,7 +46,11 @@ export async function verify(server: TestServer, userId: string): Promise<void> 
 }
 
 /** A new account with a role in a team; `as` invites. Its address is not verified. */
-export async function join(server: TestServer, as: string, teamId: string, role: string): Promise<Person> {
+export async function join(
+  server: TestServer,
+  as: string,
+  { teamId, role }: { readonly teamId: string; readonly role: string },
+): Promise<Person> {
   const username = `p${randomBytes(5).toString('hex')}`;
   const email = `${username}@example.com`;
   const invited = await server.call(`POST /teams/${teamId}/invites`, {
@@ -63,7 +67,7 @@ export async function join(server: TestServer, as: string, teamId: string, role:
 
 /** A person with a verified address who owns a team of their own and belongs to no other: the other tenant. */
 export async function stranger(server: TestServer): Promise<Person & { readonly teamId: string }> {
-  const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+  const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
   await verify(server, person.userId);
   const team = await server.call('POST /teams', { as: person.token, body: { name: 'other team' } });
   const left = await server.call(`DELETE /teams/${server.first.teamId}/members/${person.userId}`, {

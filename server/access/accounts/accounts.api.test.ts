@@ -32,7 +32,7 @@ describe.skipIf(!postgresHere)('accounts', () => {
   });
   afterAll(async () => await server.stop());
   beforeEach(async () => {
-    person = await join(server, server.first.apiKey, server.first.teamId, 'developer');
+    person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'developer' });
   });
 
   const login = async (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
@@ -329,7 +329,7 @@ describe.skipIf(!postgresHere)('accounts', () => {
   });
 
   it('keeps user names unique', async () => {
-    const taken = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const taken = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
     const rename = async (username: string) =>
       await server.call('PATCH /account/username', { as: person.token, body: { username } });
     expect((await rename(taken.username)).code).toBe('username_taken');

@@ -166,7 +166,7 @@ describe.skipIf(!postgresHere)('API keys', () => {
 
   it('of a person who leaves the team or the staff lose what came from there', async () => {
     const { teamId } = server.first;
-    const person = await join(server, session, teamId, 'admin');
+    const person = await join(server, session, { teamId, role: 'admin' });
     await server.db.sql`update users set staff = true where id = ${person.userId}`;
     const { token } = (
       await server.call('POST /auth/login', { body: { email: person.email, password: person.password } })

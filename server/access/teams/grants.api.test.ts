@@ -22,7 +22,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
     server = await startTestServer({ clock });
     const made = await server.call('POST /teams', { as: server.first.apiKey, body: { name: 'crew' } });
     teamId = String(made.body['id']);
-    owner = await join(server, server.first.apiKey, teamId, 'owner');
+    owner = await join(server, server.first.apiKey, { teamId, role: 'owner' });
     await verify(server, owner.userId);
   });
   afterAll(async () => await server.stop());
@@ -59,7 +59,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
       ['all scopes', [...TEAM_SCOPES, KEY_SCOPE], ['viewer', 'developer']],
     ])('with %s gives no role that brings more, by no call and no door', async (_what, scopes, may) => {
       const { secret } = await newKey(server, owner.token, { scopes });
-      const member = await join(server, owner.token, teamId, 'viewer');
+      const member = await join(server, owner.token, { teamId, role: 'viewer' });
       const given: Record<string, string[]> = {};
       for (const role of ROLES) {
         const email = newEmail();
@@ -95,7 +95,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
     });
 
     it('gives no role in a space that it does not bring itself, and no owner or admin', async () => {
-      const member = await join(server, owner.token, teamId, 'viewer');
+      const member = await join(server, owner.token, { teamId, role: 'viewer' });
       const space = await server.call('POST /spaces', { as: owner.token, body: { name: 'wide' } });
       const put = async (as: string, role: string) =>
         (
@@ -130,7 +130,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
   });
 
   it('a person gives no role above the own one, founds with whom it likes, and makes owners and admins', async () => {
-    const admin = await join(server, owner.token, teamId, 'admin');
+    const admin = await join(server, owner.token, { teamId, role: 'admin' });
     expect((await invite(admin.token, 'owner')).code).toBe('role_insufficient');
     expect((await invite(admin.token, 'admin')).status).toBe(201);
     expect((await invite(owner.token, 'owner')).status).toBe(201);
@@ -161,7 +161,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
 
     it('ends when its maker is removed or leaves, and does not come back with the maker', async () => {
       for (const leaves of [false, true]) {
-        const admin = await join(server, owner.token, teamId, 'admin');
+        const admin = await join(server, owner.token, { teamId, role: 'admin' });
         const invited = [await invite(admin.token, 'viewer'), await invite(admin.token, 'admin')];
         await remove(leaves ? admin.token : owner.token, admin.userId);
         for (const each of invited) expect((await accept(each)).code).toBe('invite_invalid');
@@ -177,7 +177,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
       ['owner', 'developer', []],
       ['admin', 'viewer', []],
     ])('of %s who becomes %s ends when it gives what the maker may not give', async (before, after, left) => {
-      const maker = await join(server, owner.token, teamId, before);
+      const maker = await join(server, owner.token, { teamId, role: before });
       const invited: Array<readonly [string, TestResponse]> = [];
       for (const role of ROLES) {
         const answer = await invite(maker.token, role);
@@ -212,7 +212,7 @@ describe.skipIf(!postgresHere)('in a team', () => {
 
     it('is not accepted beside the removal of its maker', async () => {
       for (let round = 0; round < 5; round += 1) {
-        const admin = await join(server, owner.token, teamId, 'admin');
+        const admin = await join(server, owner.token, { teamId, role: 'admin' });
         const invited = await invite(admin.token, 'viewer');
         const [accepted] = await Promise.all([accept(invited), remove(owner.token, admin.userId)]);
         if (accepted.status !== 200) expect(accepted.code).toBe('invite_invalid');

@@ -144,7 +144,7 @@ describe.skipIf(!postgresHere)('teams', () => {
 
     it('is not for members, and not for roles above the own one', async () => {
       const teamId = await newTeam();
-      const admin = await join(server, owner, teamId, 'admin');
+      const admin = await join(server, owner, { teamId, role: 'admin' });
       expect((await invite(teamId, admin.email)).code).toBe('already_member');
       expect((await invite(teamId, 'boss@example.com', 'owner', admin.token)).code).toBe('role_insufficient');
       expect((await invite(teamId, 'peer@example.com', 'admin', admin.token)).status).toBe(201);
@@ -154,8 +154,8 @@ describe.skipIf(!postgresHere)('teams', () => {
   describe('a member', () => {
     it('cannot rise above who changes the role', async () => {
       const teamId = await newTeam();
-      const admin = await join(server, owner, teamId, 'admin');
-      const developer = await join(server, owner, teamId, 'developer');
+      const admin = await join(server, owner, { teamId, role: 'admin' });
+      const developer = await join(server, owner, { teamId, role: 'developer' });
       expect((await setRole(teamId, admin.token, developer.userId, 'owner')).code).toBe('role_insufficient');
       expect((await setRole(teamId, admin.token, admin.userId, 'owner')).code).toBe('role_insufficient');
       expect((await setRole(teamId, admin.token, developer.userId, 'admin')).status).toBe(200);
@@ -168,8 +168,8 @@ describe.skipIf(!postgresHere)('teams', () => {
     it('may leave, whatever the role, and not remove others', async () => {
       const teamId = await newTeam();
       const [viewer, other] = [
-        await join(server, owner, teamId, 'viewer'),
-        await join(server, owner, teamId, 'viewer'),
+        await join(server, owner, { teamId, role: 'viewer' }),
+        await join(server, owner, { teamId, role: 'viewer' }),
       ];
       expect((await remove(teamId, viewer.token, other.userId)).code).toBe('role_insufficient');
       expect((await remove(teamId, viewer.token, viewer.userId)).status).toBe(204);
@@ -184,7 +184,7 @@ describe.skipIf(!postgresHere)('teams', () => {
       expect((await remove(teamId, owner, userId)).code).toBe('last_owner');
       const session = await firstSession(server);
       expect((await setRole(teamId, session, userId, 'admin')).code).toBe('last_owner');
-      const second = await join(server, owner, teamId, 'owner');
+      const second = await join(server, owner, { teamId, role: 'owner' });
       expect((await setRole(teamId, session, userId, 'admin')).status).toBe(200);
       expect((await remove(teamId, second.token, second.userId)).code).toBe('last_owner');
     });
@@ -193,7 +193,7 @@ describe.skipIf(!postgresHere)('teams', () => {
       for (let round = 0; round < 5; round += 1) {
         const teamId = await newTeam('race');
         const [first] = await members(teamId);
-        const second = await join(server, owner, teamId, 'owner');
+        const second = await join(server, owner, { teamId, role: 'owner' });
         await Promise.all([
           setRole(teamId, owner, first?.userId ?? '', 'viewer'),
           setRole(teamId, second.token, second.userId, 'viewer'),
@@ -215,7 +215,7 @@ describe.skipIf(!postgresHere)('teams', () => {
         body: { purpose: 'agent_task', command: ['true'] },
       });
       expect(run.status, run.text).toBe(201);
-      const admin = await join(server, owner, teamId, 'admin');
+      const admin = await join(server, owner, { teamId, role: 'admin' });
       expect((await server.call(`DELETE /teams/${teamId}`, { as: admin.token })).code).toBe(
         'role_insufficient',
       );

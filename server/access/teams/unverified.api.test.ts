@@ -35,7 +35,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
   });
   afterAll(async () => await server.stop());
   beforeEach(async () => {
-    squatter = await join(server, session, teamId, 'developer');
+    squatter = await join(server, session, { teamId, role: 'developer' });
   });
 
   const newName = (): string => `p${randomBytes(5).toString('hex')}`;
@@ -112,7 +112,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
 
       expect((await confirm(other.teamId, id, squatter.token)).status).toBe(404);
       expect((await confirm(other.teamId, id, session)).status).toBe(404); // staff, and not of this team
-      const developer = await join(server, other.token, other.teamId, 'developer');
+      const developer = await join(server, other.token, { teamId: other.teamId, role: 'developer' });
       expect((await confirm(other.teamId, id, developer.token)).code).toBe('role_insufficient');
       const manager = await newKey(server, other.token, { scopes: ['team:manage'] });
       expect((await confirm(other.teamId, id, manager.secret)).code).toBe('scope_missing');
@@ -142,7 +142,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
     it('an admin cannot confirm as an owner', async () => {
       const invited = await invite(other.teamId, other.token, squatter.email, 'owner');
       await accept(invited, squatter.token);
-      const admin = await join(server, other.token, other.teamId, 'admin');
+      const admin = await join(server, other.token, { teamId: other.teamId, role: 'admin' });
       expect((await confirm(other.teamId, inviteId(invited), admin.token)).code).toBe('role_insufficient');
       const key = await newKey(server, other.token);
       expect((await confirm(other.teamId, inviteId(invited), key.secret)).code).toBe('session_required');
@@ -268,7 +268,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
       const guest = await invite(teamId, session, `${name}@account.invalid`, 'viewer');
       const held = { token: guest.body['token'], username: newName(), password: 'whoever comes first' };
       await server.call('POST /invites/accept', { body: held });
-      const namesake = await join(server, session, teamId, 'viewer');
+      const namesake = await join(server, session, { teamId, role: 'viewer' });
       const renamed = await server.call('PATCH /account/username', {
         as: namesake.token,
         body: { username: name },

@@ -60,7 +60,7 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
   describe('with git credentials', () => {
     it('keep them from another host, whoever names it, and say what to do', async () => {
       const id = await create({ repository: HOME, gitCredentials: { token: TOKEN } });
-      const { token } = await join(server, as, teamId, 'developer');
+      const { token } = await join(server, as, { teamId, role: 'developer' });
       const refused = await call(`PATCH /environments/${id}`, { repository: ELSEWHERE, branch: 'x' }, token);
       expect(refused).toMatchObject({ status: 400, code: 'validation_failed' });
       expect(refused.text).toContain('https://evil.example.org');
@@ -107,7 +107,7 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
 
   it('whose builds ask for approval go on asking, unless an admin says otherwise', async () => {
     const id = await create({ deployApproval: true });
-    const developer = await join(server, as, teamId, 'developer');
+    const developer = await join(server, as, { teamId, role: 'developer' });
     const off = { deployApproval: false };
     const refused = await call(`PATCH /environments/${id}`, off, developer.token);
     expect([refused.status, refused.code]).toEqual([403, 'role_insufficient']);

@@ -172,7 +172,7 @@ describe.skipIf(!postgresHere)('external CI', () => {
     });
 
     it('are made by admins, not by developers; sessions of people report no runs', async () => {
-      const developer = await join(server, as, teamId, 'developer');
+      const developer = await join(server, as, { teamId, role: 'developer' });
       const body = { provider: 'github', repositoryHost: 'github.com', repositoryPath: 'acme/dev' };
       const made = await server.call(`POST /teams/${teamId}/ci/connections`, { as: developer.token, body });
       expect([made.status, made.code]).toEqual([403, 'role_insufficient']);

@@ -131,21 +131,21 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
         repositoryPath: 'acme/hooks',
         repositoryHost: `${name.replaceAll(' ', '-')}.example`,
       });
-      await send(hooked, github(1, 'completed', 'success', first), EVENT);
+      await send(hooked, github(1, 'completed', 'success', first), { headers: EVENT });
       await ledger(server, hooked);
-      const before = await runNamed(server, hooked, '1');
-      await send(hooked, github(1, 'completed', 'failure', second), EVENT);
+      const before = await runNamed(server, hooked, { externalRunId: '1' });
+      await send(hooked, github(1, 'completed', 'failure', second), { headers: EVENT });
       const other = await lastOf(hooked);
       expect(other).toMatchObject({ state: 'ignored', runId: before['id'] });
       expect(other?.['detail']).toBe('it says failed, the run ended as success and does not change');
-      expect(await runNamed(server, hooked, '1')).toEqual(before);
+      expect(await runNamed(server, hooked, { externalRunId: '1' })).toEqual(before);
       // What is only late is no contradiction.
-      await send(hooked, github(1, 'in_progress', undefined, second), EVENT);
+      await send(hooked, github(1, 'in_progress', undefined, second), { headers: EVENT });
       expect(await lastOf(hooked)).toMatchObject({
         state: 'processed',
         changed: expect.stringContaining('nothing'),
       });
-      expect(await runNamed(server, hooked, '1')).toEqual(before);
+      expect(await runNamed(server, hooked, { externalRunId: '1' })).toEqual(before);
     });
 
     it('change nothing that a job told, nor the other way round', async () => {
@@ -156,10 +156,10 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
       });
       const direct = { ciConnectionId: hooked.connectionId, externalRunId: '2' };
       await post('/ci/runs', { ...direct, status: 'success' });
-      await send(hooked, github(2, 'completed', 'failure', 50), EVENT);
+      await send(hooked, github(2, 'completed', 'failure', 50), { headers: EVENT });
       expect(await lastOf(hooked)).toMatchObject({ state: 'ignored' });
-      expect((await runNamed(server, hooked, '2'))['status']).toBe('success');
-      await send(hooked, github(3, 'completed', 'failure', 50), EVENT);
+      expect((await runNamed(server, hooked, { externalRunId: '2' }))['status']).toBe('success');
+      await send(hooked, github(3, 'completed', 'failure', 50), { headers: EVENT });
       await ledger(server, hooked);
       expect((await post('/ci/runs', { ...direct, externalRunId: '3', status: 'success' })).code).toBe(
         'state_conflict',
@@ -169,10 +169,10 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
         repository: github(2, '').repository,
         workflow_run: { ...github(2, 'completed', 'failure', 59).workflow_run, run_attempt: 2 },
       };
-      await send(hooked, again, EVENT);
+      await send(hooked, again, { headers: EVENT });
       await ledger(server, hooked);
-      expect((await runNamed(server, hooked, '2', 2))['status']).toBe('failed');
-      expect((await runNamed(server, hooked, '2', 1))['status']).toBe('success');
+      expect((await runNamed(server, hooked, { externalRunId: '2', attempt: 2 }))['status']).toBe('failed');
+      expect((await runNamed(server, hooked, { externalRunId: '2', attempt: 1 }))['status']).toBe('success');
     });
 
     it('open it again where a provider runs it again under the same id, and in no other way', async () => {
@@ -182,9 +182,9 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
         ingestMode: 'both',
       });
       const status = async (payload: object) => {
-        await send(hooked, payload, { 'x-gitlab-event': 'Pipeline Hook' });
+        await send(hooked, payload, { headers: { 'x-gitlab-event': 'Pipeline Hook' } });
         const { state } = (await lastOf(hooked)) ?? {};
-        return [state, (await runNamed(server, hooked, '31'))['status']];
+        return [state, (await runNamed(server, hooked, { externalRunId: '31' }))['status']];
       };
       expect(await status(gitlab('failed', 10))).toEqual(['processed', 'failed']);
       expect(await status(gitlab('success', 10))).toEqual(['ignored', 'failed']);

@@ -34,7 +34,7 @@ describe.skipIf(!postgresHere)('a job that waits for a person', () => {
   const hear = async (hooked: Hooked, payload: unknown) => {
     expect((await send(hooked, payload)).status).toBe(202);
     await ledger(server, hooked);
-    const run = await runNamed(server, hooked, '31');
+    const run = await runNamed(server, hooked, { externalRunId: '31' });
     const as = server.first.apiKey;
     const { body } = await server.call(`GET /ci/runs/${String(run['id'])}/jobs`, { as });
     const jobs = body['jobs'] as Array<Record<string, unknown>>;

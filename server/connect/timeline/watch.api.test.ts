@@ -158,7 +158,7 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
   it('is for whoever may read the timeline, and ends when they may no more', async () => {
     const other = await stranger(server);
     expect(await watch(other.token).ended).toBe('not_found');
-    const member = await join(server, as, server.first.teamId, 'viewer');
+    const member = await join(server, as, { teamId: server.first.teamId, role: 'viewer' });
     const key = await newKey(server, member.token);
     const [byKey, bySession] = [watch(key.secret), watch(member.token)];
     await Promise.all([byKey, bySession].map(async (told) => await told.event('the present', () => true)));

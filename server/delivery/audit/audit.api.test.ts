@@ -57,7 +57,7 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     const teamId = await newTeam('crew');
     await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2', description: 'we build' });
     await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2' }); // changes nothing
-    const ann = await join(server, owner, teamId, 'developer');
+    const ann = await join(server, owner, { teamId, role: 'developer' });
     const session = await firstSession(server);
     await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
     await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
@@ -210,8 +210,8 @@ describe.skipIf(!postgresHere)('the ledger', () => {
       `/teams/${teamId}/audit/verify`,
       `/teams/${teamId}/audit/export`,
     ];
-    const admin = await join(server, owner, teamId, 'admin');
-    const developer = await join(server, owner, teamId, 'developer');
+    const admin = await join(server, owner, { teamId, role: 'admin' });
+    const developer = await join(server, owner, { teamId, role: 'developer' });
     const other = await stranger(server);
     const poor = await newKey(server, owner, { scopes: ['team:read'] });
     for (const path of paths) {

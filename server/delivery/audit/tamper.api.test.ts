@@ -240,7 +240,7 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
       { half: '\ud800', other: ['\udfff x'] },
       { left: undefined, nested: { deep: { deeper: [{ x: [[]] }] } } },
     ];
-    for (const details of shapes) await act(ledger.db, 'shapes', ledger.clock.now(), details);
+    for (const details of shapes) await act(ledger.db, 'shapes', { at: ledger.clock.now(), details });
     expect(await ledger.verify('shapes')).toMatchObject({ finding: 'intact', entries: shapes.length });
     const rows = await ledger.rows('shapes');
     expect(rows[4]?.details).toEqual(shapes[4]);
@@ -264,7 +264,8 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
       .sample(value, { numRuns: 400, seed: 20_261_120 })
       .filter((each) => !JSON.stringify(each).includes('\\u0000'));
     expect(samples.length).toBeGreaterThan(300);
-    for (const sample of samples) await act(ledger.db, 'samples', ledger.clock.now(), { sample });
+    for (const sample of samples)
+      await act(ledger.db, 'samples', { at: ledger.clock.now(), details: { sample } });
     expect(await ledger.verify('samples')).toMatchObject({ finding: 'intact', entries: samples.length });
   });
 });

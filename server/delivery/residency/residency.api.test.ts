@@ -111,7 +111,7 @@ describe.skipIf(!postgresHere)('residency', () => {
   });
 
   it('is attested by admins, read by viewers, and hidden from others', async () => {
-    const developer = sdkOf((await join(server, server.first.apiKey, teamId, 'developer')).token);
+    const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
     expect(await developer.residency.listForEnvironment(environmentId)).toEqual([]);
     expect(await refused(developer.residency.attestEnvironment(environmentId))).toBe('403 role_insufficient');
     const other = sdkOf((await stranger(server)).token);

@@ -47,8 +47,7 @@ function fresh(ctx: Ctx, environment: Environment): Fresh {
 export async function createBuild(
   deps: ActsDeps,
   ctx: Ctx,
-  environment: Environment,
-  commit: string | undefined,
+  { environment, commit }: { readonly environment: Environment; readonly commit: string | undefined },
 ): Promise<string> {
   const { repository, branch, buildPath, submodules, buildType, deploy } = environment;
   if (repository === null) {
@@ -88,8 +87,7 @@ const imageOf = ({ image, digest }: BuildRow): string | undefined =>
 export async function rollbackTo(
   deps: ActsDeps,
   ctx: Ctx,
-  environment: Environment,
-  target: BuildRow,
+  { environment, target }: { readonly environment: Environment; readonly target: BuildRow },
 ): Promise<string> {
   const image = imageOf(target);
   const { deploy } = environment;
@@ -126,8 +124,7 @@ export async function rollbackTo(
 export async function approve(
   deps: ActsDeps,
   ctx: Ctx,
-  environment: Environment,
-  build: BuildRow,
+  { environment, build }: { readonly environment: Environment; readonly build: BuildRow },
 ): Promise<void> {
   const { deploy } = environment;
   const image = imageOf(build);
@@ -147,8 +144,7 @@ export async function approve(
 export async function reject(
   deps: ActsDeps,
   ctx: Ctx,
-  environment: Environment,
-  build: BuildRow,
+  { environment, build }: { readonly environment: Environment; readonly build: BuildRow },
 ): Promise<void> {
   await ctx.db.transact(async (db) => {
     const end = { message: 'its deploy was rejected; the image stays', rejectedBy: ctx.caller.userId };
@@ -165,8 +161,7 @@ const CANCEL_TRIES = 3;
 export async function cancelBuild(
   deps: ActsDeps,
   ctx: Ctx,
-  environment: Environment,
-  buildId: string,
+  { environment, buildId }: { readonly environment: Environment; readonly buildId: string },
 ): Promise<void> {
   await ctx.db.transact(async (db) => {
     for (let tries = 0; tries < CANCEL_TRIES; tries += 1) {
@@ -211,8 +206,7 @@ async function cancelItem(
 export async function unlock(
   deps: ActsDeps,
   ctx: Ctx,
-  environment: Environment,
-  force: boolean,
+  { environment, force }: { readonly environment: Environment; readonly force: boolean },
 ): Promise<string | undefined> {
   const holder = await holderOf(ctx.db, environment);
   if (holder === undefined) return undefined;
@@ -224,7 +218,7 @@ export async function unlock(
     );
   }
   await ctx.db.transact(async (db) => {
-    await cancelBuild(deps, { ...ctx, db }, environment, holder.id);
+    await cancelBuild(deps, { ...ctx, db }, { environment, buildId: holder.id });
     await recordAct(db, ctx, act('environment.unlocked', environment, { buildId: holder.id, force }));
   });
   return holder.id;

@@ -413,7 +413,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     it('need an admin of the team', async () => {
       const build = await submit();
       await runner.finish(await runner.take());
-      const developer = await join(server, as, teamId, 'developer');
+      const developer = await join(server, as, { teamId, role: 'developer' });
       const route = `POST ${path}/builds/${build.id}/deploy-approval`;
       const refused = await server.call(route, { as: developer.token, body: { decision: 'approve' } });
       expect([refused.status, refused.code]).toEqual([403, 'role_insufficient']);

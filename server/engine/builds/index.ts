@@ -73,17 +73,20 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       return toMessage(build, waiting?.get(build.workId));
     },
     create: async ({ environmentId, commit }, ctx: Ctx) => {
-      const buildId = await createBuild(deps, ctx, await environmentRows.find(ctx, environmentId), commit);
+      const buildId = await createBuild(deps, ctx, {
+        environment: await environmentRows.find(ctx, environmentId),
+        commit,
+      });
       return await answer(ctx, { environmentId, buildId });
     },
     cancel: async (which, ctx: Ctx) => {
       const { environment } = await buildOf(ctx, which);
-      await cancelBuild(deps, ctx, environment, which.buildId);
+      await cancelBuild(deps, ctx, { environment, buildId: which.buildId });
       return await answer(ctx, which);
     },
     rollback: async (which, ctx: Ctx) => {
       const { environment, build } = await buildOf(ctx, which);
-      const buildId = await rollbackTo(deps, ctx, environment, build);
+      const buildId = await rollbackTo(deps, ctx, { environment, target: build });
       return await answer(ctx, { environmentId: environment.id, buildId });
     },
     trace: async (which, ctx: Ctx) => {
@@ -92,13 +95,13 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
     },
     unlock: async ({ environmentId, force }, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, environmentId);
-      const buildId = await unlock(deps, ctx, environment, force ?? false);
+      const buildId = await unlock(deps, ctx, { environment, force: force ?? false });
       return buildId === undefined ? {} : { buildId };
     },
     deployApproval: async ({ decision, ...which }, ctx: Ctx) => {
       const { environment, build } = await buildOf(ctx, which);
       const decide = decision === DeployDecision.APPROVE ? approve : reject;
-      await decide(deps, ctx, environment, build);
+      await decide(deps, ctx, { environment, build });
       return await answer(ctx, which);
     },
     streamLogs: async ({ after, tailBytes, follow, ...which }, ctx: Ctx) => {

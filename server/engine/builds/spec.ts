@@ -60,8 +60,10 @@ export function openBuildInput(secrets: Pick<Secrets, 'open'>, workId: string, s
 export async function readInput(
   db: Database,
   secrets: Pick<Secrets, 'open'>,
-  environment: Environment,
-  { deployOnly }: { readonly deployOnly: boolean },
+  {
+    environment,
+    only: { deployOnly },
+  }: { readonly environment: Environment; readonly only: { readonly deployOnly: boolean } },
 ): Promise<BuildInput> {
   const held = await openVariables(db, secrets, environment);
   if (deployOnly) return { ...held, steps: [], git: {} };

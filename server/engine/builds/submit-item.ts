@@ -56,7 +56,10 @@ export async function addItem(
   { workId, buildId, number, plan }: Item,
 ): Promise<void> {
   const project = await projectRows.find({ ...ctx, db }, environment.projectId);
-  const input = await readInput(db, deps.secrets, environment, { deployOnly: plan.source === undefined });
+  const input = await readInput(db, deps.secrets, {
+    environment,
+    only: { deployOnly: plan.source === undefined },
+  });
   const spec: BuildSpec = {
     ...plan,
     number,
@@ -65,18 +68,20 @@ export async function addItem(
     sealed: sealBuildInput(deps.secrets, workId, input),
   };
   const submitted = await submit(db.sql, deps, {
-    id: workId,
-    kind: 'build',
-    teamId: environment.teamId,
-    createdBy: ctx.caller.userId,
-    createdAt: ctx.clock.now(),
-    spec,
-    labels: {},
-    needsContainer: true,
-    timeoutMs: spec.timeoutSeconds * 1_000,
-    logLimit: BUILD_LIMITS.outputBytes + LOG_SLACK_BYTES,
-    buildId,
-    maxAttempts: ATTEMPTS_MAX,
+    work: {
+      id: workId,
+      kind: 'build',
+      teamId: environment.teamId,
+      createdBy: ctx.caller.userId,
+      createdAt: ctx.clock.now(),
+      spec,
+      labels: {},
+      needsContainer: true,
+      timeoutMs: spec.timeoutSeconds * 1_000,
+      logLimit: BUILD_LIMITS.outputBytes + LOG_SLACK_BYTES,
+      buildId,
+      maxAttempts: ATTEMPTS_MAX,
+    },
   });
   if ('earlier' in submitted) throw new Error('an answer was found for an item without a key');
   const { poolId } = submitted;

@@ -277,7 +277,7 @@ describe.skipIf(!there)('events on their way out', () => {
       const { id } = await endpoint(url);
       const other = sdkOf((await stranger(server)).token);
       expect(await refused(other.webhookEndpoints.get(teamId, id))).toBe('404 not_found');
-      const developer = sdkOf((await join(server, server.first.apiKey, teamId, 'developer')).token);
+      const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
       expect((await developer.webhookEndpoints.get(teamId, id)).id).toBe(id);
       expect(await refused(developer.webhookEndpoints.delete(teamId, id))).toBe('403 role_insufficient');
       const more = await Promise.allSettled(Array.from({ length: 21 }, async () => await endpoint(url)));
@@ -343,8 +343,8 @@ describe.skipIf(!there)('events on their way out', () => {
 
   describe('notifications', () => {
     it('tell those who can act, once, whatever number of workers publish', async () => {
-      const admin = sdkOf((await join(server, server.first.apiKey, teamId, 'admin')).token);
-      const viewer = sdkOf((await join(server, server.first.apiKey, teamId, 'viewer')).token);
+      const admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
+      const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
       await event('runner.degraded', { reason: 'no_live_runner' });
       await event('work.finished');
       await Promise.all(Array.from({ length: 5 }, async () => await publish(server.db.sql)));
@@ -360,7 +360,7 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('tell a key what it could read elsewhere, and are marked by it as far', async () => {
-      const person = await join(server, server.first.apiKey, teamId, 'admin');
+      const person = await join(server, server.first.apiKey, { teamId, role: 'admin' });
       await event('runner.degraded', { reason: 'no_live_runner' });
       await publish(server.db.sql);
       const [told] = await sdkOf(person.token).notifications.list();
@@ -378,7 +378,7 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('are read one by one and all at once, by limit and offset, each by its own account', async () => {
-      const admin = sdkOf((await join(server, server.first.apiKey, teamId, 'admin')).token);
+      const admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
       for (const reason of ['a', 'b', 'c']) await event('runner.degraded', { reason });
       await publish(server.db.sql);
       const all = await waitFor('three notifications', async () => await admin.notifications.list(), {
@@ -395,7 +395,7 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('of a team are gone for who has left it, and for a key of another team', async () => {
-      const person = await join(server, server.first.apiKey, teamId, 'admin');
+      const person = await join(server, server.first.apiKey, { teamId, role: 'admin' });
       const away = sdkOf((await newKey(server, person.token, { teamId })).secret);
       await event('runner.recovered');
       await publish(server.db.sql);

@@ -359,8 +359,8 @@ describe.skipIf(!postgresHere)('registries', () => {
       [`DELETE /teams/${other.teamId}/registries/${id}`, undefined],
     ] as const)
       expect((await call(route, body, other.token)).status, route).toBe(404);
-    const viewer = await join(server, as, teamId, 'viewer');
-    const developer = await join(server, as, teamId, 'developer');
+    const viewer = await join(server, as, { teamId, role: 'viewer' });
+    const developer = await join(server, as, { teamId, role: 'developer' });
     for (const person of [viewer, developer]) {
       expect((await call(`GET ${path}`, undefined, person.token)).status).toBe(200);
       expect((await call(`POST ${path}`, { host: 'x.example.com' }, person.token)).status).toBe(403);

@@ -16,8 +16,7 @@ export interface Changed {
 export async function pause(
   sql: SqlTag,
   { teamId, runnerId }: Which,
-  note: string | undefined,
-  minutes: number | undefined,
+  { note, minutes }: { readonly note: string | undefined; readonly minutes: number | undefined },
 ): Promise<Changed | undefined> {
   const [row] = await sql<Changed[]>`
     with changed as (

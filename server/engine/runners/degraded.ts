@@ -40,7 +40,7 @@ export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promis
       from pools p
       join teams t on t.id = p.pool_id and not t.service_pool
       join regions g on g.id = t.region_id and g.operator = 'customer'
-      cross join lateral (${poolFacts(sql, settings, sql`t.id`)}) f
+      cross join lateral (${poolFacts(sql, settings, { poolId: sql`t.id` })}) f
       where f.blocked is not null and (f.unpaused > 0 or f.resting = 0)
         and not exists (select from runner_team_health h where h.team_id = t.id and h.degraded_since is not null)
         and exists (

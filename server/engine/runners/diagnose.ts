@@ -26,8 +26,7 @@ const LOOK_EVERY_MS = 250;
 export async function diagnose(
   deps: DiagnoseDeps,
   teamId: string,
-  live: boolean,
-  signal: AbortSignal,
+  { live, signal }: { readonly live: boolean; readonly signal: AbortSignal },
 ): Promise<MessageInitShape<typeof DiagnoseResponseSchema>> {
   const { sql, clock, limits } = deps;
   const answered = live ? await askRunners(deps, teamId, signal) : undefined;

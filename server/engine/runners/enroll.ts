@@ -66,7 +66,7 @@ export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollD
       throw apiError('key_weak', `the key was refused: ${weakness}; make a new one`);
     const keyId = keyThumbprint(request.publicKey);
     const runner =
-      (await register({ db, clock }, request, keyId, runnersPerTeamMax)) ??
+      (await register({ db, clock }, request, { keyId, runnersMax: runnersPerTeamMax })) ??
       (await registered(db.sql, request, keyId));
     if (runner === undefined) throw tokenInvalid();
     if (!runner.room) {
@@ -112,13 +112,12 @@ interface Registered {
 async function register(
   { db, clock }: Pick<EnrollDeps, 'db' | 'clock'>,
   request: EnrollRequest,
-  keyId: string,
-  runnersMax: number,
+  { keyId, runnersMax }: { readonly keyId: string; readonly runnersMax: number },
 ): Promise<Registered | undefined> {
   const { name } = request;
   try {
     return await db.transact(async (tx) => {
-      const made = await insertRunner(tx.sql, request, keyId, { runnersMax, now: clock.now() });
+      const made = await insertRunner(tx.sql, request, { keyId, limits: { runnersMax, now: clock.now() } });
       if (made !== undefined && made.id !== '') {
         await appendAudit(
           tx,
@@ -156,8 +155,10 @@ async function register(
 async function insertRunner(
   sql: SqlTag,
   request: EnrollRequest,
-  keyId: string,
-  { runnersMax, now }: { readonly runnersMax: number; readonly now: Date },
+  {
+    keyId,
+    limits: { runnersMax, now },
+  }: { readonly keyId: string; readonly limits: { readonly runnersMax: number; readonly now: Date } },
 ): Promise<(Registered & { readonly tokenId: string }) | undefined> {
   const { token, name, publicKey, labels, facts } = request;
   const [row] = await sql<Array<Registered & { tokenId: string }>>`

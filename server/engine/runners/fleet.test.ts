@@ -39,7 +39,8 @@ describe.skipIf(!there)('a fleet', () => {
   });
 
   const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
-  const health = async () => await callUnary(service, method.getHealth, { teamId: team }, as());
+  const health = async () =>
+    await callUnary(service, method.getHealth, { request: { teamId: team }, options: as() });
   const enter = async () => await enterDegraded(world.db.sql, world.settings);
   const leave = async () => await leaveDegraded(world.db.sql, world.settings);
   const set = async (id: string, columns: Record<string, unknown>) =>
@@ -287,12 +288,10 @@ describe.skipIf(!there)('a fleet', () => {
     await world.expire(lost);
     await sweep(world.db.sql, world.settings);
     const page = async (cursor?: string) =>
-      await callUnary(
-        service,
-        method.listHistory,
-        { teamId: team, runnerId: runner, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
-        as(),
-      );
+      await callUnary(service, method.listHistory, {
+        request: { teamId: team, runnerId: runner, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
+        options: as(),
+      });
     const first = await page();
     expect(first.leases).toMatchObject([
       { workId: lost, outcome: 'expired', epoch: 1 },
@@ -306,7 +305,9 @@ describe.skipIf(!there)('a fleet', () => {
     expect(second.nextCursor).toBeUndefined();
     const others = { ...as(), teamIds: [await world.team()] };
     const which = { teamId: others.teamIds[0]!, runnerId: runner };
-    await expect(callUnary(service, method.listHistory, which, others)).rejects.toMatchObject({
+    await expect(
+      callUnary(service, method.listHistory, { request: which, options: others }),
+    ).rejects.toMatchObject({
       code: 'not_found',
     });
   });
@@ -340,7 +341,10 @@ describe.skipIf(!there)('a fleet', () => {
     expect(await endPauses(world.db.sql)).toBe(1);
     expect(await endPauses(world.db.sql)).toBe(0);
     expect(await noted()).toEqual(['runner.resumed']);
-    const shown = await callUnary(service, method.get, { teamId: team, runnerId: runner }, as());
+    const shown = await callUnary(service, method.get, {
+      request: { teamId: team, runnerId: runner },
+      options: as(),
+    });
     expect([shown.pausedAt, shown.pauseNote]).toEqual([undefined, undefined]);
   });
 });

@@ -96,12 +96,10 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       return { leases: items.map(leaseMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
     diagnose: async ({ teamId, live }, { db, clock, call }) =>
-      await diagnose(
-        { sql: db.sql, clock, limits: settings, configured, liveWaitMs },
-        teamId,
-        live ?? false,
-        call.signal,
-      ),
+      await diagnose({ sql: db.sql, clock, limits: settings, configured, liveWaitMs }, teamId, {
+        live: live ?? false,
+        signal: call.signal,
+      }),
   };
 }
 
@@ -110,8 +108,15 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
   const changed = async (
     ctx: Ctx,
     which: Which,
-    action: string,
-    change: (sql: SqlTag) => Promise<(Changed & { readonly details?: AuditAct['details'] }) | undefined>,
+    {
+      action,
+      change,
+    }: {
+      readonly action: string;
+      readonly change: (
+        sql: SqlTag,
+      ) => Promise<(Changed & { readonly details?: AuditAct['details'] }) | undefined>;
+    },
   ): Promise<MessageInitShape<typeof RunnerSchema>> => {
     const { teamId, runnerId } = which;
     await ctx.db.transact(async (db) => {
@@ -126,28 +131,37 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
   };
   return {
     createEnrollToken: async ({ teamId }, ctx) =>
-      await ctx.db.transact(async (db) => await issue(deps, db, ctx, teamId)),
+      await ctx.db.transact(async (db) => await issue(deps, db, { ctx, teamId })),
     revoke: async (which, ctx) => {
-      await ctx.db.transact(async (db) => await revoke(deps, db, ctx, which));
+      await ctx.db.transact(async (db) => await revoke(deps, db, { ctx, which }));
       return {};
     },
     clearDivergenceFlag: async (which, ctx) =>
-      await changed(ctx, which, 'runner.divergence_cleared', async (sql) => {
-        const done = await clearStrikes(sql, which);
-        return done && { ...done, details: { strikes: done.strikes } };
+      await changed(ctx, which, {
+        action: 'runner.divergence_cleared',
+        change: async (sql) => {
+          const done = await clearStrikes(sql, which);
+          return done && { ...done, details: { strikes: done.strikes } };
+        },
       }),
     requestDiagnostics: async (which, ctx) => {
       if (!(await requestDiagnostics(ctx.db.sql, which))) throw notFound('runner');
       return await shown(deps, ctx, which);
     },
     pause: async (request, ctx) =>
-      await changed(ctx, request, 'runner.paused', async (sql) => {
-        const { note, minutes } = request;
-        const done = await pause(sql, request, note, minutes);
-        return done && { ...done, details: { note, minutes } };
+      await changed(ctx, request, {
+        action: 'runner.paused',
+        change: async (sql) => {
+          const { note, minutes } = request;
+          const done = await pause(sql, request, { note, minutes });
+          return done && { ...done, details: { note, minutes } };
+        },
       }),
     resume: async (which, ctx) =>
-      await changed(ctx, which, 'runner.resumed', async (sql) => await resume(sql, which)),
+      await changed(ctx, which, {
+        action: 'runner.resumed',
+        change: async (sql) => await resume(sql, which),
+      }),
   };
 }
 
@@ -155,7 +169,11 @@ function tell({ queue, onError }: RunnersDeps, db: Database, event: ControlEvent
   db.afterCommit(() => void queue.publishControl(event).catch(onError));
 }
 
-async function issue({ runnersPerTeamMax }: RunnersDeps, db: Database, ctx: Ctx, teamId: string) {
+async function issue(
+  { runnersPerTeamMax }: RunnersDeps,
+  db: Database,
+  { ctx, teamId }: { readonly ctx: Ctx; readonly teamId: string },
+) {
   const issued = await issueToken(db.sql, {
     teamId,
     caller: ctx.caller,
@@ -180,7 +198,11 @@ async function issue({ runnersPerTeamMax }: RunnersDeps, db: Database, ctx: Ctx,
   return { token, expiresAt: timestampFromDate(expiresAt) };
 }
 
-async function revoke(deps: RunnersDeps, db: Database, ctx: Ctx, which: Which): Promise<void> {
+async function revoke(
+  deps: RunnersDeps,
+  db: Database,
+  { ctx, which }: { readonly ctx: Ctx; readonly which: Which },
+): Promise<void> {
   const revoked = await revokeRunner(db.sql, deps.settings, which);
   if (revoked === undefined) throw notFound('runner');
   const { runnerId, keyId, lost } = revoked;

@@ -40,8 +40,7 @@ export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
 export function poolFacts(
   sql: SqlTag,
   settings: WorkSettings,
-  poolId: Fragment,
-  only: Fragment = sql`true`,
+  { poolId, only = sql`true` }: { readonly poolId: Fragment; readonly only?: Fragment },
 ): Fragment {
   return sql`
     select c.*,

@@ -76,7 +76,12 @@ describe.skipIf(!there)('runners of a team', () => {
 
   const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
   const token = async (caller: TestCall['caller'] = {}): Promise<string> =>
-    (await callUnary(service, method.createEnrollToken, { teamId: team }, { ...as(), caller })).token;
+    (
+      await callUnary(service, method.createEnrollToken, {
+        request: { teamId: team },
+        options: { ...as(), caller },
+      })
+    ).token;
   const join = async (fields: { token: string; name?: string; publicKey?: string }) =>
     await enroll(
       create(EnrollRequestSchema, { name: 'box', publicKey: generateSigningKey().publicKey, ...fields }),
@@ -97,7 +102,7 @@ describe.skipIf(!there)('runners of a team', () => {
         teamId: team,
         intervals: { heartbeatMs: 15_000, pollWaitMs: 30_000, leaseMs: 60_000 },
       });
-      const { runners } = await callUnary(service, method.list, { teamId: team }, as());
+      const { runners } = await callUnary(service, method.list, { request: { teamId: team }, options: as() });
       expect(runners).toMatchObject([{ id: answer.runnerId, name: 'box', health: Health.NEVER_SEEN }]);
       expect(await kinds()).toEqual(['runner.enrolled']);
     });
@@ -119,7 +124,9 @@ describe.skipIf(!there)('runners of a team', () => {
         Array.from({ length: 20 }, async (_, i) => await join({ token: shared, name: `box-${i}` })),
       );
       expect(calls.filter((call) => call.status === 'fulfilled')).toHaveLength(1);
-      expect((await callUnary(service, method.list, { teamId: team }, as())).runners).toHaveLength(1);
+      expect(
+        (await callUnary(service, method.list, { request: { teamId: team }, options: as() })).runners,
+      ).toHaveLength(1);
     });
 
     it('refuses a token that is unknown or older than 15 minutes', async () => {
@@ -161,7 +168,7 @@ describe.skipIf(!there)('runners of a team', () => {
         code: 'name_taken',
         status: 409,
       });
-      await callUnary(service, method.revoke, { teamId: team, runnerId: first }, as());
+      await callUnary(service, method.revoke, { request: { teamId: team, runnerId: first }, options: as() });
       expect((await join({ token: good, name: 'twin' })).teamId).toBe(team);
     });
 
@@ -221,39 +228,42 @@ describe.skipIf(!there)('runners of a team', () => {
     const stranger = { ...as(), teamIds: [await world.team()] };
     const which = { teamId: stranger.teamIds[0]!, runnerId: mine };
     const calls = [
-      callUnary(service, method.get, which, stranger),
-      callUnary(service, method.revoke, which, stranger),
-      callUnary(service, method.pause, which, stranger),
-      callUnary(service, method.resume, which, stranger),
-      callUnary(service, method.clearDivergenceFlag, which, stranger),
-      callUnary(service, method.requestDiagnostics, which, stranger),
+      callUnary(service, method.get, { request: which, options: stranger }),
+      callUnary(service, method.revoke, { request: which, options: stranger }),
+      callUnary(service, method.pause, { request: which, options: stranger }),
+      callUnary(service, method.resume, { request: which, options: stranger }),
+      callUnary(service, method.clearDivergenceFlag, { request: which, options: stranger }),
+      callUnary(service, method.requestDiagnostics, { request: which, options: stranger }),
     ];
     for (const outcome of await Promise.allSettled(calls))
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
-    expect(await callUnary(service, method.get, { teamId: team, runnerId: mine }, as())).toMatchObject({
+    expect(
+      await callUnary(service, method.get, { request: { teamId: team, runnerId: mine }, options: as() }),
+    ).toMatchObject({
       health: Health.NEVER_SEEN,
     });
   });
 
   it('a pause is told with its note and end, tells the gateways, and ends on request', async () => {
     const runnerId = await enrolled();
-    const paused = await callUnary(
-      service,
-      method.pause,
-      { teamId: team, runnerId, note: 'new disk', minutes: 10 },
-      as(),
-    );
+    const paused = await callUnary(service, method.pause, {
+      request: { teamId: team, runnerId, note: 'new disk', minutes: 10 },
+      options: as(),
+    });
     expect(paused).toMatchObject({ health: Health.PAUSED, pauseNote: 'new disk' });
     expect(timestampDate(paused.pausedUntil!).getTime() - timestampDate(paused.pausedAt!).getTime()).toBe(
       600_000,
     );
-    const resumed = await callUnary(service, method.resume, { teamId: team, runnerId }, as());
+    const resumed = await callUnary(service, method.resume, {
+      request: { teamId: team, runnerId },
+      options: as(),
+    });
     expect([resumed.pausedAt, resumed.pausedUntil, resumed.pauseNote]).toEqual([
       undefined,
       undefined,
       undefined,
     ]);
-    await callUnary(service, method.resume, { teamId: team, runnerId }, as());
+    await callUnary(service, method.resume, { request: { teamId: team, runnerId }, options: as() });
     expect(await kinds()).toEqual(['runner.enrolled', 'runner.paused', 'runner.resumed']);
     expect(events[0]).toEqual({ type: 'runner_changed', runnerId });
   });
@@ -261,25 +271,37 @@ describe.skipIf(!there)('runners of a team', () => {
   it('a flag is cleared with its strikes', async () => {
     const runnerId = await enrolled();
     await world.db.sql`update runners set strikes = 3 where id = ${runnerId}`;
-    expect(await callUnary(service, method.get, { teamId: team, runnerId }, as())).toMatchObject({
+    expect(
+      await callUnary(service, method.get, { request: { teamId: team, runnerId }, options: as() }),
+    ).toMatchObject({
       health: Health.FLAGGED,
       flagged: true,
       strikes: 3,
     });
     expect(
-      await callUnary(service, method.clearDivergenceFlag, { teamId: team, runnerId }, as()),
+      await callUnary(service, method.clearDivergenceFlag, {
+        request: { teamId: team, runnerId },
+        options: as(),
+      }),
     ).toMatchObject({ flagged: false, strikes: 0 });
     expect(await kinds()).toEqual(['runner.enrolled', 'runner.divergence_cleared']);
   });
 
   it('a revoked runner leaves the roster, is told of once, and its key with it', async () => {
     const runnerId = await enrolled();
-    await callUnary(service, method.revoke, { teamId: team, runnerId }, as());
-    await callUnary(service, method.revoke, { teamId: team, runnerId }, as());
+    await callUnary(service, method.revoke, { request: { teamId: team, runnerId }, options: as() });
+    await callUnary(service, method.revoke, { request: { teamId: team, runnerId }, options: as() });
     expect(events).toEqual([{ type: 'runner_revoked', runnerId, keyId: expect.any(String) as string }]);
-    expect((await callUnary(service, method.list, { teamId: team }, as())).runners).toEqual([]);
     expect(
-      (await callUnary(service, method.list, { teamId: team, includeRevoked: true }, as())).runners,
+      (await callUnary(service, method.list, { request: { teamId: team }, options: as() })).runners,
+    ).toEqual([]);
+    expect(
+      (
+        await callUnary(service, method.list, {
+          request: { teamId: team, includeRevoked: true },
+          options: as(),
+        })
+      ).runners,
     ).toMatchObject([{ health: Health.REVOKED }]);
   });
 
@@ -289,7 +311,7 @@ describe.skipIf(!there)('runners of a team', () => {
       for (let n = 0; n < 3; n += 1) await world.submit(team);
       await world.poll(runnerId);
       await world.expire((await world.poll(runnerId))?.workId ?? '');
-      const answer = await callUnary(service, method.diagnose, { teamId: team }, as());
+      const answer = await callUnary(service, method.diagnose, { request: { teamId: team }, options: as() });
       expect(answer).toMatchObject({
         liveLeases: 1,
         expiredLeases: 1,
@@ -306,7 +328,7 @@ describe.skipIf(!there)('runners of a team', () => {
       await join({ token: secret, publicKey: key.publicKey });
       const text = toJsonString(
         DiagnoseResponseSchema,
-        await callUnary(service, method.diagnose, { teamId: team }, as()),
+        await callUnary(service, method.diagnose, { request: { teamId: team }, options: as() }),
       );
       for (const hidden of [key.publicKey, key.keyid, secret]) expect(text).not.toContain(hidden);
     });
@@ -325,7 +347,10 @@ describe.skipIf(!there)('runners of a team', () => {
           draining: false,
           ...(diagnostics && { diagnostics }),
         });
-      const asking = callUnary(service, method.diagnose, { teamId: team, live: true }, as());
+      const asking = callUnary(service, method.diagnose, {
+        request: { teamId: team, live: true },
+        options: as(),
+      });
       let wanted = false;
       for (let i = 0; i < 200 && !wanted; i += 1) wanted = (await beat())?.diagnostics_wanted ?? false;
       expect(wanted).toBe(true);
@@ -340,12 +365,16 @@ describe.skipIf(!there)('runners of a team', () => {
 
     it('goes on without an answer when its time is up, and at once without runners', TIMED, async () => {
       const startedMs = performance.now();
-      expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({
+      expect(
+        await callUnary(service, method.diagnose, { request: { teamId: team, live: true }, options: as() }),
+      ).toMatchObject({
         liveAnswered: false,
       });
       expect(performance.now() - startedMs).toBeLessThan(1_000);
       await enrolled();
-      expect(await callUnary(service, method.diagnose, { teamId: team, live: true }, as())).toMatchObject({
+      expect(
+        await callUnary(service, method.diagnose, { request: { teamId: team, live: true }, options: as() }),
+      ).toMatchObject({
         liveAnswered: false,
       });
       expect(performance.now() - startedMs).toBeGreaterThan(1_500);

@@ -83,7 +83,7 @@ describe.skipIf(!there)('strikes', () => {
   });
 
   it('add up to a flag, which is told, stops new work and no work that is held, and is cleared by an owner', async () => {
-    const admin = await join(server, server.first.apiKey, teamId, 'admin');
+    const admin = await join(server, server.first.apiKey, { teamId, role: 'admin' });
     await report(await take(), { durationMs: 600_000 });
     expect(await strikes()).toBe(1);
     const [last, kept] = [await take(), await take()];

@@ -54,7 +54,7 @@ export async function whyWaiting(
     )
     select i.id, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", f.*
     from (select distinct pool_id, bound_id from items) p
-    cross join lateral (${poolFacts(sql, settings, sql`p.pool_id`, sql`(p.bound_id is null or r.id = p.bound_id)`)}) f
+    cross join lateral (${poolFacts(sql, settings, { poolId: sql`p.pool_id`, only: sql`(p.bound_id is null or r.id = p.bound_id)` })}) f
     left join runners b on b.id = p.bound_id
     join items i on i.pool_id = p.pool_id and i.bound_id is not distinct from p.bound_id`;
   const busy = new Set(items.filter((item) => item.environmentBusy === true).map(({ id }) => id));

@@ -43,7 +43,7 @@ export async function createRun(
   const spec = specOf(deps.secrets, id, request);
   const answer = create(
     SandboxRunSchema,
-    toMessage(newRow(id, request.teamId, spec, request.labels, createdAt)),
+    toMessage(newRow({ id, teamId: request.teamId, spec, labels: request.labels, createdAt })),
   );
   const work = {
     id,
@@ -62,7 +62,7 @@ export async function createRun(
     claim === undefined
       ? undefined
       : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
-  const submitted = await submit(ctx.db.sql, deps, work, keyed);
+  const submitted = await submit(ctx.db.sql, deps, { work, keyed });
   if ('earlier' in submitted) {
     if (claim === undefined) throw new Error('an answer was found for a call without a key');
     return replay(ctx.call, claim, submitted.earlier) as SandboxRun;

@@ -34,13 +34,19 @@ export interface RunRow {
 }
 
 /** What a run is from its submission until somebody claims it. */
-export function newRow(
-  id: string,
-  teamId: string,
-  spec: RunSpec,
-  labels: Readonly<Record<string, string>>,
-  createdAt: Date,
-): RunRow {
+export function newRow({
+  id,
+  teamId,
+  spec,
+  labels,
+  createdAt,
+}: {
+  readonly id: string;
+  readonly teamId: string;
+  readonly spec: RunSpec;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: Date;
+}): RunRow {
   return {
     id,
     team_id: teamId,

@@ -72,12 +72,10 @@ describe.skipIf(!there)('sandbox runs', () => {
     fields: Partial<MessageInitShape<typeof CreateRequestSchema>> = {},
     more: Partial<TestCall> = {},
   ) =>
-    await callUnary(
-      service,
-      method.create,
-      { teamId: team, command: ['echo', 'hi'], ...fields } as never,
-      as(more),
-    );
+    await callUnary(service, method.create, {
+      request: { teamId: team, command: ['echo', 'hi'], ...fields } as never,
+      options: as(more),
+    });
 
   it('are created with every default told, stored, and hinted at once', async () => {
     const hints: WorkHint[] = [];
@@ -96,7 +94,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     });
     expect(run.id).toMatch(/^run_[0-9a-z]{26}$/);
     // Beside what was answered at its submission it tells why it waits.
-    const read = await callUnary(service, method.get, { runId: run.id }, as());
+    const read = await callUnary(service, method.get, { request: { runId: run.id }, options: as() });
     expect({ ...read, waiting: undefined }).toEqual({ ...run, waiting: undefined });
     await new Promise((resolve) => setImmediate(resolve));
     expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run', epoch: 0 }]);
@@ -183,41 +181,40 @@ describe.skipIf(!there)('sandbox runs', () => {
   it('are listed newest first, page by page, by state', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) ids.unshift((await submit()).id);
-    await callUnary(service, method.cancel, { runId: ids[2]! }, as());
+    await callUnary(service, method.cancel, { request: { runId: ids[2]! }, options: as() });
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await callUnary(
-        service,
-        method.list,
-        { teamId: team, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
-        as(),
-      );
+      const page = await callUnary(service, method.list, {
+        request: { teamId: team, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
+        options: as(),
+      });
       seen.push(...page.sandboxRuns.map((run) => run.id));
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     expect(seen.toSorted()).toEqual(ids.toSorted());
     const times = await Promise.all(
       seen.map(async (id) =>
-        timestampDate((await callUnary(service, method.get, { runId: id }, as())).createdAt!).getTime(),
+        timestampDate(
+          (await callUnary(service, method.get, { request: { runId: id }, options: as() })).createdAt!,
+        ).getTime(),
       ),
     );
     expect(times).toEqual(times.toSorted((a, b) => b - a));
-    const cancelled = await callUnary(
-      service,
-      method.list,
-      { teamId: team, state: [RunState.CANCELLED] },
-      as(),
-    );
+    const cancelled = await callUnary(service, method.list, {
+      request: { teamId: team, state: [RunState.CANCELLED] },
+      options: as(),
+    });
     expect(cancelled.sandboxRuns.map((run) => run.id)).toEqual([ids[2]]);
-    const first = await callUnary(service, method.list, { teamId: team, limit: 3 }, as());
+    const first = await callUnary(service, method.list, {
+      request: { teamId: team, limit: 3 },
+      options: as(),
+    });
     await expect(
-      callUnary(
-        service,
-        method.list,
-        { teamId: team, limit: 3, state: [RunState.QUEUED], cursor: first.nextCursor! },
-        as(),
-      ),
+      callUnary(service, method.list, {
+        request: { teamId: team, limit: 3, state: [RunState.QUEUED], cursor: first.nextCursor! },
+        options: as(),
+      }),
     ).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
@@ -225,12 +222,14 @@ describe.skipIf(!there)('sandbox runs', () => {
     const run = await submit();
     const stranger = as({ teamIds: [await world.team()] });
     const calls = [
-      callUnary(service, method.get, { runId: run.id }, stranger),
-      callUnary(service, method.cancel, { runId: run.id }, stranger),
+      callUnary(service, method.get, { request: { runId: run.id }, options: stranger }),
+      callUnary(service, method.cancel, { request: { runId: run.id }, options: stranger }),
     ];
     for (const outcome of await Promise.allSettled(calls))
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
-    expect((await callUnary(service, method.get, { runId: run.id }, as())).state).toBe(RunState.QUEUED);
+    expect((await callUnary(service, method.get, { request: { runId: run.id }, options: as() })).state).toBe(
+      RunState.QUEUED,
+    );
   });
 
   it.each<[string, string, string]>([
@@ -272,7 +271,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         'it is cancelled while it runs',
         RunState.CANCELLED,
         async (id) => {
-          await callUnary(service, method.cancel, { runId: id }, as());
+          await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
           expect(await isSealed(id)).toBe(true);
           await world.report(runner, id, 1, { reason: 'cancelled', exitCode: undefined });
         },
@@ -281,7 +280,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         'it is cancelled and its runner is lost',
         RunState.CANCELLED,
         async (id) => {
-          await callUnary(service, method.cancel, { runId: id }, as());
+          await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
           await world.expire(id);
           await sweep(world.db.sql, world.settings);
         },
@@ -309,14 +308,14 @@ describe.skipIf(!there)('sandbox runs', () => {
     it.each(ends)('are gone when %s', async (_, state, end) => {
       const id = await held();
       await end(id);
-      const run = await callUnary(service, method.get, { runId: id }, as());
+      const run = await callUnary(service, method.get, { request: { runId: id }, options: as() });
       expect(run).toMatchObject({ state, envNames: ['TOKEN'], command: ['echo', 'hi'] });
       expect(await isSealed(id)).toBe(false);
     });
 
     it('are gone when it is cancelled before anybody had it', async () => {
       const { id } = await submit(given);
-      await callUnary(service, method.cancel, { runId: id }, as());
+      await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
       expect(await isSealed(id)).toBe(false);
     });
 
@@ -335,7 +334,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     await world.poll(runner);
     await world.beat(runner, id, 1);
     await world.report(runner, id, 1, { reason: 'exit', exitCode: 7, durationMs: 12 });
-    const run = await callUnary(service, method.get, { runId: id }, as());
+    const run = await callUnary(service, method.get, { request: { runId: id }, options: as() });
     expect(run).toMatchObject({
       state: RunState.FAILED,
       reason: EndReason.EXIT,
@@ -354,11 +353,11 @@ describe.skipIf(!there)('sandbox runs', () => {
     await world.poll(runner);
     const events: unknown[] = [];
     const stop = queue.onControl((event) => events.push(event));
-    expect(await callUnary(service, method.cancel, { runId: id }, as())).toMatchObject({
+    expect(await callUnary(service, method.cancel, { request: { runId: id }, options: as() })).toMatchObject({
       state: RunState.OFFERED,
       cancelRequested: true,
     });
-    expect(await callUnary(service, method.cancel, { runId: id }, as())).toMatchObject({
+    expect(await callUnary(service, method.cancel, { request: { runId: id }, options: as() })).toMatchObject({
       cancelRequested: true,
     });
     expect(events).toEqual([{ type: 'work_cancelled', workId: id, runnerId: runner }]);
@@ -490,7 +489,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     it('ends at once for a run that was cancelled while it waited, and without following', async () => {
       const { id } = await submit();
       expect(await all(follow(id, undefined, false))).toEqual([]);
-      await callUnary(service, method.cancel, { runId: id }, as());
+      await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
       expect(await all(follow(id))).toEqual([]);
     });
 
@@ -538,7 +537,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         pieces,
       });
       expect(await all(follow(id, undefined, false))).toMatchObject([{ missingBytes: 90 }]);
-      expect(await callUnary(service, method.get, { runId: id }, as())).toMatchObject({
+      expect(await callUnary(service, method.get, { request: { runId: id }, options: as() })).toMatchObject({
         logMissingBytes: 90,
         logMismatch: false,
       });

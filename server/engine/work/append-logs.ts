@@ -79,8 +79,9 @@ export async function appendLogs(
       `output of ${input.id} would reach ${input.offset + bytes} bytes, at most ${OFFSET_MAX} can be counted`,
     );
   }
-  const { row, nextOffset } = await storeFitting(sql, settings, input, input.offset + bytes);
-  const complete = input.end === undefined ? false : await checkEnd(sql, input, input.end, nextOffset, row);
+  const { row, nextOffset } = await storeFitting(sql, settings, { input, end: input.offset + bytes });
+  const complete =
+    input.end === undefined ? false : await checkEnd(sql, input, { end: input.end, nextOffset, row });
   return {
     nextOffset,
     complete,
@@ -109,12 +110,11 @@ function mismatch(message: string, nextOffset: number): Error {
 async function storeFitting(
   sql: SqlTag,
   settings: WorkSettings,
-  input: AppendInput,
-  end: number,
+  { input, end }: { readonly input: AppendInput; readonly end: number },
 ): Promise<{ row: Row; nextOffset: number }> {
   let segment: Segment = { from: input.offset, to: end, pieces: input.pieces, cut: false };
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const row = await withPartition(sql, async () => await store(sql, settings, input, segment));
+    const row = await withPartition(sql, async () => await store(sql, settings, { input, segment }));
     if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');
     if (row.next_offset !== null) return { row, nextOffset: row.next_offset };
     if (row.log_offset < input.offset) throw gap(input.id, input.offset, row.log_offset);
@@ -140,7 +140,7 @@ interface Segment {
 
 function fitting({ pieces, offset }: AppendInput, end: number, row: Row): Segment {
   const { log_offset: from, log_limit: limit } = row;
-  const kept = cutPieces(pieces, offset, from, Math.min(end, limit));
+  const kept = cutPieces(pieces, { offset, from, to: Math.min(end, limit) });
   const crosses = end > limit && !row.log_truncated;
   const mark: LogPiece = {
     stream: 'runner',
@@ -164,8 +164,10 @@ async function withPartition<T>(sql: SqlTag, run: () => Promise<T>): Promise<T> 
 async function store(
   sql: SqlTag,
   settings: WorkSettings,
-  { id, epoch, runnerId, kind, end }: AppendInput,
-  { from, to, pieces, cut }: Segment,
+  {
+    input: { id, epoch, runnerId, kind, end },
+    segment: { from, to, pieces, cut },
+  }: { readonly input: AppendInput; readonly segment: Segment },
 ): Promise<Row | undefined> {
   const { runs, missing } = encodeRuns(pieces);
   const data = joined(pieces);
@@ -223,19 +225,17 @@ function joined(pieces: readonly LogPiece[]): Buffer {
 async function checkEnd(
   sql: SqlTag,
   input: AppendInput,
-  end: End,
-  nextOffset: number,
-  row: Row,
+  { end, nextOffset, row }: { readonly end: End; readonly nextOffset: number; readonly row: Row },
 ): Promise<boolean> {
   const { id, epoch } = input;
   if (nextOffset < end.bytes) throw gap(id, end.bytes, nextOffset);
   if (nextOffset > end.bytes || nextOffset > row.log_limit || (row.log_sha256 ?? '') !== '')
-    return await settleEnd(sql, input, end, nextOffset, row, row.log_sha256);
+    return await settleEnd(sql, input, { end, nextOffset, row, digest: row.log_sha256 });
   const key = `${id} ${epoch} ${nextOffset}`;
-  const reading = reckoning.get(key) ?? digestOf(sql, id, epoch, nextOffset);
+  const reading = reckoning.get(key) ?? digestOf(sql, { id, epoch, bytes: nextOffset });
   reckoning.set(key, reading);
   try {
-    return await settleEnd(sql, input, end, nextOffset, row, await reading);
+    return await settleEnd(sql, input, { end, nextOffset, row, digest: await reading });
   } finally {
     // Not before what came of it is stored, where the next call finds it.
     reckoning.delete(key);
@@ -251,23 +251,25 @@ const reckoning = new Map<string, Promise<string>>();
 async function settleEnd(
   sql: SqlTag,
   { id, epoch }: AppendInput,
-  end: End,
-  nextOffset: number,
-  row: Row,
-  digest: string | null,
+  {
+    end,
+    nextOffset,
+    row,
+    digest,
+  }: { readonly end: End; readonly nextOffset: number; readonly row: Row; readonly digest: string | null },
 ): Promise<boolean> {
   const known = row.log_sha256 === '' ? null : row.log_sha256;
   const truncated = nextOffset > row.log_limit;
   const sha256 = nextOffset === end.bytes && !truncated ? digest : null;
   if (nextOffset === end.bytes && (truncated || sha256 === end.sha256)) {
-    if (!row.log_complete || known === null) await markComplete(sql, id, epoch, nextOffset, sha256);
+    if (!row.log_complete || known === null) await markComplete(sql, { id, epoch, nextOffset, sha256 });
     return true;
   }
   const differs = `${nextOffset} bytes of output of ${id} are stored and do not match the ${end.bytes} announced`;
   const isDecided = row.log_complete || known !== null;
-  if (!isDecided && (await rewind(sql, id, epoch, nextOffset)))
+  if (!isDecided && (await rewind(sql, { id, epoch, expected: nextOffset })))
     throw mismatch(`${differs}: send all of it again from 0`, 0);
-  if (!isDecided) await markMismatch(sql, id, epoch, nextOffset, sha256);
+  if (!isDecided) await markMismatch(sql, { id, epoch, offset: nextOffset, sha256 });
   throw mismatch(
     row.log_complete
       ? `${differs} now; they matched what was announced before and are kept`
@@ -278,10 +280,17 @@ async function settleEnd(
 
 async function markComplete(
   sql: SqlTag,
-  id: string,
-  epoch: number,
-  nextOffset: number,
-  sha256: string | null,
+  {
+    id,
+    epoch,
+    nextOffset,
+    sha256,
+  }: {
+    readonly id: string;
+    readonly epoch: number;
+    readonly nextOffset: number;
+    readonly sha256: string | null;
+  },
 ): Promise<void> {
   await sql`
     update work_items set log_complete = true, log_mismatch = false, log_sha256 = coalesce(decode(${sha256}::text, 'hex'), log_sha256)
@@ -289,7 +298,10 @@ async function markComplete(
 }
 
 /** Of what counts as output: a line of the runner's about it lies behind. */
-async function digestOf(sql: SqlTag, id: string, epoch: number, bytes: number): Promise<string> {
+async function digestOf(
+  sql: SqlTag,
+  { id, epoch, bytes }: { readonly id: string; readonly epoch: number; readonly bytes: number },
+): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; ;) {
     const page = await sql<Array<{ offset: number; data: Uint8Array }>>`
@@ -304,7 +316,10 @@ async function digestOf(sql: SqlTag, id: string, epoch: number, bytes: number): 
 }
 
 /** False when it was done before. */
-async function rewind(sql: SqlTag, id: string, epoch: number, expected: number): Promise<boolean> {
+async function rewind(
+  sql: SqlTag,
+  { id, epoch, expected }: { readonly id: string; readonly epoch: number; readonly expected: number },
+): Promise<boolean> {
   const [row] = await sql<Array<{ reset: boolean }>>`
     with reset as (
       update work_items set log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = true, log_sha256 = null
@@ -321,10 +336,12 @@ async function rewind(sql: SqlTag, id: string, epoch: number, expected: number):
 /** A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset nor digest knows it. */
 async function markMismatch(
   sql: SqlTag,
-  id: string,
-  epoch: number,
-  offset: number,
-  sha256: string | null,
+  {
+    id,
+    epoch,
+    offset,
+    sha256,
+  }: { readonly id: string; readonly epoch: number; readonly offset: number; readonly sha256: string | null },
 ): Promise<void> {
   const line = Buffer.from(
     '\n[this output is not what the runner announced: its length or its digest differs]\n',

@@ -51,7 +51,11 @@ export interface BuildOutcome {
  * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them, or wait for a person's word about the
  * deploy. `lost`: they ended because their runner was, not by a report.
  */
-export function settleBuilds(sql: SqlTag, from: string, lost: boolean, outcome?: BuildOutcome): Fragment {
+export function settleBuilds(
+  sql: SqlTag,
+  from: string,
+  { lost, outcome }: { readonly lost: boolean; readonly outcome?: BuildOutcome },
+): Fragment {
   // A deploy that fails by its runner's own word has left what served before, so the environment stays bound to where that is.
   const deployed = sql`(${(outcome?.address ?? '') !== ''}::boolean or (e.phase >= ${DEPLOYING}::int and (${lost}::boolean or e.state = 'succeeded')))`;
   const waits = sql`(e.state = 'succeeded' and b.approval = 'required')`;

@@ -36,7 +36,7 @@ export async function cancel(
       where w.id = i.id and w.state in ('queued', 'offered', 'running') and w.cancel_requested_at is null
       returning ${endedColumns(sql)}
     ),
-    ${settleBuilds(sql, 'ended', false)},
+    ${settleBuilds(sql, 'ended', { lost: false })},
     ${announce(sql, 'ended')}
     select coalesce(e.state, i.state) as state, i.runner_id as "runnerId", coalesce(e.state in ('offered', 'running'), false) as tell
     from item i left join ended e on e.id = i.id`;

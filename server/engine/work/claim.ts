@@ -60,7 +60,11 @@ const POLL_INDEX = 'work_items_poll';
 const grantColumns = (sql: SqlTag): Fragment => sql`w.id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec`;
 
 /** CTEs `granted` and `opened`: the item of the CTE `pick` becomes this runner's. */
-function grantPicked(sql: SqlTag, settings: WorkSettings, { runnerId }: RunnerRef, pollId: string): Fragment {
+function grantPicked(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { runner: { runnerId }, pollId }: { readonly runner: RunnerRef; readonly pollId: string },
+): Fragment {
   return sql`
     granted as (
       update work_items w set
@@ -148,7 +152,7 @@ export async function beginPoll(
   const statement = async (): Promise<Row | undefined> => {
     const [row] = await sql<Row[]>`
       with ${freshNonce(sql, input.nonce)},
-      me as materialized (${callingRunner(sql, settings, input, sql`and exists (select from fresh)`)}),
+      me as materialized (${callingRunner(sql, settings, { runner: input, rest: sql`and exists (select from fresh)` })}),
       ${input.notes === false ? sql`` : noteSeen(sql, settings, input)}
       standing as (
         select ${grantColumns(sql)}, w.state, w.lease_expires_at
@@ -160,7 +164,7 @@ export async function beginPoll(
         order by w.priority desc nulls last, w.id limit 1
         for update of w skip locked
       ),
-      ${grantPicked(sql, settings, input, pollId)}
+      ${grantPicked(sql, settings, { runner: input, pollId })}
       select exists (select from fresh) as fresh, me.*, w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
       from (select) one left join me on true left join (
         select ${grantColumns(sql)} from granted w
@@ -195,14 +199,14 @@ export async function claim(
   const which = workId === undefined ? sql`` : sql`and w.id = ${workId}`;
   const statement = async (): Promise<GrantRow | undefined> => {
     const [row] = await sql<Array<GrantRow & { readonly waits: boolean }>>`
-      with me as materialized (${callingRunner(sql, settings, input)}),
+      with me as materialized (${callingRunner(sql, settings, { runner: input })}),
       pick as (
         select w.id from work_items w
         where ${claimable(sql, kind)} ${which}
         order by w.priority desc nulls last, w.id limit 1
         for update of w skip locked
       ),
-      ${grantPicked(sql, settings, input, pollId)}
+      ${grantPicked(sql, settings, { runner: input, pollId })}
       select g.id as work_id, g.kind, g.lease_id, g.epoch, g.attempt, g.spec,
         g.id is null and exists (select from work_items w where w.id = ${workId ?? ''} and w.state = 'queued') as waits
       from (select) one left join granted g on true`;

@@ -123,8 +123,7 @@ export async function tailPosition(sql: SqlTag, workId: string, bytes: number): 
 export function pageOf(
   sql: SqlTag,
   workId: string,
-  { epoch, offset }: OutputPosition,
-  limit: number,
+  { from: { epoch, offset }, limit }: { readonly from: OutputPosition; readonly limit: number },
 ): ReturnType<typeof sql<Segment[]>> {
   return sql<Segment[]>`
     select epoch, "offset", runs, data, at from work_logs
@@ -194,7 +193,7 @@ export class OutputReader {
   *end(): Generator<Output> {
     for (const [stream, decoder] of this.#decoders) {
       const text = decoder.decode();
-      if (text !== '') yield this.#event(stream, text, this.#lastAt, 0);
+      if (text !== '') yield this.#event(stream, { text, at: this.#lastAt, missing: 0 });
     }
     this.#decoders = new Map();
   }
@@ -204,7 +203,7 @@ export class OutputReader {
     return await sharedRead(
       this.#sql,
       `page ${this.#workId} ${from.epoch} ${from.offset} ${limit}`,
-      async () => await pageOf(this.#sql, this.#workId, from, limit),
+      async () => await pageOf(this.#sql, this.#workId, { from, limit }),
     );
   }
 
@@ -231,12 +230,15 @@ export class OutputReader {
       const bytes = segment.data.subarray(fresh - segment.offset, last - segment.offset);
       const text = this.#decoder(stream).decode(bytes, { stream: true });
       const lost = fresh === first ? missing : 0;
-      if (text !== '' || lost > 0) yield this.#event(stream, text, segment.at, lost);
+      if (text !== '' || lost > 0) yield this.#event(stream, { text, at: segment.at, missing: lost });
     }
     this.#from = Math.max(this.#offset, segment.offset + segment.data.length);
   }
 
-  #event(stream: LogStreamWord, text: string, at: Date, missing: number): Output {
+  #event(
+    stream: LogStreamWord,
+    { text, at, missing }: { readonly text: string; readonly at: Date; readonly missing: number },
+  ): Output {
     const event = { epoch: this.#epoch, offset: this.#offset, stream, text, at };
     return missing > 0 ? { ...event, missing } : event;
   }

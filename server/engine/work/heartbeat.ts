@@ -71,7 +71,7 @@ export async function heartbeat(
         coalesce((select max(a.phase_offset) from asked a where a.id = w.id and a.epoch = w.epoch), w.log_offset) as phase_offset`
     : sql``;
   const [row] = await sql<Row[]>`
-    with me as materialized (${callingRunner(sql, settings, input, sql`for no key update`)}),
+    with me as materialized (${callingRunner(sql, settings, { runner: input, rest: sql`for no key update` })}),
     asked as (
       select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[], ${leases.map((l) => l.phase ?? 0)}::int[], ${leases.map((l) => l.phaseOffset ?? null)}::bigint[]) a(id, epoch, phase, phase_offset)
     ),

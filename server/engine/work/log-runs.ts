@@ -69,7 +69,10 @@ export function decodeRuns(runs: readonly number[]): LogRun[] {
 }
 
 /** The part of the pieces, the first of which begins at `offset`, that lies in [from, to). What is lost in front of a piece goes with its first byte. */
-export function cutPieces(pieces: readonly LogPiece[], offset: number, from: number, to: number): LogPiece[] {
+export function cutPieces(
+  pieces: readonly LogPiece[],
+  { offset, from, to }: { readonly offset: number; readonly from: number; readonly to: number },
+): LogPiece[] {
   const kept: LogPiece[] = [];
   let at = offset;
   for (const piece of pieces) {

@@ -44,7 +44,10 @@ describe('the runs of a segment', () => {
   it('are cut on both sides, and a loss is not counted twice', () => {
     const pieces = [text('abc'), text('defg', 'stderr', 5)];
     const cut = (from: number, to: number) =>
-      cutPieces(pieces, 10, from, to).map((p) => [Buffer.from(p.data).toString(), p.missing ?? 0]);
+      cutPieces(pieces, { offset: 10, from, to }).map((p) => [
+        Buffer.from(p.data).toString(),
+        p.missing ?? 0,
+      ]);
     expect(cut(11, 15)).toEqual([
       ['bc', 0],
       ['de', 5],
@@ -371,7 +374,7 @@ type PlanNode = Record<string, unknown> & { Plans?: PlanNode[] };
 
 async function explain(sql: SqlTag, id: string, from: { epoch: number; offset: number }): Promise<PlanNode> {
   const [row] = await sql<Array<Record<string, Array<{ Plan: PlanNode }>>>>`
-    explain (analyze, format json) ${pageOf(sql, id, from, 4)}`;
+    explain (analyze, format json) ${pageOf(sql, id, { from, limit: 4 })}`;
   const plan = row?.['QUERY PLAN']?.[0]?.Plan;
   if (plan === undefined) throw new Error(`no plan in ${JSON.stringify(row)}`);
   return plan;

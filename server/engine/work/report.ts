@@ -62,7 +62,7 @@ export interface Reported {
 export async function report(sql: SqlTag, settings: WorkSettings, input: ReportInput): Promise<Reported> {
   const digest = digestOf(input);
   if (input.kind === 'build') await refuseContradiction(sql, input);
-  const accepted = await accept(sql, settings, input, digest);
+  const accepted = await accept(sql, settings, { input, digest });
   if (accepted !== undefined) return { repeated: false, ...accepted };
   // Read in a statement of its own: the one above may have waited for the first report and cannot see it.
   const [known] = await sql<Array<{ epoch: number; report_id: string; same: boolean }>>`
@@ -96,8 +96,7 @@ export function staleEpoch(input: { readonly id: string; readonly epoch: number 
 async function accept(
   sql: SqlTag,
   settings: WorkSettings,
-  input: ReportInput,
-  digest: Uint8Array,
+  { input, digest }: { readonly input: ReportInput; readonly digest: Uint8Array },
 ): Promise<{ strikes?: number } | undefined> {
   const {
     id,
@@ -145,7 +144,7 @@ async function accept(
       returning greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
     ),
     ${judgeDurations(sql, settings, waitedMs)},
-    ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', false, build)}, ${reportedPhases(sql, 'ended', build)},` : sql``}
+    ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)},` : sql``}
     ${announce(sql, 'ended')}
     select exists (select from fresh) as fresh, exists (select from ended) as accepted, (select strikes from struck) as strikes`;
   if (row?.fresh !== true) throw await notFresh(sql, input.nonce);

@@ -41,8 +41,7 @@ export interface CallingRunner {
 export function callingRunner(
   sql: SqlTag,
   settings: WorkSettings,
-  { runnerId, bootId }: RunnerRef,
-  rest = sql``,
+  { runner: { runnerId, bootId }, rest = sql`` }: { readonly runner: RunnerRef; readonly rest?: Fragment },
 ): Fragment {
   return sql`
     select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
@@ -169,6 +168,6 @@ export function release(
       update work_leases x set ended_at = date_trunc('milliseconds', clock_timestamp()), end_reason = ${endReason}
       from released e where x.work_id = e.id and x.epoch = e.epoch and x.ended_at is null
     ),
-    ${settleBuilds(sql, 'released', true)},
+    ${settleBuilds(sql, 'released', { lost: true })},
     ${announce(sql, 'released')}`;
 }

@@ -64,8 +64,7 @@ export interface SubmitDeps {
 export async function submit(
   sql: SqlTag,
   { settings, room }: SubmitDeps,
-  work: NewWork,
-  keyed?: KeyedAnswer,
+  { work, keyed }: { readonly work: NewWork; readonly keyed?: KeyedAnswer | undefined },
 ): Promise<Submitted> {
   const queue = `${work.kind} ${work.teamId}`;
   const counts = room.mustCount(queue, settings.queuedMax);

@@ -109,7 +109,7 @@ describe.skipIf(!postgresHere)('resolved features', () => {
   });
 
   it('does not let a member of staff be forged by membership: a viewer is no staff', async () => {
-    const person = await join(server, server.first.apiKey, server.first.teamId, 'viewer');
+    const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
     expect((await resolved({ as: person.token })).text).toBe((await resolved()).text);
   });
 });

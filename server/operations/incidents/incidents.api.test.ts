@@ -140,7 +140,7 @@ describe.skipIf(!postgresHere)('incidents', () => {
   });
 
   it('are changed by developers and read by viewers', async () => {
-    const viewer = sdkOf((await join(server, server.first.apiKey, teamId, 'viewer')).token);
+    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
     expect((await viewer.incidents.get(id)).id).toBe(id);
     expect(await refused(viewer.incidents.dismiss(id))).toBe('403 role_insufficient');
     expect((await sdk.incidents.get(id)).state).toBe('open');

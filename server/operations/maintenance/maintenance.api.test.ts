@@ -141,8 +141,8 @@ describe.skipIf(!postgresHere)('maintenance', () => {
   });
 
   it('is proposed by developers, set by admins, read by viewers, and hidden from others', async () => {
-    const developer = sdkOf((await join(server, server.first.apiKey, teamId, 'developer')).token);
-    const viewer = sdkOf((await join(server, server.first.apiKey, teamId, 'viewer')).token);
+    const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
+    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
     const other = sdkOf((await stranger(server)).token);
     expect((await developer.maintenance.triggerRun(teamId, 'roles', run)).state).toBe('proposed');
     expect(await refused(developer.maintenance.updateSettings(teamId, 'roles', 'docs', {}))).toBe(

@@ -40,7 +40,7 @@ describe.skipIf(!postgresHere)('spaces', () => {
     server = await startTestServer({ env: { LIMIT_REQUESTS_PER_MINUTE: '1000000' } });
     teamId = server.first.teamId;
     owner = sdkOf(await firstSession(server));
-    ada = await join(server, server.first.apiKey, teamId, 'developer');
+    ada = await join(server, server.first.apiKey, { teamId, role: 'developer' });
     await verify(server, ada.userId);
     adaSdk = sdkOf(ada.token);
     adaTeamId = (await adaSdk.teams.create('lovelace')).id;
@@ -147,8 +147,8 @@ describe.skipIf(!postgresHere)('spaces', () => {
     const space = await owner.spaces.create('Members');
     const { userId: ownerId } = await owner.account.whoami();
     const [bob, eve] = [
-      await join(server, server.first.apiKey, teamId, 'developer'),
-      await join(server, server.first.apiKey, teamId, 'developer'),
+      await join(server, server.first.apiKey, { teamId, role: 'developer' }),
+      await join(server, server.first.apiKey, { teamId, role: 'developer' }),
     ];
     const bobSdk = sdkOf(bob.token);
     expect(await owner.spaces.setMember(space.id, bob.userId)).toMatchObject({ role: 'developer' });
@@ -237,7 +237,7 @@ describe.skipIf(!postgresHere)('spaces', () => {
   });
 
   it('take no project from somebody who only reads it', async () => {
-    const viewer = await join(server, server.first.apiKey, teamId, 'viewer');
+    const viewer = await join(server, server.first.apiKey, { teamId, role: 'viewer' });
     const mine = sdkOf(viewer.token);
     const space = await mine.spaces.create('Reader');
     const project = await owner.projects.create({ name: 'read only', teamId });
@@ -245,7 +245,7 @@ describe.skipIf(!postgresHere)('spaces', () => {
   });
 
   it('lose their projects for a member who leaves the team, at once', async () => {
-    const leaver = await join(server, server.first.apiKey, teamId, 'developer');
+    const leaver = await join(server, server.first.apiKey, { teamId, role: 'developer' });
     const mine = sdkOf(leaver.token);
     const space = await mine.spaces.create('Leaving');
     const project = await mine.projects.create({ name: 'stays behind', teamId });

@@ -43,7 +43,7 @@ export async function openLedger() {
     intruder,
     rows,
     append: async (chain: string, count: number): Promise<void> => {
-      for (let n = 0; n < count; n += 1) await act(test.db, chain, clock.now());
+      for (let n = 0; n < count; n += 1) await act(test.db, chain, { at: clock.now() });
     },
     checkpoint: async (): Promise<number> => await createCheckpointer({ sql, clock, signer, file }).run(true),
     verify: async (chain: string, own?: { seq: number; hash: string }): Promise<Report> => {
@@ -79,7 +79,11 @@ export async function openLedger() {
   };
 }
 
-export async function act(db: Database, chain: string, at: Date, details = {}): Promise<void> {
+export async function act(
+  db: Database,
+  chain: string,
+  { at, details = {} }: { readonly at: Date; readonly details?: object },
+): Promise<void> {
   await db.transact(
     async (tx) =>
       await appendAudit(
@@ -89,7 +93,7 @@ export async function act(db: Database, chain: string, at: Date, details = {}): 
           actor: { kind: 'user', id: 'user_1', display: 'ann' },
           action: 'thing.changed',
           target: 'thing_1',
-          details,
+          details: details as Readonly<Record<string, unknown>>,
           requestId: 'req_1',
         },
         at,

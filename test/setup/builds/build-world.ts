@@ -95,7 +95,7 @@ export async function createBuildWorld(
           ${target}, ${deployApproval}, now(), now())`;
       return id;
     },
-    call: async (method, request) => await callUnary(handlers, method, request, options),
+    call: async (method, request) => await callUnary(handlers, method, { request, options }),
     stream: async function* (request, signal) {
       const id = `${BuildsService.typeName}/StreamLogs`;
       const ctx = testCtx(id, { ...options, ...(signal === undefined ? {} : { signal }) });
@@ -104,7 +104,7 @@ export async function createBuildWorld(
       >;
     },
     submitBuild: async (environmentId) =>
-      (await callUnary(handlers, BuildsService.method.create, { environmentId }, options)).id,
+      (await callUnary(handlers, BuildsService.method.create, { request: { environmentId }, options })).id,
     pollBuild: async (runnerId, pollId = randomKey('poll')) =>
       (
         await beginPoll(sql, settings, {

@@ -39,15 +39,17 @@ export async function hook(
   };
   const made = await server.call(`POST /teams/${teamId}/ci/connections`, { as, body });
   if (made.status !== 201) throw new Error(`connection answered ${made.text}`);
-  return await rotate(server, provider, String(made.body['id']), as);
+  return await rotate(server, provider, { connectionId: String(made.body['id']), as });
 }
 
 export async function rotate(
   server: TestServer,
   provider: CiProvider,
-  connectionId: string,
-  as: string,
-  body: object = {},
+  {
+    connectionId,
+    as,
+    body = {},
+  }: { readonly connectionId: string; readonly as: string; readonly body?: object },
 ): Promise<Hooked> {
   const path = `/ci/connections/${connectionId}/webhook/rotate-secret`;
   const rotated = await server.call(`POST ${path}`, { as, body });
@@ -59,8 +61,13 @@ export async function rotate(
 export async function send(
   { provider, secret, url }: Pick<Hooked, 'provider' | 'secret' | 'url'>,
   payload: unknown,
-  headers: Readonly<Record<string, string | undefined>> = {},
-  sending: Partial<Sending> = {},
+  {
+    headers = {},
+    sending = {},
+  }: {
+    readonly headers?: Readonly<Record<string, string | undefined>>;
+    readonly sending?: Partial<Sending>;
+  } = {},
 ): Promise<Answer> {
   const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
   return await post(url, body, { ...proof({ provider, secret, ...sending }, body), ...headers });
@@ -107,8 +114,7 @@ export async function ledger(
 export async function runNamed(
   server: TestServer,
   { connectionId }: Pick<Hooked, 'connectionId'>,
-  externalRunId: string,
-  attempt = 1,
+  { externalRunId, attempt = 1 }: { readonly externalRunId: string; readonly attempt?: number },
 ): Promise<Record<string, unknown>> {
   const name = encodeURIComponent(`${connectionId}:${attempt}:${externalRunId}`);
   return (await server.call(`GET /ci/runs/${name}`, { as: server.first.apiKey })).body;

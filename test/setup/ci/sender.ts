@@ -45,13 +45,17 @@ export function proof(
       return {};
     case 'gitlab':
       if (scheme === 'token') return { 'x-gitlab-token': secret, 'idempotency-key': deliveryId };
-      return standardProof(secret, body, deliveryId, seconds);
+      return standardProof(secret, body, { id: deliveryId, seconds });
     case 'generic':
-      return standardProof(secret, body, deliveryId, seconds);
+      return standardProof(secret, body, { id: deliveryId, seconds });
   }
 }
 
-function standardProof(secret: string, body: string, id: string, seconds: string) {
+function standardProof(
+  secret: string,
+  body: string,
+  { id, seconds }: { readonly id: string; readonly seconds: string },
+) {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${signature}` };

@@ -68,8 +68,7 @@ export function testCtx(
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   handlers: Handlers<Ctx>,
   method: { readonly name: string; readonly input: I; readonly output: O },
-  request: MessageInitShape<I>,
-  options: TestCall,
+  { request, options }: { readonly request: MessageInitShape<I>; readonly options: TestCall },
 ): Promise<MessageShape<O>> {
   const id = `${handlers.service.typeName}/${method.name}`;
   const handler = handlers.methods.get(id);

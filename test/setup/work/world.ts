@@ -76,16 +76,18 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
         sql,
         { settings, room },
         {
-          id,
-          kind: 'run',
-          teamId,
-          createdBy: userId,
-          createdAt: new Date(),
-          spec: { command: ['true'] },
-          labels: {},
-          needsContainer,
-          timeoutMs,
-          logLimit,
+          work: {
+            id,
+            kind: 'run',
+            teamId,
+            createdBy: userId,
+            createdAt: new Date(),
+            spec: { command: ['true'] },
+            labels: {},
+            needsContainer,
+            timeoutMs,
+            logLimit,
+          },
         },
       );
       return id;

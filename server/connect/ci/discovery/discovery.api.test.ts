@@ -495,7 +495,7 @@ describe.skipIf(!postgresHere)('discovery', () => {
       'not_found',
     );
     expect((await server.call(`GET /ci/connections/${id}/discovery`, { as: theirs })).code).toBe('not_found');
-    const { token: viewer } = await join(server, as, teamId, 'viewer');
+    const { token: viewer } = await join(server, as, { teamId, role: 'viewer' });
     expect((await server.call(`POST /ci/connections/${id}/discover`, { as: viewer, body: {} })).status).toBe(
       403,
     );

@@ -96,7 +96,8 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
 
   it('keeps a ledger, in pages', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/pages' });
-    for (let n = 1; n <= 5; n += 1) await send(hooked, run('acme/pages', n), EVENT, { deliveryId: `n${n}` });
+    for (let n = 1; n <= 5; n += 1)
+      await send(hooked, run('acme/pages', n), { headers: EVENT, sending: { deliveryId: `n${n}` } });
     await ledger(server, hooked);
     const path = `/ci/connections/${hooked.connectionId}/deliveries?limit=2`;
     const seen: unknown[] = [];
@@ -117,7 +118,7 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
   it('is another team’s business to nobody else', async () => {
     const other = await stranger(server);
     const { hooked, environmentId } = await environmentWith('acme/ours');
-    await send(hooked, run('acme/ours', 1), EVENT);
+    await send(hooked, run('acme/ours', 1), { headers: EVENT });
     const [delivery] = await ledger(server, hooked);
     const path = `/ci/connections/${hooked.connectionId}`;
     for (const route of [
@@ -151,19 +152,19 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
       teamId: other.teamId,
       repositoryPath: 'acme/ours',
     });
-    await send(theirs, run('acme/ours', 1, 'in_progress'), EVENT);
+    await send(theirs, run('acme/ours', 1, 'in_progress'), { headers: EVENT });
     await expect
       .poll(
         async () => (await get(`${`/ci/connections/${theirs.connectionId}`}/deliveries`, other.token)).text,
       )
       .toContain('processed');
-    expect((await runNamed(server, hooked, '1'))['status']).toBe('queued');
+    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('queued');
   });
 
   it('needs ci:manage for what changes something', async () => {
     const { connectionId } = await hook(server, 'github', { repositoryPath: 'acme/scopes' });
     const key = await newKey(server, as, { scopes: ['ci:read', 'ci:write'] });
-    const viewer = await join(server, as, teamId, 'viewer');
+    const viewer = await join(server, as, { teamId, role: 'viewer' });
     for (const who of [key.secret, viewer.token]) {
       expect((await get(`/ci/connections/${connectionId}/webhook`, who)).status).toBe(200);
       const refused = await server.call(`POST /ci/connections/${connectionId}/webhook/rotate-secret`, {
@@ -177,7 +178,7 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
   describe('by environment', () => {
     it('are listed with what they were sent', async () => {
       const { environmentId, hooked } = await environmentWith('acme/listed');
-      await send(hooked, run('acme/listed', 1), EVENT);
+      await send(hooked, run('acme/listed', 1), { headers: EVENT });
       await ledger(server, hooked);
       const list = await get(`/environments/${environmentId}/webhooks`);
       const webhooks = list.body['webhooks'] as Array<Record<string, unknown>>;
@@ -211,8 +212,8 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
   describe('staff', () => {
     it('look through the deliveries of all teams', async () => {
       const hooked = await hook(server, 'github', { repositoryPath: 'acme/seen' });
-      await send(hooked, '{', EVENT);
-      await send(hooked, run('acme/seen', 1), EVENT);
+      await send(hooked, '{', { headers: EVENT });
+      await send(hooked, run('acme/seen', 1), { headers: EVENT });
       await ledger(server, hooked);
       const list = async (query: string) =>
         (await get(`/admin/ci/deliveries?limit=200${query}`, staff)).body['deliveries'] as Array<
@@ -228,15 +229,15 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
 
     it('have a delivery read again, which changes nothing, and the ledger tells of it', async () => {
       const hooked = await hook(server, 'github', { repositoryPath: 'acme/replayed' });
-      await send(hooked, run('acme/replayed', 7, 'in_progress'), EVENT);
+      await send(hooked, run('acme/replayed', 7, 'in_progress'), { headers: EVENT });
       const [before] = await ledger(server, hooked);
-      const known = await runNamed(server, hooked, '7');
+      const known = await runNamed(server, hooked, { externalRunId: '7' });
       const id = String(before?.['id']);
       const replayed = await server.call(`POST /admin/ci/deliveries/${id}/replay`, { as: staff, body: {} });
       expect([replayed.status, replayed.body['state']]).toEqual([202, 'received']);
       const [after] = await ledger(server, hooked);
       expect({ ...after, processedAt: '' }).toEqual({ ...before, processedAt: '' });
-      expect(await runNamed(server, hooked, '7')).toEqual(known);
+      expect(await runNamed(server, hooked, { externalRunId: '7' })).toEqual(known);
       expect(await actsOn(id)).toEqual(['ci_delivery.replayed']);
       const none = await server.call('POST /admin/ci/deliveries/ciw_0/replay', { as: staff, body: {} });
       expect(none.code).toBe('not_found');
@@ -258,7 +259,7 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
       const [after] = await ledger(server, hooked);
       expect(after).toMatchObject({ state: 'processed' });
       expect(after).not.toHaveProperty('detail');
-      expect(await runNamed(server, hooked, '4')).toMatchObject({ status: 'success' });
+      expect(await runNamed(server, hooked, { externalRunId: '4' })).toMatchObject({ status: 'success' });
     });
   });
 
@@ -267,7 +268,7 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
     await Promise.all(
       Array.from(
         { length: 60 },
-        async (_one, n) => await send(hooked, run('acme/many-readers', n + 1), EVENT),
+        async (_one, n) => await send(hooked, run('acme/many-readers', n + 1), { headers: EVENT }),
       ),
     );
     const clock = { now: () => new Date(), monotonicMs: () => performance.now() };
@@ -286,9 +287,9 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
 
   it('leaves out a job that is one too many, and holds up nobody', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/full' });
-    await send(hooked, run('acme/full', 1), EVENT);
+    await send(hooked, run('acme/full', 1), { headers: EVENT });
     await ledger(server, hooked);
-    const { id } = await runNamed(server, hooked, '1');
+    const { id } = await runNamed(server, hooked, { externalRunId: '1' });
     // As many jobs as a run may have.
     await server.asOwner(`
       insert into ci_jobs (id, team_id, run_id, key, name, state, own_status, status, created_at)
@@ -298,13 +299,13 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
       workflow_job: { id: 99_999, run_id: 1, name: 'one too many', status: 'queued' },
       repository: { full_name: 'acme/full' },
     };
-    await send(hooked, job, { 'x-github-event': 'workflow_job' });
-    await send(hooked, run('acme/full', 1, 'in_progress'), EVENT);
+    await send(hooked, job, { headers: { 'x-github-event': 'workflow_job' } });
+    await send(hooked, run('acme/full', 1, 'in_progress'), { headers: EVENT });
     const [second, first] = await ledger(server, hooked);
     const left = 'its jobs are left out: the run has 5000 jobs';
     expect(first).toMatchObject({ state: 'processed', detail: expect.stringContaining(left) });
     expect(second).toMatchObject({ state: 'processed' });
-    expect(await runNamed(server, hooked, '1')).toMatchObject({ status: 'running' });
+    expect(await runNamed(server, hooked, { externalRunId: '1' })).toMatchObject({ status: 'running' });
   });
 
   it('forgets what is older than 30 days, in batches, and nothing that waits', async () => {
@@ -335,12 +336,13 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
       const hooked = await hook(server, 'github', { repositoryPath: 'acme/two-servers' });
       const there = (url: string) => url.replace(server.baseUrl, second.baseUrl);
       const at = { ...hooked, url: there(hooked.url) };
-      expect((await send(at, run('acme/two-servers', 1), EVENT)).status).toBe(202);
-      const fresh = await rotate(server, 'github', hooked.connectionId, as);
+      expect((await send(at, run('acme/two-servers', 1), { headers: EVENT })).status).toBe(202);
+      const fresh = await rotate(server, 'github', { connectionId: hooked.connectionId, as });
       expect(
-        (await send({ ...fresh, url: there(fresh.url) }, run('acme/two-servers', 2), EVENT)).status,
+        (await send({ ...fresh, url: there(fresh.url) }, run('acme/two-servers', 2), { headers: EVENT }))
+          .status,
       ).toBe(202);
-      expect((await send(at, run('acme/two-servers', 3), EVENT)).status).toBe(202);
+      expect((await send(at, run('acme/two-servers', 3), { headers: EVENT })).status).toBe(202);
       expect((await ledger(server, hooked)).map(({ state }) => state)).toEqual([
         'processed',
         'processed',
@@ -353,10 +355,10 @@ describe.skipIf(!postgresHere)('webhooks of a connection', () => {
 
   it('goes with its connection', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/gone' });
-    await send(hooked, run('acme/gone', 1), EVENT);
+    await send(hooked, run('acme/gone', 1), { headers: EVENT });
     await ledger(server, hooked);
     expect((await server.call(`DELETE /ci/connections/${hooked.connectionId}`, { as })).status).toBe(204);
-    expect((await send(hooked, run('acme/gone', 2), EVENT)).status).toBe(404);
+    expect((await send(hooked, run('acme/gone', 2), { headers: EVENT })).status).toBe(404);
     const left = await server.asOwner(
       `select 1 from ci_deliveries where connection_id = '${hooked.connectionId}'`,
     );

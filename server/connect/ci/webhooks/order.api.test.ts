@@ -77,13 +77,19 @@ describe.skipIf(!postgresHere)('the order of webhooks', () => {
         const hooked = await fresh(provider);
         const sent = [...permuted, ...again];
         const post = async (index: number) => {
-          const answer = await send(hooked, payloads[index], headers, { deliveryId: `d${index}` });
+          const answer = await send(hooked, payloads[index], {
+            headers,
+            sending: { deliveryId: `d${index}` },
+          });
           expect([200, 202]).toContain(answer.status);
         };
         if (atOnce) await Promise.all(sent.map(post));
         else for (const index of sent) await post(index);
         await ledger(server, hooked);
-        const run = await runNamed(server, hooked, first.run.externalRunId, first.run.externalAttempt);
+        const run = await runNamed(server, hooked, {
+          externalRunId: first.run.externalRunId,
+          attempt: first.run.externalAttempt,
+        });
         expect(told(run)).toMatchObject(end);
         ends.push([told(run), await jobsOf(run)]);
       }
@@ -210,7 +216,7 @@ describe.skipIf(!postgresHere)('the order of webhooks', () => {
           const act = async (step: string | number) => {
             if (step === 'report') return await report();
             if (typeof step === 'number') {
-              expect((await send(hooked, webhooks[step], headers)).status).toBe(202);
+              expect((await send(hooked, webhooks[step], { headers })).status).toBe(202);
               if (n % 2 === 0) await ledger(server, hooked);
               return;
             }
@@ -222,11 +228,11 @@ describe.skipIf(!postgresHere)('the order of webhooks', () => {
           for (const step of order) await act(step);
           const deliveries = await ledger(server, hooked);
           expect((await runsOf(hooked)).map(({ name }) => name)).toEqual([real]);
-          const run = await runNamed(server, hooked, real);
+          const run = await runNamed(server, hooked, { externalRunId: real });
           // Whoever was given an id goes on with it, whichever row stayed.
           for (const id of ids)
             expect((await server.call(`GET /ci/runs/${id}`, { as })).body['id']).toBe(run['id']);
-          expect((await runNamed(server, hooked, direct))['id']).toBe(run['id']);
+          expect((await runNamed(server, hooked, { externalRunId: direct }))['id']).toBe(run['id']);
           expect(new Set(deliveries.map(({ runId }) => runId))).toEqual(new Set([run['id']]));
           ends.push([told(run), await jobsOf(run)]);
           expect(run).toMatchObject({ status: 'failed', commitSha: SHA, branch: 'main' });

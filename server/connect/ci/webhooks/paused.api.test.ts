@@ -54,15 +54,15 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     const report = { ciConnectionId: hooked.connectionId, externalRunId: 'direct' };
     const direct = await server.call('POST /ci/runs', { as, body: report });
     for (const at of [hooked, there(hooked)])
-      expect((await send(at, run(path, 1, 'queued'), EVENT)).status).toBe(202);
+      expect((await send(at, run(path, 1, 'queued'), { headers: EVENT })).status).toBe(202);
     await ledger(server, hooked);
     await change(hooked, { status: 'paused' });
     // In the moment after, at a server that was not asked to pause it.
-    const held = await send(there(hooked), run(path, 1, 'completed', 30), EVENT);
+    const held = await send(there(hooked), run(path, 1, 'completed', 30), { headers: EVENT });
     expect(held).toMatchObject({ status: 202, body: { held: expect.stringContaining('paused') } });
-    expect((await send({ ...there(hooked), secret: 'wrong' }, run(path, 2, 'queued'), EVENT)).status).toBe(
-      401,
-    );
+    expect(
+      (await send({ ...there(hooked), secret: 'wrong' }, run(path, 2, 'queued'), { headers: EVENT })).status,
+    ).toBe(401);
     const id = String(direct.body['id']);
     for (const [route, body] of [
       ['POST /ci/runs', report],
@@ -74,19 +74,20 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
       const refused = await other.call(route, { as, body });
       expect([route, refused.status, refused.code]).toEqual([route, 409, 'ci_connection_paused']);
     }
-    for (const second of [31, 32]) await send(hooked, run(path, second, 'completed', second), EVENT);
+    for (const second of [31, 32])
+      await send(hooked, run(path, second, 'completed', second), { headers: EVENT });
     expect(await states(hooked)).toEqual(['held', 'held', 'held', 'processed', 'processed']);
-    expect((await runNamed(server, hooked, '1'))['status']).toBe('queued');
+    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('queued');
     expect((await server.call(`GET /ci/runs/${id}`, { as })).body['status']).toBe('running');
     await change(hooked, { status: 'active' });
-    const next = await send(there(hooked), run(path, 33, 'completed'), EVENT);
+    const next = await send(there(hooked), run(path, 33, 'completed'), { headers: EVENT });
     expect(next).toMatchObject({ status: 202, body: { id: expect.any(String) } });
     expect(next.body).not.toHaveProperty('held');
     const after = await ledger(server, hooked);
     expect(after.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'processed'));
     expect(after.some(({ detail }) => detail !== undefined)).toBe(false);
     for (const name of ['1', '31', '32', '33'])
-      expect((await runNamed(server, hooked, name))['status']).toBe('success');
+      expect((await runNamed(server, hooked, { externalRunId: name }))['status']).toBe('success');
   });
 
   it('neither loses nor takes wrongly what comes around the change', async () => {
@@ -96,7 +97,7 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     let isPaused = false;
     const post = async (at: Hooked): Promise<void> => {
       sent += 1;
-      expect((await send(at, run(path, sent, 'completed', 1), EVENT)).status).toBe(202);
+      expect((await send(at, run(path, sent, 'completed', 1), { headers: EVENT })).status).toBe(202);
     };
     const storm = async (at: Hooked): Promise<void> => {
       while (!isPaused) await post(at);
@@ -136,16 +137,20 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
       workflow_run: { id: 1, status: 'completed', conclusion },
       repository: { full_name: path },
     });
-    for (const conclusion of ['cancelled', 'success', 'failure']) await send(hooked, end(conclusion), EVENT);
+    for (const conclusion of ['cancelled', 'success', 'failure'])
+      await send(hooked, end(conclusion), { headers: EVENT });
     await change(hooked, { status: 'active' });
     expect(await states(hooked)).toEqual(['ignored', 'ignored', 'processed']);
-    expect((await runNamed(server, hooked, '1'))['status']).toBe('cancelled');
+    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('cancelled');
   });
 
   it('shows what its mode turned away, with the command that changes it, and takes it when it is sent again', async () => {
     const path = 'acme/direct';
     const hooked = await made(path, { ingestMode: undefined });
-    const first = await send(hooked, run(path, 1, 'queued'), EVENT, { deliveryId: 'd1' });
+    const first = await send(hooked, run(path, 1, 'queued'), {
+      headers: EVENT,
+      sending: { deliveryId: 'd1' },
+    });
     const command = `svc ci connections update ${hooked.connectionId} --ingest-mode both`;
     expect(first).toMatchObject({ status: 200, body: { ignored: expect.stringContaining(command) } });
     const [entry] = await ledger(server, hooked);
@@ -156,10 +161,12 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     });
     expect(entry).toHaveProperty('processedAt');
     // Nobody fills the ledger without the secret.
-    expect((await send({ ...hooked, secret: 'wrong' }, run(path, 2, 'queued'), EVENT)).status).toBe(401);
+    expect(
+      (await send({ ...hooked, secret: 'wrong' }, run(path, 2, 'queued'), { headers: EVENT })).status,
+    ).toBe(401);
     expect(await ledger(server, hooked)).toHaveLength(1);
     await change(hooked, { ingestMode: 'both' });
-    await send(there(hooked), run(path, 1, 'queued'), EVENT, { deliveryId: 'd1' });
+    await send(there(hooked), run(path, 1, 'queued'), { headers: EVENT, sending: { deliveryId: 'd1' } });
     const [again] = await ledger(server, hooked);
     expect(again).toMatchObject({
       id: entry?.['id'],
@@ -189,12 +196,12 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
       [run(path, 1, 'completed', 3), EVENT, 'nothing: it was known'],
     ];
     for (const [payload, headers, changed] of steps) {
-      await send(hooked, payload, headers as Record<string, string>);
+      await send(hooked, payload, { headers: headers as Record<string, string> });
       const [last] = await ledger(server, hooked);
       expect(last).toMatchObject({
         state: 'processed',
         changed,
-        runId: (await runNamed(server, hooked, '1'))['id'],
+        runId: (await runNamed(server, hooked, { externalRunId: '1' }))['id'],
       });
     }
   });

@@ -162,15 +162,15 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     it('is stored, read, and told once however often it comes', async () => {
       const deliveryId = `d-${provider}`;
       const at = new Date();
-      const first = await send(hooked, payload, headers, { deliveryId, at });
+      const first = await send(hooked, payload, { headers, sending: { deliveryId, at } });
       expect([first.status, Object.keys(first.body)]).toEqual([202, ['id']]);
-      const again = await send(hooked, payload, headers, { deliveryId, at });
+      const again = await send(hooked, payload, { headers, sending: { deliveryId, at } });
       expect([again.status, again.body]).toEqual([200, { id: first.body['id'], duplicate: true }]);
       const [delivery, ...more] = await ledger(server, hooked);
       expect(more).toEqual([]);
       expect(delivery).toMatchObject({ id: first.body['id'], state: 'processed', repeats: 1 });
       expect(delivery?.['event']).toBe(event);
-      const shown = await runNamed(server, hooked, run);
+      const shown = await runNamed(server, hooked, { externalRunId: run });
       expect(shown).toMatchObject(end);
       expect(shown['id']).toBe(delivery?.['runId']);
     });
@@ -178,7 +178,7 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     it('is refused with the secret of another connection, and leaves nothing', async () => {
       const before = (await ledger(server, hooked)).length;
       const url = provider === 'jenkins' ? hooked.url.replace(/\.[^./]+$/, `.${otherSecret}`) : hooked.url;
-      const refused = await send({ ...hooked, secret: otherSecret, url }, payload, headers);
+      const refused = await send({ ...hooked, secret: otherSecret, url }, payload, { headers });
       expect([refused.status, refused.code]).toEqual([401, 'signature_invalid']);
       const bare = await post(url.replace(/\.[\w-]{20,}$/, ''), JSON.stringify(payload), headers);
       expect([bare.status, bare.code]).toEqual([401, 'signature_invalid']);
@@ -186,19 +186,28 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     });
 
     it('goes on with the secret before a new one, and not with the one before that', async () => {
-      const second = await rotate(server, provider, hooked.connectionId, server.first.apiKey);
+      const second = await rotate(server, provider, {
+        connectionId: hooked.connectionId,
+        as: server.first.apiKey,
+      });
       const mark = (n: number) => ({ ...(payload as object), id: `mark ${n}` });
-      expect((await send(second, mark(1), headers)).status).toBe(202);
-      expect((await send(hooked, mark(2), headers)).status).toBe(202);
-      const third = await rotate(server, provider, hooked.connectionId, server.first.apiKey);
-      expect((await send(third, mark(3), headers)).status).toBe(202);
-      expect((await send(hooked, mark(4), headers)).status).toBe(401);
+      expect((await send(second, mark(1), { headers })).status).toBe(202);
+      expect((await send(hooked, mark(2), { headers })).status).toBe(202);
+      const third = await rotate(server, provider, {
+        connectionId: hooked.connectionId,
+        as: server.first.apiKey,
+      });
+      expect((await send(third, mark(3), { headers })).status).toBe(202);
+      expect((await send(hooked, mark(4), { headers })).status).toBe(401);
     });
 
     // Azure and Jenkins send the secret along and sign nothing.
     if (provider === 'azure' || provider === 'jenkins') return;
     it('is refused when its body was changed', async () => {
-      const fresh = await rotate(server, provider, hooked.connectionId, server.first.apiKey);
+      const fresh = await rotate(server, provider, {
+        connectionId: hooked.connectionId,
+        as: server.first.apiKey,
+      });
       const text = JSON.stringify(payload);
       const refused = await post(fresh.url, `${text} `, { ...headers, ...proof(fresh, text) });
       expect([refused.status, refused.code]).toEqual([401, 'signature_invalid']);
@@ -211,11 +220,15 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
         const hooked = await hook(server, provider, { repositoryPath: 'acme/downgraded' });
         const token = { 'x-gitlab-token': hooked.secret, 'x-buildkite-token': hooked.secret };
         expect((await post(hooked.url, '{}', token)).status).toBe(401);
-        const chosen = await rotate(server, provider, hooked.connectionId, server.first.apiKey, {
-          scheme: 'token',
+        const chosen = await rotate(server, provider, {
+          connectionId: hooked.connectionId,
+          as: server.first.apiKey,
+          body: {
+            scheme: 'token',
+          },
         });
         expect(chosen.secret).not.toMatch(/^whsec_/);
-        expect((await send(chosen, '{}', {}, { scheme: 'token' })).status).toBe(202);
+        expect((await send(chosen, '{}', { headers: {}, sending: { scheme: 'token' } })).status).toBe(202);
         // Another scheme counts at once: what was signed with the old secret is no longer taken.
         expect((await send(hooked, '{"a":1}')).status).toBe(401);
         expect((await send(chosen, '{"a":1}')).status).toBe(401);
@@ -235,7 +248,10 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
       for (const provider of ['gitlab', 'generic', 'buildkite', 'drone'] as const) {
         const hooked = await hook(server, provider, { repositoryPath: 'acme/old' });
         const old = new Date(Date.now() - 400_000);
-        expect([provider, (await send(hooked, '{}', {}, { at: old })).status]).toEqual([provider, 401]);
+        expect([provider, (await send(hooked, '{}', { headers: {}, sending: { at: old } })).status]).toEqual([
+          provider,
+          401,
+        ]);
       }
     });
 
@@ -257,7 +273,7 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
       headers: Record<string, string> = {},
     ) => {
       const hooked = await hook(server, provider, { repositoryPath: path });
-      const answer = await send(hooked, body, headers);
+      const answer = await send(hooked, body, { headers });
       const [delivery] = await ledger(server, hooked);
       return { status: answer.status, delivery, hooked };
     };
@@ -296,7 +312,10 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
         state: 'ignored',
         detail: "of the repository octo-org/octo-repo, the connection's is acme/foreign",
       });
-      expect(await runNamed(server, foreign.hooked, '289782451')).toHaveProperty('error.code', 'not_found');
+      expect(await runNamed(server, foreign.hooked, { externalRunId: '289782451' })).toHaveProperty(
+        'error.code',
+        'not_found',
+      );
     });
 
     it('is known by its id when the repository was renamed', async () => {
@@ -306,10 +325,10 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
         workflow_run: { id, status: 'queued' },
         repository,
       });
-      await send(hooked, run(1, { id: 77, full_name: 'acme/before' }), event);
+      await send(hooked, run(1, { id: 77, full_name: 'acme/before' }), { headers: event });
       await ledger(server, hooked);
-      await send(hooked, run(2, { id: 77, full_name: 'acme/after' }), event);
-      await send(hooked, run(3, { id: 78, full_name: 'acme/after' }), event);
+      await send(hooked, run(2, { id: 77, full_name: 'acme/after' }), { headers: event });
+      await send(hooked, run(3, { id: 78, full_name: 'acme/after' }), { headers: event });
       const states = (await ledger(server, hooked)).map(({ state }) => state);
       expect(states).toEqual(['ignored', 'processed', 'processed']);
     });
@@ -326,10 +345,10 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
       repository: { id: 5, full_name: 'acme/foreign-ci' },
     });
     const event = { 'x-github-event': 'status' };
-    await send(hooked, status('success', '2026-07-01T10:00:09Z'), event);
-    await send(hooked, status('pending', '2026-07-01T10:00:01Z'), event);
+    await send(hooked, status('success', '2026-07-01T10:00:09Z'), { headers: event });
+    await send(hooked, status('pending', '2026-07-01T10:00:01Z'), { headers: event });
     await ledger(server, hooked);
-    expect(await runNamed(server, hooked, `${SHA}:ci/build`)).toMatchObject({
+    expect(await runNamed(server, hooked, { externalRunId: `${SHA}:ci/build` })).toMatchObject({
       status: 'success',
       branch: 'main',
       pipelineName: 'CI/Build',
@@ -354,9 +373,9 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     };
     const form = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
     const headers = { 'x-github-event': 'workflow_run', 'content-type': 'application/x-www-form-urlencoded' };
-    expect((await send(hooked, form, headers)).status).toBe(202);
+    expect((await send(hooked, form, { headers })).status).toBe(202);
     await ledger(server, hooked);
-    expect(await runNamed(server, hooked, '9')).toMatchObject({ status: 'running' });
+    expect(await runNamed(server, hooked, { externalRunId: '9' })).toMatchObject({ status: 'running' });
   });
 
   it('takes no part of a JSON body for a form, whatever the header says', async () => {
@@ -366,10 +385,12 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     const text = `&payload=${encodeURIComponent(JSON.stringify(forged))}&`;
     const sent = { workflow_run: { id: 67, status: 'in_progress', display_title: text }, repository };
     const headers = { 'x-github-event': 'workflow_run', 'content-type': 'application/x-www-form-urlencoded' };
-    expect((await send(hooked, sent, headers)).status).toBe(202);
+    expect((await send(hooked, sent, { headers })).status).toBe(202);
     await ledger(server, hooked);
-    expect(await runNamed(server, hooked, '67')).toMatchObject({ status: 'running' });
-    expect(await runNamed(server, hooked, '66')).toMatchObject({ error: { code: 'not_found' } });
+    expect(await runNamed(server, hooked, { externalRunId: '67' })).toMatchObject({ status: 'running' });
+    expect(await runNamed(server, hooked, { externalRunId: '66' })).toMatchObject({
+      error: { code: 'not_found' },
+    });
   });
 
   it('keeps how a run ended when it has more jobs than are kept', async () => {
@@ -381,12 +402,12 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
       builds: Array.from({ length: 1_000 }, (_, n) => ({ id: from + n, name: `leg ${from + n}`, status })),
     });
     for (let from = 1; from < 5_001; from += 1_000)
-      await send(hooked, pipeline('running', from), {}, { deliveryId: `at-${from}` });
+      await send(hooked, pipeline('running', from), { headers: {}, sending: { deliveryId: `at-${from}` } });
     await ledger(server, hooked);
-    await send(hooked, pipeline('success', 5_001), {}, { deliveryId: 'end' });
+    await send(hooked, pipeline('success', 5_001), { headers: {}, sending: { deliveryId: 'end' } });
     const [end] = await ledger(server, hooked);
     expect(end).toMatchObject({ state: 'processed', detail: expect.stringContaining('at most 5000') });
-    expect(await runNamed(server, hooked, '5')).toMatchObject({ status: 'success' });
+    expect(await runNamed(server, hooked, { externalRunId: '5' })).toMatchObject({ status: 'success' });
   });
 
   it('reads what a generic system sends by the mapping of the connection', async () => {
@@ -399,7 +420,10 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     });
     await send(hooked, { build: { no: 12, word: 'ok' } });
     await ledger(server, hooked);
-    expect(await runNamed(server, hooked, '12')).toMatchObject({ status: 'success', providerStatus: 'ok' });
+    expect(await runNamed(server, hooked, { externalRunId: '12' })).toMatchObject({
+      status: 'success',
+      providerStatus: 'ok',
+    });
   });
 
   it('bounds bodies', async () => {
@@ -432,8 +456,12 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
       const own =
         scheme === undefined
           ? hooked
-          : await rotate(server, provider, hooked.connectionId, server.first.apiKey, { scheme });
-      await send(own, payload, headers, scheme === undefined ? {} : { scheme });
+          : await rotate(server, provider, {
+              connectionId: hooked.connectionId,
+              as: server.first.apiKey,
+              body: { scheme },
+            });
+      await send(own, payload, { headers, sending: scheme === undefined ? {} : { scheme } });
       secrets.push(own.secret, Buffer.from(`svc:${own.secret}`).toString('base64'));
     }
     const rows = await server.asOwner('select headers::text from ci_deliveries');
