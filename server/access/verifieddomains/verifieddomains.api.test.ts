@@ -122,7 +122,7 @@ describe.skipIf(!everythingHere)('verified domains', () => {
   it('are read by viewers and changed by admins, of the own team alone', async () => {
     const added = await sdk.verifiedDomains.add(teamId, domain);
     const developer = sdkOf(
-      (await join(server, server.first.apiKey, teamId, 'developer')).token,
+      (await join(server, server.first.apiKey, { teamId, role: 'developer' })).token,
     ).verifiedDomains;
     expect(await developer.get(teamId, added.id)).toEqual(added);
     expect(await refused(developer.add(teamId, `x.${domain}`))).toBe('403 role_insufficient');
