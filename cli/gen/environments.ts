@@ -43,7 +43,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'environments',
     words: ['delete'],
     summary: 'Deletes an environment with its variables, build steps and builds',
-    description: 'Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `environment_in_use` (409: a build of it has not ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).',
+    description: 'Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `in_use` (409: a build of it has not ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).',
     operation: { method: 'DELETE', path: '/environments/{environmentId}' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

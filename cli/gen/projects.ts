@@ -28,7 +28,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'projects',
     words: ['delete'],
     summary: 'Deletes a project with its environments',
-    description: 'Deletes a project with its environments. Errors: `not_found` (404), `environment_in_use` (409: a build of one of them has not ended; cancel it or wait for its end).',
+    description: 'Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or wait for its end).',
     operation: { method: 'DELETE', path: '/projects/{projectId}' },
     positionals: [
       { name: 'projectId', flag: 'project-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'project-id', description: 'Project id.' },

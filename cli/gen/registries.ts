@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'registries',
     words: ['add'],
     summary: 'Adds a registry',
-    description: 'Adds a registry. The first one becomes the default; a later one does with `default`, and the one before it no longer is. Takes effect with the next build that a runner takes. Errors: `registry_exists` (409, the same host and namespace), `limit_reached` (409, 50 a team), `validation_failed` (400).',
+    description: 'Adds a registry. The first one becomes the default; a later one does with `default`, and the one before it no longer is. Takes effect with the next build that a runner takes. Errors: `name_taken` (409, the same host and namespace), `limit_reached` (409, 50 a team), `validation_failed` (400).',
     operation: { method: 'POST', path: '/teams/{teamId}/registries', body: '*' },
     positionals: [],
     flags: [
@@ -57,7 +57,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'registries',
     words: ['remove'],
     summary: 'Removes a registry',
-    description: 'Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the team that has not ended publishes to it or pulls from it, or may).',
+    description: 'Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `in_use` (409: a build of the team that has not ended publishes to it or pulls from it, or may).',
     operation: { method: 'DELETE', path: '/teams/{teamId}/registries/{registryId}' },
     positionals: [
       { name: 'registryId', flag: 'registry-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'registry-id', description: 'Registry id.' },

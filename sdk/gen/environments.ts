@@ -49,7 +49,7 @@ export class Environments {
   }
 
   /**
-   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `environment_in_use` (409: a build of it has not
+   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `in_use` (409: a build of it has not
    * ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).
    *
    * Needs: scope `project:write`.

@@ -52,7 +52,7 @@ export class Projects {
   }
 
   /**
-   * Deletes a project with its environments. Errors: `not_found` (404), `environment_in_use` (409: a build of one of them has not ended; cancel it or
+   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or
    * wait for its end).
    *
    * Needs: scope `project:write`, role `admin` on the team.

@@ -24,7 +24,7 @@ export class Registries {
 
   /**
    * Adds a registry. The first one becomes the default; a later one does with `default`, and the one before it no longer is. Takes effect with the
-   * next build that a runner takes. Errors: `registry_exists` (409, the same host and namespace), `limit_reached` (409, 50 a team),
+   * next build that a runner takes. Errors: `name_taken` (409, the same host and namespace), `limit_reached` (409, 50 a team),
    * `validation_failed` (400).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
@@ -50,7 +50,7 @@ export class Registries {
   }
 
   /**
-   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the
+   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `in_use` (409: a build of the
    * team that has not ended publishes to it or pulls from it, or may).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.

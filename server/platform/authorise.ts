@@ -6,7 +6,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Message } from '@bufbuild/protobuf';
-import type { Caller, TeamScope } from './context.ts';
+import type { Caller, Role, TeamScope } from './context.ts';
 import { notFound } from './not-found.ts';
 import { roleAtLeast, roleGrants, STAFF_SCOPE } from './scopes.ts';
 
@@ -60,22 +60,39 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
       if (role === undefined) throw notFound('team');
       if (ROLE_DECIDED_INSIDE.has(rpc.id)) return;
       if (rpc.scope !== undefined && !roleGrants(role, rpc.scope)) {
-        throw apiError(
-          'role_insufficient',
+        throw roleInsufficient(
           `your role in the team is ${role}, which does not grant "${rpc.scope}"; ask an admin of the team`,
-          {
-            details: { role, scope: rpc.scope },
-          },
+          { role, scope: rpc.scope },
         );
       }
-      if (rpc.role !== undefined && !roleAtLeast(role, rpc.role)) {
-        throw apiError('role_insufficient', `your role in the team is ${role}, this needs ${rpc.role}`, {
-          details: { role, needed: rpc.role },
-        });
-      }
+      if (rpc.role !== undefined) requireRole(role, rpc.role);
     },
   };
   return scope as TeamScope;
+}
+
+export interface RoleNeed {
+  /** Where the role counts. Default: `team`. */
+  readonly of?: 'team' | 'space';
+  /** What needs it, as in "… needs admin". Default: `this`. */
+  readonly act?: string;
+}
+
+/** Throws `role_insufficient`. An undefined role is that of somebody who is no member. */
+export function requireRole(
+  role: Role | undefined,
+  needed: Role,
+  { of = 'team', act = 'this' }: RoleNeed = {},
+): void {
+  if (role !== undefined && roleAtLeast(role, needed)) return;
+  throw roleInsufficient(`your role in the ${of} is ${role ?? 'none'}, ${act} needs ${needed}`, {
+    role,
+    needed,
+  });
+}
+
+function roleInsufficient(message: string, details: Readonly<Record<string, unknown>>): Error {
+  return apiError('role_insufficient', message, { details });
 }
 
 /** For what the system does by itself to one team, and for jobs that were bound to it: nothing is refused there. */

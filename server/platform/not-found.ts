@@ -5,5 +5,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 
 export function notFound(kind: string): Error {
-  return apiError('not_found', `no such ${kind}, or it is not visible to you`);
+  return apiError('not_found', `no such ${kind}, or it is not visible to you`, {
+    details: { resource: kind },
+  });
 }

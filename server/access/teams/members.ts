@@ -3,6 +3,7 @@
  * least one owner. All of it runs under the lock of the team's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { requireRole } from '../../platform/authorise.ts';
 import type { Role } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
@@ -17,14 +18,7 @@ export interface Actor {
 
 /** Throws `role_insufficient` when the actor may not give this role. */
 export function assertMayGive(actor: Actor, role: Role): void {
-  if (roleAtLeast(actor.role, role)) return;
-  throw apiError(
-    'role_insufficient',
-    `your role in the team is ${actor.role}, you cannot give the role ${role}`,
-    {
-      details: { role: actor.role, needed: role },
-    },
-  );
+  requireRole(actor.role, role, { act: `giving the role ${role}` });
 }
 
 /** Whether a member with this role may invite somebody with that one. */
@@ -35,14 +29,7 @@ export function mayInvite(own: Role, given: Role): boolean {
 function assertMayChange(actor: Actor, member: Member): void {
   if (actor.userId === member.userId) return;
   const needed: Role = member.role === 'owner' || member.role === 'admin' ? 'owner' : 'admin';
-  if (roleAtLeast(actor.role, needed)) return;
-  throw apiError(
-    'role_insufficient',
-    `your role in the team is ${actor.role}, changing a member with the role ${member.role} needs ${needed}`,
-    {
-      details: { role: actor.role, needed },
-    },
-  );
+  requireRole(actor.role, needed, { act: `changing a member with the role ${member.role}` });
 }
 
 /** The team's row is locked from here to the end of the transaction; the actor's role is read again under that lock. */

@@ -19,11 +19,11 @@ import type {
   UpdateRequest,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { Limits } from '../../config.ts';
+import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { newId } from '../../platform/ids.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
 import type { Changes, RowOf } from '../../platform/resource/index.ts';
-import { roleAtLeast } from '../../platform/scopes.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows, refuseOpenBuilds } from '../projects/index.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
@@ -107,7 +107,9 @@ async function update(ctx: Ctx, request: UpdateRequest, special: Special): Promi
     const before = await environmentRows.lock(tx, id);
     if (request.repository !== undefined && request.gitCredentials === undefined)
       refuseOtherHost(before, request.repository);
-    if (before.deployApproval && request.deployApproval === false) assertMayApprove(ctx, before);
+    // Whoever could not approve a build cannot make the approval needless.
+    if (before.deployApproval && request.deployApproval === false)
+      requireRole(ctx.teams.role(before.teamId), 'admin', { act: 'switching off the approval of builds' });
     await refuseTakenApp(tx, { ...before, ...set });
     const fields = changedFields(before, set);
     if (fields.length === 0) return before;
@@ -143,17 +145,6 @@ function deployOf(
     containerPort: containerPort ?? DEFAULT_PORT,
     hostPort: hostPort ?? 0,
   };
-}
-
-/** Whoever could not approve a build cannot make the approval needless. */
-function assertMayApprove(ctx: Ctx, { teamId }: Environment): void {
-  const role = ctx.teams.role(teamId);
-  if (role !== undefined && roleAtLeast(role, 'admin')) return;
-  throw apiError(
-    'role_insufficient',
-    `your role in the team is ${role}, switching off the approval of builds needs admin`,
-    { details: { role, needed: 'admin' } },
-  );
 }
 
 /** The contract's pattern keeps absolute paths out; a path that climbs is kept out here. */

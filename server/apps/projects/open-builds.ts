@@ -23,8 +23,8 @@ export async function refuseOpenBuilds(
   const [first] = builds;
   if (first === undefined) return;
   throw apiError(
-    'environment_in_use',
+    'in_use',
     `builds that have not ended are in the way, such as ${first.id}; cancel them or wait for their end`,
-    { details: { builds: builds.map(({ id }) => id) } },
+    { details: { resource: 'environment', builds: builds.map(({ id }) => id) } },
   );
 }

@@ -491,7 +491,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     const refused = async (route: string): Promise<unknown> => {
       const answer = await call(route);
       expect(answer.status, answer.text).toBe(409);
-      return [answer.code, answer.text.includes(build.id)];
+      return (answer.body as { error: unknown }).error;
     };
     const { id: other } = await ok<{ id: string }>('POST /projects', { name: `p${(names += 1)}`, teamId });
     const made = await ok<{ id: string }>(`POST /projects/${other}/environments`, {
@@ -500,14 +500,15 @@ describe.skipIf(!postgresHere)('builds', () => {
     });
     path = `/environments/${made.id}`;
     const build = await submit();
+    const inUse = { code: 'in_use', details: { resource: 'environment', builds: [build.id] } };
     const both = [`DELETE ${path}`, `DELETE /projects/${other}`];
-    for (const route of both) expect(await refused(route)).toEqual(['environment_in_use', true]);
+    for (const route of both) expect(await refused(route)).toMatchObject(inUse);
     const offer = await runner.take();
     await runner.beat(offer, 'building');
-    for (const route of both) expect(await refused(route)).toEqual(['environment_in_use', true]);
+    for (const route of both) expect(await refused(route)).toMatchObject(inUse);
     // Asked to end is not ended: its runner still has it.
     await ok(`POST ${path}/builds/${build.id}/cancel`, {});
-    expect(await refused(both[0] ?? '')).toEqual(['environment_in_use', true]);
+    expect(await refused(both[0] ?? '')).toMatchObject(inUse);
     await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
     for (const route of both) expect((await call(route)).status).toBe(204);
     expect((await call(`GET ${path}`)).status).toBe(404);

@@ -119,9 +119,9 @@ async function remove(ctx: Ctx, which: { teamId: string; registryId: string }): 
     const builds = await buildsUsing(db, which, NAMED_MAX);
     if (builds.length > 0) {
       throw apiError(
-        'registry_in_use',
+        'in_use',
         `builds that have not ended go by this registry, such as ${String(builds[0])}; wait for them or cancel them, or make another registry the default before new ones begin`,
-        { details: { builds: [...builds] } },
+        { details: { resource: 'registry', builds: [...builds] } },
       );
     }
     const gone = await deleteRegistry(db, which);
@@ -160,8 +160,8 @@ function refused(field: string, message: string): Error {
 
 function exists({ id, host, namespace }: Registry): Error {
   const name = namespace === '' ? host : `${host}/${namespace}`;
-  return apiError('registry_exists', `the team has ${name} already, as ${id}; remove that one first`, {
-    details: { registryId: id },
+  return apiError('name_taken', `the team has ${name} already, as ${id}; remove that one first`, {
+    details: { resource: 'registry', registryId: id },
   });
 }
 

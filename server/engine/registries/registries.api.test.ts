@@ -151,7 +151,7 @@ describe.skipIf(!postgresHere)('registries', () => {
     expect(await change(first.id, false)).toMatchObject({ default: false });
     expect(await defaults()).toEqual(['two.example.com']);
     // It may go by either: which one is decided when a runner takes it.
-    expect((await remove(first.id)).body).toMatchObject({ error: { code: 'registry_in_use' } });
+    expect((await remove(first.id)).body).toMatchObject({ error: { code: 'in_use' } });
     const offer = await runner.take();
     expect(offer).toMatchObject({ id: build, image: { host: 'two.example.com' } });
     await runner.finish(offer);
@@ -189,7 +189,7 @@ describe.skipIf(!postgresHere)('registries', () => {
       ...Array.from({ length: 10 }, () => 409),
     ]);
     expect(new Set(answers.filter(({ status }) => status === 409).map(({ code }) => code))).toEqual(
-      new Set(['registry_exists']),
+      new Set(['name_taken']),
     );
     expect(await list()).toHaveLength(10);
     expect(await defaults()).toHaveLength(1);
@@ -198,8 +198,10 @@ describe.skipIf(!postgresHere)('registries', () => {
   it('are the same by host and namespace, however the host is written', async () => {
     const { id } = await add('docker.io', { namespace: 'acme' });
     const again = await call(`POST ${path}`, { host: 'INDEX.docker.io', namespace: 'acme' });
-    expect(again).toMatchObject({ status: 409, code: 'registry_exists' });
-    expect(again.text).toContain(id);
+    expect(again).toMatchObject({
+      status: 409,
+      body: { error: { code: 'name_taken', details: { resource: 'registry', registryId: id } } },
+    });
     expect(await add('docker.io', { namespace: 'acme2' })).toMatchObject({ default: false });
     expect(await add('docker.io')).not.toHaveProperty('namespace');
   });
@@ -209,15 +211,17 @@ describe.skipIf(!postgresHere)('registries', () => {
     const idle = await add('idle.example.com');
     const build = await submit();
     const refused = await remove(used.id);
-    expect(refused).toMatchObject({ status: 409, code: 'registry_in_use' });
-    expect(refused.text).toContain(build);
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { error: { code: 'in_use', details: { resource: 'registry', builds: [build] } } },
+    });
     // Never was the default.
     expect((await remove(idle.id)).status).toBe(204);
     const offer = await runner.take();
     expect(offer.image).toMatchObject({ host: 'used.example.com' });
     // It pushes there still, whatever the default is by now.
     await add('next.example.com', { default: true });
-    expect(await remove(used.id)).toMatchObject({ status: 409, code: 'registry_in_use' });
+    expect(await remove(used.id)).toMatchObject({ status: 409, code: 'in_use' });
     await runner.finish(offer);
     // A build that came after the change has nothing to do with it.
     await submit();
@@ -287,7 +291,7 @@ describe.skipIf(!postgresHere)('registries', () => {
       await add('new.example.com', { default: true });
       const back = await rollBack(first);
       const refused = await remove(old.id);
-      expect(refused).toMatchObject({ status: 409, code: 'registry_in_use' });
+      expect(refused).toMatchObject({ status: 409, code: 'in_use' });
       expect(refused.text).toContain(back);
       expect((await remove(neighbour.id)).status).toBe(204);
       await runner.finish(await runner.take());

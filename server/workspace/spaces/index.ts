@@ -14,11 +14,12 @@ import {
   SpaceSchema,
   SpacesService,
 } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
+import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx, Role } from '../../platform/context.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { given, shown } from '../../platform/resource/index.ts';
-import { roleAtLeast, roleName } from '../../platform/scopes.ts';
+import { roleName } from '../../platform/scopes.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
 import { countContents, searchSpace } from './contents.ts';
@@ -109,10 +110,8 @@ export function createSpaceFilter(
 async function spaceOf(ctx: Ctx, spaceId: string, needed: Role = 'viewer'): Promise<Space> {
   const space = await findSpace(ctx, spaceId);
   if (space === undefined) throw notFound('space');
-  if (roleAtLeast(space.role, needed)) return space;
-  throw apiError('role_insufficient', `your role in the space is ${space.role}, this needs ${needed}`, {
-    details: { role: space.role, needed },
-  });
+  requireRole(space.role, needed, { of: 'space' });
+  return space;
 }
 
 export const spacesFeature: Feature = { services: [createSpaces()] };

@@ -3,11 +3,11 @@
  * changed by owners alone; a space keeps at least one owner. All of it runs under the lock of the space's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx, Role } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change } from '../../platform/resource/index.ts';
-import { roleAtLeast } from '../../platform/scopes.ts';
 import { assertMayGrantSpaceRole, refuseFull, refuseNarrowed } from './acts.ts';
 import {
   countSpaceMembers,
@@ -30,12 +30,7 @@ async function lockedActor(db: Database, ctx: Ctx, spaceId: string): Promise<Spa
   return actor;
 }
 
-function assertAtLeast(actor: SpaceMember, needed: Role): void {
-  if (roleAtLeast(actor.role, needed)) return;
-  throw apiError('role_insufficient', `your role in the space is ${actor.role}, this needs ${needed}`, {
-    details: { role: actor.role, needed },
-  });
-}
+const inSpace = { of: 'space' } as const;
 
 /** What it takes to change somebody who has this role. */
 const neededFor = (role: Role): Role => (role === 'owner' || role === 'admin' ? 'owner' : 'admin');
@@ -70,9 +65,9 @@ export async function setMember(
     const before = await findSpaceMember(db, spaceId, userId);
     // Oneself may always step down; giving is checked below.
     if (userId !== actor.userId)
-      assertAtLeast(actor, before === undefined ? 'admin' : neededFor(before.role));
+      requireRole(actor.role, before === undefined ? 'admin' : neededFor(before.role), inSpace);
     const role = given ?? before?.role ?? 'developer';
-    assertAtLeast(actor, role);
+    requireRole(actor.role, role, inSpace);
     if (before === undefined) await assertAddable(ctx, db, { spaceId, userId });
     else if (role !== 'owner') await assertOwnerLeft(db, spaceId, before);
     member = before;
@@ -107,10 +102,10 @@ export async function removeMember(ctx: Ctx, spaceId: string, userId: string): P
   await change(ctx, act, async ({ db }) => {
     const actor = await lockedActor(db, ctx, spaceId);
     // Who is in there is for members to see, not to be tried out.
-    if (userId !== actor.userId) assertAtLeast(actor, 'admin');
+    if (userId !== actor.userId) requireRole(actor.role, 'admin', inSpace);
     const member = await findSpaceMember(db, spaceId, userId);
     if (member === undefined) throw notFound('member');
-    if (userId !== actor.userId) assertAtLeast(actor, neededFor(member.role));
+    if (userId !== actor.userId) requireRole(actor.role, neededFor(member.role), inSpace);
     await assertOwnerLeft(db, spaceId, member);
     await deleteSpaceMember(db, { spaceId, userId });
     return member;

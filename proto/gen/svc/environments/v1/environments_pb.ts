@@ -638,7 +638,7 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `environment_in_use` (409: a build of it has not
+   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `in_use` (409: a build of it has not
    * ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Delete

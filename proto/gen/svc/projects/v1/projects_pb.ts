@@ -262,7 +262,7 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Deletes a project with its environments. Errors: `not_found` (404), `environment_in_use` (409: a build of one of them has not ended; cancel it or
+   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or
    * wait for its end).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Delete

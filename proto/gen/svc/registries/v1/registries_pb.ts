@@ -293,7 +293,7 @@ export const RegistriesService: GenService<{
   },
   /**
    * Adds a registry. The first one becomes the default; a later one does with `default`, and the one before it no longer is. Takes effect with the
-   * next build that a runner takes. Errors: `registry_exists` (409, the same host and namespace), `limit_reached` (409, 50 a team),
+   * next build that a runner takes. Errors: `name_taken` (409, the same host and namespace), `limit_reached` (409, 50 a team),
    * `validation_failed` (400).
    *
    * @generated from rpc svc.registries.v1.RegistriesService.Add
@@ -315,7 +315,7 @@ export const RegistriesService: GenService<{
     output: typeof RegistrySchema;
   },
   /**
-   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `registry_in_use` (409: a build of the
+   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `in_use` (409: a build of the
    * team that has not ended publishes to it or pulls from it, or may).
    *
    * @generated from rpc svc.registries.v1.RegistriesService.Remove
