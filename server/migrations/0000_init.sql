@@ -415,14 +415,15 @@ CREATE TABLE "builds" (
 );
 --> statement-breakpoint
 CREATE TABLE "registries" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
 	"host" text NOT NULL,
 	"namespace" text NOT NULL,
 	"is_default" boolean NOT NULL,
 	"default_until" timestamp with time zone,
 	"sealed" text,
+	"has_credentials" boolean GENERATED ALWAYS AS (sealed is not null) STORED NOT NULL,
 	"insecure" boolean NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "registries_default_until" CHECK (not "registries"."is_default" or "registries"."default_until" is null)
 );
@@ -893,6 +894,8 @@ CREATE UNIQUE INDEX "residency_attestations_chain" ON "residency_attestations" U
 CREATE UNIQUE INDEX "builds_team_id" ON "builds" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "builds_number" ON "builds" USING btree ("environment_id","number");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "registries_team_id" ON "registries" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "registries_place" ON "registries" USING btree ("team_id","host","namespace");
 --> statement-breakpoint

@@ -3,135 +3,152 @@ import type { Feature, System } from '../../platform/feature.ts';
 import type { ImageTargets, LeaseCredential } from '../builds/index.ts';
 import { createLocalRegistry } from './local-access.ts';
 import { createImageTargets } from './targets.ts';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RegistriesService } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
-import type { AddRequest, UpdateRequest } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
+import { eq } from 'drizzle-orm';
+import { RegistriesService, RegistrySchema } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
+import type {
+  AddRequest,
+  Registry as RegistryMessage,
+  UpdateRequest,
+} from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { change, lockTeam, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
+import { regionOfTeam } from '../regions/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { parseHost } from './host.ts';
-import {
-  buildsUsing,
-  clearDefault,
-  deleteRegistry,
-  insertRegistry,
-  listRegistries,
-  lockRegistries,
-  makeDefault,
-  promoteOnly,
-} from './store.ts';
-import type { Registry } from './store.ts';
+import { registries } from './schema.ts';
+import { buildsUsing } from './store.ts';
 import { isOfPool, mayBeInsecure, sealedAt } from './targets.ts';
 import type { Credentials, ReachDeps } from './targets.ts';
+
+const rows = rowsOf(registries);
+type Registry = RowOf<typeof registries>;
 
 const REGISTRIES_MAX = 50;
 /** Builds that a refusal names. */
 const NAMED_MAX = 10;
 
 export interface RegistriesDeps extends ReachDeps {
-  readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
 
 export function createRegistries(deps: RegistriesDeps): Handlers<Ctx> {
   return implement(RegistriesService, {
-    list: async ({ teamId }, ctx: Ctx) => ({
-      registries: (await listRegistries(ctx.db, teamId)).map(present),
-    }),
-    add: async (request, ctx: Ctx) => present(await add(deps, ctx, request)),
-    update: async (request, ctx: Ctx) => present(await update(deps, ctx, request)),
-    remove: async ({ teamId, registryId }, ctx: Ctx) => {
-      await remove(ctx, { teamId, registryId });
+    list: async ({ teamId }, ctx: Ctx) => ({ registries: (await ofTeam(ctx, teamId)).map(show) }),
+    add: async (request, ctx: Ctx) => show(await add(deps, ctx, request)),
+    update: async (request, ctx: Ctx) => show(await update(ctx, request)),
+    remove: async (which, ctx: Ctx) => {
+      await remove(ctx, which);
       return {};
     },
   });
+}
+
+/** Oldest first. */
+async function ofTeam(ctx: Ctx, teamId: string): Promise<Registry[]> {
+  return await rows.list(ctx, { where: eq(registries.teamId, teamId), by: registries.id });
 }
 
 async function add(deps: RegistriesDeps, ctx: Ctx, request: AddRequest): Promise<Registry> {
   const { teamId, namespace = '', insecure } = request;
   const host = checkHost(request, deps);
   const credentials = checkCredentials(request);
-  return await ctx.db.transact(async (db) => {
-    const { operator } = await lockRegistries(db, teamId);
+  return await change(ctx, { action: 'registry.added', details: added }, async (tx) => {
+    // Changes of one team take turns: what is the default is decided by what is there.
+    await lockTeam(tx, teamId);
+    const { operator } = await regionOfTeam(tx.db, teamId);
     if (isOfPool(host, operator, deps.localRegistry)) {
       throw refused(
         'host',
         `host "${host}" is a machine of the service's own pool, which executes the builds of this team; name a registry of your own`,
       );
     }
-    const others = await listRegistries(db, teamId);
+    const others = await ofTeam(tx, teamId);
     const same = others.find((other) => other.host === host && other.namespace === namespace);
     if (same !== undefined) throw exists(same);
-    if (others.length >= REGISTRIES_MAX) {
-      throw apiError(
-        'limit_reached',
-        `the team has ${others.length} registries, at most ${REGISTRIES_MAX} are allowed; remove one first`,
-        { details: { limit: REGISTRIES_MAX, current: others.length } },
-      );
-    }
+    await rows.atMost(tx, { teamId, max: REGISTRIES_MAX });
     const isDefault = request.default || others.length === 0;
-    const now = deps.clock.now();
-    if (isDefault) await clearDefault(db, teamId, now);
-    const id = newId('rgy', now.getTime());
+    if (isDefault) await clearDefault(tx, others);
+    const id = newId('rgy', ctx.clock.now().getTime());
     const sealed =
       credentials === undefined
         ? null
         : deps.secrets.seal(sealedAt(id), Buffer.from(JSON.stringify(credentials)));
-    const row = { id, teamId, host, namespace, isDefault, sealed, insecure, createdAt: now };
-    const made = await insertRegistry(db, row);
-    if (made === undefined) throw new Error(`registry ${host} of ${teamId} appeared under the team's lock`);
-    const details = { host, namespace, default: isDefault, hasCredentials: sealed !== null, insecure };
-    await recordAct(db, ctx, { chain: teamId, action: 'registry.added', target: id, details });
-    return made;
+    return await rows.insert(tx, { id, teamId, host, namespace, default: isDefault, sealed, insecure });
   });
 }
 
-/** What builds that began before may still go by is known from `default_until`, as after an addition. */
-async function update(
-  { clock }: RegistriesDeps,
-  ctx: Ctx,
-  { teamId, registryId, default: wanted }: UpdateRequest,
-): Promise<Registry> {
-  return await ctx.db.transact(async (db) => {
-    await lockRegistries(db, teamId);
-    const before = (await listRegistries(db, teamId)).find(({ id }) => id === registryId);
-    if (before === undefined) throw notFound('registry');
-    if (wanted === undefined || wanted === before.isDefault) return before;
-    await clearDefault(db, teamId, clock.now());
-    if (wanted) await makeDefault(db, { teamId, registryId });
-    const { host, namespace } = before;
-    const details = { host, namespace, default: wanted };
-    await recordAct(db, ctx, { chain: teamId, action: 'registry.updated', target: registryId, details });
-    return { ...before, isDefault: wanted };
+/** By the clock that builds have their times from: what those that began before may still go by is known from it. */
+async function clearDefault(tx: Ctx, all: readonly Registry[]): Promise<void> {
+  const before = all.find((registry) => registry.default);
+  if (before !== undefined)
+    await rows.update(tx, before.id, { set: { default: false, defaultUntil: tx.clock.now() } });
+}
+
+async function update(ctx: Ctx, { teamId, registryId, default: wanted }: UpdateRequest): Promise<Registry> {
+  const act = { action: 'registry.updated', details: placed };
+  let found: Registry | undefined;
+  const changed = await change<Registry | undefined>(ctx, act, async (tx) => {
+    await lockTeam(tx, teamId);
+    const all = await ofTeam(tx, teamId);
+    found = all.find(({ id }) => id === registryId);
+    if (found === undefined) throw notFound(rows.kind);
+    if (wanted === undefined || wanted === found.default) return undefined;
+    await clearDefault(tx, all);
+    if (!wanted) return await rows.find(tx, registryId);
+    return await rows.update(tx, registryId, { set: { default: true, defaultUntil: null } });
   });
+  const registry = changed ?? found;
+  if (registry === undefined) throw notFound(rows.kind);
+  return registry;
 }
 
 async function remove(ctx: Ctx, which: { teamId: string; registryId: string }): Promise<void> {
   const { teamId, registryId } = which;
-  await ctx.db.transact(async (db) => {
-    await lockRegistries(db, teamId);
-    const builds = await buildsUsing(db, which, NAMED_MAX);
+  let newDefault: string | undefined;
+  const details = ({ host, namespace }: Registry) => ({
+    host,
+    namespace,
+    ...(newDefault === undefined ? {} : { newDefault }),
+  });
+  await change(ctx, { action: 'registry.removed', details }, async (tx) => {
+    await lockTeam(tx, teamId);
+    const builds = await buildsUsing(tx.db, which, NAMED_MAX);
     if (builds.length > 0) {
       throw apiError(
         'in_use',
         `builds that have not ended go by this registry, such as ${String(builds[0])}; wait for them or cancel them, or make another registry the default before new ones begin`,
-        { details: { resource: 'registry', builds: [...builds] } },
+        { details: { resource: rows.kind, builds: [...builds] } },
       );
     }
-    const gone = await deleteRegistry(db, which);
-    if (gone === undefined) throw notFound('registry');
-    const promoted = await promoteOnly(db, teamId);
-    const { host, namespace } = gone;
-    const details = { host, namespace, ...(promoted === undefined ? {} : { newDefault: promoted }) };
-    await recordAct(db, ctx, { chain: teamId, action: 'registry.removed', target: registryId, details });
+    const gone = await rows.remove(tx, registryId, eq(registries.teamId, teamId));
+    if (gone === undefined) throw notFound(rows.kind);
+    // The only one that is left becomes the default.
+    const [only, second] = await ofTeam(tx, teamId);
+    if (only !== undefined && second === undefined && !only.default) {
+      await rows.update(tx, only.id, { set: { default: true, defaultUntil: null } });
+      newDefault = only.id;
+    }
+    return gone;
   });
 }
+
+const placed = ({ host, namespace, default: isDefault }: Registry) => ({
+  host,
+  namespace,
+  default: isDefault,
+});
+
+const added = (registry: Registry) => ({
+  ...placed(registry),
+  hasCredentials: registry.hasCredentials,
+  insecure: registry.insecure,
+});
 
 function checkHost({ host: text, insecure }: AddRequest, deps: ReachDeps): string {
   const parsed = parseHost(text);
@@ -165,13 +182,8 @@ function exists({ id, host, namespace }: Registry): Error {
   });
 }
 
-function present({ isDefault, namespace, createdAt, ...rest }: Registry) {
-  return {
-    ...rest,
-    default: isDefault,
-    ...(namespace === '' ? {} : { namespace }),
-    createdAt: timestampFromDate(createdAt),
-  };
+function show({ namespace, ...registry }: Registry): RegistryMessage {
+  return shown(RegistrySchema, { ...registry, namespace: namespace || undefined });
 }
 
 export interface RegistriesFeature extends Feature {
@@ -185,7 +197,7 @@ export function registriesFeature({ config, clock, db, secrets }: System): Regis
   return {
     targets: createImageTargets({ ...config, sql, secrets }),
     leaseCredential: local.leaseCredential,
-    services: [createRegistries({ ...config, clock, secrets })],
+    services: [createRegistries({ ...config, secrets })],
     endpoints: () => local.endpoints,
   };
 }

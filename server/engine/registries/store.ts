@@ -1,69 +1,10 @@
-/** Registries in the database. All statements carry the team. */
+/** What builds and registries have to do with each other: statements over both. */
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-
-export interface Registry {
-  readonly id: string;
-  readonly teamId: string;
-  readonly host: string;
-  /** Empty: none. */
-  readonly namespace: string;
-  readonly isDefault: boolean;
-  readonly hasCredentials: boolean;
-  readonly insecure: boolean;
-  readonly createdAt: Date;
-}
-
-/** What is stored: the same with the credentials, encrypted. */
-export type NewRegistry = Omit<Registry, 'hasCredentials'> & { readonly sealed: string | null };
+import type { Operator } from '../../platform/resource/schema.ts';
 
 interface Which {
   readonly teamId: string;
   readonly registryId: string;
-}
-
-const columns = (sql: SqlTag) => sql`
-  id, team_id as "teamId", host, namespace, is_default as "isDefault", sealed is not null as "hasCredentials", insecure,
-  created_at as "createdAt"`;
-
-/** Oldest first. */
-export async function listRegistries({ sql }: Database, teamId: string): Promise<readonly Registry[]> {
-  return await sql<Registry[]>`
-    select ${columns(sql)} from registries where team_id = ${teamId} order by created_at, id`;
-}
-
-/** Changes of one team take turns until their transactions end: what is the default is decided by what is there. Rows that refer to the team may be written. */
-export async function lockRegistries({ sql }: Database, teamId: string): Promise<{ operator: string }> {
-  const [team] = await sql<Array<{ operator: string }>>`
-    select g.operator from teams t join regions g on g.id = t.region_id where t.id = ${teamId} for no key update of t`;
-  if (team === undefined) throw new Error(`team ${teamId} is gone`);
-  return team;
-}
-
-/** Undefined: the team has that host and namespace already. The default of before is cleared by whoever calls, in the same transaction. */
-export async function insertRegistry({ sql }: Database, r: NewRegistry): Promise<Registry | undefined> {
-  const [row] = await sql<Registry[]>`
-    insert into registries (id, team_id, host, namespace, is_default, sealed, insecure, created_at)
-    values (${r.id}, ${r.teamId}, ${r.host}, ${r.namespace}, ${r.isDefault}, ${r.sealed}, ${r.insecure}, ${r.createdAt})
-    on conflict (team_id, host, namespace) do nothing
-    returning ${columns(sql)}`;
-  return row;
-}
-
-/** `now`: by the clock that builds have their times from. */
-export async function clearDefault({ sql }: Database, teamId: string, now: Date): Promise<void> {
-  await sql`
-    update registries set is_default = false, default_until = ${now} where team_id = ${teamId} and is_default`;
-}
-
-/** Undefined: there is none. The default of before is cleared by whoever calls, in the same transaction. */
-export async function makeDefault(
-  { sql }: Database,
-  { teamId, registryId }: Which,
-): Promise<Registry | undefined> {
-  const [row] = await sql<Registry[]>`
-    update registries set is_default = true, default_until = null
-    where id = ${registryId} and team_id = ${teamId} returning ${columns(sql)}`;
-  return row;
 }
 
 /**
@@ -86,24 +27,6 @@ export async function buildsUsing(
   return rows.map(({ id }) => id);
 }
 
-export async function deleteRegistry(
-  { sql }: Database,
-  { teamId, registryId }: Which,
-): Promise<Registry | undefined> {
-  const [row] = await sql<Registry[]>`
-    delete from registries where id = ${registryId} and team_id = ${teamId} returning ${columns(sql)}`;
-  return row;
-}
-
-/** The only one that is left becomes the default. Its id, when one did. */
-export async function promoteOnly({ sql }: Database, teamId: string): Promise<string | undefined> {
-  const [row] = await sql<Array<{ id: string }>>`
-    update registries set is_default = true, default_until = null
-    where team_id = ${teamId} and not is_default and (select count(*) from registries where team_id = ${teamId}) = 1
-    returning id`;
-  return row?.id;
-}
-
 export interface Target {
   readonly id: string;
   readonly host: string;
@@ -112,7 +35,7 @@ export interface Target {
   readonly insecure: boolean;
   readonly isDefault: boolean;
   /** Whose machines execute the team's builds. */
-  readonly operator: string;
+  readonly operator: Operator;
 }
 
 /** The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that lies in several. */
