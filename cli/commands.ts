@@ -48,7 +48,7 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     load: async () => (await import('./auth/token.ts')).command,
   },
   'builds logs': {
-    summary: 'Output of a build as it comes, until the build ends',
+    summary: 'Shows the output of a build as it comes, until the build ends',
     load: async () => (await import('./builds/logs.ts')).logs,
   },
   'ci connect': {
@@ -74,15 +74,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     load: async () => (await import('./completion/print.ts')).command,
   },
   'features companion': {
-    summary: 'Features of the companion service, as it answered last',
+    summary: 'Lists features of the companion service, as it answered last',
     load: async () => (await import('./features/companion.ts')).companion,
   },
   'features list': {
-    summary: 'Every feature with its own switch, its effective state and why',
+    summary: 'Lists every feature with its own switch, its effective state and why',
     load: async () => (await import('./features/list.ts')).list,
   },
   'features resolved': {
-    summary: 'What is switched on',
+    summary: 'Tells which features are switched on',
     load: async () => (await import('./features/resolved.ts')).resolved,
   },
   'features set': {
@@ -106,7 +106,7 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     load: async () => (await import('./runs/create.ts')).create,
   },
   'runs logs': {
-    summary: 'Output of a run as it comes, until the run ends',
+    summary: 'Shows the output of a run as it comes, until the run ends',
     load: async () => (await import('./runs/logs.ts')).logs,
   },
   'runs wait': {
@@ -115,7 +115,7 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     load: async () => (await import('./runs/wait.ts')).wait,
   },
   timeline: {
-    summary: "One page of an environment's timeline",
+    summary: "Shows one page of an environment's timeline",
     load: async () => (await import('./timeline/show.ts')).show,
   },
   version: {

@@ -28,8 +28,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'account',
     words: ['plan'],
-    summary: 'The limits that apply to the account on this installation',
-    description: 'The limits that apply to the account on this installation.',
+    summary: 'Returns the limits that apply to the account on this installation',
+    description: 'Returns the limits that apply to the account on this installation.',
     operation: { method: 'GET', path: '/account/plan' },
     positionals: [],
     flags: [],
@@ -105,8 +105,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'account',
     words: ['totp-status'],
-    summary: 'Whether a one-time code is asked for at sign-in',
-    description: 'Whether a one-time code is asked for at sign-in.',
+    summary: 'Tells whether a one-time code is asked for at sign-in',
+    description: 'Tells whether a one-time code is asked for at sign-in.',
     operation: { method: 'GET', path: '/account/totp' },
     positionals: [],
     flags: [],
@@ -143,8 +143,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'account',
     words: ['whoami'],
-    summary: 'Who the credential belongs to, and what it may do',
-    description: 'Who the credential belongs to, and what it may do.',
+    summary: 'Tells who the credential belongs to, and what it may do',
+    description: 'Tells who the credential belongs to, and what it may do.',
     operation: { method: 'GET', path: '/account' },
     positionals: [],
     flags: [],

@@ -25,8 +25,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'admin-accounts',
     words: ['find'],
-    summary: 'The account of an e-mail address',
-    description: 'The account of an e-mail address. Errors: `not_found` (404).',
+    summary: 'Returns the account of an e-mail address',
+    description: 'Returns the account of an e-mail address. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/admin/accounts' },
     positionals: [
       { name: 'email', flag: 'email', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'email', description: 'E-mail address; letter case does not matter.' },

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'admin-audit',
     words: ['export'],
-    summary: 'Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep',
-    description: 'Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.',
+    summary: 'Streams every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep',
+    description: 'Streams every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.',
     operation: { method: 'GET', path: '/admin/audit/export', stream: { resume: 'after' } },
     positionals: [],
     flags: [
@@ -25,8 +25,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'admin-audit',
     words: ['list'],
-    summary: 'Entries of the chain `platform`, newest first',
-    description: 'Entries of the chain `platform`, newest first.',
+    summary: 'Lists entries of the chain `platform`, newest first',
+    description: 'Lists entries of the chain `platform`, newest first.',
     operation: { method: 'GET', path: '/admin/audit', items: 'entries' },
     positionals: [],
     flags: [

@@ -5,12 +5,12 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'admin-ci-deliveries',
     words: ['list'],
-    summary: 'Deliveries of all teams, newest first',
-    description: 'Deliveries of all teams, newest first.',
+    summary: 'Lists deliveries of all teams, newest first',
+    description: 'Lists deliveries of all teams, newest first.',
     operation: { method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries' },
     positionals: [],
     flags: [
-      { name: 'ciConnectionId', flag: 'connection', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'ci-connection-id', description: 'Of one connection alone.' },
+      { name: 'ciConnectionId', flag: 'connection', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'ci-connection-id', description: 'Connection whose deliveries are listed. Default: all.' },
       { name: 'cursor', flag: 'cursor', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'Deliveries per page, 1 to 200. Default: 50.', default: '50' },
       { name: 'state', flag: 'state', type: 'enum', values: ['received', 'processed', 'ignored', 'failed', 'held'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'state', description: 'In one state alone.' },

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'audit',
     words: ['export'],
-    summary: 'Every entry of a team, oldest first, and at the end a signed checkpoint to keep',
-    description: 'Every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` one JSON line each.',
+    summary: 'Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep',
+    description: 'Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` each is one line of JSON.',
     operation: { method: 'GET', path: '/teams/{teamId}/audit/export', stream: { resume: 'after' } },
     positionals: [],
     flags: [
@@ -26,8 +26,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'audit',
     words: ['list'],
-    summary: 'Entries of a team, newest first',
-    description: 'Entries of a team, newest first.',
+    summary: 'Lists entries of a team, newest first',
+    description: 'Lists entries of a team, newest first.',
     operation: { method: 'GET', path: '/teams/{teamId}/audit', items: 'entries' },
     positionals: [],
     flags: [

@@ -49,8 +49,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'build-steps',
     words: ['list'],
-    summary: 'Steps of an environment in the order in which they run, at most 50',
-    description: 'Steps of an environment in the order in which they run, at most 50.',
+    summary: 'Lists steps of an environment in the order in which they run, at most 50',
+    description: 'Lists steps of an environment in the order in which they run, at most 50.',
     operation: { method: 'GET', path: '/environments/{environmentId}/build-steps', returns: 'buildSteps' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -75,7 +75,7 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'POST', path: '/environments/{environmentId}/build-steps/{stepId}/move', body: '*', returns: 'buildSteps' },
     positionals: [
       { name: 'stepId', flag: 'step-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'step-id', description: 'Step id.' },
-      { name: 'direction', flag: 'direction', type: 'enum', values: ['up', 'down'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'direction', description: 'Where.' },
+      { name: 'direction', flag: 'direction', type: 'enum', values: ['up', 'down'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'direction', description: 'Direction.' },
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

@@ -72,8 +72,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'builds',
     words: ['get'],
-    summary: 'One build',
-    description: 'One build. Errors: `not_found` (404).',
+    summary: 'Returns one build',
+    description: 'Returns one build. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds/{buildId}' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },
@@ -94,8 +94,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'builds',
     words: ['list'],
-    summary: 'Builds of an environment, newest first',
-    description: 'Builds of an environment, newest first.',
+    summary: 'Lists builds of an environment, newest first',
+    description: 'Lists builds of an environment, newest first.',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -119,8 +119,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'builds',
     words: ['logs'],
-    summary: 'Output and phases of a build as they come, from the start or from where a client left off',
-    description: 'Output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).',
+    summary: 'Streams output and phases of a build as they come, from the start or from where a client left off',
+    description: 'Streams output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },
@@ -128,7 +128,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
       { name: 'after', flag: 'after', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'after', description: '`position` of the last event that the caller has seen.' },
-      { name: 'follow', flag: 'follow', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'follow', description: 'Whether to wait for more. Default: true.' },
+      { name: 'follow', flag: 'follow', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'follow', description: 'If true, the stream waits for more. Default: true.' },
       { name: 'tailBytes', flag: 'tail-bytes', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'tail-bytes', description: 'Begin so many bytes before the end instead of at the start.' },
     ],
     destructive: false,
@@ -166,8 +166,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'builds',
     words: ['trace'],
-    summary: 'Trace of a build',
-    description: 'Trace of a build: its id and where a person can look at it.',
+    summary: 'Returns the trace of a build',
+    description: 'Returns the trace of a build: its id and where a person can look at it.',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/trace' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },

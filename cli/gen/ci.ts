@@ -15,7 +15,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'repositoryPath', flag: 'repository-path', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'repository-path', description: 'Path of the repository, such as `owner/name`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'defaultBranch', flag: 'default-branch', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default-branch', description: 'Branch that discovery reads. Default: `main`.' },
-      { name: 'ingestMode', flag: 'ingest-mode', type: 'enum', values: ['direct', 'webhook', 'both'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'ingest-mode', description: 'How runs become known. Default: `direct`.' },
+      { name: 'ingestMode', flag: 'ingest-mode', type: 'enum', values: ['direct', 'webhook', 'both'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'ingest-mode', description: 'Way in which runs become known. Default: `direct`.' },
       { name: 'projectId', flag: 'project', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'project-id', description: 'Project whose environments its runs belong to. Default: none.' },
     ],
     destructive: false,
@@ -77,8 +77,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['connections', 'list'],
-    summary: 'CI connections of a team, newest first',
-    description: 'CI connections of a team, newest first. Errors: `not_found` (404).',
+    summary: 'Lists CI connections of a team, newest first',
+    description: 'Lists CI connections of a team, newest first. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/ci/connections', items: 'connections' },
     positionals: [],
     flags: [
@@ -126,7 +126,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['connections', 'set-token'],
     summary: 'Stores a token of the repository\'s host, encrypted, for what this service asks there',
-    description: 'Stores a token of the repository\'s host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses, runs that nothing was heard of. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not public https, or a host whose kind must be named).',
+    description: 'Stores a token of the repository\'s host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses, runs without any report. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not public https, or a host whose kind must be named).',
     operation: { method: 'PUT', path: '/ci/connections/{connectionId}/token', body: '*' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -151,8 +151,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['connections', 'show'],
-    summary: 'One CI connection',
-    description: 'One CI connection. Errors: `not_found` (404).',
+    summary: 'Returns one CI connection',
+    description: 'Returns one CI connection. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -180,11 +180,11 @@ export const commands: readonly CommandSpec[] = [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
     ],
     flags: [
-      { name: 'commitStatusMode', flag: 'commit-status-mode', type: 'enum', values: ['auto', 'always', 'never'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'commit-status-mode', description: 'Whether commits are told how runs ended.' },
+      { name: 'commitStatusMode', flag: 'commit-status-mode', type: 'enum', values: ['auto', 'always', 'never'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'commit-status-mode', description: 'Setting that decides whether the ends of runs are shown at commits.' },
       { name: 'defaultBranch', flag: 'default-branch', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default-branch', description: 'Branch that discovery reads.' },
       { name: 'genericMapping.pointers', flag: 'generic-mapping-pointers', type: 'map', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'pointers', description: 'JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`, `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders the events of a run), `duration_ms`, `repository`, `jobs` (a list in the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.' },
-      { name: 'genericMapping.words', flag: 'generic-mapping-words', type: 'map', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'words', description: 'Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider\'s word. A word without one is `unknown`.' },
-      { name: 'ingestMode', flag: 'ingest-mode', type: 'enum', values: ['direct', 'webhook', 'both'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'ingest-mode', description: 'How runs become known.' },
+      { name: 'genericMapping.words', flag: 'generic-mapping-words', type: 'map', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'words', description: 'Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider\'s own. One without an entry is `unknown`.' },
+      { name: 'ingestMode', flag: 'ingest-mode', type: 'enum', values: ['direct', 'webhook', 'both'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'ingest-mode', description: 'Way in which runs become known.' },
       { name: 'oidcPolicy.environments', flag: 'oidc-policy-environments', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'environments', description: 'Names of deployment environments.' },
       { name: 'oidcPolicy.files', flag: 'oidc-policy-files', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'files', description: 'Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself.' },
       { name: 'oidcPolicy.refs', flag: 'oidc-policy-refs', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'refs', description: 'Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.' },
@@ -206,8 +206,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['deliveries', 'list'],
-    summary: 'What the connection\'s webhook was sent, newest first',
-    description: 'What the connection\'s webhook was sent, newest first. Kept for 30 days. Errors: `not_found` (404).',
+    summary: 'Lists the deliveries to the connection\'s webhook, newest first',
+    description: 'Lists the deliveries to the connection\'s webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/deliveries', items: 'deliveries' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -234,7 +234,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['discover'],
     summary: 'Looks for CI definitions in the connection\'s default branch, in the background',
-    description: 'Looks for CI definitions in the connection\'s default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the connection\'s own one become its pipelines, for `generic` all do: of another system\'s pipelines no run would ever be heard here. A pipeline whose definition is gone loses it and keeps its runs; without runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404), `ci_connection_paused` (409).',
+    description: 'Looks for CI definitions in the connection\'s default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the connection\'s own one become its pipelines, for `generic` all do: of another system\'s pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404), `ci_connection_paused` (409).',
     operation: { method: 'POST', path: '/ci/connections/{connectionId}/discover', body: '*' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -255,8 +255,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['discovery', 'show'],
-    summary: 'The latest search of a connection',
-    description: 'The latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was none yet).',
+    summary: 'Returns the latest search of a connection',
+    description: 'Returns the latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was none yet).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/discovery' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -278,7 +278,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['exchange-id-token'],
     summary: 'Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for as long as the id_token\'s job may live, at most an hour',
-    description: 'Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for as long as the id_token\'s job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it speaks of another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404), `ci_connection_paused` (409), `unavailable` (503, the issuer\'s keys cannot be read).',
+    description: 'Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for as long as the id_token\'s job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it names another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404), `ci_connection_paused` (409), `unavailable` (503, the issuer\'s keys cannot be read).',
     operation: { method: 'POST', path: '/ci/id-tokens/exchange', body: '*' },
     positionals: [],
     flags: [
@@ -300,8 +300,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['pipelines', 'list'],
-    summary: 'Pipelines of a connection by name',
-    description: 'Pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).',
+    summary: 'Lists pipelines of a connection by name',
+    description: 'Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/pipelines', items: 'pipelines' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
@@ -328,25 +328,25 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['report'],
     summary: 'Reports a run, from the CI job itself',
-    description: 'Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind the run\'s own (late, or out of order) changes nothing. A run that ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
+    description: 'Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind the run\'s own (late, or out of order) changes nothing. A run that ended does not change: the same end again is answered with 200, and takes what is new. Errors: `not_found` (404, connection or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
     operation: { method: 'POST', path: '/ci/runs', body: '*' },
     positionals: [],
     flags: [
       { name: 'ciConnectionId', flag: 'connection', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'ci-connection-id', description: 'Connection id.' },
       { name: 'externalRunId', flag: 'external-run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'external-run-id', description: 'Id at the CI system.' },
-      { name: 'actor', flag: 'actor', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'actor', description: 'Who started it.' },
+      { name: 'actor', flag: 'actor', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'actor', description: 'Person who started it.' },
       { name: 'branch', flag: 'branch', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'branch', description: 'Branch.' },
       { name: 'commitSha', flag: 'commit', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'commit-sha', description: 'Commit; of a pull request its head.' },
-      { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'How long it ran, in milliseconds.' },
+      { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'Duration in milliseconds.' },
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment in whose timeline it stands. Default: the one of the connection\'s project that builds this branch.' },
       { name: 'externalAttempt', flag: 'external-attempt', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'external-attempt', description: 'Attempt at the CI system, from 1. Default: 1.' },
       { name: 'externalUrl', flag: 'external-url', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'external-url', description: 'Page of the run at the CI system.' },
-      { name: 'finishedAt', flag: 'finished-at', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'finished-at', description: 'When it ended.' },
+      { name: 'finishedAt', flag: 'finished-at', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'finished-at', description: 'Time at which it ended.' },
       { name: 'pipelineName', flag: 'pipeline', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'pipeline-name', description: 'Name of the pipeline. Default: `default`.' },
-      { name: 'startedAt', flag: 'started-at', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'started-at', description: 'When it began.' },
-      { name: 'status', flag: 'status', type: 'enum', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'status', description: 'Where it stands. Default: `running`.' },
+      { name: 'startedAt', flag: 'started-at', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'started-at', description: 'Time at which it began.' },
+      { name: 'status', flag: 'status', type: 'enum', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'status', description: 'Status. Default: `running`.' },
       { name: 'tag', flag: 'tag', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'tag', description: 'Tag.' },
-      { name: 'trigger', flag: 'trigger', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'trigger', description: 'What started it.' },
+      { name: 'trigger', flag: 'trigger', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'trigger', description: 'Trigger that started it.' },
     ],
     destructive: false,
     stream: false,
@@ -364,14 +364,14 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['runs', 'complete'],
     summary: 'Says how a run ended, and that is how it stays',
-    description: 'Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).',
+    description: 'Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise; one that was given up as `lost` has no end).',
     operation: { method: 'POST', path: '/ci/runs/{runId}/complete', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id, or `<ciConnectionId>:<attempt>:<externalRunId>`.' },
       { name: 'status', flag: 'status', type: 'enum', values: ['success', 'failed', 'cancelled', 'unknown'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: '`success`, `failed`, `cancelled` or `unknown`.' },
     ],
     flags: [
-      { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'How long it ran, in milliseconds.' },
+      { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'Duration in milliseconds.' },
     ],
     destructive: false,
     stream: false,
@@ -388,8 +388,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['runs', 'jobs'],
-    summary: 'Jobs of a run, in the order in which they became known',
-    description: 'Jobs of a run, in the order in which they became known. Errors: `not_found` (404).',
+    summary: 'Lists jobs of a run, in the order in which they became known',
+    description: 'Lists jobs of a run, in the order in which they became known. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -415,8 +415,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['runs', 'list'],
-    summary: 'Runs of a pipeline, newest first',
-    description: 'Runs of a pipeline, newest first. Errors: `not_found` (404).',
+    summary: 'Lists runs of a pipeline, newest first',
+    description: 'Lists runs of a pipeline, newest first. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/pipelines/{pipelineId}/runs', items: 'runs' },
     positionals: [],
     flags: [
@@ -466,8 +466,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['runs', 'show'],
-    summary: 'One run',
-    description: 'One run. Errors: `not_found` (404).',
+    summary: 'Returns one run',
+    description: 'Returns one run. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/runs/{runId}' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -489,14 +489,14 @@ export const commands: readonly CommandSpec[] = [
     group: 'ci',
     words: ['runs', 'update'],
     summary: 'Updates status and duration of a run',
-    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing; of a run that ended the duration stays, unless it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
+    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing; of a run that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
     operation: { method: 'PATCH', path: '/ci/runs/{runId}', body: '*' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
     ],
     flags: [
-      { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'How long it ran, in milliseconds.' },
-      { name: 'status', flag: 'status', type: 'enum', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'status', description: 'Where it stands.' },
+      { name: 'durationMs', flag: 'duration-ms', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'duration-ms', description: 'Duration in milliseconds.' },
+      { name: 'status', flag: 'status', type: 'enum', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'status', description: 'State.' },
     ],
     destructive: false,
     stream: false,
@@ -520,7 +520,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },
     ],
     flags: [
-      { name: 'scheme', flag: 'scheme', type: 'enum', values: ['signature', 'token'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'scheme', description: 'How the webhook is to prove where it comes from. Default: as it does now; at first `signature` where the provider can sign.' },
+      { name: 'scheme', flag: 'scheme', type: 'enum', values: ['signature', 'token'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'scheme', description: 'Scheme by which the webhook is to prove where it comes from. Default: the present one; at first `signature` where the provider can sign.' },
     ],
     destructive: false,
     stream: false,
@@ -537,8 +537,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'ci',
     words: ['webhook', 'show'],
-    summary: 'Where the provider\'s webhooks go and how they are set up',
-    description: 'Where the provider\'s webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection\'s secret in the connection\'s scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).',
+    summary: 'Tells where the provider\'s webhooks go and how they are set up',
+    description: 'Tells where the provider\'s webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at most 5 MiB, which answers 202 `{id}` once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection\'s secret in the connection\'s scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/webhook' },
     positionals: [
       { name: 'connectionId', flag: 'connection-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'connection-id', description: 'Connection id.' },

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'features',
     words: ['companion'],
-    summary: 'Features of the companion service, as it answered last',
-    description: 'Features of the companion service, as it answered last. Read-only: they are switched there.',
+    summary: 'Lists features of the companion service, as it answered last',
+    description: 'Lists features of the companion service, as it answered last. Read-only: they are switched there.',
     operation: { method: 'GET', path: '/admin/companion-features' },
     positionals: [],
     flags: [],
@@ -23,8 +23,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'features',
     words: ['get'],
-    summary: 'One feature',
-    description: 'One feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).',
+    summary: 'Returns one feature',
+    description: 'Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).',
     operation: { method: 'GET', path: '/admin/platform-features/{key}' },
     positionals: [
       { name: 'key', flag: 'key', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'key', description: 'Feature key.' },
@@ -43,8 +43,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'features',
     words: ['history'],
-    summary: 'Changes of one feature\'s switch, newest first',
-    description: 'Changes of one feature\'s switch, newest first. Errors: `feature_unknown` (404).',
+    summary: 'Lists changes of one feature\'s switch, newest first',
+    description: 'Lists changes of one feature\'s switch, newest first. Errors: `feature_unknown` (404).',
     operation: { method: 'GET', path: '/admin/platform-features/{key}/history', items: 'changes' },
     positionals: [
       { name: 'key', flag: 'key', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'key', description: 'Feature key.' },
@@ -68,8 +68,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'features',
     words: ['list'],
-    summary: 'Every feature with its own switch, its effective state and its last change, in the order of the manifest',
-    description: 'Every feature with its own switch, its effective state and its last change, in the order of the manifest.',
+    summary: 'Lists every feature with its own switch, its effective state and its last change, in the order of the manifest',
+    description: 'Lists every feature with its own switch, its effective state and its last change, in the order of the manifest.',
     operation: { method: 'GET', path: '/admin/platform-features', returns: 'features' },
     positionals: [],
     flags: [],
@@ -87,8 +87,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'features',
     words: ['resolved'],
-    summary: 'What is switched on',
-    description: 'What is switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is enabled and public, and nothing of the others. The answer carries an ETag of its very body; `If-None-Match` gives 304.',
+    summary: 'Tells which features are switched on',
+    description: 'Tells which features are switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is enabled and public, and nothing of the others. The answer carries an ETag of its very body; `If-None-Match` gives 304.',
     operation: { method: 'GET', path: '/platform-features/resolved', returns: 'features' },
     positionals: [],
     flags: [],
@@ -111,11 +111,11 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'PATCH', path: '/admin/platform-features/{key}', body: '*' },
     positionals: [
       { name: 'key', flag: 'key', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'key', description: 'Feature key.' },
-      { name: 'state', flag: 'state', type: 'enum', values: ['enabled', 'disabled'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'state', description: 'Where to move the switch.' },
+      { name: 'state', flag: 'state', type: 'enum', values: ['enabled', 'disabled'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'state', description: 'New state of the switch.' },
     ],
     flags: [
       { name: 'dryRun', flag: 'dry-run', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'dry-run', description: 'Only tell what would change. Over REST also as `?dryRun=true`.' },
-      { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Why, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.' },
+      { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.' },
       { name: 'revision', flag: 'revision', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'revision', description: 'Refuses the change unless the feature is at this revision; the same as the header `If-Match`.' },
     ],
     destructive: false,

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'graph',
     words: ['commit'],
-    summary: 'The runs of a commit, over all teams of the caller, and the environments that they hang on',
-    description: 'The runs of a commit, over all teams of the caller, and the environments that they hang on. Errors: `not_found` (404, no visible run carries the commit).',
+    summary: 'Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to',
+    description: 'Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to. Errors: `not_found` (404, no visible run carries the commit).',
     operation: { method: 'GET', path: '/graph/commits/{sha}' },
     positionals: [
       { name: 'sha', flag: 'sha', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'sha', description: 'Full SHA, 40 or 64 hexadecimal digits.' },
@@ -27,8 +27,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'graph',
     words: ['edges'],
-    summary: 'A node with what is around it, in both directions of the edges',
-    description: 'A node with what is around it, in both directions of the edges. Errors: as in `node`.',
+    summary: 'Returns a node with what is around it, in both directions of the edges',
+    description: 'Returns a node with what is around it, in both directions of the edges. Errors: as in `node`.',
     operation: { method: 'GET', path: '/graph/nodes/{ref}/edges' },
     positionals: [
       { name: 'ref', flag: 'ref', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'ref', description: '`graph:<kind>:<id>`, as in `node`.' },
@@ -51,8 +51,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'graph',
     words: ['node'],
-    summary: 'One node',
-    description: 'One node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).',
+    summary: 'Returns one node',
+    description: 'Returns one node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).',
     operation: { method: 'GET', path: '/graph/nodes/{ref}' },
     positionals: [
       { name: 'ref', flag: 'ref', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'ref', description: '`graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `run`: `graph:environment:env_…`.' },

@@ -27,8 +27,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'incidents',
     words: ['get'],
-    summary: 'One incident',
-    description: 'One incident. Errors: `not_found` (404).',
+    summary: 'Returns one incident',
+    description: 'Returns one incident. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/incidents/{incidentId}' },
     positionals: [
       { name: 'incidentId', flag: 'incident-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'incident-id', description: 'Incident id.' },
@@ -49,8 +49,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'incidents',
     words: ['list'],
-    summary: 'Incidents of one environment, newest first',
-    description: 'Incidents of one environment, newest first. Errors: `not_found` (404).',
+    summary: 'Lists incidents of one environment, newest first',
+    description: 'Lists incidents of one environment, newest first. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/incidents', items: 'incidents' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

@@ -9,11 +9,11 @@ export const commands: readonly CommandSpec[] = [
     description: 'Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with it, however long it asked for. Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached` (409).',
     operation: { method: 'POST', path: '/api-keys', body: '*' },
     positionals: [
-      { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'What it is for, 1 to 100 characters.' },
+      { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'Purpose of the key, 1 to 100 characters.' },
     ],
     flags: [
       { name: 'expiresInDays', flag: 'expires-in-days', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'expires-in-days', description: 'Lifetime in days, 1 to 365; made with a key, until that key\'s end at the latest. Default: 90.' },
-      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read', 'key:manage'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'What it may do. Default: everything the caller may do, without `staff` and `key:manage`.' },
+      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read', 'key:manage'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'Scopes of the key. Default: everything the caller may do, without `staff` and `key:manage`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Narrows the key to one team.' },
     ],
     destructive: false,
@@ -29,8 +29,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'keys',
     words: ['list'],
-    summary: 'All keys of the calling account, newest first, revoked ones included for 90 days',
-    description: 'All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing` (403).',
+    summary: 'Lists all keys of the calling account, newest first, revoked ones included for 90 days',
+    description: 'Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing` (403).',
     operation: { method: 'GET', path: '/api-keys', returns: 'apiKeys' },
     positionals: [],
     flags: [],

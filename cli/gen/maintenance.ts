@@ -14,8 +14,8 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-      { name: 'enabled', flag: 'enabled', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'enabled', description: 'Whether the agent may work on it.' },
-      { name: 'monthlyBudgetCents', flag: 'monthly-budget-cents', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'monthly-budget-cents', description: 'What it may cost a calendar month, in cents, at most 100,000,000.' },
+      { name: 'enabled', flag: 'enabled', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'enabled', description: 'True if the agent may work on it.' },
+      { name: 'monthlyBudgetCents', flag: 'monthly-budget-cents', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'monthly-budget-cents', description: 'Budget of a calendar month, in cents, at most 100,000,000.' },
     ],
     destructive: false,
     stream: false,
@@ -68,8 +68,8 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'category', flag: 'category', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'category', description: 'Category, as in `updateSettings`.' },
-      { name: 'estimatedCostCents', flag: 'estimated-cost-cents', type: 'integer', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'estimated-cost-cents', description: 'What it is thought to cost, in cents, 0 to 100,000,000.' },
-      { name: 'proposal', flag: 'proposal', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'proposal', description: 'What is to be changed and why, 1 to 10,000 characters.' },
+      { name: 'estimatedCostCents', flag: 'estimated-cost-cents', type: 'integer', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'estimated-cost-cents', description: 'Estimated cost, in cents, 0 to 100,000,000.' },
+      { name: 'proposal', flag: 'proposal', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'proposal', description: 'Proposal: the change, and the reason for it, 1 to 10,000 characters.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'agentIdentityId', flag: 'agent-identity-id', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'agent-identity-id', description: 'Identity of the agent that is to do it. Kept as it is given: agents are not a resource yet.' },
     ],

@@ -5,13 +5,13 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'notifications',
     words: ['list'],
-    summary: 'Notifications of the account, newest first',
-    description: 'Notifications of the account, newest first. A credential that is narrowed to one team sees that team\'s alone.',
+    summary: 'Lists notifications of the account, newest first',
+    description: 'Lists notifications of the account, newest first. A credential that is narrowed to one team sees that team\'s alone.',
     operation: { method: 'GET', path: '/notifications', returns: 'notifications' },
     positionals: [],
     flags: [
       { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'At most so many, 1 to 200. Default: 50.' },
-      { name: 'offset', flag: 'offset', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'offset', description: 'How many of the newest to leave out, at most 10,000. Default: 0.' },
+      { name: 'offset', flag: 'offset', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'offset', description: 'Number of the newest to leave out, at most 10,000. Default: 0.' },
     ],
     destructive: false,
     stream: false,
@@ -65,8 +65,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'notifications',
     words: ['unread-count'],
-    summary: 'How many are unread',
-    description: 'How many are unread.',
+    summary: 'Counts the unread notifications',
+    description: 'Counts the unread notifications.',
     operation: { method: 'GET', path: '/notifications/unread-count' },
     positionals: [],
     flags: [],

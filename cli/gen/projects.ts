@@ -47,8 +47,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'projects',
     words: ['get'],
-    summary: 'One project',
-    description: 'One project. Errors: `not_found` (404).',
+    summary: 'Returns one project',
+    description: 'Returns one project. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/projects/{idOrSlug}' },
     positionals: [
       { name: 'idOrSlug', flag: 'id-or-slug', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'id-or-slug', description: 'Project id or slug.' },
@@ -67,8 +67,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'projects',
     words: ['list'],
-    summary: 'Projects of the caller\'s teams, newest first, 50 a page',
-    description: 'Projects of the caller\'s teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is named while spaces are off).',
+    summary: 'Lists projects of the caller\'s teams, newest first, 50 a page',
+    description: 'Lists projects of the caller\'s teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is named while spaces are off).',
     operation: { method: 'GET', path: '/projects', items: 'projects' },
     positionals: [],
     flags: [

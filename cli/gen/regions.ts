@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'regions',
     words: ['list'],
-    summary: 'All regions',
-    description: 'All regions. At least one of each operator exists after the first start.',
+    summary: 'Lists all regions',
+    description: 'Lists all regions. At least one of each operator exists after the first start.',
     operation: { method: 'GET', path: '/regions', returns: 'regions' },
     positionals: [],
     flags: [],

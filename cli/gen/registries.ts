@@ -12,7 +12,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'host', flag: 'host', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'host', description: 'Host name or IPv4 address, with a port if any: `registry.example.com:5000`. Without scheme, path or user.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-      { name: 'default', flag: 'default', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default', description: 'Whether builds go there from now on. Default: no, and yes for the first registry of a team.' },
+      { name: 'default', flag: 'default', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default', description: 'True if builds go there from now on. Default: no, and yes for the first registry of a team.' },
       { name: 'insecure', flag: 'insecure', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'insecure', description: 'Plain HTTP. Only for a loopback host, and for hosts that the installation lists in INSECURE_REGISTRIES.' },
       { name: 'namespace', flag: 'namespace', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'namespace', description: 'Path below the host that images are put under: lower-case letters, digits and `._-` in parts separated by `/`, at most 128.' },
       { name: 'password', flag: 'password', type: 'string', repeated: false, required: false, hidden: false, sensitive: true, placeholder: 'password', description: 'Password or token; with a user name alone. Stored encrypted, handed to the runners of the team with a build, never shown.' },
@@ -33,8 +33,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'registries',
     words: ['list'],
-    summary: 'Registries of a team, oldest first, at most 50',
-    description: 'Registries of a team, oldest first, at most 50. Credentials are never shown.',
+    summary: 'Lists registries of a team, oldest first, at most 50',
+    description: 'Lists registries of a team, oldest first, at most 50. Credentials are never shown.',
     operation: { method: 'GET', path: '/teams/{teamId}/registries', returns: 'registries' },
     positionals: [],
     flags: [
@@ -88,7 +88,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-      { name: 'default', flag: 'default', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default', description: 'Whether builds of the team go there. Default: as it is.' },
+      { name: 'default', flag: 'default', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'default', description: 'True if builds of the team go there. Default: as it is.' },
     ],
     destructive: false,
     stream: false,

@@ -27,8 +27,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'residency',
     words: ['list-for-environment'],
-    summary: 'Attestations of one environment, newest first',
-    description: 'Attestations of one environment, newest first. Errors: `not_found` (404).',
+    summary: 'Lists attestations of one environment, newest first',
+    description: 'Lists attestations of one environment, newest first. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/residency-attestations', items: 'attestations' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

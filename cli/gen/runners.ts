@@ -29,13 +29,13 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runners',
     words: ['diagnose'],
-    summary: 'Redacted bundle for support',
-    description: 'Redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits up to 20 seconds for one answer.',
+    summary: 'Returns a redacted bundle for support',
+    description: 'Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits up to 20 seconds for one answer.',
     operation: { method: 'GET', path: '/teams/{teamId}/runners/diagnose' },
     positionals: [],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-      { name: 'live', flag: 'live', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'live', description: 'Whether to ask the runners for self-diagnostics first. Default: false.' },
+      { name: 'live', flag: 'live', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'live', description: 'If true, asks the runners for self-diagnostics first. Default: false.' },
     ],
     destructive: false,
     stream: false,
@@ -74,8 +74,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runners',
     words: ['health'],
-    summary: 'Whether work of the team is stuck because no runner takes it, since when, and which work',
-    description: 'Whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that the team paused itself do not make it degraded while they are in contact.',
+    summary: 'Tells whether work of the team is stuck because no runner takes it, since when, and which work',
+    description: 'Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that the team paused itself do not make it degraded while they are in contact.',
     operation: { method: 'GET', path: '/teams/{teamId}/runners/health' },
     positionals: [],
     flags: [
@@ -96,8 +96,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runners',
     words: ['history'],
-    summary: 'What a runner held and gave back, newest grant first',
-    description: 'What a runner held and gave back, newest grant first; what it holds now is not in it. Errors: `not_found` (404).',
+    summary: 'Lists the leases that a runner held and gave back, newest grant first',
+    description: 'Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history', items: 'leases' },
     positionals: [
       { name: 'runnerId', flag: 'runner-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'runner-id', description: 'Runner id.' },
@@ -124,13 +124,13 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runners',
     words: ['list'],
-    summary: 'Runners of a team with their health, ordered by name, at most 500',
-    description: 'Runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.',
+    summary: 'Lists runners of a team with their health, ordered by name, at most 500',
+    description: 'Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.',
     operation: { method: 'GET', path: '/teams/{teamId}/runners', returns: 'runners' },
     positionals: [],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-      { name: 'includeRevoked', flag: 'include-revoked', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'include-revoked', description: 'Whether to list revoked runners of the last 90 days too. Default: false.' },
+      { name: 'includeRevoked', flag: 'include-revoked', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'include-revoked', description: 'If true, lists revoked runners of the last 90 days too. Default: false.' },
     ],
     destructive: false,
     stream: false,
@@ -157,7 +157,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'minutes', flag: 'minutes', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'minutes', description: 'Minutes until it resumes by itself, 1 to 10,080. Default: never.' },
-      { name: 'note', flag: 'note', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'note', description: 'Why, at most 500 characters.' },
+      { name: 'note', flag: 'note', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'note', description: 'Reason, at most 500 characters.' },
     ],
     destructive: false,
     stream: false,
@@ -246,8 +246,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runners',
     words: ['status'],
-    summary: 'One runner',
-    description: 'One runner. Errors: `not_found` (404).',
+    summary: 'Returns one runner',
+    description: 'Returns one runner. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/runners/{runnerId}' },
     positionals: [
       { name: 'runnerId', flag: 'runner-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'runner-id', description: 'Runner id.' },
@@ -270,8 +270,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runners',
     words: ['watch'],
-    summary: 'The roster and the team\'s health as they change',
-    description: 'The roster and the team\'s health as they change: at once as they are, then each time something is not as it was, within a second or two; the times of the last contact alone are told every 10 seconds. Ends with the caller, and with an error when the caller may no longer read it.',
+    summary: 'Streams the roster and the team\'s health as they change',
+    description: 'Streams the roster and the team\'s health as they change: at once as they are, then each time something is not as it was, within a second or two; the times of the last contact alone are sent every 10 seconds. Ends with the caller, and with an error when the caller may no longer read it.',
     operation: { method: 'GET', path: '/teams/{teamId}/runners/watch', stream: {} },
     positionals: [],
     flags: [

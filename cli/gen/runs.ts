@@ -42,7 +42,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'limits.pids', flag: 'limits-pids', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'pids', description: 'Processes, 8 to 4,096. Default: 256.' },
       { name: 'limits.timeoutSeconds', flag: 'limits-timeout-seconds', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'timeout-seconds', description: 'Wall-clock limit in seconds, 1 to 86,400. Default: 600.' },
       { name: 'network', flag: 'network', type: 'enum', values: ['none'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'network', description: 'Network. Default and only choice: `none`.' },
-      { name: 'purpose', flag: 'purpose', type: 'enum', values: ['agent_task'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'purpose', description: 'What it is for. Default: `agent_task`.' },
+      { name: 'purpose', flag: 'purpose', type: 'enum', values: ['agent_task'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'purpose', description: 'Purpose. Default: `agent_task`.' },
       { name: 'stdin', flag: 'stdin', type: 'string', repeated: false, required: false, hidden: false, sensitive: true, placeholder: 'stdin', description: 'Standard input, at most 262,144 bytes. Default: empty.' },
       { name: 'workdir', flag: 'workdir', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'workdir', description: 'Absolute working directory. Default: `/workspace`.' },
     ],
@@ -59,8 +59,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runs',
     words: ['get'],
-    summary: 'One run',
-    description: 'One run. Errors: `not_found` (404).',
+    summary: 'Returns one run',
+    description: 'Returns one run. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/sandbox-runs/{runId}' },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
@@ -79,8 +79,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runs',
     words: ['list'],
-    summary: 'Runs of a team, newest first',
-    description: 'Runs of a team, newest first.',
+    summary: 'Lists runs of a team, newest first',
+    description: 'Lists runs of a team, newest first.',
     operation: { method: 'GET', path: '/teams/{teamId}/sandbox-runs', items: 'sandboxRuns' },
     positionals: [],
     flags: [
@@ -104,15 +104,15 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'runs',
     words: ['logs'],
-    summary: 'Output of a run as it comes, from the start or from where a client left off, and ends with the run',
-    description: 'Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).',
+    summary: 'Streams output of a run as it comes, from the start or from where a client left off, and ends with the run',
+    description: 'Streams output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' } },
     positionals: [
       { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id.' },
     ],
     flags: [
       { name: 'after', flag: 'after', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'after', description: '`position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the same.' },
-      { name: 'follow', flag: 'follow', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'follow', description: 'Whether to wait for more while the run is not over. Default: true.' },
+      { name: 'follow', flag: 'follow', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'follow', description: 'If true, the stream waits for more while the run is not over. Default: true.' },
       { name: 'tailBytes', flag: 'tail-bytes', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'tail-bytes', description: 'Begin so many bytes before the end instead of at the start.' },
     ],
     destructive: false,

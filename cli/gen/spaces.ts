@@ -75,8 +75,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'spaces',
     words: ['list'],
-    summary: 'Spaces that the caller is a member of, ordered by name, at most 500',
-    description: 'Spaces that the caller is a member of, ordered by name, at most 500.',
+    summary: 'Lists spaces that the caller is a member of, ordered by name, at most 500',
+    description: 'Lists spaces that the caller is a member of, ordered by name, at most 500.',
     operation: { method: 'GET', path: '/spaces', returns: 'spaces' },
     positionals: [],
     flags: [],
@@ -143,8 +143,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'spaces',
     words: ['overview'],
-    summary: 'Members of a space, and how much is in it of what the caller may see',
-    description: 'Members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).',
+    summary: 'Returns the members of a space, and how much is in it of what the caller may see',
+    description: 'Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/spaces/{spaceId}/overview' },
     positionals: [
       { name: 'spaceId', flag: 'space-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'space-id', description: 'Space id.' },

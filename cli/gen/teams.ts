@@ -47,8 +47,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'teams',
     words: ['get'],
-    summary: 'One team',
-    description: 'One team. Errors: `not_found` (404).',
+    summary: 'Returns one team',
+    description: 'Returns one team. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}' },
     positionals: [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
@@ -135,8 +135,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'teams',
     words: ['invites', 'list'],
-    summary: 'Open invitations of a team, newest first, at most 500',
-    description: 'Open invitations of a team, newest first, at most 500.',
+    summary: 'Lists open invitations of a team, newest first, at most 500',
+    description: 'Lists open invitations of a team, newest first, at most 500.',
     operation: { method: 'GET', path: '/teams/{teamId}/invites', returns: 'invites' },
     positionals: [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
@@ -178,8 +178,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'teams',
     words: ['list'],
-    summary: 'Teams of the caller, ordered by name, at most 500',
-    description: 'Teams of the caller, ordered by name, at most 500.',
+    summary: 'Lists teams of the caller, ordered by name, at most 500',
+    description: 'Lists teams of the caller, ordered by name, at most 500.',
     operation: { method: 'GET', path: '/teams', returns: 'teams' },
     positionals: [],
     flags: [],
@@ -197,8 +197,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'teams',
     words: ['members', 'list'],
-    summary: 'Members of a team, ordered by user name, at most 500',
-    description: 'Members of a team, ordered by user name, at most 500.',
+    summary: 'Lists members of a team, ordered by user name, at most 500',
+    description: 'Lists members of a team, ordered by user name, at most 500.',
     operation: { method: 'GET', path: '/teams/{teamId}/members', returns: 'members' },
     positionals: [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'timeline',
     words: [],
-    summary: 'One page of an environment\'s timeline, computed as it is asked for',
-    description: 'One page of an environment\'s timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones comes again on a later page. Errors: `not_found` (404).',
+    summary: 'Returns one page of an environment\'s timeline, computed as it is asked for',
+    description: 'Returns one page of an environment\'s timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones comes again on a later page. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/timeline' },
     positionals: [],
     flags: [
@@ -27,8 +27,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'timeline',
     words: ['watch'],
-    summary: 'Entries of an environment\'s timeline as they come and change',
-    description: 'Entries of an environment\'s timeline as they come and change: first the newest ones, then each that is new or not as it was, within a second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that is opened again begins anew. Errors: `not_found` (404).',
+    summary: 'Streams entries of an environment\'s timeline as they come and change',
+    description: 'Streams entries of an environment\'s timeline as they come and change: first the newest ones, then each that is new or not as it was, within a second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that is opened again begins anew. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/timeline/watch', stream: {} },
     positionals: [],
     flags: [

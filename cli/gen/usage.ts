@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'usage',
     words: ['show'],
-    summary: 'Usage of a team between two days, both included',
-    description: 'Usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).',
+    summary: 'Returns the usage of a team between two days, both included',
+    description: 'Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).',
     operation: { method: 'GET', path: '/teams/{teamId}/usage' },
     positionals: [],
     flags: [

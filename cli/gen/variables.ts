@@ -28,8 +28,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'variables',
     words: ['list'],
-    summary: 'Variables of an environment, ordered by name, at most 500',
-    description: 'Variables of an environment, ordered by name, at most 500. Values of secret ones are absent.',
+    summary: 'Lists variables of an environment, ordered by name, at most 500',
+    description: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.',
     operation: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -58,7 +58,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
-      { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'Whether it is secret. Default: as it was, and not secret for a new one.' },
+      { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'True if it is secret. Default: as it was, and not secret for a new one.' },
     ],
     destructive: false,
     stream: false,
@@ -81,7 +81,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'variables', flag: 'variable', type: 'map', repeated: true, required: true, hidden: false, sensitive: true, placeholder: 'variables', description: 'Values by name, at most 500, each of at most 65,536 bytes; the whole request of at most 1,048,576.', format: 'key=value' },
-      { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'Whether they are secret. Default: as each was, and not secret for new ones.' },
+      { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'True if they are secret. Default: as each was, and not secret for new ones.' },
     ],
     destructive: false,
     stream: false,
@@ -107,7 +107,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
-      { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'Whether it is secret. Default: as it was.' },
+      { name: 'secret', flag: 'secret', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'secret', description: 'True if it is secret. Default: as it was.' },
     ],
     destructive: false,
     stream: false,

@@ -27,8 +27,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'verified-domains',
     words: ['get'],
-    summary: 'One domain, with the record that proves it',
-    description: 'One domain, with the record that proves it. Errors: `not_found` (404).',
+    summary: 'Returns one domain, with the record that proves it',
+    description: 'Returns one domain, with the record that proves it. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/verified-domains/{domainId}' },
     positionals: [
       { name: 'domainId', flag: 'domain-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'domain-id', description: 'Id of the domain.' },
@@ -49,8 +49,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'verified-domains',
     words: ['list'],
-    summary: 'Domains of a team, oldest first, at most 100',
-    description: 'Domains of a team, oldest first, at most 100.',
+    summary: 'Lists domains of a team, oldest first, at most 100',
+    description: 'Lists domains of a team, oldest first, at most 100.',
     operation: { method: 'GET', path: '/teams/{teamId}/verified-domains', returns: 'domains' },
     positionals: [],
     flags: [

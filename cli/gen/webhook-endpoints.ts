@@ -9,12 +9,12 @@ export const commands: readonly CommandSpec[] = [
     description: 'Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`, `build.finished` with `project:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).',
     operation: { method: 'POST', path: '/teams/{teamId}/webhook-endpoints', body: '*' },
     positionals: [
-      { name: 'url', flag: 'url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'url', description: 'Where events go: https, a public host, port 443 or 8443, at most 500 characters.' },
+      { name: 'url', flag: 'url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'url', description: 'Address to which events go: https, a public host, port 443 or 8443, at most 500 characters.' },
     ],
     flags: [
-      { name: 'events', flag: 'events', type: 'string', repeated: true, required: true, hidden: false, sensitive: false, placeholder: 'events', description: 'Events that it is told: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`.' },
+      { name: 'events', flag: 'events', type: 'string', repeated: true, required: true, hidden: false, sensitive: false, placeholder: 'events', description: 'Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
-      { name: 'description', flag: 'description', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'description', description: 'What it is for, at most 200 characters.' },
+      { name: 'description', flag: 'description', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'description', description: 'Purpose, at most 200 characters.' },
     ],
     destructive: false,
     stream: false,
@@ -51,8 +51,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'webhook-endpoints',
     words: ['deliveries'],
-    summary: 'Deliveries of an endpoint with their attempts, newest first',
-    description: 'Deliveries of an endpoint with their attempts, newest first; kept for 30 days. Errors: `not_found` (404).',
+    summary: 'Lists the deliveries of an endpoint with their attempts, newest first',
+    description: 'Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries', items: 'deliveries' },
     positionals: [
       { name: 'endpointId', flag: 'endpoint-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'endpoint-id', description: 'Endpoint id.' },
@@ -77,8 +77,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'webhook-endpoints',
     words: ['get'],
-    summary: 'One endpoint',
-    description: 'One endpoint. Errors: `not_found` (404).',
+    summary: 'Returns one endpoint',
+    description: 'Returns one endpoint. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}' },
     positionals: [
       { name: 'endpointId', flag: 'endpoint-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'endpoint-id', description: 'Endpoint id.' },
@@ -99,8 +99,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'webhook-endpoints',
     words: ['list'],
-    summary: 'Endpoints of a team, oldest first, at most 20',
-    description: 'Endpoints of a team, oldest first, at most 20.',
+    summary: 'Lists endpoints of a team, oldest first, at most 20',
+    description: 'Lists endpoints of a team, oldest first, at most 20.',
     operation: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints', returns: 'endpoints' },
     positionals: [],
     flags: [
@@ -173,7 +173,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'description', flag: 'description', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'description', description: 'New description.' },
-      { name: 'enabled', flag: 'enabled', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'enabled', description: 'Whether it is told anything.' },
+      { name: 'enabled', flag: 'enabled', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'enabled', description: 'True if events are delivered to it.' },
       { name: 'events', flag: 'events', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'events', description: 'New events; empty: as they are.' },
       { name: 'url', flag: 'url', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'url', description: 'New address.' },
     ],

@@ -29,8 +29,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'webhooks',
     words: ['deliveries'],
-    summary: 'The ledger',
-    description: 'The ledger: what these webhooks were sent, newest first. Kept for 30 days. Errors: `not_found` (404).',
+    summary: 'Lists what these webhooks were sent, newest first',
+    description: 'Lists what these webhooks were sent, newest first. It is kept for 30 days. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/webhook-deliveries', returns: 'deliveries' },
     positionals: [],
     flags: [
@@ -53,8 +53,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'webhooks',
     words: ['list'],
-    summary: 'Webhooks of the environment\'s connections, oldest first',
-    description: 'Webhooks of the environment\'s connections, oldest first. Errors: `not_found` (404).',
+    summary: 'Lists webhooks of the environment\'s connections, oldest first',
+    description: 'Lists webhooks of the environment\'s connections, oldest first. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/webhooks', returns: 'webhooks' },
     positionals: [],
     flags: [

@@ -66,6 +66,34 @@ describe('the contracts', () => {
     expect(titles.length).toBe(10);
   });
 
+  it('are described in sentences and noun phrases, not in fragments of questions', () => {
+    const elements: [name: string, comment: string][] = [
+      ...model.services.flatMap((service): [string, string][] => [
+        [service.typeName, service.comment],
+        ...service.rpcs.map(({ id, comment }): [string, string] => [id, comment]),
+      ]),
+      ...model.messages.flatMap((message): [string, string][] => [
+        [message.typeName, message.comment],
+        ...message.fields.map(({ name, comment }): [string, string] => [
+          `${message.typeName}.${name}`,
+          comment,
+        ]),
+      ]),
+      ...model.enums.flatMap((desc): [string, string][] => [
+        [desc.typeName, desc.comment],
+        ...desc.values.map(({ name, comment }): [string, string] => [name, comment]),
+      ]),
+    ];
+    expect(elements.length).toBeGreaterThan(1_000);
+    expect(
+      elements
+        .filter(([, comment]) =>
+          /^(Whether|What|Which|When|Where|Why|Who|Whom|How|Of|Until|Since)\b/.test(comment),
+        )
+        .map(([name, comment]) => `${name}: ${comment}`),
+    ).toEqual([]);
+  });
+
   it('put every published route into OpenAPI, and nothing internal', () => {
     const document: { paths: Record<string, Record<string, unknown>> } = JSON.parse(
       read('proto/gen/openapi.json'),

@@ -10,12 +10,12 @@ export class Account {
     this.#client = client;
   }
 
-  /** Who the credential belongs to, and what it may do. */
+  /** Tells who the credential belongs to, and what it may do. */
   whoami(options?: CallOptions): ApiPromise<AccountWhoamiResponse> {
     return this.#client.call({ method: 'GET', path: '/account' }, {}, options);
   }
 
-  /** The limits that apply to the account on this installation. */
+  /** Returns the limits that apply to the account on this installation. */
   plan(options?: CallOptions): ApiPromise<AccountPlanResponse> {
     return this.#client.call({ method: 'GET', path: '/account/plan' }, {}, options);
   }
@@ -29,7 +29,7 @@ export class Account {
     return this.#client.call({ method: 'PATCH', path: '/account/username', body: '*' }, { username }, options);
   }
 
-  /** Whether a one-time code is asked for at sign-in. */
+  /** Tells whether a one-time code is asked for at sign-in. */
   totpStatus(options?: CallOptions): ApiPromise<AccountTotpStatusResponse> {
     return this.#client.call({ method: 'GET', path: '/account/totp' }, {}, options);
   }
@@ -136,9 +136,9 @@ export interface AccountTotpEnrollResponse {
 
 /** State of TOTP on the account. */
 export interface AccountTotpStatusResponse {
-  /** Whether sign-in asks for a code. */
+  /** True if sign-in asks for a code. */
   readonly enrolled: boolean;
-  /** When it was confirmed. */
+  /** Time at which it was confirmed. */
   readonly confirmedAt?: string;
   /** Unused recovery codes. */
   readonly recoveryCodesLeft: number;
@@ -152,9 +152,9 @@ export interface AccountWhoamiResponse {
   readonly email: string;
   /** Public user name. */
   readonly username: string;
-  /** Whether the account belongs to platform staff. */
+  /** True if the account belongs to platform staff. */
   readonly staff: boolean;
-  /** How the call was authenticated. */
+  /** Kind of credential that authenticated the call. */
   readonly credential: CredentialKind;
   /**
    * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What counts on a team is the part that the
@@ -163,12 +163,12 @@ export interface AccountWhoamiResponse {
   readonly scopes: readonly string[];
   /** Teams of the account with the role in each. */
   readonly teams: readonly Membership[];
-  /** Whether the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it. */
+  /** True if the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it. */
   readonly emailVerified: boolean;
 }
 
 /**
- * How a call was authenticated.
+ * Kind of credential that authenticates a call.
  *
  * - `api_key`: With an API key.
  * - `session`: With a session token.

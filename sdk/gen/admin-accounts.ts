@@ -14,7 +14,7 @@ export class AdminAccounts {
   }
 
   /**
-   * The account of an e-mail address. Errors: `not_found` (404).
+   * Returns the account of an e-mail address. Errors: `not_found` (404).
    *
    * Needs: scope `staff`, a staff account.
    */
@@ -52,13 +52,13 @@ export interface AccountDetails {
   readonly email: string;
   /** Public user name. */
   readonly username: string;
-  /** Whether the account belongs to platform staff. */
+  /** True if the account belongs to platform staff. */
   readonly staff: boolean;
-  /** Whether the e-mail address is known to be the account's. */
+  /** True if the e-mail address is known to be the account's. */
   readonly emailVerified: boolean;
-  /** Since when; absent while it is not. */
+  /** Time since which it is known; absent while it is not. */
   readonly emailVerifiedAt?: string;
-  /** When the account was made. */
+  /** Time at which the account was made. */
   readonly createdAt: string;
 }
 
@@ -66,6 +66,6 @@ export interface AccountDetails {
 export interface AdminAccountsCreateClaimResponse {
   /** Token for `account.claimEmail`, shown once. */
   readonly token: string;
-  /** When it stops working. */
+  /** Time at which it stops working. */
   readonly expiresAt: string;
 }

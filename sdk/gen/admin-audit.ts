@@ -11,7 +11,7 @@ export class AdminAudit {
   }
 
   /**
-   * Entries of the chain `platform`, newest first.
+   * Lists entries of the chain `platform`, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -22,7 +22,7 @@ export class AdminAudit {
   }
 
   /**
-   * Entries of the chain `platform`, newest first.
+   * Lists entries of the chain `platform`, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -42,7 +42,7 @@ export class AdminAudit {
   }
 
   /**
-   * Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
+   * Streams every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
    *
@@ -74,13 +74,13 @@ export interface AdminAuditExportParams {
 export interface AdminAuditServiceListResponse {
   /** Newest first. */
   readonly entries: readonly AuditEntry[];
-  /** Where the next page begins; absent on the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
 }
 
-/** What was found. */
+/** Findings. */
 export interface AdminAuditServiceVerifyResponse {
-  /** Whether every chain is intact. */
+  /** True if every chain is intact. */
   readonly intact: boolean;
   /** Chains read. */
   readonly chains: number;

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/client.ts';
 import type { CiDelivery, CiDeliveryState, CiListDeliveriesResponse } from './ci.ts';
 
-/** What staff do about webhooks that were sent to the service. */
+/** Deliveries of CI webhooks, for staff. */
 export class AdminCiDeliveries {
   readonly #client: Client;
 
@@ -11,7 +11,7 @@ export class AdminCiDeliveries {
   }
 
   /**
-   * Deliveries of all teams, newest first.
+   * Lists deliveries of all teams, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -22,7 +22,7 @@ export class AdminCiDeliveries {
   }
 
   /**
-   * Deliveries of all teams, newest first.
+   * Lists deliveries of all teams, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -45,7 +45,7 @@ export class AdminCiDeliveries {
 
 /** Parameters of `adminCiDeliveries.list`. */
 export interface AdminCiDeliveriesListParams {
-  /** Of one connection alone. */
+  /** Connection whose deliveries are listed. Default: all. */
   ciConnectionId?: string;
   /** In one state alone. */
   state?: CiDeliveryState;

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Team } from './teams.ts';
 
-/** What staff may do to any team. */
+/** Acts of staff on any team. */
 export class AdminTeams {
   readonly #client: Client;
 

@@ -16,8 +16,8 @@ export class ApiKeys {
   }
 
   /**
-   * All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again.
-   * Errors: `scope_missing` (403).
+   * Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing`
+   * (403).
    *
    * Needs: scope `key:manage`.
    */
@@ -51,7 +51,7 @@ export class ApiKeys {
 
 /** Parameters of `apiKeys.create`. */
 export interface ApiKeysCreateParams {
-  /** What it may do. Default: everything the caller may do, without `staff` and `key:manage`. */
+  /** Scopes of the key. Default: everything the caller may do, without `staff` and `key:manage`. */
   scopes?: readonly Scope[];
   /** Narrows the key to one team. */
   teamId?: string;
@@ -63,21 +63,21 @@ export interface ApiKeysCreateParams {
 export interface ApiKey {
   /** Key id, `key_…`. */
   readonly id: string;
-  /** What it is for, in its owner's words. */
+  /** Purpose of the key, in its owner's words. */
   readonly name: string;
   /** Public start of the secret, enough to recognise it. */
   readonly prefix: string;
-  /** What it may do at most. */
+  /** Scopes that the key may use at most. */
   readonly scopes: readonly Scope[];
   /** The one team that it is good for; absent: every team of its owner. */
   readonly teamId?: string;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
-  /** When it stops working by itself. */
+  /** Time at which it stops working by itself. */
   readonly expiresAt: string;
   /** Last use, to the minute; absent when never used. */
   readonly lastUsedAt?: string;
-  /** When it was revoked; absent while it works. */
+  /** Time at which it was revoked; absent while it works. */
   readonly revokedAt?: string;
   /** The key that it was made with and ends with; absent when a person made it. */
   readonly parentId?: string;

@@ -15,7 +15,7 @@ export class Audit {
   }
 
   /**
-   * Entries of a team, newest first.
+   * Lists entries of a team, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -26,7 +26,7 @@ export class Audit {
   }
 
   /**
-   * Entries of a team, newest first.
+   * Lists entries of a team, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -46,7 +46,8 @@ export class Audit {
   }
 
   /**
-   * Every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` one JSON line each.
+   * Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` each is one line of
+   * JSON.
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
    *
@@ -88,7 +89,7 @@ export interface AuditActor {
   readonly kind: AuditActorKind;
   /** Account id, key id, runner id, `<provider>:<repository id>:<run id>:<attempt>` of a CI job, or the name of the part of the service. */
   readonly id: string;
-  /** For people. */
+  /** Name to show to people. */
   readonly display: string;
 }
 
@@ -111,7 +112,7 @@ export interface AuditCheckpoint {
   readonly seq: number;
   /** Its hash. */
   readonly hash: string;
-  /** When it was signed. */
+  /** Time at which it was signed. */
   readonly at: string;
   /** Ed25519 public key, base64url of 32 bytes. */
   readonly publicKey: string;
@@ -125,11 +126,11 @@ export interface AuditEntry {
   readonly seq: number;
   /** Chain: a team id, or `platform`. */
   readonly chain: string;
-  /** When, to the millisecond. */
+  /** Time, to the millisecond. */
   readonly at: string;
-  /** Who. */
+  /** Actor. */
   readonly actor: AuditActor;
-  /** What was done: `runner.revoked`, `platform_feature.set_state`. */
+  /** Action that was taken, such as `runner.revoked` or `platform_feature.set_state`. */
   readonly action: string;
   /** To what: an id or a key. */
   readonly target: string;
@@ -144,7 +145,7 @@ export interface AuditEntry {
 }
 
 /**
- * What a check of a chain found.
+ * Finding of a check of a chain.
  *
  * - `intact`: Nothing is wrong.
  * - `entry_changed`: An entry's content does not give its hash: it was changed.
@@ -169,11 +170,11 @@ export type AuditFinding =
 export interface AuditListResponse {
   /** Newest first. */
   readonly entries: readonly AuditEntry[];
-  /** Where the next page begins; absent on the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
 }
 
-/** What was found. */
+/** Findings. */
 export interface AuditVerifyResponse {
   /** The chain's report. */
   readonly report: ChainReport;
@@ -183,9 +184,9 @@ export interface AuditVerifyResponse {
 export interface ChainReport {
   /** Chain. */
   readonly chain: string;
-  /** What was found first. */
+  /** First finding. */
   readonly finding: AuditFinding;
-  /** Where: place of the first entry that is wrong or missing; absent when intact. */
+  /** Place of the first entry that is wrong or missing; absent when the chain is intact. */
   readonly seq?: number;
   /** Entries read. */
   readonly entries: number;
@@ -197,7 +198,7 @@ export interface ChainReport {
 
 /** One line of an export: an entry, or at the end the checkpoint. */
 export interface ExportLine {
-  /** Where an export that broke off goes on: send it back as Last-Event-ID. */
+  /** Position from which an export that broke off goes on; send it back as Last-Event-ID. */
   readonly position: string;
   /** The entry; absent on the last line. */
   readonly entry?: AuditEntry;

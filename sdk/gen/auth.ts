@@ -39,7 +39,7 @@ export interface AuthLoginParams {
 export interface AuthLoginResponse {
   /** Session token, shown once. Send it as `Authorization: Bearer <token>`. */
   readonly token: string;
-  /** When the session ends at the latest. */
+  /** Time at which the session ends at the latest. */
   readonly expiresAt: string;
   /** The account's id, `user_…`. */
   readonly userId: string;

@@ -10,7 +10,7 @@ export class BuildSteps {
   }
 
   /**
-   * Steps of an environment in the order in which they run, at most 50.
+   * Lists steps of an environment in the order in which they run, at most 50.
    *
    * Needs: scope `project:read`.
    */
@@ -59,12 +59,12 @@ export interface BuildStep {
   readonly position: number;
   /** Shell command. */
   readonly command: string;
-  /** When it was added. */
+  /** Time at which it was added. */
   readonly createdAt: string;
 }
 
 /**
- * Where a step is moved.
+ * Direction in which a step is moved.
  *
  * - `up`: Before the one in front of it.
  * - `down`: Behind the next one.

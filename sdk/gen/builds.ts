@@ -16,7 +16,7 @@ export class Builds {
   }
 
   /**
-   * Builds of an environment, newest first.
+   * Lists builds of an environment, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -27,7 +27,7 @@ export class Builds {
   }
 
   /**
-   * Builds of an environment, newest first.
+   * Lists builds of an environment, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -38,7 +38,7 @@ export class Builds {
   }
 
   /**
-   * One build. Errors: `not_found` (404).
+   * Returns one build. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
    */
@@ -80,7 +80,7 @@ export class Builds {
   }
 
   /**
-   * Trace of a build: its id and where a person can look at it.
+   * Returns the trace of a build: its id and where a person can look at it.
    *
    * Needs: scope `project:read`.
    */
@@ -108,7 +108,7 @@ export class Builds {
   }
 
   /**
-   * Output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
+   * Streams output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
    * after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
@@ -143,7 +143,7 @@ export interface BuildsStreamLogsParams {
   after?: string;
   /** Begin so many bytes before the end instead of at the start. */
   tailBytes?: number;
-  /** Whether to wait for more. Default: true. */
+  /** If true, the stream waits for more. Default: true. */
   follow?: boolean;
 }
 
@@ -157,13 +157,13 @@ export interface Build {
   readonly teamId: string;
   /** Number in its environment, from 1. */
   readonly number: number;
-  /** Where it stands. */
+  /** State. */
   readonly state: BuildState;
   /** Phase that it is in, or that it ended in; absent before the first. */
   readonly phase?: Phase;
   /** Phases so far, in order. */
   readonly phases: readonly BuildPhaseTimes[];
-  /** What made it. */
+  /** Cause of the build. */
   readonly trigger: BuildTrigger;
   /** Build whose image it deploys again; absent unless it is a rollback. */
   readonly rollbackOf?: string;
@@ -171,7 +171,7 @@ export interface Build {
   readonly branch: string;
   /** Commit; absent until the runner resolved it, when none was asked for. */
   readonly commit?: string;
-  /** How the environment says it is made, and of `auto`, once the runner has looked, what was found. */
+  /** Build type of the environment; for `auto` the type that the runner found, once it has looked. */
   readonly buildType: BuildType;
   /** Image without tag; absent until published. */
   readonly image?: string;
@@ -185,37 +185,37 @@ export interface Build {
   readonly runnerId?: string;
   /** Its name; absent before. */
   readonly runnerName?: string;
-  /** Why it ended; absent before. */
+  /** Reason of its end; absent before. */
   readonly reason?: EndReason;
   /** Exit code of the tool that failed; absent otherwise. */
   readonly exitCode?: number;
-  /** What went wrong, and where it stands what to do about it. */
+  /** Message that says what went wrong and, where that is known, what to do about it. */
   readonly message?: string;
-  /** Whether a person must say so before it is run again, because it had begun to publish or deploy when its runner was lost. */
+  /** True if a person must decide whether it is run again, because it had begun to publish or deploy when its runner was lost. */
   readonly needsDecision: boolean;
-  /** When it was submitted. */
+  /** Time at which it was submitted. */
   readonly createdAt: string;
-  /** When a runner began; absent before. */
+  /** Time at which a runner began; absent before. */
   readonly startedAt?: string;
-  /** When it ended; absent before. */
+  /** Time at which it ended; absent before. */
   readonly finishedAt?: string;
   /** Time metered by lease, in milliseconds; absent before its end. */
   readonly meteredMs?: number;
   /** Bytes of output stored. */
   readonly logBytes: number;
-  /** Whether its cancellation was asked for and its runner has not answered yet. */
+  /** True if its cancellation was asked for and its runner has not answered yet. */
   readonly cancelRequested: boolean;
-  /** Why it waits, seen at the moment of the call; absent when it is not queued, and in lists. */
+  /** Reason why it waits, seen at the moment of the call; absent when it is not queued, and in lists. */
   readonly waiting?: Waiting;
   /** Bytes of output that were lost on the runner's machine and are missing in what is stored. */
   readonly logMissingBytes: number;
-  /** Whether the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
+  /** True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
   readonly logMismatch: boolean;
 }
 
-/** What a build says while it runs. */
+/** One event of a build while it runs. */
 export interface BuildEvent {
-  /** Where a client that lost its stream goes on. */
+  /** Position from which a client that lost its stream goes on. */
   readonly position: string;
   /** Attempt that it belongs to, from 1. */
   readonly attempt: number;
@@ -223,13 +223,13 @@ export interface BuildEvent {
   readonly text?: string;
   /** Stream of the output. */
   readonly stream?: LogStream;
-  /** Where the build stands; on the first event, when it changes, and on the last. */
+  /** State of the build; present on the first event, when it changes, and on the last. */
   readonly state?: BuildState;
   /** Phase that begins here. */
   readonly phase?: Phase;
   /** Bytes of output that are missing before this event; absent when nothing is. */
   readonly missingBytes?: number;
-  /** When the control plane stored the output, or heard of the phase; absent on events that say where the build stands. */
+  /** Time at which the control plane stored the output, or learned of the phase; absent on events that say where the build stands. */
   readonly at?: string;
 }
 
@@ -237,16 +237,16 @@ export interface BuildEvent {
 export interface BuildPhaseTimes {
   /** Phase. */
   readonly phase: Phase;
-  /** When the control plane heard of its begin. */
+  /** Time at which the control plane learned of its start. */
   readonly startedAt: string;
-  /** When the control plane heard of its end; absent while it runs. */
+  /** Time at which the control plane learned of its end; absent while it runs. */
   readonly finishedAt?: string;
-  /** What the runner measured, in milliseconds; absent until it reported. */
+  /** Duration that the runner measured, in milliseconds; absent until it reported. */
   readonly selfReportedMs?: number;
 }
 
 /**
- * Where a build stands.
+ * State of a build.
  *
  * - `queued`: Waits for its turn in the environment, or for a runner.
  * - `running`: A runner clones and builds.
@@ -271,12 +271,12 @@ export type BuildState =
 export interface BuildTrace {
   /** W3C trace id, 32 hexadecimal digits. */
   readonly traceId: string;
-  /** Where a person can look at it: the trace viewer of the installation (`TRACE_VIEWER_URL`), or the build's page in the console. */
+  /** Address at which a person can look at the trace: the trace viewer of the installation (`TRACE_VIEWER_URL`), or the build's page in the console. */
   readonly url: string;
 }
 
 /**
- * What made a build.
+ * Cause of a build.
  *
  * - `manual`: A call of the API, the SDK, the CLI or the console.
  * - `rollback`: The rollback to an earlier build.
@@ -287,18 +287,18 @@ export type BuildTrigger = 'manual' | 'rollback';
 export interface BuildsListResponse {
   /** Newest first. */
   readonly builds: readonly Build[];
-  /** Where the next page begins; absent on the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
 }
 
-/** What was freed. */
+/** Tells what was freed. */
 export interface BuildsUnlockResponse {
   /** Build that held the environment; absent when none did. */
   readonly buildId?: string;
 }
 
 /**
- * What a person decides about a deploy.
+ * Decision of a person about a deploy.
  *
  * - `approve`: Deploy it.
  * - `reject`: Do not; the build ends as cancelled, its image stays.

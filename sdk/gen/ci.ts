@@ -13,7 +13,7 @@ export class Ci {
   }
 
   /**
-   * CI connections of a team, newest first. Errors: `not_found` (404).
+   * Lists CI connections of a team, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -24,7 +24,7 @@ export class Ci {
   }
 
   /**
-   * CI connections of a team, newest first. Errors: `not_found` (404).
+   * Lists CI connections of a team, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -46,7 +46,7 @@ export class Ci {
   }
 
   /**
-   * One CI connection. Errors: `not_found` (404).
+   * Returns one CI connection. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -76,7 +76,7 @@ export class Ci {
 
   /**
    * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses,
-   * runs that nothing was heard of. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
+   * runs without any report. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
    * public https, or a host whose kind must be named).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
@@ -110,7 +110,7 @@ export class Ci {
   /**
    * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It
    * shows the definitions of every CI system that it finds; those of the connection's own one become its pipelines, for `generic` all do: of
-   * another system's pipelines no run would ever be heard here. A pipeline whose definition is gone loses it and keeps its runs; without
+   * another system's pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
    * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404),
    * `ci_connection_paused` (409).
    *
@@ -121,7 +121,7 @@ export class Ci {
   }
 
   /**
-   * The latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
+   * Returns the latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
    * none yet).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
@@ -131,9 +131,9 @@ export class Ci {
   }
 
   /**
-   * Where the provider's webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery
-   * is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200
-   * `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
+   * Tells where the provider's webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at most 5 MiB, which answers 202 `{id}`
+   * once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came
+   * before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
    * secret in the connection's scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
@@ -165,7 +165,7 @@ export class Ci {
   }
 
   /**
-   * What the connection's webhook was sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -176,7 +176,7 @@ export class Ci {
   }
 
   /**
-   * What the connection's webhook was sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -187,7 +187,7 @@ export class Ci {
   }
 
   /**
-   * Pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
+   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -198,7 +198,7 @@ export class Ci {
   }
 
   /**
-   * Pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
+   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -209,7 +209,7 @@ export class Ci {
   }
 
   /**
-   * Runs of a pipeline, newest first. Errors: `not_found` (404).
+   * Lists runs of a pipeline, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -220,7 +220,7 @@ export class Ci {
   }
 
   /**
-   * Runs of a pipeline, newest first. Errors: `not_found` (404).
+   * Lists runs of a pipeline, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -231,7 +231,7 @@ export class Ci {
   }
 
   /**
-   * One run. Errors: `not_found` (404).
+   * Returns one run. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -240,7 +240,7 @@ export class Ci {
   }
 
   /**
-   * Jobs of a run, in the order in which they became known. Errors: `not_found` (404).
+   * Lists jobs of a run, in the order in which they became known. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -251,7 +251,7 @@ export class Ci {
   }
 
   /**
-   * Jobs of a run, in the order in which they became known. Errors: `not_found` (404).
+   * Lists jobs of a run, in the order in which they became known. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -264,7 +264,7 @@ export class Ci {
   /**
    * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered
    * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. A run that
-   * ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection
+   * ended does not change: the same end again is answered with 200, and takes what is new. Errors: `not_found` (404, connection
    * or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them),
    * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
@@ -279,7 +279,7 @@ export class Ci {
 
   /**
    * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run that ended the duration stays, unless
-   * it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -300,7 +300,7 @@ export class Ci {
   /**
    * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
    * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409),
-   * `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).
+   * `state_conflict` (409, the run ended otherwise; one that was given up as `lost` has no end).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -313,7 +313,7 @@ export class Ci {
    * as long as the id_token's job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an
    * id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
    * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it
-   * speaks of another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
+   * names another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
    * `ci_connection_paused` (409), `unavailable` (503, the issuer's keys cannot be read).
    *
    * Needs: the platform feature `host.ci`.
@@ -343,7 +343,7 @@ export interface CiCreateConnectionParams {
   projectId?: string;
   /** Branch that discovery reads. Default: `main`. */
   defaultBranch?: string;
-  /** How runs become known. Default: `direct`. */
+  /** Way in which runs become known. Default: `direct`. */
   ingestMode?: IngestMode;
 }
 
@@ -351,15 +351,15 @@ export interface CiCreateConnectionParams {
 export interface CiUpdateConnectionParams {
   /** Branch that discovery reads. */
   defaultBranch?: string;
-  /** How runs become known. */
+  /** Way in which runs become known. */
   ingestMode?: IngestMode;
   /** `active` or `paused`; `error` is the service's own to set. */
   status?: ConnectionStatus;
-  /** Whether commits are told how runs ended. */
+  /** Setting that decides whether the ends of runs are shown at commits. */
   commitStatusMode?: CommitStatusMode;
-  /** What id_tokens must say besides; an empty one asks for nothing more. */
+  /** Further conditions for id_tokens; an empty message asks for nothing more. */
   oidcPolicy?: OidcPolicyInput;
-  /** How webhooks of the provider `generic` are read; an empty one: in the shape of this service. */
+  /** Mapping of webhooks of the provider `generic`; an empty message stands for the shape of this service. */
   genericMapping?: GenericMappingInput;
   /** Project whose environments its runs belong to, for a connection that has none. */
   projectId?: string;
@@ -375,7 +375,7 @@ export interface CiSetConnectionTokenParams {
 
 /** Parameters of `ci.rotateWebhookSecret`. */
 export interface CiRotateWebhookSecretParams {
-  /** How the webhook is to prove where it comes from. Default: as it does now; at first `signature` where the provider can sign. */
+  /** Scheme by which the webhook is to prove where it comes from. Default: the present one; at first `signature` where the provider can sign. */
   scheme?: WebhookScheme;
 }
 
@@ -419,9 +419,9 @@ export interface CiReportParams {
   externalRunId: string;
   /** Attempt at the CI system, from 1. Default: 1. */
   externalAttempt?: number;
-  /** Where it stands. Default: `running`. */
+  /** Status. Default: `running`. */
   status?: CiStatus;
-  /** What started it. */
+  /** Trigger that started it. */
   trigger?: string;
   /** Commit; of a pull request its head. */
   commitSha?: string;
@@ -431,25 +431,25 @@ export interface CiReportParams {
   environmentId?: string;
   /** Page of the run at the CI system. */
   externalUrl?: string;
-  /** How long it ran, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs?: number;
   /** Name of the pipeline. Default: `default`. */
   pipelineName?: string;
   /** Tag. */
   tag?: string;
-  /** Who started it. */
+  /** Person who started it. */
   actor?: string;
-  /** When it began. */
+  /** Time at which it began. */
   startedAt?: string;
-  /** When it ended. */
+  /** Time at which it ended. */
   finishedAt?: string;
 }
 
 /** Parameters of `ci.updateRun`. */
 export interface CiUpdateRunParams {
-  /** Where it stands. */
+  /** State. */
   status?: CiStatus;
-  /** How long it ran, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs?: number;
 }
 
@@ -469,31 +469,31 @@ export interface CiConnection {
   readonly projectId?: string;
   /** Branch that discovery reads. */
   readonly defaultBranch: string;
-  /** How runs become known. */
+  /** Way in which runs become known. */
   readonly ingestMode: IngestMode;
-  /** Whether it works. */
+  /** State of the connection. */
   readonly status: ConnectionStatus;
-  /** When it was made. */
+  /** Time at which it was made. */
   readonly createdAt: string;
-  /** When it was last changed. */
+  /** Time of the last change. */
   readonly updatedAt: string;
-  /** What is wrong with it, while `status` is `error`. */
+  /** Problem of the connection, while `status` is `error`. */
   readonly statusDetail?: string;
   /** Kind of the repository's host; absent when it is not known. */
   readonly forge?: Forge;
   /** Base address of the host's API; absent: the usual one of the host. */
   readonly apiUrl?: string;
-  /** Whether a token of the host is stored. */
+  /** True if a token of the host is stored. */
   readonly hasToken: boolean;
-  /** Whether commits are told how runs ended. */
+  /** Setting that decides whether the ends of runs are shown at commits. */
   readonly commitStatusMode: CommitStatusMode;
-  /** Why commits are told nothing although they should be: what the host refused. Absent when all is well. */
+  /** Refusal of the host because of which commits show no status although they should; absent when all is well. */
   readonly commitStatusDetail?: string;
   /** Repository that id_tokens are taken from, pinned by the first one; absent before. */
   readonly oidcPin?: OidcPin;
-  /** What id_tokens must say besides; absent: nothing more. */
+  /** Further conditions for id_tokens; absent when there are none. */
   readonly oidcPolicy?: OidcPolicy;
-  /** How webhooks of the provider `generic` are read; absent: in the shape of this service. */
+  /** Mapping of webhooks of the provider `generic`; absent when they come in the shape of this service. */
   readonly genericMapping?: GenericMapping;
   /** In the answer to CreateConnection alone, for a repository that was connected already: what was given and is otherwise there. */
   readonly notTaken: readonly NotTaken[];
@@ -516,30 +516,30 @@ export interface CiDelivery {
   readonly deliveryId: string;
   /** The provider's name of the event; absent when it names none. */
   readonly event?: string;
-  /** What became of it. */
+  /** State of the delivery. */
   readonly state: CiDeliveryState;
-  /** Why it was ignored or held, or cannot be read; absent otherwise. */
+  /** Reason why it was ignored or held, or cannot be read; absent otherwise. */
   readonly detail?: string;
-  /** Run that it spoke of; absent when of none. */
+  /** Run that it reported; absent when it reported none. */
   readonly runId?: string;
   /** Bytes of its body. */
   readonly bytes: number;
-  /** When it came. */
+  /** Time at which it came. */
   readonly receivedAt: string;
-  /** When it was read; absent before. */
+  /** Time at which it was read; absent before. */
   readonly processedAt?: string;
-  /** How often the provider sent it again. */
+  /** Number of times that the provider sent it again. */
   readonly repeats: number;
-  /** What it changed, such as `running → success; finishedAt; 2 jobs`, or why nothing; absent unless it was processed. */
+  /** Change that it made, such as `running → success; finishedAt; 2 jobs`, or the reason why it made none; absent unless it was processed. */
   readonly changed?: string;
 }
 
 /**
- * What became of a webhook.
+ * State of a webhook delivery.
  *
  * - `received`: Stored, to be read.
- * - `processed`: What it says is known now.
- * - `ignored`: It says nothing about a run or speaks of another repository, contradicts the end of a run, or came while the connection took direct reports alone; `detail` says what.
+ * - `processed`: Its content was taken over.
+ * - `ignored`: It says nothing about a run or names another repository, contradicts the end of a run, or came while the connection took direct reports alone; `detail` says what.
  * - `failed`: It cannot be read; `detail` says why.
  * - `held`: Stored, to be read when the connection is no longer paused.
  */
@@ -551,7 +551,7 @@ export interface CiDiscovery {
   readonly id: string;
   /** Connection that it belongs to. */
   readonly ciConnectionId: string;
-  /** Where it stands. */
+  /** State. */
   readonly state: DiscoveryState;
   /** Branch that is read. */
   readonly branch: string;
@@ -561,22 +561,22 @@ export interface CiDiscovery {
   readonly scanned: number;
   /** There were more: a pipeline may be missing. */
   readonly truncated: boolean;
-  /** Why something may be missing; absent when all was read. */
+  /** Reason why something may be missing; absent when all was read. */
   readonly incompleteReason?: string;
   /**
-   * Why it failed, absent otherwise: a word, a colon and a sentence. The words: `unauthorised` (the token is not taken), `forbidden` (it may
-   * not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`,
-   * `provider_unavailable` (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address
-   * that may not be called), `answer_invalid` (an answer that the host's API does not give), `internal`.
+   * Reason of the failure, absent otherwise: a word, a colon and a sentence. The words are `unauthorised` (the token is not taken), `forbidden` (it
+   * may not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`, `provider_unavailable`
+   * (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address that may not be called),
+   * `answer_invalid` (an answer that the host's API does not give), `internal`.
    */
   readonly error?: string;
   /** Pipelines that were found, of every CI system. */
   readonly pipelines: readonly DiscoveredPipeline[];
-  /** What is wrong with the definitions that were read. */
+  /** Problems of the definitions that were read. */
   readonly problems: readonly DiscoveryProblem[];
-  /** When it was asked for. */
+  /** Time at which it was asked for. */
   readonly requestedAt: string;
-  /** When it ended; absent before. */
+  /** Time at which it ended; absent before. */
   readonly finishedAt?: string;
 }
 
@@ -590,15 +590,15 @@ export interface CiJob {
   readonly externalJobId?: string;
   /** Name. */
   readonly name: string;
-  /** Which of the jobs of this name, from 0. */
+  /** Number among the jobs of this name, from 0. */
   readonly index: number;
   /** Stage; absent when it belongs to none. */
   readonly stage?: string;
-  /** Where it stands. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays. */
+  /** Status. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays. */
   readonly status: CiStatus;
-  /** The provider's own word for where it stands. */
+  /** Status in the provider's own words. */
   readonly providerStatus?: string;
-  /** The provider's own word for how it ended. */
+  /** Conclusion in the provider's own words. */
   readonly providerConclusion?: string;
   /** Waits for a person. */
   readonly blocked: boolean;
@@ -608,11 +608,11 @@ export interface CiJob {
   readonly reason?: string;
   /** Page of the job at the CI system. */
   readonly externalUrl?: string;
-  /** When it began. */
+  /** Time at which it began. */
   readonly startedAt?: string;
-  /** When it ended; absent before. */
+  /** Time at which it ended; absent before. */
   readonly finishedAt?: string;
-  /** How long it ran, in milliseconds; absent when not known. */
+  /** Duration in milliseconds; absent when not known. */
   readonly durationMs?: number;
 }
 
@@ -664,17 +664,17 @@ export interface CiPipeline {
   readonly ciConnectionId: string;
   /** Name. */
   readonly name: string;
-  /** File that defines it; absent until discovery or a run told it. */
+  /** File that defines it; absent until discovery or a run names it. */
   readonly path?: string;
   /** Names of its jobs, as defined; empty until discovery. */
   readonly jobs: readonly string[];
-  /** What starts it, as defined; empty until discovery. */
+  /** Triggers that start it, as defined; empty until discovery. */
   readonly triggers: readonly string[];
-  /** Whether a step that deploys was found. */
+  /** True if a step that deploys was found. */
   readonly deployDetected: boolean;
-  /** When it became known. */
+  /** Time at which it became known. */
   readonly createdAt: string;
-  /** Whether the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone. */
+  /** True if the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone. */
   readonly defined: boolean;
 }
 
@@ -718,11 +718,11 @@ export interface CiRun {
   readonly externalRunId: string;
   /** Attempt at the CI system, from 1. */
   readonly externalAttempt: number;
-  /** Where it stands. */
+  /** State. */
   readonly status: CiStatus;
-  /** The provider's own word for where it stands; absent when it was reported directly. */
+  /** Status in the provider's own words; absent when it was reported directly. */
   readonly providerStatus?: string;
-  /** The provider's own word for how it ended; absent when there was none. */
+  /** Conclusion in the provider's own words; absent when there was none. */
   readonly providerConclusion?: string;
   /** Waits for a person. */
   readonly blocked: boolean;
@@ -730,7 +730,7 @@ export interface CiRun {
   readonly soft: boolean;
   /** More about the status: `skipped`, `timed_out`, `approval`, `lost` and others; absent when there is nothing to say. */
   readonly reason?: string;
-  /** What started it. */
+  /** Trigger that started it. */
   readonly trigger?: string;
   /** Commit; of a pull request its head, not the merge. */
   readonly commitSha?: string;
@@ -742,31 +742,31 @@ export interface CiRun {
   readonly environmentId?: string;
   /** Page of the run at the CI system. */
   readonly externalUrl?: string;
-  /** Who started it, by their name at the CI system. */
+  /** Person who started it, by the name at the CI system. */
   readonly actor?: string;
-  /** When it began to wait. */
+  /** Time at which it began to wait. */
   readonly queuedAt?: string;
-  /** When it began. */
+  /** Time at which it began. */
   readonly startedAt?: string;
-  /** When it ended; absent before. */
+  /** Time at which it ended; absent before. */
   readonly finishedAt?: string;
-  /** How long it ran, in milliseconds, as reported or from its times; absent when not known. */
+  /** Duration in milliseconds, as reported or from its times; absent when not known. */
   readonly durationMs?: number;
-  /** When it became known here. */
+  /** Time at which it became known here. */
   readonly createdAt: string;
-  /** When something new was last heard of it. */
+  /** Time of the latest news of it. */
   readonly updatedAt: string;
 }
 
 /**
- * Where a run or a job stands.
+ * Status of a run or a job.
  *
  * - `queued`: Waits; `blocked` says whether for a person.
  * - `running`: Runs.
  * - `success`: Ended well.
  * - `failed`: Ended badly.
  * - `cancelled`: Cancelled, or skipped (`reason` says so).
- * - `unknown`: Not known: no more was heard of it, or its provider used a word that means nothing here. Never stands for failed.
+ * - `unknown`: Not known: nothing more was reported, or its provider used a status that is not known here. Never stands for failed.
  */
 export type CiStatus = 'queued' | 'running' | 'success' | 'failed' | 'cancelled' | 'unknown';
 
@@ -780,19 +780,19 @@ export interface CiWebhook {
   readonly provider: CiProvider;
   /** Address that the provider is to send to. Absent for Jenkins, whose secret is part of it: RotateWebhookSecret shows it. */
   readonly url?: string;
-  /** How it proves where it comes from. */
+  /** Scheme by which the webhook proves where it comes from. */
   readonly scheme: WebhookScheme;
-  /** Whether there is a secret; without one nothing is taken. */
+  /** True if there is a secret; without one nothing is taken. */
   readonly hasSecret: boolean;
-  /** Until when the secret before the present one is taken too; absent when there is none. */
+  /** Time until which the secret before the present one is taken too; absent when there is none. */
   readonly previousSecretUntil?: string;
-  /** Whether the provider has a subscription that this service made. */
+  /** State of the subscription that this service made at the provider. */
   readonly subscription: SubscriptionState;
-  /** Why not, or why no longer. */
+  /** Reason why there is none, or none any more. */
   readonly detail?: string;
-  /** How to set it up by hand at this provider, in a few sentences, and how its secret is had. */
+  /** Instructions to set the webhook up by hand at this provider, and to get its secret. */
   readonly instructions: string;
-  /** When something was last delivered; absent when nothing was in the last 30 days. */
+  /** Time at which something was last delivered; absent when nothing was in the last 30 days. */
   readonly lastDeliveryAt?: string;
 }
 
@@ -807,7 +807,7 @@ export interface CiWebhookWithSecret {
 }
 
 /**
- * Whether commits of the repository are told how runs ended.
+ * Setting that decides whether the ends of runs are shown at commits of the repository.
  *
  * - `auto`: Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on GitHub, GitLab CI on GitLab and so on.
  * - `always`: Every run.
@@ -816,7 +816,7 @@ export interface CiWebhookWithSecret {
 export type CommitStatusMode = 'auto' | 'always' | 'never';
 
 /**
- * Whether a connection works.
+ * State of a connection.
  *
  * - `active`: Takes what comes.
  * - `paused`: Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of known runs too; webhooks, also those that came before and were not read yet, are held and read when it is active again, the oldest first.
@@ -828,9 +828,9 @@ export type ConnectionStatus = 'active' | 'paused' | 'error';
 export interface DeployEvidence {
   /** Line of the file, from 1. */
   readonly line: number;
-  /** What stands there. */
+  /** Text of the line. */
   readonly text: string;
-  /** What it is a sign of. */
+  /** Reason why it counts as a sign of a deploy. */
   readonly why: string;
 }
 
@@ -844,15 +844,15 @@ export interface DiscoveredPipeline {
   readonly path: string;
   /** Names of its jobs. */
   readonly jobs: readonly string[];
-  /** What starts it. */
+  /** Triggers that start it. */
   readonly triggers: readonly string[];
-  /** Whether a step that deploys was found. */
+  /** True if a step that deploys was found. */
   readonly deployDetected: boolean;
-  /** Where, and by what it was known. */
+  /** Places of the evidence, and why it counts. */
   readonly evidence: readonly DeployEvidence[];
   /** It includes or makes parts that are not in the file: jobs may be missing. */
   readonly partial: boolean;
-  /** What it includes or calls, as the file names it. */
+  /** Files and parts that it includes or calls, as the file names them. */
   readonly includes: readonly string[];
 }
 
@@ -862,14 +862,14 @@ export interface DiscoveryProblem {
   readonly path: string;
   /** Line of the file, from 1; 0 when it concerns the whole. */
   readonly line: number;
-  /** What it is. */
+  /** Kind. */
   readonly message: string;
   /** The file could not be read: no pipeline comes from it. */
   readonly fatal: boolean;
 }
 
 /**
- * Where a background task stands.
+ * State of a background task.
  *
  * - `queued`: Waits for a worker.
  * - `running`: Asks the provider.
@@ -882,7 +882,7 @@ export type DiscoveryState = 'queued' | 'running' | 'succeeded' | 'failed';
 export interface ExchangedToken {
   /** To be sent as the bearer of calls to `/ci/runs` and what lies below it. */
   readonly token: string;
-  /** When it ends. */
+  /** Time at which it ends. */
   readonly expiresAt: string;
   /** Run at the CI system that it may report. */
   readonly externalRunId: string;
@@ -900,7 +900,7 @@ export interface ExchangedToken {
  */
 export type Forge = 'github' | 'gitlab' | 'bitbucket' | 'azure';
 
-/** Where the fields of a generic webhook are, and what its words mean. */
+/** Mapping of a generic webhook: the places of its fields, and the meaning of its statuses. */
 export interface GenericMapping {
   /**
    * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
@@ -908,11 +908,11 @@ export interface GenericMapping {
    * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
    */
   readonly pointers: Readonly<Record<string, string>>;
-  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's word. A word without one is `unknown`. */
+  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an entry is `unknown`. */
   readonly words: Readonly<Record<string, string>>;
 }
 
-/** Where the fields of a generic webhook are, and what its words mean. */
+/** Mapping of a generic webhook: the places of its fields, and the meaning of its statuses. */
 export interface GenericMappingInput {
   /**
    * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
@@ -920,16 +920,16 @@ export interface GenericMappingInput {
    * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
    */
   pointers?: Record<string, string>;
-  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's word. A word without one is `unknown`. */
+  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an entry is `unknown`. */
   words?: Record<string, string>;
 }
 
 /**
- * How runs of a connection become known.
+ * Way in which runs of a connection become known.
  *
  * - `direct`: The CI job reports them.
  * - `webhook`: The provider's webhooks tell of them.
- * - `both`: Both; what speaks of the same run meets in one.
+ * - `both`: Both; reports of the same run make one.
  */
 export type IngestMode = 'direct' | 'webhook' | 'both';
 
@@ -937,9 +937,9 @@ export type IngestMode = 'direct' | 'webhook' | 'both';
 export interface NotTaken {
   /** Name of the field. */
   readonly field: string;
-  /** What was given. */
+  /** Value that was given. */
   readonly given: string;
-  /** What the connection has, and keeps; absent: nothing. */
+  /** Value that the connection has and keeps; absent when it has none. */
   readonly kept?: string;
   /** Command of the CLI that changes it; absent when it cannot be changed. */
   readonly command?: string;
@@ -953,13 +953,13 @@ export interface OidcPin {
   readonly repositoryId: string;
   /** Id of its owner or namespace; absent when the issuer does not say it. */
   readonly ownerId?: string;
-  /** When the first id_token came. */
+  /** Time at which the first id_token came. */
   readonly pinnedAt: string;
   /** Name that the repository had in the latest id_token. It may differ from the connection's: a renamed repository is the same one. */
   readonly repositoryPath: string;
 }
 
-/** What id_tokens must say. An empty list asks for nothing. */
+/** Conditions for id_tokens. An empty list asks for nothing. */
 export interface OidcPolicy {
   /**
    * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
@@ -972,7 +972,7 @@ export interface OidcPolicy {
   readonly environments: readonly string[];
 }
 
-/** What id_tokens must say. An empty list asks for nothing. */
+/** Conditions for id_tokens. An empty list asks for nothing. */
 export interface OidcPolicyInput {
   /**
    * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
@@ -991,26 +991,26 @@ export interface ReportedJob {
   externalJobId?: string;
   /** Name. */
   name: string;
-  /** Which of the jobs of this name, from 0. Default: 0. */
+  /** Number among the jobs of this name, from 0. Default: 0. */
   index?: number;
   /** Stage. */
   stage?: string;
-  /** Where it stands. Default: `running`. */
+  /** Status. Default: `running`. */
   status?: CiStatus;
   /** It failed, and was allowed to. */
   soft?: boolean;
   /** Page of the job at the CI system. */
   externalUrl?: string;
-  /** When it began. */
+  /** Time at which it began. */
   startedAt?: string;
-  /** When it ended. */
+  /** Time at which it ended. */
   finishedAt?: string;
-  /** How long it ran, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs?: number;
 }
 
 /**
- * Whether the provider sends webhooks.
+ * State of the subscription to webhooks at the provider.
  *
  * - `none`: This service made no subscription: set it up by hand.
  * - `pending`: It is being made.
@@ -1020,7 +1020,7 @@ export interface ReportedJob {
 export type SubscriptionState = 'none' | 'pending' | 'active' | 'failed';
 
 /**
- * How a webhook proves where it comes from.
+ * Scheme by which a webhook proves where it comes from.
  *
  * - `signature`: Signed with the secret, in the provider's manner.
  * - `token`: The secret itself in a header, or in the address where the provider can do no more.

@@ -11,7 +11,7 @@
 export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
 
 /**
- * What an API key may be allowed to do. The closed list: a key's scopes are a subset, a role grants a subset.
+ * Permission of an API key. The list is closed: a key's scopes are a subset, a role grants a subset.
  *
  * - `team:read`: Read teams, members and invites.
  * - `team:manage`: Change teams, members and invites.

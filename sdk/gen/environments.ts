@@ -10,7 +10,7 @@ export class Environments {
   }
 
   /**
-   * Environments of one project, ordered by name, at most 200.
+   * Lists environments of one project, ordered by name, at most 200.
    *
    * Needs: scope `project:read`.
    */
@@ -19,7 +19,7 @@ export class Environments {
   }
 
   /**
-   * One environment. Errors: `not_found` (404).
+   * Returns one environment. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
    */
@@ -69,13 +69,13 @@ export interface EnvironmentsCreateParams {
   branch?: string;
   /** Folder of the repository that is built, relative. Default: `.`. */
   buildPath?: string;
-  /** How it is built. Default: `auto`. */
+  /** Build type. Default: `auto`. */
   buildType?: BuildType;
-  /** Whether submodules are fetched. Default: false. */
+  /** True if submodules are fetched. Default: false. */
   submodules?: boolean;
-  /** Whether a person must approve each deploy. Default: false. */
+  /** True if a person must approve each deploy. Default: false. */
   deployApproval?: boolean;
-  /** Where builds are deployed. Default: nowhere. */
+  /** Target of deploys. Default: none. */
   deploy?: Deploy;
   /** Wall-clock time of one build, in seconds, 30 to 86,400. Default: 3,600. */
   buildTimeoutSeconds?: number;
@@ -95,11 +95,11 @@ export interface EnvironmentsUpdateParams {
   buildPath?: string;
   /** New build type. */
   buildType?: BuildType;
-  /** Whether submodules are fetched. */
+  /** True if submodules are fetched. */
   submodules?: boolean;
-  /** Whether a person must approve each deploy. Turning it off takes the role admin, as approving does. */
+  /** True if a person must approve each deploy. Turning it off takes the role admin, as approving does. */
   deployApproval?: boolean;
-  /** Where builds are deployed. With the kind `none`: nowhere from now on. */
+  /** Target of deploys. With the kind `none` builds are not deployed from now on. */
   deploy?: Deploy;
   /** Wall-clock time of one build, in seconds, 30 to 86,400. */
   buildTimeoutSeconds?: number;
@@ -108,7 +108,7 @@ export interface EnvironmentsUpdateParams {
 }
 
 /**
- * How a build of the environment is made.
+ * Way in which a build of the environment is made.
  *
  * - `auto`: A Dockerfile at the build path if there is one, else buildpacks; decided by the runner after cloning.
  * - `dockerfile`: The Dockerfile at the build path.
@@ -116,9 +116,9 @@ export interface EnvironmentsUpdateParams {
  */
 export type BuildType = 'auto' | 'dockerfile' | 'buildpack';
 
-/** Where builds of an environment are deployed: always on the side of the runner; the control plane never connects to it. */
+/** Target to which builds of an environment are deployed. It is always on the side of the runner; the control plane never connects to it. */
 export interface Deploy {
-  /** How. */
+  /** Way in which the image is brought up. */
   readonly kind: DeployMethod;
   /**
    * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced, so no
@@ -133,7 +133,7 @@ export interface Deploy {
 }
 
 /**
- * How the image of a build is brought up.
+ * Way in which the image of a build is brought up.
  *
  * - `none`: Not at all: builds end when the image is published.
  * - `container`: A container on the host of the runner that builds.
@@ -157,25 +157,28 @@ export interface Environment {
   readonly branch: string;
   /** Folder of the repository that is built, relative, without `..`. */
   readonly buildPath: string;
-  /** How it is built. */
+  /** Build type. */
   readonly buildType: BuildType;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
-  /** When it was last changed. */
+  /** Time of the last change. */
   readonly updatedAt: string;
-  /** Whether submodules are fetched. */
+  /** True if submodules are fetched. */
   readonly submodules: boolean;
-  /** Whether a person must approve each deploy; the build waits for it after its image was published. */
+  /** True if a person must approve each deploy; the build waits for it after its image was published. */
   readonly deployApproval: boolean;
-  /** Where builds are deployed; absent: nowhere. */
+  /** Target of deploys; absent when builds are not deployed. */
   readonly deploy?: Deploy;
   /** Wall-clock time of one build, in seconds. */
   readonly buildTimeoutSeconds: number;
-  /** Whether credentials for the repository are held. */
+  /** True if credentials for the repository are held. */
   readonly hasGitCredentials: boolean;
 }
 
-/** How the repository is read. Stored encrypted, given to the runner of a build, never shown again. All fields absent: none is held. */
+/**
+ * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never shown again. With all fields absent
+ * none are held.
+ */
 export interface GitCredentials {
   /** User name for HTTPS. Default: `git`, when there is a token. */
   username?: string;

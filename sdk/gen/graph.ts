@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments, a team ran sandbox runs. A run also hangs on an
+ * Nodes and edges: a team contains projects, a project contains environments, a team ran sandbox runs. A run is also connected to an
  * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
  * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
  * reads like asking for what does not exist. A credential without `team:read` or `run:read` sees no teams or runs.
@@ -15,7 +15,7 @@ export class Graph {
   }
 
   /**
-   * One node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *
@@ -28,7 +28,7 @@ export class Graph {
   }
 
   /**
-   * A node with what is around it, in both directions of the edges. Errors: as in `node`.
+   * Returns a node with what is around it, in both directions of the edges. Errors: as in `node`.
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *
@@ -39,7 +39,7 @@ export class Graph {
   }
 
   /**
-   * The runs of a commit, over all teams of the caller, and the environments that they hang on. Errors: `not_found` (404, no visible run
+   * Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to. Errors: `not_found` (404, no visible run
    * carries the commit).
    *
    * Needs: scope `run:read`, the platform feature `host.graph`.
@@ -52,22 +52,22 @@ export class Graph {
 }
 
 /**
- * How two nodes hang together.
+ * Relation between two nodes.
  *
  * - `contains`: A team contains a project, a project contains an environment.
  * - `ran`: A team or an environment ran a run.
  */
 export type EdgeRelation = 'contains' | 'ran';
 
-/** What is known of a commit. */
+/** Runs of a commit and their environments. */
 export interface GraphCommitResponse {
   /** The SHA in lower case. */
   readonly sha: string;
-  /** The newest runs of the commit, at most 50, then the environments that they hang on. */
+  /** The newest runs of the commit, at most 50, then the environments that they are connected to. */
   readonly nodes: readonly GraphNode[];
-  /** From the environments to the runs. */
+  /** Edges from the environments to the runs. */
   readonly edges: readonly GraphEdge[];
-  /** Whether there are more runs. */
+  /** True if there are more runs. */
   readonly truncated: boolean;
 }
 
@@ -77,11 +77,11 @@ export interface GraphEdge {
   readonly from: string;
   /** `ref` of the node that it reaches. */
   readonly to: string;
-  /** How they hang together. */
+  /** Relation between the two. */
   readonly relation: EdgeRelation;
 }
 
-/** What is around a node. */
+/** Surroundings of a node. */
 export interface GraphEdgesResponse {
   /** The node first, then the others, nearest first; at most 200. */
   readonly nodes: readonly GraphNode[];
@@ -89,7 +89,7 @@ export interface GraphEdgesResponse {
   readonly edges: readonly GraphEdge[];
   /** Steps that were walked at most: the depth after clamping. */
   readonly depth: number;
-  /** Whether there is more than fits: at most 200 nodes, and of one step the newest 50 runs. */
+  /** True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs. */
   readonly truncated: boolean;
 }
 
@@ -97,7 +97,7 @@ export interface GraphEdgesResponse {
 export interface GraphNode {
   /** `graph:<kind>:<id>`. */
   readonly ref: string;
-  /** What it stands for. */
+  /** Kind of thing that it stands for. */
   readonly kind: NodeKind;
   /** Id of that. */
   readonly id: string;
@@ -107,12 +107,12 @@ export interface GraphNode {
   readonly name: string;
   /** State of a run (`queued`, `running`, `succeeded` …); absent for all else. */
   readonly state?: string;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
 }
 
 /**
- * What a node stands for.
+ * Kind of thing that a node stands for.
  *
  * - `team`: A team.
  * - `project`: A project.

@@ -14,7 +14,7 @@ export class Incidents {
   }
 
   /**
-   * Incidents of one environment, newest first. Errors: `not_found` (404).
+   * Lists incidents of one environment, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -27,7 +27,7 @@ export class Incidents {
   }
 
   /**
-   * Incidents of one environment, newest first. Errors: `not_found` (404).
+   * Lists incidents of one environment, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -40,7 +40,7 @@ export class Incidents {
   }
 
   /**
-   * One incident. Errors: `not_found` (404).
+   * Returns one incident. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`, the platform feature `host.incidents`.
    *
@@ -101,24 +101,24 @@ export interface Incident {
   readonly teamId: string;
   /** Environment that it is about. */
   readonly environmentId: string;
-  /** Where it stands. */
+  /** State. */
   readonly state: IncidentState;
-  /** How bad it is. */
+  /** Severity. */
   readonly severity: IncidentSeverity;
-  /** What went wrong, one line. */
+  /** Title, one line. */
   readonly title: string;
-  /** What is known about it; empty when nothing is. */
+  /** Description; empty when nothing is known. */
   readonly description: string;
-  /** When it was found. */
+  /** Time at which it was found. */
   readonly openedAt: string;
-  /** When it was mitigated; absent if it never was. */
+  /** Time at which it was mitigated; absent if it never was. */
   readonly mitigatedAt?: string;
-  /** When it was resolved or dismissed; absent until then. */
+  /** Time at which it was resolved or dismissed; absent until then. */
   readonly closedAt?: string;
 }
 
 /**
- * How bad it is.
+ * Severity.
  *
  * - `low`: Worth a look.
  * - `medium`: Users notice.
@@ -127,7 +127,7 @@ export interface Incident {
 export type IncidentSeverity = 'low' | 'medium' | 'high';
 
 /**
- * Where an incident stands.
+ * State of an incident.
  *
  * - `open`: Found, nothing done yet.
  * - `mitigated`: Effect contained, cause remains.

@@ -110,7 +110,7 @@ export interface Resources {
   readonly adminTeams: AdminTeams;
   /** API keys for programs. */
   readonly apiKeys: ApiKeys;
-  /** The ledger of what was changed, by whom. */
+  /** Ledger of changes and of who made them. */
   readonly audit: Audit;
   /** Sign in and out. */
   readonly auth: Auth;
@@ -122,19 +122,19 @@ export interface Resources {
   readonly ci: Ci;
   /** Environments of a project. */
   readonly environments: Environments;
-  /** How teams, projects, environments, runs and commits hang together. */
+  /** Connections between teams, projects, environments, runs and commits. */
   readonly graph: Graph;
   /** Incidents of an environment. */
   readonly incidents: Incidents;
   /** Maintenance of repositories. */
   readonly maintenance: Maintenance;
-  /** What the platform tells you. */
+  /** Notifications of the platform. */
   readonly notifications: Notifications;
-  /** Platform features: what is switched on, and why not. */
+  /** Platform features and their states. */
   readonly platformFeatures: PlatformFeatures;
   /** Projects. */
   readonly projects: Projects;
-  /** Where work runs, and who operates it. */
+  /** Regions and their operators. */
   readonly regions: Regions;
   /** Container registries of your own. */
   readonly registries: Registries;

@@ -73,9 +73,9 @@ export interface MaintenanceListTasksPageParams {
 
 /** Parameters of `maintenance.updateSettings`. */
 export interface MaintenanceUpdateSettingsParams {
-  /** Whether the agent may work on it. */
+  /** True if the agent may work on it. */
   enabled?: boolean;
-  /** What it may cost a calendar month, in cents, at most 100,000,000. */
+  /** Budget of a calendar month, in cents, at most 100,000,000. */
   monthlyBudgetCents?: number;
 }
 
@@ -83,9 +83,9 @@ export interface MaintenanceUpdateSettingsParams {
 export interface MaintenanceTriggerRunParams {
   /** Category, as in `updateSettings`. */
   category: string;
-  /** What is to be changed and why, 1 to 10,000 characters. */
+  /** Proposal: the change, and the reason for it, 1 to 10,000 characters. */
   proposal: string;
-  /** What it is thought to cost, in cents, 0 to 100,000,000. */
+  /** Estimated cost, in cents, 0 to 100,000,000. */
   estimatedCostCents: number;
   /** Identity of the agent that is to do it. Kept as it is given: agents are not a resource yet. */
   agentIdentityId?: string;
@@ -107,11 +107,11 @@ export interface MaintenanceSettings {
   readonly repositoryId: string;
   /** Category. */
   readonly category: string;
-  /** Whether the agent may work on it. */
+  /** True if the agent may work on it. */
   readonly enabled: boolean;
-  /** What it may cost a calendar month, in cents; absent without a budget. */
+  /** Budget of a calendar month, in cents; absent without one. */
   readonly monthlyBudgetCents?: number;
-  /** When they were last changed. */
+  /** Time of the last change. */
   readonly updatedAt: string;
 }
 
@@ -125,22 +125,22 @@ export interface MaintenanceTask {
   readonly repositoryId: string;
   /** Category. */
   readonly category: string;
-  /** Where it stands. */
+  /** State. */
   readonly state: MaintenanceTaskState;
-  /** What is to be changed and why. */
+  /** Proposal: the change, and the reason for it. */
   readonly proposal: string;
-  /** What it is thought to cost, in cents. */
+  /** Estimated cost, in cents. */
   readonly estimatedCostCents: number;
   /** Identity of the agent that was named for it; absent when none was. */
   readonly agentIdentityId?: string;
   /** Account that asked for it. */
   readonly createdBy: string;
-  /** When it was asked for. */
+  /** Time at which it was asked for. */
   readonly createdAt: string;
 }
 
 /**
- * Where a task stands.
+ * State of a task.
  *
  * - `proposed`: Asked for, nothing done. The only state of this version.
  */

@@ -12,12 +12,12 @@ export class Notifications {
     this.#client = client;
   }
 
-  /** Notifications of the account, newest first. A credential that is narrowed to one team sees that team's alone. */
+  /** Lists notifications of the account, newest first. A credential that is narrowed to one team sees that team's alone. */
   list(params?: NotificationsListParams, options?: CallOptions): ApiPromise<Notification[]> {
     return this.#client.call({ method: 'GET', path: '/notifications', returns: 'notifications' }, { ...params }, options);
   }
 
-  /** How many are unread. */
+  /** Counts the unread notifications. */
   unreadCount(options?: CallOptions): ApiPromise<NotificationsUnreadCountResponse> {
     return this.#client.call({ method: 'GET', path: '/notifications/unread-count' }, {}, options);
   }
@@ -37,7 +37,7 @@ export class Notifications {
 export interface NotificationsListParams {
   /** At most so many, 1 to 200. Default: 50. */
   limit?: number;
-  /** How many of the newest to leave out, at most 10,000. Default: 0. */
+  /** Number of the newest to leave out, at most 10,000. Default: 0. */
   offset?: number;
 }
 
@@ -47,21 +47,21 @@ export interface Notification {
   readonly id: string;
   /** Team that it is about. */
   readonly teamId: string;
-  /** What happened: `runner.degraded`, `runner.recovered`, `runner.flagged`, `webhook_endpoint.disabled`. */
+  /** Event: `runner.degraded`, `runner.recovered`, `runner.flagged`, `webhook_endpoint.disabled`. */
   readonly kind: string;
   /** One line. */
   readonly title: string;
-  /** What is known, and what to do. */
+  /** Text that says what is known, and what to do. */
   readonly body: string;
-  /** When it happened. */
+  /** Time at which it happened. */
   readonly createdAt: string;
-  /** When it was marked as read; absent until then. */
+  /** Time at which it was marked as read; absent until then. */
   readonly readAt?: string;
 }
 
-/** What was done. */
+/** Tells what was done. */
 export interface NotificationsMarkAllReadResponse {
-  /** How many were unread. */
+  /** Number of notifications that were unread. */
   readonly marked: number;
 }
 

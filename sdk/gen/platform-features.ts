@@ -13,7 +13,7 @@ export class PlatformFeatures {
   }
 
   /**
-   * What is switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is
+   * Tells which features are switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is
    * enabled and public, and nothing of the others. The answer carries an ETag of its very body; `If-None-Match` gives 304.
    *
    * @example What this installation offers
@@ -24,7 +24,7 @@ export class PlatformFeatures {
   }
 
   /**
-   * Every feature with its own switch, its effective state and its last change, in the order of the manifest.
+   * Lists every feature with its own switch, its effective state and its last change, in the order of the manifest.
    *
    * Needs: a staff account.
    */
@@ -33,7 +33,7 @@ export class PlatformFeatures {
   }
 
   /**
-   * One feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).
+   * Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).
    *
    * Needs: a staff account.
    */
@@ -42,7 +42,7 @@ export class PlatformFeatures {
   }
 
   /**
-   * Changes of one feature's switch, newest first. Errors: `feature_unknown` (404).
+   * Lists changes of one feature's switch, newest first. Errors: `feature_unknown` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -53,7 +53,7 @@ export class PlatformFeatures {
   }
 
   /**
-   * Changes of one feature's switch, newest first. Errors: `feature_unknown` (404).
+   * Lists changes of one feature's switch, newest first. Errors: `feature_unknown` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -94,7 +94,7 @@ export class PlatformFeatures {
   }
 
   /**
-   * Features of the companion service, as it answered last. Read-only: they are switched there.
+   * Lists features of the companion service, as it answered last. Read-only: they are switched there.
    *
    * Needs: a staff account.
    */
@@ -113,9 +113,9 @@ export interface PlatformFeaturesHistoryPageParams {
 
 /** Parameters of `platformFeatures.setState`. */
 export interface PlatformFeaturesSetStateParams {
-  /** Where to move the switch. */
+  /** New state of the switch. */
   state: SwitchState;
-  /** Why, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none. */
+  /** Reason, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none. */
   reason?: string;
   /** Refuses the change unless the feature is at this revision; the same as the header `If-Match`. */
   revision?: number;
@@ -142,20 +142,20 @@ export type ActorKind = 'user' | 'api_key' | 'environment';
 export interface AffectedFeature {
   /** Key. */
   readonly key: string;
-  /** Whether it could be used before. */
+  /** True if it could be used before. */
   readonly enabledBefore: boolean;
-  /** Whether it can be used after. */
+  /** True if it can be used after. */
   readonly enabledAfter: boolean;
-  /** Why before. */
+  /** Reason of the state before. */
   readonly reasonBefore: FeatureReason;
-  /** Why after. */
+  /** Reason of the state after. */
   readonly reasonAfter: FeatureReason;
-  /** What blocks it after. */
+  /** Disabled dependencies that block it after. */
   readonly blockedBy: readonly string[];
 }
 
 /**
- * How a change came in.
+ * Way in which a change came in.
  *
  * - `console`: The staff console.
  * - `api`: The API or the SDK.
@@ -164,27 +164,27 @@ export interface AffectedFeature {
  */
 export type ChangeSource = 'console' | 'api' | 'cli' | 'boot';
 
-/** What the companion service answered last. */
+/** Latest answer of the companion service. */
 export interface CompanionFeatures {
-  /** Whether this installation knows a companion service (`COMPANION_URL`). */
+  /** True if this installation knows a companion service (`COMPANION_URL`). */
   readonly configured: boolean;
-  /** Whether its last answer is older than it should be, or there is none. */
+  /** True if its last answer is older than it should be, or there is none. */
   readonly degraded: boolean;
-  /** What went wrong with the last try; absent when nothing did. */
+  /** Problem of the last try; absent when there was none. */
   readonly problem?: string;
-  /** When the features below were read; absent when they never were. */
+  /** Time at which the features below were read; absent when they never were. */
   readonly asOf?: string;
   /** By feature key. */
   readonly features: Readonly<Record<string, ResolvedFeature>>;
 }
 
-/** Who changed something. */
+/** Actor who changed something. */
 export interface FeatureActor {
   /** Kind. */
   readonly kind: ActorKind;
   /** Account id, key id, or the variable's name. */
   readonly id: string;
-  /** For people: e-mail address, e-mail address and key name, or the variable's name. */
+  /** Name to show to people: e-mail address, e-mail address and key name, or the variable's name. */
   readonly display: string;
 }
 
@@ -192,7 +192,7 @@ export interface FeatureActor {
 export interface FeatureChange {
   /** Change id, `fch_…`. */
   readonly id: string;
-  /** When. */
+  /** Time of the event. */
   readonly at: string;
   /** Key of the feature. */
   readonly key: string;
@@ -204,11 +204,11 @@ export interface FeatureChange {
   readonly revisionFrom: number;
   /** Revision of the feature after. */
   readonly revisionTo: number;
-  /** Why, in the words of whoever changed it. */
+  /** Reason, in the words of whoever changed it. */
   readonly reason: string;
-  /** Who. */
+  /** Actor. */
   readonly actor: FeatureActor;
-  /** How it came in. */
+  /** Way in which it came in. */
   readonly source: ChangeSource;
   /** Id of the request that made it; empty when a process did at its start. */
   readonly requestId: string;
@@ -217,7 +217,7 @@ export interface FeatureChange {
 }
 
 /**
- * Why a feature is enabled or not.
+ * Reason why a feature is enabled or not.
  *
  * - `enabled`: Its switch is on and so is everything that it depends on.
  * - `disabled`: Its own switch is off.
@@ -229,7 +229,7 @@ export type FeatureReason = 'enabled' | 'disabled' | 'dependency_disabled' | 'un
 
 /** The features have a new revision. */
 export interface FeaturesChanged {
-  /** Where a client that lost its stream goes on: send it back as Last-Event-ID. */
+  /** Position from which a client that lost its stream goes on; send it back as Last-Event-ID. */
   readonly position: string;
   /** Number of the installation's present state of all switches. */
   readonly revision: number;
@@ -250,13 +250,13 @@ export type Lifecycle = 'planned' | 'experimental' | 'preview' | 'ga' | 'depreca
 export interface PlatformFeature {
   /** Key, such as `host.ci`. */
   readonly key: string;
-  /** What it switches, one sentence. */
+  /** Description, one sentence. */
   readonly description: string;
   /** Team that answers for it. */
   readonly owner: string;
   /** Maturity. */
   readonly lifecycle: Lifecycle;
-  /** Who may know of it. */
+  /** People who may know of it. */
   readonly visibility: Visibility;
   /** Keys of the features that it directly depends on. */
   readonly dependsOn: readonly string[];
@@ -264,15 +264,15 @@ export interface PlatformFeature {
   readonly state: SwitchState;
   /** Position that its switch has as long as nobody moved it. */
   readonly defaultState: SwitchState;
-  /** Whether it can be used: its own switch and everything that it depends on. */
+  /** True if it can be used: its own switch and everything that it depends on. */
   readonly enabled: boolean;
-  /** Why. */
+  /** Reason of the state. */
   readonly reason: FeatureReason;
   /** Keys of the features it directly depends on that are not enabled. */
   readonly blockedBy: readonly string[];
   /** Keys of the features whose own switches are off (or that form a cycle) at the end of the chains that block this one. */
   readonly rootCauses: readonly string[];
-  /** Whether its switch can be moved here. */
+  /** True if its switch can be moved here. */
   readonly toggleable: boolean;
   /** Environment variable that decides instead of the switch; absent when none does. */
   readonly environmentVariable?: string;
@@ -286,11 +286,11 @@ export interface PlatformFeature {
 export interface PlatformFeaturesHistoryResponse {
   /** Newest first. */
   readonly changes: readonly FeatureChange[];
-  /** Where the next page begins; absent on the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
 }
 
-/** What changed, or would. */
+/** Effect of the change, or of what would change. */
 export interface PlatformFeaturesSetStateResponse {
   /**
    * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the change itself takes,
@@ -299,7 +299,7 @@ export interface PlatformFeaturesSetStateResponse {
   readonly feature: PlatformFeature;
   /** Every feature whose effective state changed (or would), in the order of the manifest. */
   readonly affected: readonly AffectedFeature[];
-  /** Whether the switch was moved (or would be): false when it was there already. */
+  /** True if the switch was moved, or would be; false when it was there already. */
   readonly changed: boolean;
 }
 
@@ -308,9 +308,9 @@ export interface PlatformFeaturesSetStateResponse {
  * see an object, which says by `enabled` whether the feature can be used; that it is there says nothing.
  */
 export type ResolvedFeature = boolean | {
-  /** Whether it can be used. */
+  /** True if it can be used. */
   readonly enabled: boolean;
-  /** Why. Staff only. */
+  /** Reason of the state. Staff only. */
   readonly reason?: FeatureReason;
   /**
    * Keys of the features it directly depends on that are not enabled, in the order of the manifest. Empty unless `reason` is
@@ -319,7 +319,7 @@ export type ResolvedFeature = boolean | {
   readonly blockedBy: readonly string[];
   /** Maturity. Staff only. */
   readonly lifecycle?: Lifecycle;
-  /** Who may know of it. Staff only. */
+  /** People who may know of it. Staff only. */
   readonly visibility?: Visibility;
 };
 
@@ -332,7 +332,7 @@ export type ResolvedFeature = boolean | {
 export type SwitchState = 'enabled' | 'disabled';
 
 /**
- * Who may know that a feature exists.
+ * People who may know that a feature exists.
  *
  * - `public`: Everybody.
  * - `internal`: Staff alone, while it is off nobody else can tell its routes from unknown ones.

@@ -10,7 +10,7 @@ export class Projects {
   }
 
   /**
-   * Projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
+   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
    * named while spaces are off).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
@@ -22,7 +22,7 @@ export class Projects {
   }
 
   /**
-   * Projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
+   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
    * named while spaces are off).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
@@ -34,7 +34,7 @@ export class Projects {
   }
 
   /**
-   * One project. Errors: `not_found` (404).
+   * Returns one project. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
    */
@@ -96,7 +96,7 @@ export interface Project {
   readonly name: string;
   /** Short name for addresses, unique on the installation. */
   readonly slug: string;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
 }
 

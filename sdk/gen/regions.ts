@@ -9,14 +9,14 @@ export class Regions {
     this.#client = client;
   }
 
-  /** All regions. At least one of each operator exists after the first start. */
+  /** Lists all regions. At least one of each operator exists after the first start. */
   list(options?: CallOptions): ApiPromise<Region[]> {
     return this.#client.call({ method: 'GET', path: '/regions', returns: 'regions' }, {}, options);
   }
 }
 
 /**
- * Who operates a region's machines.
+ * Operator of a region's machines.
  *
  * - `service`: The service: work goes to the service's own pool.
  * - `customer`: The customer: work goes to the team's own runners.
@@ -29,6 +29,6 @@ export interface Region {
   readonly id: string;
   /** Name for people. */
   readonly name: string;
-  /** Who operates its machines. */
+  /** Operator of its machines. */
   readonly operator: Operator;
 }

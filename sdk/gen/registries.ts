@@ -14,7 +14,7 @@ export class Registries {
   }
 
   /**
-   * Registries of a team, oldest first, at most 50. Credentials are never shown.
+   * Lists registries of a team, oldest first, at most 50. Credentials are never shown.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -64,7 +64,7 @@ export class Registries {
 export interface RegistriesAddParams {
   /** Path below the host that images are put under: lower-case letters, digits and `._-` in parts separated by `/`, at most 128. */
   namespace?: string;
-  /** Whether builds go there from now on. Default: no, and yes for the first registry of a team. */
+  /** True if builds go there from now on. Default: no, and yes for the first registry of a team. */
   default?: boolean;
   /** User name; with a password alone. */
   username?: string;
@@ -76,7 +76,7 @@ export interface RegistriesAddParams {
 
 /** Parameters of `registries.update`. */
 export interface RegistriesUpdateParams {
-  /** Whether builds of the team go there. Default: as it is. */
+  /** True if builds of the team go there. Default: as it is. */
   default?: boolean;
 }
 
@@ -90,12 +90,12 @@ export interface Registry {
   readonly host: string;
   /** Path below the host that images are put under; absent for none. */
   readonly namespace?: string;
-  /** Whether builds of the team go there. */
+  /** True if builds of the team go there. */
   readonly default: boolean;
-  /** Whether a user name and password are stored. Without them a runner goes by its own configuration. */
+  /** True if a user name and password are stored. Without them a runner goes by its own configuration. */
   readonly hasCredentials: boolean;
-  /** Whether it is spoken to over plain HTTP. */
+  /** True if it is reached over plain HTTP. */
   readonly insecure: boolean;
-  /** When it was added. */
+  /** Time at which it was added. */
   readonly createdAt: string;
 }

@@ -15,7 +15,7 @@ export class Residency {
   }
 
   /**
-   * Attestations of one environment, newest first. Errors: `not_found` (404).
+   * Lists attestations of one environment, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -28,7 +28,7 @@ export class Residency {
   }
 
   /**
-   * Attestations of one environment, newest first. Errors: `not_found` (404).
+   * Lists attestations of one environment, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -76,7 +76,7 @@ export interface ResidencyAttestation {
   readonly operator: Operator;
   /** Account that attested it. */
   readonly attestedBy: string;
-  /** When it was attested. */
+  /** Time at which it was attested. */
   readonly attestedAt: string;
   /** `digest` of the attestation before; absent on the first one. */
   readonly previousDigest?: string;

@@ -10,7 +10,7 @@ export class Runners {
   }
 
   /**
-   * Runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.
+   * Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -19,9 +19,8 @@ export class Runners {
   }
 
   /**
-   * The roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
-   * the times of the last contact alone are told every 10 seconds. Ends with the caller, and with an error when the caller may no longer
-   * read it.
+   * Streams the roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
+   * the times of the last contact alone are sent every 10 seconds. Ends with the caller, and with an error when the caller may no longer read it.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -30,7 +29,7 @@ export class Runners {
   }
 
   /**
-   * One runner. Errors: `not_found` (404).
+   * Returns one runner. Errors: `not_found` (404).
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -62,7 +61,7 @@ export class Runners {
   }
 
   /**
-   * Redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never
+   * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never
    * its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits up to 20 seconds for one answer.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
@@ -72,9 +71,9 @@ export class Runners {
   }
 
   /**
-   * Whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
-   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that
-   * the team paused itself do not make it degraded while they are in contact.
+   * Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
+   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that the
+   * team paused itself do not make it degraded while they are in contact.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -83,7 +82,7 @@ export class Runners {
   }
 
   /**
-   * What a runner held and gave back, newest grant first; what it holds now is not in it. Errors: `not_found` (404).
+   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -94,7 +93,7 @@ export class Runners {
   }
 
   /**
-   * What a runner held and gave back, newest grant first; what it holds now is not in it. Errors: `not_found` (404).
+   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -143,13 +142,13 @@ export class Runners {
 
 /** Parameters of `runners.list`. */
 export interface RunnersListParams {
-  /** Whether to list revoked runners of the last 90 days too. Default: false. */
+  /** If true, lists revoked runners of the last 90 days too. Default: false. */
   includeRevoked?: boolean;
 }
 
 /** Parameters of `runners.diagnose`. */
 export interface RunnersDiagnoseParams {
-  /** Whether to ask the runners for self-diagnostics first. Default: false. */
+  /** If true, asks the runners for self-diagnostics first. Default: false. */
   live?: boolean;
 }
 
@@ -163,7 +162,7 @@ export interface RunnersHistoryPageParams {
 
 /** Parameters of `runners.pause`. */
 export interface RunnersPauseParams {
-  /** Why, at most 500 characters. */
+  /** Reason, at most 500 characters. */
   note?: string;
   /** Minutes until it resumes by itself, 1 to 10,080. Default: never. */
   minutes?: number;
@@ -201,17 +200,17 @@ export interface Lease {
   readonly kind: string;
   /** Number of the grant of that item, from 1; grants that nobody accepted count too. */
   readonly epoch: number;
-  /** How it ended: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away. */
+  /** Outcome: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away. */
   readonly outcome: string;
-  /** When it was granted, by the control plane's clock. */
+  /** Time at which it was granted, by the control plane's clock. */
   readonly grantedAt: string;
-  /** When the runner first confirmed it; absent if it never did. */
+  /** Time at which the runner first confirmed it; absent if it never did. */
   readonly startedAt?: string;
-  /** When it ended. */
+  /** Time at which it ended. */
   readonly endedAt: string;
   /** Metered time in milliseconds; absent when it was not reported. */
   readonly meteredMs?: number;
-  /** What the runner measured itself, in milliseconds; absent when it did not say. */
+  /** Duration that the runner measured itself, in milliseconds; absent when it did not say. */
   readonly selfReportedMs?: number;
   /** Longest time without contact while it was held, in milliseconds. */
   readonly contactGapMs: number;
@@ -233,45 +232,45 @@ export interface Runner {
   readonly leases: number;
   /** Divergence strikes. */
   readonly strikes: number;
-  /** Whether strikes reached the threshold, so that it is refused new work. */
+  /** True if strikes reached the threshold, so that it is refused new work. */
   readonly flagged: boolean;
-  /** Why it says that it cannot take work; empty when it can. */
+  /** Reasons why it says that it cannot take work; empty when it can. */
   readonly notReady: readonly string[];
   /** Version of the daemon; empty until it has called. */
   readonly version: string;
   /** Isolation that it offers: `container` or `namespaces`; empty until it has called. */
   readonly isolation: string;
-  /** What executes its work: `podman`, `docker` or `namespaces`; empty until it has called. */
+  /** Executor of its work: `podman`, `docker` or `namespaces`; empty until it has called. */
   readonly executor: string;
-  /** When it enrolled. */
+  /** Time at which it enrolled. */
   readonly enrolledAt: string;
   /** Last heartbeat; absent before the first. */
   readonly lastHeartbeatAt?: string;
   /** Last call of any kind; absent before the first. */
   readonly lastSeenAt?: string;
-  /** When it was paused; absent when it is not. */
+  /** Time at which it was paused; absent when it is not. */
   readonly pausedAt?: string;
-  /** When the pause ends by itself; absent when it does not. */
+  /** Time at which the pause ends by itself; absent when it does not. */
   readonly pausedUntil?: string;
-  /** Why it was paused, in the team's words. */
+  /** Reason of the pause, in the team's words. */
   readonly pauseNote?: string;
-  /** When it was revoked; absent when it is not. */
+  /** Time at which it was revoked; absent when it is not. */
   readonly revokedAt?: string;
   /** Self-diagnostics of its latest heartbeat that carried any. */
   readonly diagnostics?: SelfDiagnostics;
-  /** Whether its version is below the one that the service recommends. */
+  /** True if its version is below the one that the service recommends. */
   readonly upgradeRecommended: boolean;
 }
 
 /** Something that happened to a runner. */
 export interface RunnerEvent {
-  /** When. */
+  /** Time of the event. */
   readonly at: string;
   /** Runner id; empty for what concerns the team's runners together. */
   readonly runnerId: string;
   /**
-   * What: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`,
-   * `runner.duration_divergence`, `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
+   * Kind of the event: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`, `runner.duration_divergence`,
+   * `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
    */
   readonly kind: string;
   /** One sentence about it. */
@@ -282,13 +281,13 @@ export interface RunnerEvent {
 export interface RunnersCreateEnrollTokenResponse {
   /** The token, `enr_…`, shown once. */
   readonly token: string;
-  /** When it stops working, 15 minutes from now. */
+  /** Time at which it stops working, 15 minutes from now. */
   readonly expiresAt: string;
 }
 
 /** A redacted bundle. */
 export interface RunnersDiagnoseResponse {
-  /** When it was made. */
+  /** Time at which it was made. */
   readonly generatedAt: string;
   /** The team's runners. */
   readonly runners: readonly Runner[];
@@ -300,13 +299,13 @@ export interface RunnersDiagnoseResponse {
   readonly queued: number;
   /** Latest runner events of the team, newest first, at most 100. */
   readonly events: readonly RunnerEvent[];
-  /** Whether each setting that matters to runners is set; never its value. */
+  /** For each setting that matters to runners, true if it is set. Values are never shown. */
   readonly configured: Readonly<Record<string, boolean>>;
-  /** Whether a runner answered in time, when `live` was asked for. */
+  /** True if a runner answered in time, when `live` was asked for. */
   readonly liveAnswered?: boolean;
 }
 
-/** How things stand. */
+/** State of the runners. */
 export interface RunnersEvent {
   /** Name of this state; the same when nothing changed. */
   readonly position: string;
@@ -324,7 +323,7 @@ export interface RunnersListHistoryResponse {
   readonly nextCursor?: string;
 }
 
-/** What a runner says of its machine when asked. */
+/** Diagnostics that a runner gives of its machine when it is asked. */
 export interface SelfDiagnostics {
   /** Version of the container engine's CLI; empty when there is none. */
   readonly containerCliVersion: string;
@@ -332,7 +331,7 @@ export interface SelfDiagnostics {
   readonly deployCliVersion: string;
   /** Free space of the workspace disk in mebibytes. */
   readonly workspaceFreeMb: number;
-  /** When it was taken; set by the control plane. */
+  /** Time at which it was taken; set by the control plane. */
   readonly at: string;
 }
 
@@ -342,9 +341,9 @@ export interface StuckItem {
   readonly id: string;
   /** `run` or `build`. */
   readonly kind: string;
-  /** When it was made. */
+  /** Time at which it was made. */
   readonly createdAt: string;
-  /** Why it waits. */
+  /** Reason why it waits. */
   readonly waiting: Waiting;
 }
 
@@ -354,7 +353,7 @@ export interface StuckWork {
   readonly runs: number;
   /** Builds. */
   readonly builds: number;
-  /** When the one was made that waits longest; absent when none waits. */
+  /** Time at which the one that waits longest was made; absent when none waits. */
   readonly oldestAt?: string;
   /** The next ones in the queue, at most 10. */
   readonly items: readonly StuckItem[];
@@ -362,17 +361,17 @@ export interface StuckWork {
 
 /** Health of a team's runners together. */
 export interface TeamHealth {
-  /** Whether work is stuck because no runner takes it. */
+  /** True if work is stuck because no runner takes it. */
   readonly degraded: boolean;
-  /** Since when; absent when it is not degraded. */
+  /** Time since which the team is degraded; absent when it is not. */
   readonly since?: string;
-  /** Why no runner took it when that began; absent when it is not degraded. */
+  /** Reason why no runner took the work when that began; absent when the team is not degraded. */
   readonly reason?: Waiting;
   /** Work that waits now, whether degraded or not. */
   readonly stuckWork: StuckWork;
 }
 
-/** Why an item of work waits, seen at the moment of the call. */
+/** Reason why an item of work waits, seen at the moment of the call. */
 export interface Waiting {
   /** Reason in one word. */
   readonly reason: WaitingReason;
@@ -381,7 +380,7 @@ export interface Waiting {
 }
 
 /**
- * Why an item of work waits.
+ * Reason why an item of work waits.
  *
  * - `dispatching`: A runner can take it and is being offered it.
  * - `retry_delay`: It lost its runner and is offered again a little later.

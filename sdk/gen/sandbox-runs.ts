@@ -24,7 +24,7 @@ export class SandboxRuns {
   }
 
   /**
-   * Runs of a team, newest first.
+   * Lists runs of a team, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -35,7 +35,7 @@ export class SandboxRuns {
   }
 
   /**
-   * Runs of a team, newest first.
+   * Lists runs of a team, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -46,7 +46,7 @@ export class SandboxRuns {
   }
 
   /**
-   * One run. Errors: `not_found` (404).
+   * Returns one run. Errors: `not_found` (404).
    *
    * Needs: scope `run:read`.
    */
@@ -55,8 +55,8 @@ export class SandboxRuns {
   }
 
   /**
-   * Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed
-   * again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
+   * Streams output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after
+   * a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
    *
@@ -82,7 +82,7 @@ export class SandboxRuns {
 
 /** Parameters of `sandboxRuns.create`. */
 export interface SandboxRunsCreateParams {
-  /** What it is for. Default: `agent_task`. */
+  /** Purpose. Default: `agent_task`. */
   purpose?: Purpose;
   /**
    * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64 digits>`. Never by an id: a word of hexadecimal digits
@@ -125,14 +125,14 @@ export interface SandboxRunsListPageParams extends SandboxRunsListParams {
 export interface SandboxRunsStreamLogsParams {
   /** `position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the same. */
   after?: string;
-  /** Whether to wait for more while the run is not over. Default: true. */
+  /** If true, the stream waits for more while the run is not over. Default: true. */
   follow?: boolean;
   /** Begin so many bytes before the end instead of at the start. */
   tailBytes?: number;
 }
 
 /**
- * Why a run ended.
+ * Reason why a run ended.
  *
  * - `exit`: The command ended by itself.
  * - `timeout`: The time limit was reached.
@@ -167,15 +167,15 @@ export interface Limits {
 
 /** A piece of output. */
 export interface LogEvent {
-  /** Where the piece ends, `<epoch>-<offset>`; the SSE id. */
+  /** Position at which the piece ends, `<epoch>-<offset>`. It is the SSE id. */
   readonly position: string;
-  /** Which stream it was written to. */
+  /** Stream that it was written to. */
   readonly stream: LogStream;
   /** The text as UTF-8; bytes that are not become U+FFFD. */
   readonly text: string;
   /** Number of the grant that wrote it; rises when the run is executed again. */
   readonly epoch: number;
-  /** When the control plane stored it. */
+  /** Time at which the control plane stored it. */
   readonly at: string;
   /** Bytes of output that were lost before this event, for example because the runner's disk was full; absent when nothing was. */
   readonly missingBytes?: number;
@@ -198,14 +198,14 @@ export type LogStream = 'stdout' | 'stderr' | 'runner';
 export type Network = 'none';
 
 /**
- * What a run is for.
+ * Purpose of a run.
  *
  * - `agent_task`: A task of an agent or a person: locked down, no network.
  */
 export type Purpose = 'agent_task';
 
 /**
- * Where a run stands.
+ * State of a run.
  *
  * - `queued`: Waits for a runner.
  * - `offered`: Handed to a runner that has not answered yet; goes back to the queue after 15 seconds.
@@ -230,15 +230,15 @@ export interface SandboxRun {
   readonly id: string;
   /** Team that it belongs to. */
   readonly teamId: string;
-  /** What it is for. */
+  /** Purpose. */
   readonly purpose: Purpose;
-  /** Where it stands. */
+  /** State. */
   readonly state: RunState;
-  /** Why it ended; absent until then. */
+  /** Reason of its end; absent until then. */
   readonly reason?: EndReason;
   /** Exit code of the command; absent when it did not end by itself. */
   readonly exitCode?: number;
-  /** What went wrong, for people; absent when nothing did. */
+  /** Message for people that says what went wrong; absent when nothing did. */
   readonly message?: string;
   /** Image, absent for the runner's default. */
   readonly image?: string;
@@ -262,27 +262,27 @@ export interface SandboxRun {
   readonly runnerId?: string;
   /** Name of that runner. */
   readonly runnerName?: string;
-  /** When it was submitted. */
+  /** Time at which it was submitted. */
   readonly createdAt: string;
-  /** When the runner of the latest attempt was given it (lease begins). */
+  /** Time at which the runner of the latest attempt was given it (lease begins). */
   readonly claimedAt?: string;
-  /** When that runner first confirmed it. */
+  /** Time at which that runner first confirmed it. */
   readonly startedAt?: string;
-  /** When its end was reported or decided (lease ends). */
+  /** Time at which its end was reported or decided (lease ends). */
   readonly finishedAt?: string;
   /** Metered time in milliseconds: `finished_at` less `claimed_at` of the lease that reported, by the control plane's clock. */
   readonly meteredMs?: number;
-  /** What the runner measured itself, in milliseconds, for reconciliation only. */
+  /** Duration that the runner measured itself, in milliseconds, for reconciliation only. */
   readonly selfReportedMs?: number;
   /** Bytes of stored output of the latest attempt. */
   readonly logBytes: number;
-  /** Whether its cancellation was asked for. */
+  /** True if its cancellation was asked for. */
   readonly cancelRequested: boolean;
-  /** Why it waits, seen at the moment of the call; absent when it is not queued. */
+  /** Reason why it waits, seen at the moment of the call; absent when it is not queued. */
   readonly waiting?: Waiting;
   /** Bytes of output that were lost on the runner's machine and are missing in what is stored. */
   readonly logMissingBytes: number;
-  /** Whether the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
+  /** True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
   readonly logMismatch: boolean;
 }
 

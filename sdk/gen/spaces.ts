@@ -15,7 +15,7 @@ export class Spaces {
   }
 
   /**
-   * Spaces that the caller is a member of, ordered by name, at most 500.
+   * Lists spaces that the caller is a member of, ordered by name, at most 500.
    *
    * Needs: scope `project:read`, the platform feature `host.spaces`.
    *
@@ -125,7 +125,7 @@ export class Spaces {
   }
 
   /**
-   * Members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).
+   * Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`, the platform feature `host.spaces`.
    *
@@ -162,14 +162,14 @@ export interface SpacesUpdateParams {
 
 /** One message of a conversation. */
 export interface AiMessage {
-  /** Who wrote it. */
+  /** Author. */
   readonly role: AiRole;
   /** The text, 1 to 20,000 characters. */
   readonly content: string;
 }
 
 /**
- * Who wrote a message of a conversation.
+ * Author of a message of a conversation.
  *
  * - `user`: The person who asks.
  * - `assistant`: The model.
@@ -194,7 +194,7 @@ export type SearchKind = 'project' | 'environment';
 
 /** One thing that was found. */
 export interface SearchResult {
-  /** What it is. */
+  /** Kind. */
   readonly kind: SearchKind;
   /** Its id. */
   readonly id: string;
@@ -212,22 +212,22 @@ export interface Space {
   readonly id: string;
   /** Name for people. */
   readonly name: string;
-  /** What it is about, in its members' words. */
+  /** Description, in its members' words. */
   readonly description: string;
   /** Address of its picture. */
   readonly avatarUrl?: string;
-  /** What it is for. */
+  /** Purpose. */
   readonly kind: SpaceKind;
   /** The caller's role in it. */
   readonly role: Role;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
-  /** When it was last changed. */
+  /** Time of the last change. */
   readonly updatedAt: string;
 }
 
 /**
- * What a space is for.
+ * Purpose of a space.
  *
  * - `personal`: One person's own work.
  * - `organization`: People working together.
@@ -242,15 +242,15 @@ export interface SpaceMember {
   readonly username: string;
   /** Role in the space. */
   readonly role: Role;
-  /** When the person was added. */
+  /** Time at which the person was added. */
   readonly joinedAt: string;
-  /** Whether the account's e-mail address is known to be the person's. */
+  /** True if the account's e-mail address is known to be the person's. */
   readonly emailVerified: boolean;
 }
 
 /** The answer. */
 export interface SpacesAiResponse {
-  /** What the model says. */
+  /** Answer of the model. */
   readonly message: AiMessage;
 }
 

@@ -15,7 +15,7 @@ export class Teams {
   }
 
   /**
-   * Teams of the caller, ordered by name, at most 500.
+   * Lists teams of the caller, ordered by name, at most 500.
    *
    * Needs: scope `team:read`.
    */
@@ -24,7 +24,7 @@ export class Teams {
   }
 
   /**
-   * One team. Errors: `not_found` (404).
+   * Returns one team. Errors: `not_found` (404).
    *
    * Needs: scope `team:read`.
    */
@@ -62,7 +62,7 @@ export class Teams {
   }
 
   /**
-   * Members of a team, ordered by user name, at most 500.
+   * Lists members of a team, ordered by user name, at most 500.
    *
    * Needs: scope `team:read`.
    */
@@ -92,7 +92,7 @@ export class Teams {
   }
 
   /**
-   * Open invitations of a team, newest first, at most 500.
+   * Lists open invitations of a team, newest first, at most 500.
    *
    * Needs: scope `team:manage`.
    */
@@ -169,7 +169,7 @@ export interface Awaiting {
   readonly userId: string;
   /** Public user name. */
   readonly username: string;
-  /** Since when. */
+  /** Time since which the person waits. */
   readonly since: string;
 }
 
@@ -181,11 +181,11 @@ export interface Invite {
   readonly email: string;
   /** Role that the person will have. */
   readonly role: Role;
-  /** When it stops working. */
+  /** Time at which it stops working. */
   readonly expiresAt: string;
-  /** When it was made. */
+  /** Time at which it was made. */
   readonly createdAt: string;
-  /** Who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does. */
+  /** Person who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does. */
   readonly awaiting?: Awaiting;
 }
 
@@ -199,9 +199,9 @@ export interface Member {
   readonly username: string;
   /** Role in the team. */
   readonly role: Role;
-  /** When the person joined. */
+  /** Time at which the person joined. */
   readonly joinedAt: string;
-  /** Whether the e-mail address is known to be the person's; false for an account that was made by accepting an invitation. */
+  /** True if the e-mail address is known to be the person's; false for an account that was made by accepting an invitation. */
   readonly emailVerified: boolean;
 }
 
@@ -219,11 +219,11 @@ export interface Team {
   readonly id: string;
   /** Name for people. */
   readonly name: string;
-  /** What it does, in its members' words. */
+  /** Description, in its members' words. */
   readonly description: string;
   /** Address of its picture. */
   readonly avatarUrl?: string;
-  /** What it is for. */
+  /** Purpose. */
   readonly kind: TeamKind;
   /** Region that its work runs in. */
   readonly regionId: string;
@@ -231,12 +231,12 @@ export interface Team {
   readonly operator: Operator;
   /** The caller's role; absent for staff who are not members. */
   readonly role?: Role;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
 }
 
 /**
- * What a team is for.
+ * Purpose of a team.
  *
  * - `personal`: One person's own work.
  * - `organization`: People working together.

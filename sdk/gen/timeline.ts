@@ -15,9 +15,9 @@ export class Timeline {
   }
 
   /**
-   * One page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest entry
-   * comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older
-   * ones comes again on a later page. Errors: `not_found` (404).
+   * Returns one page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest
+   * entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones
+   * comes again on a later page. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
    *
@@ -29,9 +29,9 @@ export class Timeline {
   }
 
   /**
-   * Entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
-   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that
-   * is opened again begins anew. Errors: `not_found` (404).
+   * Streams entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
+   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that is
+   * opened again begins anew. Errors: `not_found` (404).
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
    *
@@ -60,7 +60,7 @@ export interface TimelineWatchParams {
 }
 
 /**
- * What an entry is.
+ * Kind of an entry.
  *
  * - `build`: A build of this service.
  * - `ci_run`: A run of an external CI system.
@@ -69,7 +69,7 @@ export type EntryKind = 'build' | 'ci_run';
 
 /** One build or run. */
 export interface TimelineEntry {
-  /** What it is. */
+  /** Kind. */
   readonly kind: EntryKind;
   /** Id of the build (`bld_…`) or run (`cir_…`). */
   readonly id: string;
@@ -81,7 +81,7 @@ export interface TimelineEntry {
   readonly branch?: string;
   /** Name of the run's pipeline; of a build `build` and its number. */
   readonly name: string;
-  /** Where it stands, a state of builds or a status of CI runs. */
+  /** State of a build, or status of a CI run. */
   readonly status: string;
   /** State of the build; absent on runs. */
   readonly buildState?: BuildState;
@@ -95,7 +95,7 @@ export interface TimelineEntry {
   readonly soft: boolean;
   /** More about the status. */
   readonly reason?: string;
-  /** What started it. */
+  /** Trigger that started it. */
   readonly trigger?: string;
   /** Attempt. */
   readonly attempt: number;
@@ -103,21 +103,21 @@ export interface TimelineEntry {
   readonly runnerName?: string;
   /** Chip of a build that a runner executes or executed: `via <runner name>`. */
   readonly chip?: string;
-  /** Who started the run, by their name at the CI system. */
+  /** Person who started the run, by the name at the CI system. */
   readonly actor?: string;
   /** Page of the run at the CI system; address that the build is deployed at. */
   readonly url?: string;
-  /** When it began to wait. */
+  /** Time at which it began to wait. */
   readonly queuedAt?: string;
-  /** When it began to run. */
+  /** Time at which it began to run. */
   readonly startedAt?: string;
-  /** When it ended. */
+  /** Time at which it ended. */
   readonly finishedAt?: string;
-  /** How long it ran, in milliseconds. */
+  /** Duration in milliseconds. */
   readonly durationMs?: number;
 }
 
-/** What changed. */
+/** Tells what changed. */
 export interface TimelineEvent {
   /** Name of this state of the watched entries; the same when nothing changed. */
   readonly position: string;

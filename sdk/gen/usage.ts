@@ -14,7 +14,7 @@ export class Usage {
   }
 
   /**
-   * Usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).
+   * Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).
    *
    * Needs: scope `team:read`.
    */
@@ -32,7 +32,7 @@ export interface UsageGetParams {
 }
 
 /**
- * Who executed work.
+ * Executor of work.
  *
  * - `runner`: The team's own runners.
  * - `service`: The service's pool.
@@ -45,15 +45,15 @@ export interface UsageDay {
   readonly day: string;
   /** Kind of work. */
   readonly kind: WorkKind;
-  /** Who executed it. */
+  /** Executor of the work. */
   readonly executedBy: ExecutedBy;
-  /** How much work was reported. */
+  /** Number of items of work that were reported. */
   readonly count: number;
   /** Metered time in seconds, to the millisecond. */
   readonly meteredSeconds: number;
   /** Time that the runners measured themselves in seconds, of the work that `self_reported_count` counts. */
   readonly selfReportedSeconds: number;
-  /** How much work came with a time of its runner's own. */
+  /** Number of items that came with a duration measured by their runner. */
   readonly selfReportedCount: number;
 }
 

@@ -13,7 +13,7 @@ export class Variables {
   }
 
   /**
-   * Variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
    *
    * Needs: scope `project:read`.
    */
@@ -64,19 +64,19 @@ export class Variables {
 
 /** Parameters of `variables.set`. */
 export interface VariablesSetParams {
-  /** Whether it is secret. Default: as it was, and not secret for a new one. */
+  /** True if it is secret. Default: as it was, and not secret for a new one. */
   secret?: boolean;
 }
 
 /** Parameters of `variables.update`. */
 export interface VariablesUpdateParams {
-  /** Whether it is secret. Default: as it was. */
+  /** True if it is secret. Default: as it was. */
   secret?: boolean;
 }
 
 /** Parameters of `variables.setMany`. */
 export interface VariablesSetManyParams {
-  /** Whether they are secret. Default: as each was, and not secret for new ones. */
+  /** True if they are secret. Default: as each was, and not secret for new ones. */
   secret?: boolean;
 }
 
@@ -90,10 +90,10 @@ export interface Variable {
   readonly name: string;
   /** Value; absent when it is secret. */
   readonly value?: string;
-  /** Whether it is secret. */
+  /** True if it is secret. */
   readonly secret: boolean;
-  /** When it was created. */
+  /** Time at which it was created. */
   readonly createdAt: string;
-  /** When it was last set. */
+  /** Time at which it was last set. */
   readonly updatedAt: string;
 }

@@ -14,7 +14,7 @@ export class VerifiedDomains {
   }
 
   /**
-   * Domains of a team, oldest first, at most 100.
+   * Lists domains of a team, oldest first, at most 100.
    *
    * Needs: scope `team:read`.
    */
@@ -23,7 +23,7 @@ export class VerifiedDomains {
   }
 
   /**
-   * One domain, with the record that proves it. Errors: `not_found` (404).
+   * Returns one domain, with the record that proves it. Errors: `not_found` (404).
    *
    * Needs: scope `team:read`.
    */
@@ -74,24 +74,24 @@ export interface VerifiedDomain {
   readonly teamId: string;
   /** Domain in lower case, names of other scripts in their ASCII form (`xn--…`). */
   readonly domain: string;
-  /** Where it stands. */
+  /** State. */
   readonly state: VerifiedDomainState;
   /** Name of the TXT record that proves it: `_svc-challenge.<domain>`. */
   readonly recordName: string;
   /** Value of that record. It is always the same for the team and the domain, and another one for every other team. */
   readonly recordValue: string;
-  /** When it was added. */
+  /** Time at which it was added. */
   readonly createdAt: string;
-  /** When it was proved; absent while it is pending. */
+  /** Time at which it was proved; absent while it is pending. */
   readonly verifiedAt?: string;
-  /** When the record was last looked up; absent if it never was. */
+  /** Time at which the record was last looked up; absent if it never was. */
   readonly lastCheckedAt?: string;
-  /** Why the last look-up proved nothing, in words: no record, other values, or no answer from the DNS. Absent if it proved the domain. */
+  /** Reason why the last look-up proved nothing: no record, other values, or no answer from the DNS. Absent if it proved the domain. */
   readonly lastProblem?: string;
 }
 
 /**
- * Where a domain stands.
+ * State of a domain.
  *
  * - `pending`: Not proved, or another team has proved it since.
  * - `verified`: Proved by this team.

@@ -15,7 +15,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Endpoints of a team, oldest first, at most 20.
+   * Lists endpoints of a team, oldest first, at most 20.
    *
    * Needs: scope `team:read`.
    */
@@ -24,7 +24,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * One endpoint. Errors: `not_found` (404).
+   * Returns one endpoint. Errors: `not_found` (404).
    *
    * Needs: scope `team:read`.
    */
@@ -84,7 +84,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Deliveries of an endpoint with their attempts, newest first; kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -95,7 +95,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Deliveries of an endpoint with their attempts, newest first; kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -108,9 +108,9 @@ export class WebhookEndpoints {
 
 /** Parameters of `webhookEndpoints.create`. */
 export interface WebhookEndpointsCreateParams {
-  /** Events that it is told: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`. */
+  /** Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`. */
   events: readonly string[];
-  /** What it is for, at most 200 characters. */
+  /** Purpose, at most 200 characters. */
   description?: string;
 }
 
@@ -122,7 +122,7 @@ export interface WebhookEndpointsUpdateParams {
   events?: readonly string[];
   /** New description. */
   description?: string;
-  /** Whether it is told anything. */
+  /** True if events are delivered to it. */
   enabled?: boolean;
 }
 
@@ -140,13 +140,13 @@ export interface Delivery {
   readonly id: string;
   /** Event, such as `runner.degraded`. */
   readonly event: string;
-  /** Where it stands. */
+  /** State. */
   readonly state: DeliveryState;
   /** Attempts so far. */
   readonly attemptCount: number;
-  /** When the next attempt is due; absent when there is none. */
+  /** Time at which the next attempt is due; absent when there is none. */
   readonly nextAttemptAt?: string;
-  /** When it was made. */
+  /** Time at which it was made. */
   readonly createdAt: string;
   /** The attempts, oldest first, at most 8. */
   readonly attempts: readonly DeliveryAttempt[];
@@ -154,18 +154,18 @@ export interface Delivery {
 
 /** One attempt. */
 export interface DeliveryAttempt {
-  /** When it began. */
+  /** Time at which it began. */
   readonly at: string;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   readonly durationMs: number;
   /** HTTP status of the answer; absent without one. */
   readonly status?: number;
-  /** What went wrong; empty when nothing did. */
+  /** Error; empty when there was none. */
   readonly error: string;
 }
 
 /**
- * Where a delivery stands.
+ * State of a delivery.
  *
  * - `pending`: Waits for its next attempt.
  * - `delivered`: Answered with 2xx.
@@ -187,21 +187,21 @@ export interface WebhookEndpoint {
   readonly id: string;
   /** Team that it belongs to. */
   readonly teamId: string;
-  /** Where events go. */
+  /** Address to which events go. */
   readonly url: string;
-  /** What it is for, in the team's words. */
+  /** Purpose, in the team's words. */
   readonly description: string;
-  /** Events that it is told. */
+  /** Events that are delivered to it. */
   readonly events: readonly string[];
-  /** Whether it is told anything. */
+  /** True if events are delivered to it. */
   readonly enabled: boolean;
-  /** Why it is disabled; empty when it is not, or when the team did it. */
+  /** Reason why it is disabled; empty when it is not, or when the team did it. */
   readonly disabledReason: string;
-  /** Since when nothing was answered well; absent when the latest delivery was. */
+  /** Time since which nothing was answered well; absent when the latest delivery was. */
   readonly failingSince?: string;
-  /** Until when the secret before this one signs too; absent when none does. */
+  /** Time until which the secret before this one signs too; absent when none does. */
   readonly previousSecretUntil?: string;
-  /** When it was added. */
+  /** Time at which it was added. */
   readonly createdAt: string;
 }
 

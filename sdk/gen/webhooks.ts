@@ -14,7 +14,7 @@ export class Webhooks {
   }
 
   /**
-   * Webhooks of the environment's connections, oldest first. Errors: `not_found` (404).
+   * Lists webhooks of the environment's connections, oldest first. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -33,7 +33,7 @@ export class Webhooks {
   }
 
   /**
-   * The ledger: what these webhooks were sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   * Lists what these webhooks were sent, newest first. It is kept for 30 days. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */

@@ -22,7 +22,7 @@ export const file_svc_account_v1_account: GenFile = /*@__PURE__*/
   fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0IoACCg5XaG9hbWlSZXNwb25zZRIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEhIKBXN0YWZmGAQgASgIQgPgQQMSNwoKY3JlZGVudGlhbBgFIAEoDjIeLnN2Yy5hY2NvdW50LnYxLkNyZWRlbnRpYWxLaW5kQgPgQQMSEwoGc2NvcGVzGAYgAygJQgPgQQMSLgoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwQgPgQQMSGwoOZW1haWxfdmVyaWZpZWQYCCABKAhCA+BBAyJeCgpNZW1iZXJzaGlwEhQKB3RlYW1faWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAyINCgtQbGFuUmVxdWVzdCLAAQoMUGxhblJlc3BvbnNlEhEKBG5hbWUYASABKAlCA+BBAxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNQgPgQQMSGQoMYXBpX2tleXNfbWF4GAMgASgNQgPgQQMSFgoJdGVhbXNfbWF4GAQgASgNQgPgQQMSIQoUcnVubmVyc19wZXJfdGVhbV9tYXgYBSABKA1CA+BBAxIlChhxdWV1ZWRfcnVuc19wZXJfdGVhbV9tYXgYBiABKA1CA+BBAyJRChVVcGRhdGVVc2VybmFtZVJlcXVlc3QSOAoIdXNlcm5hbWUYASABKAlCJuBBArpIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokIhMKEVRvdHBTdGF0dXNSZXF1ZXN0IpoBChJUb3RwU3RhdHVzUmVzcG9uc2USFQoIZW5yb2xsZWQYASABKAhCA+BBAxI6Cgxjb25maXJtZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIgChNyZWNvdmVyeV9jb2Rlc19sZWZ0GAMgASgNQgPgQQNCDwoNX2NvbmZpcm1lZF9hdCITChFUb3RwRW5yb2xsUmVxdWVzdCJPChJUb3RwRW5yb2xsUmVzcG9uc2USGQoGc2VjcmV0GAEgASgJQgngQQOKtRgCCAESHgoLb3RwYXV0aF91cmwYAiABKAlCCeBBA4q1GAIIASI+ChJUb3RwQ29uZmlybVJlcXVlc3QSKAoEY29kZRgBIAEoCUIa4EECukgOcgwyCl5bMC05XXs2fSSKtRgCCAEiOAoTVG90cENvbmZpcm1SZXNwb25zZRIhCg5yZWNvdmVyeV9jb2RlcxgBIAMoCUIJ4EEDirUYAggBIokBChJUb3RwRGlzYWJsZVJlcXVlc3QSMQoQY3VycmVudF9wYXNzd29yZBgBIAEoCUISukgHcgUQASiAAoq1GAQIASABSACIAQESIgoEY29kZRgCIAEoCUIPukgGcgQQBhggirUYAggBSAGIAQFCEwoRX2N1cnJlbnRfcGFzc3dvcmRCBwoFX2NvZGUiFQoTVG90cERpc2FibGVSZXNwb25zZSJxChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSLQoQY3VycmVudF9wYXNzd29yZBgBIAEoCUIT4EECukgHcgUQASiAAoq1GAIIARIpCgxuZXdfcGFzc3dvcmQYAiABKAlCE+BBArpIB3IFEAwogAKKtRgCCAEiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIrCgtGaW5kUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUQAxj+ASKOAgoOQWNjb3VudERldGFpbHMSFAoHdXNlcl9pZBgBIAEoCUID4EEDEhIKBWVtYWlsGAIgASgJQgPgQQMSFQoIdXNlcm5hbWUYAyABKAlCA+BBAxISCgVzdGFmZhgEIAEoCEID4EEDEhsKDmVtYWlsX3ZlcmlmaWVkGAUgASgIQgPgQQMSPwoRZW1haWxfdmVyaWZpZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQhQKEl9lbWFpbF92ZXJpZmllZF9hdCIqChJWZXJpZnlFbWFpbFJlcXVlc3QSFAoHdXNlcl9pZBgBIAEoCUID4EECIjIKEkNyZWF0ZUNsYWltUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUY/gFgASJkChNDcmVhdGVDbGFpbVJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyKYAQoRQ2xhaW1FbWFpbFJlcXVlc3QSIgoFdG9rZW4YASABKAlCE+BBArpIB3IFEAEYyAGKtRgCCAESOAoIdXNlcm5hbWUYAiABKAlCJuBBArpIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokEiUKCHBhc3N3b3JkGAMgASgJQhPgQQK6SAdyBRAMKIACirUYAggBIj4KEkNsYWltRW1haWxSZXNwb25zZRIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAyprCg5DcmVkZW50aWFsS2luZBIfChtDUkVERU5USUFMX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDUkVERU5USUFMX0tJTkRfQVBJX0tFWRABEhsKF0NSRURFTlRJQUxfS0lORF9TRVNTSU9OEAIyhwsKDkFjY291bnRTZXJ2aWNlElwKBldob2FtaRIdLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSITkAIBgtPkkwIKEggvYWNjb3VudBJbCgRQbGFuEhsuc3ZjLmFjY291bnQudjEuUGxhblJlcXVlc3QaHC5zdmMuYWNjb3VudC52MS5QbGFuUmVzcG9uc2UiGJACAYLT5JMCDxINL2FjY291bnQvcGxhbhKPAQoOVXBkYXRlVXNlcm5hbWUSJS5zdmMuYWNjb3VudC52MS5VcGRhdGVVc2VybmFtZVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSI2irUYFhIIdXNlcm5hbWUqCHVzZXJuYW1lMASC0+STAhY6ASoyES9hY2NvdW50L3VzZXJuYW1lEm0KClRvdHBTdGF0dXMSIS5zdmMuYWNjb3VudC52MS5Ub3RwU3RhdHVzUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXNwb25zZSIYkAIBgtPkkwIPEg0vYWNjb3VudC90b3RwEngKClRvdHBFbnJvbGwSIS5zdmMuYWNjb3VudC52MS5Ub3RwRW5yb2xsUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXNwb25zZSIjirUYBzAEUARYyQGC0+STAhI6ASoiDS9hY2NvdW50L3RvdHASlAEKC1RvdHBDb25maXJtEiIuc3ZjLmFjY291bnQudjEuVG90cENvbmZpcm1SZXF1ZXN0GiMuc3ZjLmFjY291bnQudjEuVG90cENvbmZpcm1SZXNwb25zZSI8irUYGBIEY29kZSoEY29kZTAEUASKAQVsb2dpboLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9jb25maXJtEpACCgtUb3RwRGlzYWJsZRIiLnN2Yy5hY2NvdW50LnYxLlRvdHBEaXNhYmxlUmVxdWVzdBojLnN2Yy5hY2NvdW50LnYxLlRvdHBEaXNhYmxlUmVzcG9uc2UitwGKtRiSATAEUANYzAFwAYoBBWxvZ2lumgF+CilXaXRoIGEgY29kZSBvZiB0aGUgYXBwIHRoYXQgaXMgdHVybmVkIG9mZhIoYWNjb3VudCB0b3RwLWRpc2FibGUgLS1jb2RlIDEyMzQ1NiAtLXllcxonYWNjb3VudC50b3RwRGlzYWJsZSh7IGNvZGU6ICcxMjM0NTYnIH0pgtPkkwIaOgEqIhUvYWNjb3VudC90b3RwL2Rpc2FibGUSrgEKCkNsYWltRW1haWwSIS5zdmMuYWNjb3VudC52MS5DbGFpbUVtYWlsUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLkNsYWltRW1haWxSZXNwb25zZSJZirUYPBIFdG9rZW4SCHVzZXJuYW1lEghwYXNzd29yZCIFY2xhaW0qBXRva2VuMAFQBFjJAYABgCCKAQVsb2dpboLT5JMCEzoBKiIOL2FjY291bnQvY2xhaW0SswEKDkNoYW5nZVBhc3N3b3JkEiUuc3ZjLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiYuc3ZjLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSJSirUYMhIQY3VycmVudF9wYXNzd29yZBIMbmV3X3Bhc3N3b3JkIgEtMARQBFjMAYoBBWxvZ2lugtPkkwIWOgEqIhEvYWNjb3VudC9wYXNzd29yZBouirUYKgoHYWNjb3VudBIHYWNjb3VudBoQWW91ciBvd24gYWNjb3VudCgBMAFIATKPBAoUQWRtaW5BY2NvdW50c1NlcnZpY2USdQoERmluZBIbLnN2Yy5hY2NvdW50LnYxLkZpbmRSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiMJACAYq1GBISBWVtYWlsKgVlbWFpbDAFOAyC0+STAhESDy9hZG1pbi9hY2NvdW50cxKMAQoLVmVyaWZ5RW1haWwSIi5zdmMuYWNjb3VudC52MS5WZXJpZnlFbWFpbFJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5BY2NvdW50RGV0YWlscyI5irUYBDAEOAyC0+STAis6ASoiJi9hZG1pbi9hY2NvdW50cy97dXNlcl9pZH0vdmVyaWZ5LWVtYWlsEqIBCgtDcmVhdGVDbGFpbRIiLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVxdWVzdBojLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVzcG9uc2UiSoq1GCYSBWVtYWlsIg1jbGFpbXMgY3JlYXRlKgVlbWFpbDAEOAxQBFjJAYLT5JMCGjoBKiIVL2FkbWluL2FjY291bnQtY2xhaW1zGkyKtRhICg1hZG1pbkFjY291bnRzEg5hZG1pbi1hY2NvdW50cxojU3RhZmY6IGFjY291bnRzIGFuZCB0aGVpciBhZGRyZXNzZXMoATABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.account.v1.WhoamiRequest
  */
@@ -64,14 +64,14 @@ export type WhoamiResponse = Message<"svc.account.v1.WhoamiResponse"> & {
   username: string;
 
   /**
-   * Whether the account belongs to platform staff.
+   * True if the account belongs to platform staff.
    *
    * @generated from field: bool staff = 4;
    */
   staff: boolean;
 
   /**
-   * How the call was authenticated.
+   * Kind of credential that authenticated the call.
    *
    * @generated from field: svc.account.v1.CredentialKind credential = 5;
    */
@@ -93,7 +93,7 @@ export type WhoamiResponse = Message<"svc.account.v1.WhoamiResponse"> & {
   teams: Membership[];
 
   /**
-   * Whether the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it.
+   * True if the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it.
    *
    * @generated from field: bool email_verified = 8;
    */
@@ -143,7 +143,7 @@ export const MembershipSchema: GenMessage<Membership> = /*@__PURE__*/
   messageDesc(file_svc_account_v1_account, 2);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.account.v1.PlanRequest
  */
@@ -235,7 +235,7 @@ export const UpdateUsernameRequestSchema: GenMessage<UpdateUsernameRequest> = /*
   messageDesc(file_svc_account_v1_account, 5);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.account.v1.TotpStatusRequest
  */
@@ -256,14 +256,14 @@ export const TotpStatusRequestSchema: GenMessage<TotpStatusRequest> = /*@__PURE_
  */
 export type TotpStatusResponse = Message<"svc.account.v1.TotpStatusResponse"> & {
   /**
-   * Whether sign-in asks for a code.
+   * True if sign-in asks for a code.
    *
    * @generated from field: bool enrolled = 1;
    */
   enrolled: boolean;
 
   /**
-   * When it was confirmed.
+   * Time at which it was confirmed.
    *
    * @generated from field: optional google.protobuf.Timestamp confirmed_at = 2;
    */
@@ -285,7 +285,7 @@ export const TotpStatusResponseSchema: GenMessage<TotpStatusResponse> = /*@__PUR
   messageDesc(file_svc_account_v1_account, 7);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.account.v1.TotpEnrollRequest
  */
@@ -398,7 +398,7 @@ export const TotpDisableRequestSchema: GenMessage<TotpDisableRequest> = /*@__PUR
   messageDesc(file_svc_account_v1_account, 12);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.account.v1.TotpDisableResponse
  */
@@ -441,7 +441,7 @@ export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*
   messageDesc(file_svc_account_v1_account, 14);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.account.v1.ChangePasswordResponse
  */
@@ -456,7 +456,7 @@ export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = 
   messageDesc(file_svc_account_v1_account, 15);
 
 /**
- * Which account.
+ * Selects an account.
  *
  * @generated from message svc.account.v1.FindRequest
  */
@@ -504,28 +504,28 @@ export type AccountDetails = Message<"svc.account.v1.AccountDetails"> & {
   username: string;
 
   /**
-   * Whether the account belongs to platform staff.
+   * True if the account belongs to platform staff.
    *
    * @generated from field: bool staff = 4;
    */
   staff: boolean;
 
   /**
-   * Whether the e-mail address is known to be the account's.
+   * True if the e-mail address is known to be the account's.
    *
    * @generated from field: bool email_verified = 5;
    */
   emailVerified: boolean;
 
   /**
-   * Since when; absent while it is not.
+   * Time since which it is known; absent while it is not.
    *
    * @generated from field: optional google.protobuf.Timestamp email_verified_at = 6;
    */
   emailVerifiedAt?: Timestamp | undefined;
 
   /**
-   * When the account was made.
+   * Time at which the account was made.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
@@ -540,7 +540,7 @@ export const AccountDetailsSchema: GenMessage<AccountDetails> = /*@__PURE__*/
   messageDesc(file_svc_account_v1_account, 17);
 
 /**
- * Which account.
+ * Selects an account.
  *
  * @generated from message svc.account.v1.VerifyEmailRequest
  */
@@ -595,7 +595,7 @@ export type CreateClaimResponse = Message<"svc.account.v1.CreateClaimResponse"> 
   token: string;
 
   /**
-   * When it stops working.
+   * Time at which it stops working.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -673,7 +673,7 @@ export const ClaimEmailResponseSchema: GenMessage<ClaimEmailResponse> = /*@__PUR
   messageDesc(file_svc_account_v1_account, 22);
 
 /**
- * How a call was authenticated.
+ * Kind of credential that authenticates a call.
  *
  * @generated from enum svc.account.v1.CredentialKind
  */
@@ -713,7 +713,7 @@ export const CredentialKindSchema: GenEnum<CredentialKind> = /*@__PURE__*/
  */
 export const AccountService: GenService<{
   /**
-   * Who the credential belongs to, and what it may do.
+   * Tells who the credential belongs to, and what it may do.
    *
    * @generated from rpc svc.account.v1.AccountService.Whoami
    */
@@ -723,7 +723,7 @@ export const AccountService: GenService<{
     output: typeof WhoamiResponseSchema;
   },
   /**
-   * The limits that apply to the account on this installation.
+   * Returns the limits that apply to the account on this installation.
    *
    * @generated from rpc svc.account.v1.AccountService.Plan
    */
@@ -743,7 +743,7 @@ export const AccountService: GenService<{
     output: typeof WhoamiResponseSchema;
   },
   /**
-   * Whether a one-time code is asked for at sign-in.
+   * Tells whether a one-time code is asked for at sign-in.
    *
    * @generated from rpc svc.account.v1.AccountService.TotpStatus
    */
@@ -821,7 +821,7 @@ export const AccountService: GenService<{
  */
 export const AdminAccountsService: GenService<{
   /**
-   * The account of an e-mail address. Errors: `not_found` (404).
+   * Returns the account of an e-mail address. Errors: `not_found` (404).
    *
    * @generated from rpc svc.account.v1.AdminAccountsService.Find
    */

@@ -35,7 +35,7 @@ export type ApiKey = Message<"svc.apikeys.v1.ApiKey"> & {
   id: string;
 
   /**
-   * What it is for, in its owner's words.
+   * Purpose of the key, in its owner's words.
    *
    * @generated from field: string name = 2;
    */
@@ -49,7 +49,7 @@ export type ApiKey = Message<"svc.apikeys.v1.ApiKey"> & {
   prefix: string;
 
   /**
-   * What it may do at most.
+   * Scopes that the key may use at most.
    *
    * @generated from field: repeated svc.options.v1.Scope scopes = 4;
    */
@@ -63,14 +63,14 @@ export type ApiKey = Message<"svc.apikeys.v1.ApiKey"> & {
   teamId?: string | undefined;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it stops working by itself.
+   * Time at which it stops working by itself.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
@@ -84,7 +84,7 @@ export type ApiKey = Message<"svc.apikeys.v1.ApiKey"> & {
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked; absent while it works.
+   * Time at which it was revoked; absent while it works.
    *
    * @generated from field: optional google.protobuf.Timestamp revoked_at = 9;
    */
@@ -106,7 +106,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 0);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.apikeys.v1.ListRequest
  */
@@ -142,20 +142,20 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 2);
 
 /**
- * What the new key is for.
+ * Describes the new key.
  *
  * @generated from message svc.apikeys.v1.CreateRequest
  */
 export type CreateRequest = Message<"svc.apikeys.v1.CreateRequest"> & {
   /**
-   * What it is for, 1 to 100 characters.
+   * Purpose of the key, 1 to 100 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it may do. Default: everything the caller may do, without `staff` and `key:manage`.
+   * Scopes of the key. Default: everything the caller may do, without `staff` and `key:manage`.
    *
    * @generated from field: repeated svc.options.v1.Scope scopes = 2;
    */
@@ -233,7 +233,7 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 5);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.apikeys.v1.RevokeResponse
  */
@@ -257,8 +257,8 @@ export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
  */
 export const ApiKeysService: GenService<{
   /**
-   * All keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again.
-   * Errors: `scope_missing` (403).
+   * Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing`
+   * (403).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.List
    */

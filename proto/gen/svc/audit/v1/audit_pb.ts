@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file svc/audit/v1/audit.proto.
  */
 export const file_svc_audit_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvYXVkaXQvdjEvYXVkaXQucHJvdG8SDHN2Yy5hdWRpdC52MSJkCgpBdWRpdEFjdG9yEi8KBGtpbmQYASABKA4yHC5zdmMuYXVkaXQudjEuQXVkaXRBY3RvcktpbmRCA+BBAxIPCgJpZBgCIAEoCUID4EEDEhQKB2Rpc3BsYXkYAyABKAlCA+BBAyKuAgoKQXVkaXRFbnRyeRIQCgNzZXEYASABKA1CA+BBAxISCgVjaGFpbhgCIAEoCUID4EEDEisKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiwKBWFjdG9yGAQgASgLMhguc3ZjLmF1ZGl0LnYxLkF1ZGl0QWN0b3JCA+BBAxITCgZhY3Rpb24YBSABKAlCA+BBAxITCgZ0YXJnZXQYBiABKAlCA+BBAxItCgdkZXRhaWxzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEhcKCnJlcXVlc3RfaWQYCCABKAlCA+BBAxIaCg1wcmV2aW91c19oYXNoGAkgASgJQgPgQQMSEQoEaGFzaBgKIAEoCUID4EEDIqgBCg9BdWRpdENoZWNrcG9pbnQSEgoFY2hhaW4YASABKAlCA+BBAxIQCgNzZXEYAiABKA1CA+BBAxIRCgRoYXNoGAMgASgJQgPgQQMSKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKcHVibGljX2tleRgFIAEoCUID4EEDEhYKCXNpZ25hdHVyZRgGIAEoCUID4EEDIrUBCgtDaGFpblJlcG9ydBISCgVjaGFpbhgBIAEoCUID4EEDEjAKB2ZpbmRpbmcYAiABKA4yGi5zdmMuYXVkaXQudjEuQXVkaXRGaW5kaW5nQgPgQQMSFQoDc2VxGAMgASgNQgPgQQNIAIgBARIUCgdlbnRyaWVzGAQgASgNQgPgQQMSEQoEaGFzaBgFIAEoCUID4EEDEhgKC2NoZWNrcG9pbnRzGAYgASgNQgPgQQNCBgoEX3NlcSKBAQoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh0KBmN1cnNvchgDIAEoCUIIukgFcgMY9ANIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJtCgxMaXN0UmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJ8Cg1WZXJpZnlSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEAoDc2VxGAIgASgNSACIAQESKAoEaGFzaBgDIAEoCUIVukgSchAyDl5bMC05YS1mXXs2NH0kSAGIAQFCBgoEX3NlcUIHCgVfaGFzaCJACg5WZXJpZnlSZXNwb25zZRIuCgZyZXBvcnQYASABKAsyGS5zdmMuYXVkaXQudjEuQ2hhaW5SZXBvcnRCA+BBAyJHCg1FeHBvcnRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoFYWZ0ZXIYAiABKAlCB7pIBHICGBQirAEKCkV4cG9ydExpbmUSFQoIcG9zaXRpb24YASABKAlCA+BBAxIxCgVlbnRyeRgCIAEoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5QgPgQQNIAIgBARI7CgpjaGVja3BvaW50GAMgASgLMh0uc3ZjLmF1ZGl0LnYxLkF1ZGl0Q2hlY2twb2ludEID4EEDSAGIAQFCCAoGX2VudHJ5Qg0KC19jaGVja3BvaW50InIKHEFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlcXVlc3QSHgoFbGltaXQYASABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAiABKAlCCLpIBXIDGPQDSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IifgodQWRtaW5BdWRpdFNlcnZpY2VMaXN0UmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciIgCh5BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlcXVlc3QikQEKH0FkbWluQXVkaXRTZXJ2aWNlVmVyaWZ5UmVzcG9uc2USEwoGaW50YWN0GAEgASgIQgPgQQMSEwoGY2hhaW5zGAIgASgNQgPgQQMSFAoHZW50cmllcxgDIAEoDUID4EEDEi4KBmJyb2tlbhgEIAMoCzIZLnN2Yy5hdWRpdC52MS5DaGFpblJlcG9ydEID4EEDIjgKHkFkbWluQXVkaXRTZXJ2aWNlRXhwb3J0UmVxdWVzdBIWCgVhZnRlchgBIAEoCUIHukgEcgIYFCrCAQoOQXVkaXRBY3RvcktpbmQSIAocQVVESVRfQUNUT1JfS0lORF9VTlNQRUNJRklFRBAAEhkKFUFVRElUX0FDVE9SX0tJTkRfVVNFUhABEhwKGEFVRElUX0FDVE9SX0tJTkRfQVBJX0tFWRACEhsKF0FVRElUX0FDVE9SX0tJTkRfUlVOTkVSEAMSGwoXQVVESVRfQUNUT1JfS0lORF9TWVNURU0QBBIbChdBVURJVF9BQ1RPUl9LSU5EX0NJX0pPQhAFKrACCgxBdWRpdEZpbmRpbmcSHQoZQVVESVRfRklORElOR19VTlNQRUNJRklFRBAAEhgKFEFVRElUX0ZJTkRJTkdfSU5UQUNUEAESHwobQVVESVRfRklORElOR19FTlRSWV9DSEFOR0VEEAISHwobQVVESVRfRklORElOR19FTlRSWV9NSVNTSU5HEAMSHgoaQVVESVRfRklORElOR19PUkRFUl9CUk9LRU4QBBIiCh5BVURJVF9GSU5ESU5HX0VOVFJZX0RVUExJQ0FURUQQBRIeChpBVURJVF9GSU5ESU5HX1RBSUxfTUlTU0lORxAGEhsKF0FVRElUX0ZJTkRJTkdfUkVXUklUVEVOEAcSJAogQVVESVRfRklORElOR19DSEVDS1BPSU5UX0lOVkFMSUQQCDL/AwoMQXVkaXRTZXJ2aWNlEqoBCgRMaXN0Ehkuc3ZjLmF1ZGl0LnYxLkxpc3RSZXF1ZXN0Ghouc3ZjLmF1ZGl0LnYxLkxpc3RSZXNwb25zZSJrkAIBirUYRhIHdGVhbV9pZGIOCgdlbnRyaWVzEDIYyAGqAQNzZXGqAQJhdKoBBmFjdGlvbqoBBnRhcmdldKoBDWFjdG9yLmRpc3BsYXmC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vYXVkaXQSdQoGVmVyaWZ5Ehsuc3ZjLmF1ZGl0LnYxLlZlcmlmeVJlcXVlc3QaHC5zdmMuYXVkaXQudjEuVmVyaWZ5UmVzcG9uc2UiMJACAYq1GAR44KcSgtPkkwIfEh0vdGVhbXMve3RlYW1faWR9L2F1ZGl0L3ZlcmlmeRKHAQoGRXhwb3J0Ehsuc3ZjLmF1ZGl0LnYxLkV4cG9ydFJlcXVlc3QaGC5zdmMuYXVkaXQudjEuRXhwb3J0TGluZSJEkAIBirUYGGoRCghwb3NpdGlvbhIFYWZ0ZXJ4gN3bAYLT5JMCHxIdL3RlYW1zL3t0ZWFtX2lkfS9hdWRpdC9leHBvcnQwARpBirUYPQoFYXVkaXQSBWF1ZGl0GidUaGUgbGVkZ2VyIG9mIHdoYXQgd2FzIGNoYW5nZWQsIGJ5IHdob20oATAFOA0ywwQKEUFkbWluQXVkaXRTZXJ2aWNlErsBCgRMaXN0Eiouc3ZjLmF1ZGl0LnYxLkFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlcXVlc3QaKy5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VMaXN0UmVzcG9uc2UiWpACAYq1GD8wBWIOCgdlbnRyaWVzEDIYyAGqAQNzZXGqAQJhdKoBBmFjdGlvbqoBBnRhcmdldKoBDWFjdG9yLmRpc3BsYXmC0+STAg4SDC9hZG1pbi9hdWRpdBKPAQoGVmVyaWZ5Eiwuc3ZjLmF1ZGl0LnYxLkFkbWluQXVkaXRTZXJ2aWNlVmVyaWZ5UmVxdWVzdBotLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlc3BvbnNlIiiQAgGKtRgGMAV44KcSgtPkkwIVEhMvYWRtaW4vYXVkaXQvdmVyaWZ5EpABCgZFeHBvcnQSLC5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VFeHBvcnRSZXF1ZXN0Ghguc3ZjLmF1ZGl0LnYxLkV4cG9ydExpbmUiPJACAYq1GBowBWoRCghwb3NpdGlvbhIFYWZ0ZXJ4gN3bAYLT5JMCFRITL2FkbWluL2F1ZGl0L2V4cG9ydDABGkuKtRhHCgphZG1pbkF1ZGl0EgthZG1pbi1hdWRpdBooVGhlIGluc3RhbGxhdGlvbidzIG93biBsZWRnZXIsIGZvciBzdGFmZigBMAViBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvYXVkaXQvdjEvYXVkaXQucHJvdG8SDHN2Yy5hdWRpdC52MSJkCgpBdWRpdEFjdG9yEi8KBGtpbmQYASABKA4yHC5zdmMuYXVkaXQudjEuQXVkaXRBY3RvcktpbmRCA+BBAxIPCgJpZBgCIAEoCUID4EEDEhQKB2Rpc3BsYXkYAyABKAlCA+BBAyKuAgoKQXVkaXRFbnRyeRIQCgNzZXEYASABKA1CA+BBAxISCgVjaGFpbhgCIAEoCUID4EEDEisKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiwKBWFjdG9yGAQgASgLMhguc3ZjLmF1ZGl0LnYxLkF1ZGl0QWN0b3JCA+BBAxITCgZhY3Rpb24YBSABKAlCA+BBAxITCgZ0YXJnZXQYBiABKAlCA+BBAxItCgdkZXRhaWxzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEhcKCnJlcXVlc3RfaWQYCCABKAlCA+BBAxIaCg1wcmV2aW91c19oYXNoGAkgASgJQgPgQQMSEQoEaGFzaBgKIAEoCUID4EEDIqgBCg9BdWRpdENoZWNrcG9pbnQSEgoFY2hhaW4YASABKAlCA+BBAxIQCgNzZXEYAiABKA1CA+BBAxIRCgRoYXNoGAMgASgJQgPgQQMSKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKcHVibGljX2tleRgFIAEoCUID4EEDEhYKCXNpZ25hdHVyZRgGIAEoCUID4EEDIrUBCgtDaGFpblJlcG9ydBISCgVjaGFpbhgBIAEoCUID4EEDEjAKB2ZpbmRpbmcYAiABKA4yGi5zdmMuYXVkaXQudjEuQXVkaXRGaW5kaW5nQgPgQQMSFQoDc2VxGAMgASgNQgPgQQNIAIgBARIUCgdlbnRyaWVzGAQgASgNQgPgQQMSEQoEaGFzaBgFIAEoCUID4EEDEhgKC2NoZWNrcG9pbnRzGAYgASgNQgPgQQNCBgoEX3NlcSKBAQoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh0KBmN1cnNvchgDIAEoCUIIukgFcgMY9ANIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJtCgxMaXN0UmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJ8Cg1WZXJpZnlSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEAoDc2VxGAIgASgNSACIAQESKAoEaGFzaBgDIAEoCUIVukgSchAyDl5bMC05YS1mXXs2NH0kSAGIAQFCBgoEX3NlcUIHCgVfaGFzaCJACg5WZXJpZnlSZXNwb25zZRIuCgZyZXBvcnQYASABKAsyGS5zdmMuYXVkaXQudjEuQ2hhaW5SZXBvcnRCA+BBAyJHCg1FeHBvcnRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoFYWZ0ZXIYAiABKAlCB7pIBHICGBQirAEKCkV4cG9ydExpbmUSFQoIcG9zaXRpb24YASABKAlCA+BBAxIxCgVlbnRyeRgCIAEoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5QgPgQQNIAIgBARI7CgpjaGVja3BvaW50GAMgASgLMh0uc3ZjLmF1ZGl0LnYxLkF1ZGl0Q2hlY2twb2ludEID4EEDSAGIAQFCCAoGX2VudHJ5Qg0KC19jaGVja3BvaW50InIKHEFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlcXVlc3QSHgoFbGltaXQYASABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAiABKAlCCLpIBXIDGPQDSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IifgodQWRtaW5BdWRpdFNlcnZpY2VMaXN0UmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciIgCh5BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlcXVlc3QikQEKH0FkbWluQXVkaXRTZXJ2aWNlVmVyaWZ5UmVzcG9uc2USEwoGaW50YWN0GAEgASgIQgPgQQMSEwoGY2hhaW5zGAIgASgNQgPgQQMSFAoHZW50cmllcxgDIAEoDUID4EEDEi4KBmJyb2tlbhgEIAMoCzIZLnN2Yy5hdWRpdC52MS5DaGFpblJlcG9ydEID4EEDIjgKHkFkbWluQXVkaXRTZXJ2aWNlRXhwb3J0UmVxdWVzdBIWCgVhZnRlchgBIAEoCUIHukgEcgIYFCrCAQoOQXVkaXRBY3RvcktpbmQSIAocQVVESVRfQUNUT1JfS0lORF9VTlNQRUNJRklFRBAAEhkKFUFVRElUX0FDVE9SX0tJTkRfVVNFUhABEhwKGEFVRElUX0FDVE9SX0tJTkRfQVBJX0tFWRACEhsKF0FVRElUX0FDVE9SX0tJTkRfUlVOTkVSEAMSGwoXQVVESVRfQUNUT1JfS0lORF9TWVNURU0QBBIbChdBVURJVF9BQ1RPUl9LSU5EX0NJX0pPQhAFKrACCgxBdWRpdEZpbmRpbmcSHQoZQVVESVRfRklORElOR19VTlNQRUNJRklFRBAAEhgKFEFVRElUX0ZJTkRJTkdfSU5UQUNUEAESHwobQVVESVRfRklORElOR19FTlRSWV9DSEFOR0VEEAISHwobQVVESVRfRklORElOR19FTlRSWV9NSVNTSU5HEAMSHgoaQVVESVRfRklORElOR19PUkRFUl9CUk9LRU4QBBIiCh5BVURJVF9GSU5ESU5HX0VOVFJZX0RVUExJQ0FURUQQBRIeChpBVURJVF9GSU5ESU5HX1RBSUxfTUlTU0lORxAGEhsKF0FVRElUX0ZJTkRJTkdfUkVXUklUVEVOEAcSJAogQVVESVRfRklORElOR19DSEVDS1BPSU5UX0lOVkFMSUQQCDL+AwoMQXVkaXRTZXJ2aWNlEqoBCgRMaXN0Ehkuc3ZjLmF1ZGl0LnYxLkxpc3RSZXF1ZXN0Ghouc3ZjLmF1ZGl0LnYxLkxpc3RSZXNwb25zZSJrkAIBirUYRhIHdGVhbV9pZGIOCgdlbnRyaWVzEDIYyAGqAQNzZXGqAQJhdKoBBmFjdGlvbqoBBnRhcmdldKoBDWFjdG9yLmRpc3BsYXmC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vYXVkaXQSdQoGVmVyaWZ5Ehsuc3ZjLmF1ZGl0LnYxLlZlcmlmeVJlcXVlc3QaHC5zdmMuYXVkaXQudjEuVmVyaWZ5UmVzcG9uc2UiMJACAYq1GAR44KcSgtPkkwIfEh0vdGVhbXMve3RlYW1faWR9L2F1ZGl0L3ZlcmlmeRKHAQoGRXhwb3J0Ehsuc3ZjLmF1ZGl0LnYxLkV4cG9ydFJlcXVlc3QaGC5zdmMuYXVkaXQudjEuRXhwb3J0TGluZSJEkAIBirUYGGoRCghwb3NpdGlvbhIFYWZ0ZXJ4gN3bAYLT5JMCHxIdL3RlYW1zL3t0ZWFtX2lkfS9hdWRpdC9leHBvcnQwARpAirUYPAoFYXVkaXQSBWF1ZGl0GiZMZWRnZXIgb2YgY2hhbmdlcyBhbmQgb2Ygd2hvIG1hZGUgdGhlbSgBMAU4DTLDBAoRQWRtaW5BdWRpdFNlcnZpY2USuwEKBExpc3QSKi5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VMaXN0UmVxdWVzdBorLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZUxpc3RSZXNwb25zZSJakAIBirUYPzAFYg4KB2VudHJpZXMQMhjIAaoBA3NlcaoBAmF0qgEGYWN0aW9uqgEGdGFyZ2V0qgENYWN0b3IuZGlzcGxheYLT5JMCDhIML2FkbWluL2F1ZGl0Eo8BCgZWZXJpZnkSLC5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VWZXJpZnlSZXF1ZXN0Gi0uc3ZjLmF1ZGl0LnYxLkFkbWluQXVkaXRTZXJ2aWNlVmVyaWZ5UmVzcG9uc2UiKJACAYq1GAYwBXjgpxKC0+STAhUSEy9hZG1pbi9hdWRpdC92ZXJpZnkSkAEKBkV4cG9ydBIsLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZUV4cG9ydFJlcXVlc3QaGC5zdmMuYXVkaXQudjEuRXhwb3J0TGluZSI8kAIBirUYGjAFahEKCHBvc2l0aW9uEgVhZnRlcniA3dsBgtPkkwIVEhMvYWRtaW4vYXVkaXQvZXhwb3J0MAEaS4q1GEcKCmFkbWluQXVkaXQSC2FkbWluLWF1ZGl0GihUaGUgaW5zdGFsbGF0aW9uJ3Mgb3duIGxlZGdlciwgZm9yIHN0YWZmKAEwBWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Whoever acted.
@@ -41,7 +41,7 @@ export type AuditActor = Message<"svc.audit.v1.AuditActor"> & {
   id: string;
 
   /**
-   * For people.
+   * Name to show to people.
    *
    * @generated from field: string display = 3;
    */
@@ -76,21 +76,21 @@ export type AuditEntry = Message<"svc.audit.v1.AuditEntry"> & {
   chain: string;
 
   /**
-   * When, to the millisecond.
+   * Time, to the millisecond.
    *
    * @generated from field: google.protobuf.Timestamp at = 3;
    */
   at?: Timestamp | undefined;
 
   /**
-   * Who.
+   * Actor.
    *
    * @generated from field: svc.audit.v1.AuditActor actor = 4;
    */
   actor?: AuditActor | undefined;
 
   /**
-   * What was done: `runner.revoked`, `platform_feature.set_state`.
+   * Action that was taken, such as `runner.revoked` or `platform_feature.set_state`.
    *
    * @generated from field: string action = 5;
    */
@@ -167,7 +167,7 @@ export type AuditCheckpoint = Message<"svc.audit.v1.AuditCheckpoint"> & {
   hash: string;
 
   /**
-   * When it was signed.
+   * Time at which it was signed.
    *
    * @generated from field: google.protobuf.Timestamp at = 4;
    */
@@ -209,14 +209,14 @@ export type ChainReport = Message<"svc.audit.v1.ChainReport"> & {
   chain: string;
 
   /**
-   * What was found first.
+   * First finding.
    *
    * @generated from field: svc.audit.v1.AuditFinding finding = 2;
    */
   finding: AuditFinding;
 
   /**
-   * Where: place of the first entry that is wrong or missing; absent when intact.
+   * Place of the first entry that is wrong or missing; absent when the chain is intact.
    *
    * @generated from field: optional uint32 seq = 3;
    */
@@ -300,7 +300,7 @@ export type ListResponse = Message<"svc.audit.v1.ListResponse"> & {
   entries: AuditEntry[];
 
   /**
-   * Where the next page begins; absent on the last one.
+   * Cursor of the next page; absent on the last one.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -315,7 +315,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_audit_v1_audit, 5);
 
 /**
- * Which chain, and what the caller knows of it.
+ * Selects a chain, and holds what the caller knows of it.
  *
  * @generated from message svc.audit.v1.VerifyRequest
  */
@@ -350,7 +350,7 @@ export const VerifyRequestSchema: GenMessage<VerifyRequest> = /*@__PURE__*/
   messageDesc(file_svc_audit_v1_audit, 6);
 
 /**
- * What was found.
+ * Findings.
  *
  * @generated from message svc.audit.v1.VerifyResponse
  */
@@ -405,7 +405,7 @@ export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
  */
 export type ExportLine = Message<"svc.audit.v1.ExportLine"> & {
   /**
-   * Where an export that broke off goes on: send it back as Last-Event-ID.
+   * Position from which an export that broke off goes on; send it back as Last-Event-ID.
    *
    * @generated from field: string position = 1;
    */
@@ -434,7 +434,7 @@ export const ExportLineSchema: GenMessage<ExportLine> = /*@__PURE__*/
   messageDesc(file_svc_audit_v1_audit, 9);
 
 /**
- * Which entries.
+ * Selects entries.
  *
  * @generated from message svc.audit.v1.AdminAuditServiceListRequest
  */
@@ -475,7 +475,7 @@ export type AdminAuditServiceListResponse = Message<"svc.audit.v1.AdminAuditServ
   entries: AuditEntry[];
 
   /**
-   * Where the next page begins; absent on the last one.
+   * Cursor of the next page; absent on the last one.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -490,7 +490,7 @@ export const AdminAuditServiceListResponseSchema: GenMessage<AdminAuditServiceLi
   messageDesc(file_svc_audit_v1_audit, 11);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.audit.v1.AdminAuditServiceVerifyRequest
  */
@@ -505,13 +505,13 @@ export const AdminAuditServiceVerifyRequestSchema: GenMessage<AdminAuditServiceV
   messageDesc(file_svc_audit_v1_audit, 12);
 
 /**
- * What was found.
+ * Findings.
  *
  * @generated from message svc.audit.v1.AdminAuditServiceVerifyResponse
  */
 export type AdminAuditServiceVerifyResponse = Message<"svc.audit.v1.AdminAuditServiceVerifyResponse"> & {
   /**
-   * Whether every chain is intact.
+   * True if every chain is intact.
    *
    * @generated from field: bool intact = 1;
    */
@@ -547,7 +547,7 @@ export const AdminAuditServiceVerifyResponseSchema: GenMessage<AdminAuditService
   messageDesc(file_svc_audit_v1_audit, 13);
 
 /**
- * From where on.
+ * Selects the position to begin at.
  *
  * @generated from message svc.audit.v1.AdminAuditServiceExportRequest
  */
@@ -623,7 +623,7 @@ export const AuditActorKindSchema: GenEnum<AuditActorKind> = /*@__PURE__*/
   enumDesc(file_svc_audit_v1_audit, 0);
 
 /**
- * What a check of a chain found.
+ * Finding of a check of a chain.
  *
  * @generated from enum svc.audit.v1.AuditFinding
  */
@@ -707,7 +707,7 @@ export const AuditFindingSchema: GenEnum<AuditFinding> = /*@__PURE__*/
  */
 export const AuditService: GenService<{
   /**
-   * Entries of a team, newest first.
+   * Lists entries of a team, newest first.
    *
    * @generated from rpc svc.audit.v1.AuditService.List
    */
@@ -727,7 +727,8 @@ export const AuditService: GenService<{
     output: typeof VerifyResponseSchema;
   },
   /**
-   * Every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` one JSON line each.
+   * Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` each is one line of
+   * JSON.
    *
    * @generated from rpc svc.audit.v1.AuditService.Export
    */
@@ -746,7 +747,7 @@ export const AuditService: GenService<{
  */
 export const AdminAuditService: GenService<{
   /**
-   * Entries of the chain `platform`, newest first.
+   * Lists entries of the chain `platform`, newest first.
    *
    * @generated from rpc svc.audit.v1.AdminAuditService.List
    */
@@ -766,7 +767,7 @@ export const AdminAuditService: GenService<{
     output: typeof AdminAuditServiceVerifyResponseSchema;
   },
   /**
-   * Every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
+   * Streams every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
    *
    * @generated from rpc svc.audit.v1.AdminAuditService.Export
    */

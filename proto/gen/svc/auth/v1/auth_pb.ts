@@ -69,7 +69,7 @@ export type LoginResponse = Message<"svc.auth.v1.LoginResponse"> & {
   token: string;
 
   /**
-   * When the session ends at the latest.
+   * Time at which the session ends at the latest.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -91,7 +91,7 @@ export const LoginResponseSchema: GenMessage<LoginResponse> = /*@__PURE__*/
   messageDesc(file_svc_auth_v1_auth, 1);
 
 /**
- * Nothing to say: the session is the one of the call.
+ * The request has no fields: it ends the session of the call.
  *
  * @generated from message svc.auth.v1.LogoutRequest
  */
@@ -106,7 +106,7 @@ export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
   messageDesc(file_svc_auth_v1_auth, 2);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.auth.v1.LogoutResponse
  */

@@ -40,21 +40,21 @@ export type BuildPhaseTimes = Message<"svc.builds.v1.BuildPhaseTimes"> & {
   phase: Phase;
 
   /**
-   * When the control plane heard of its begin.
+   * Time at which the control plane learned of its start.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 2;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When the control plane heard of its end; absent while it runs.
+   * Time at which the control plane learned of its end; absent while it runs.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 3;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * What the runner measured, in milliseconds; absent until it reported.
+   * Duration that the runner measured, in milliseconds; absent until it reported.
    *
    * @generated from field: optional uint32 self_reported_ms = 4;
    */
@@ -103,7 +103,7 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   number: number;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.builds.v1.BuildState state = 5;
    */
@@ -124,7 +124,7 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   phases: BuildPhaseTimes[];
 
   /**
-   * What made it.
+   * Cause of the build.
    *
    * @generated from field: svc.builds.v1.BuildTrigger trigger = 8;
    */
@@ -152,7 +152,7 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   commit?: string | undefined;
 
   /**
-   * How the environment says it is made, and of `auto`, once the runner has looked, what was found.
+   * Build type of the environment; for `auto` the type that the runner found, once it has looked.
    *
    * @generated from field: svc.environments.v1.BuildType build_type = 12;
    */
@@ -201,7 +201,7 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   runnerName?: string | undefined;
 
   /**
-   * Why it ended; absent before.
+   * Reason of its end; absent before.
    *
    * @generated from field: optional svc.sandboxruns.v1.EndReason reason = 19;
    */
@@ -215,35 +215,35 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   exitCode?: number | undefined;
 
   /**
-   * What went wrong, and where it stands what to do about it.
+   * Message that says what went wrong and, where that is known, what to do about it.
    *
    * @generated from field: optional string message = 21;
    */
   message?: string | undefined;
 
   /**
-   * Whether a person must say so before it is run again, because it had begun to publish or deploy when its runner was lost.
+   * True if a person must decide whether it is run again, because it had begun to publish or deploy when its runner was lost.
    *
    * @generated from field: bool needs_decision = 22;
    */
   needsDecision: boolean;
 
   /**
-   * When it was submitted.
+   * Time at which it was submitted.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 23;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When a runner began; absent before.
+   * Time at which a runner began; absent before.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 24;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended; absent before.
+   * Time at which it ended; absent before.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 25;
    */
@@ -264,14 +264,14 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   logBytes: number;
 
   /**
-   * Whether its cancellation was asked for and its runner has not answered yet.
+   * True if its cancellation was asked for and its runner has not answered yet.
    *
    * @generated from field: bool cancel_requested = 28;
    */
   cancelRequested: boolean;
 
   /**
-   * Why it waits, seen at the moment of the call; absent when it is not queued, and in lists.
+   * Reason why it waits, seen at the moment of the call; absent when it is not queued, and in lists.
    *
    * @generated from field: optional svc.runners.v1.Waiting waiting = 29;
    */
@@ -285,7 +285,7 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   logMissingBytes: number;
 
   /**
-   * Whether the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice.
+   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice.
    *
    * @generated from field: bool log_mismatch = 31;
    */
@@ -313,7 +313,7 @@ export type BuildTrace = Message<"svc.builds.v1.BuildTrace"> & {
   traceId: string;
 
   /**
-   * Where a person can look at it: the trace viewer of the installation (`TRACE_VIEWER_URL`), or the build's page in the console.
+   * Address at which a person can look at the trace: the trace viewer of the installation (`TRACE_VIEWER_URL`), or the build's page in the console.
    *
    * @generated from field: string url = 2;
    */
@@ -328,13 +328,13 @@ export const BuildTraceSchema: GenMessage<BuildTrace> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 2);
 
 /**
- * What a build says while it runs.
+ * One event of a build while it runs.
  *
  * @generated from message svc.builds.v1.BuildEvent
  */
 export type BuildEvent = Message<"svc.builds.v1.BuildEvent"> & {
   /**
-   * Where a client that lost its stream goes on.
+   * Position from which a client that lost its stream goes on.
    *
    * @generated from field: string position = 1;
    */
@@ -362,7 +362,7 @@ export type BuildEvent = Message<"svc.builds.v1.BuildEvent"> & {
   stream?: LogStream | undefined;
 
   /**
-   * Where the build stands; on the first event, when it changes, and on the last.
+   * State of the build; present on the first event, when it changes, and on the last.
    *
    * @generated from field: optional svc.builds.v1.BuildState state = 5;
    */
@@ -383,7 +383,7 @@ export type BuildEvent = Message<"svc.builds.v1.BuildEvent"> & {
   missingBytes?: number | undefined;
 
   /**
-   * When the control plane stored the output, or heard of the phase; absent on events that say where the build stands.
+   * Time at which the control plane stored the output, or learned of the phase; absent on events that say where the build stands.
    *
    * @generated from field: optional google.protobuf.Timestamp at = 8;
    */
@@ -398,7 +398,7 @@ export const BuildEventSchema: GenMessage<BuildEvent> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 3);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.builds.v1.ListRequest
  */
@@ -446,7 +446,7 @@ export type ListResponse = Message<"svc.builds.v1.ListResponse"> & {
   builds: Build[];
 
   /**
-   * Where the next page begins; absent on the last one.
+   * Cursor of the next page; absent on the last one.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -461,7 +461,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 5);
 
 /**
- * Which build.
+ * Selects a build.
  *
  * @generated from message svc.builds.v1.GetRequest
  */
@@ -489,7 +489,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 6);
 
 /**
- * What to build.
+ * Describes the build.
  *
  * @generated from message svc.builds.v1.CreateRequest
  */
@@ -517,7 +517,7 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 7);
 
 /**
- * Which build.
+ * Selects a build.
  *
  * @generated from message svc.builds.v1.CancelRequest
  */
@@ -545,7 +545,7 @@ export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 8);
 
 /**
- * Which build to go back to.
+ * Selects the build to go back to.
  *
  * @generated from message svc.builds.v1.RollbackRequest
  */
@@ -573,7 +573,7 @@ export const RollbackRequestSchema: GenMessage<RollbackRequest> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 9);
 
 /**
- * Which build.
+ * Selects a build.
  *
  * @generated from message svc.builds.v1.TraceRequest
  */
@@ -601,7 +601,7 @@ export const TraceRequestSchema: GenMessage<TraceRequest> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 10);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.builds.v1.UnlockRequest
  */
@@ -629,7 +629,7 @@ export const UnlockRequestSchema: GenMessage<UnlockRequest> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 11);
 
 /**
- * What was freed.
+ * Tells what was freed.
  *
  * @generated from message svc.builds.v1.UnlockResponse
  */
@@ -650,7 +650,7 @@ export const UnlockResponseSchema: GenMessage<UnlockResponse> = /*@__PURE__*/
   messageDesc(file_svc_builds_v1_builds, 12);
 
 /**
- * What is decided.
+ * Holds the decision.
  *
  * @generated from message svc.builds.v1.DeployApprovalRequest
  */
@@ -685,7 +685,7 @@ export const DeployApprovalRequestSchema: GenMessage<DeployApprovalRequest> = /*
   messageDesc(file_svc_builds_v1_builds, 13);
 
 /**
- * Which build, from where on.
+ * Selects a build and the position to begin at.
  *
  * @generated from message svc.builds.v1.StreamLogsRequest
  */
@@ -719,7 +719,7 @@ export type StreamLogsRequest = Message<"svc.builds.v1.StreamLogsRequest"> & {
   tailBytes?: number | undefined;
 
   /**
-   * Whether to wait for more. Default: true.
+   * If true, the stream waits for more. Default: true.
    *
    * @generated from field: optional bool follow = 5;
    */
@@ -734,7 +734,7 @@ export const StreamLogsRequestSchema: GenMessage<StreamLogsRequest> = /*@__PURE_
   messageDesc(file_svc_builds_v1_builds, 14);
 
 /**
- * Where a build stands.
+ * State of a build.
  *
  * @generated from enum svc.builds.v1.BuildState
  */
@@ -858,7 +858,7 @@ export const PhaseSchema: GenEnum<Phase> = /*@__PURE__*/
   enumDesc(file_svc_builds_v1_builds, 1);
 
 /**
- * What made a build.
+ * Cause of a build.
  *
  * @generated from enum svc.builds.v1.BuildTrigger
  */
@@ -892,7 +892,7 @@ export const BuildTriggerSchema: GenEnum<BuildTrigger> = /*@__PURE__*/
   enumDesc(file_svc_builds_v1_builds, 2);
 
 /**
- * What a person decides about a deploy.
+ * Decision of a person about a deploy.
  *
  * @generated from enum svc.builds.v1.DeployDecision
  */
@@ -933,7 +933,7 @@ export const DeployDecisionSchema: GenEnum<DeployDecision> = /*@__PURE__*/
  */
 export const BuildsService: GenService<{
   /**
-   * Builds of an environment, newest first.
+   * Lists builds of an environment, newest first.
    *
    * @generated from rpc svc.builds.v1.BuildsService.List
    */
@@ -943,7 +943,7 @@ export const BuildsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One build. Errors: `not_found` (404).
+   * Returns one build. Errors: `not_found` (404).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Get
    */
@@ -986,7 +986,7 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Trace of a build: its id and where a person can look at it.
+   * Returns the trace of a build: its id and where a person can look at it.
    *
    * @generated from rpc svc.builds.v1.BuildsService.Trace
    */
@@ -1017,7 +1017,7 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
+   * Streams output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
    * after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
    *
    * @generated from rpc svc.builds.v1.BuildsService.StreamLogs

@@ -55,7 +55,7 @@ export type BuildStep = Message<"svc.buildsteps.v1.BuildStep"> & {
   command: string;
 
   /**
-   * When it was added.
+   * Time at which it was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
@@ -70,7 +70,7 @@ export const BuildStepSchema: GenMessage<BuildStep> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 0);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.buildsteps.v1.ListRequest
  */
@@ -140,7 +140,7 @@ export const AddRequestSchema: GenMessage<AddRequest> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 3);
 
 /**
- * Which step.
+ * Selects a step.
  *
  * @generated from message svc.buildsteps.v1.DeleteRequest
  */
@@ -168,7 +168,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 4);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.buildsteps.v1.DeleteResponse
  */
@@ -183,7 +183,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 5);
 
 /**
- * What is moved where.
+ * Selects a step and the direction of its move.
  *
  * @generated from message svc.buildsteps.v1.MoveRequest
  */
@@ -203,7 +203,7 @@ export type MoveRequest = Message<"svc.buildsteps.v1.MoveRequest"> & {
   stepId: string;
 
   /**
-   * Where.
+   * Direction.
    *
    * @generated from field: svc.buildsteps.v1.Direction direction = 3;
    */
@@ -239,7 +239,7 @@ export const MoveResponseSchema: GenMessage<MoveResponse> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 7);
 
 /**
- * Where a step is moved.
+ * Direction in which a step is moved.
  *
  * @generated from enum svc.buildsteps.v1.Direction
  */
@@ -279,7 +279,7 @@ export const DirectionSchema: GenEnum<Direction> = /*@__PURE__*/
  */
 export const BuildStepsService: GenService<{
   /**
-   * Steps of an environment in the order in which they run, at most 50.
+   * Lists steps of an environment in the order in which they run, at most 50.
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.List
    */

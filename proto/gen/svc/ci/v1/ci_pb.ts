@@ -76,35 +76,35 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   defaultBranch: string;
 
   /**
-   * How runs become known.
+   * Way in which runs become known.
    *
    * @generated from field: svc.ci.v1.IngestMode ingest_mode = 8;
    */
   ingestMode: IngestMode;
 
   /**
-   * Whether it works.
+   * State of the connection.
    *
    * @generated from field: svc.ci.v1.ConnectionStatus status = 9;
    */
   status: ConnectionStatus;
 
   /**
-   * When it was made.
+   * Time at which it was made.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * What is wrong with it, while `status` is `error`.
+   * Problem of the connection, while `status` is `error`.
    *
    * @generated from field: optional string status_detail = 12;
    */
@@ -125,21 +125,21 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   apiUrl?: string | undefined;
 
   /**
-   * Whether a token of the host is stored.
+   * True if a token of the host is stored.
    *
    * @generated from field: bool has_token = 15;
    */
   hasToken: boolean;
 
   /**
-   * Whether commits are told how runs ended.
+   * Setting that decides whether the ends of runs are shown at commits.
    *
    * @generated from field: svc.ci.v1.CommitStatusMode commit_status_mode = 16;
    */
   commitStatusMode: CommitStatusMode;
 
   /**
-   * Why commits are told nothing although they should be: what the host refused. Absent when all is well.
+   * Refusal of the host because of which commits show no status although they should; absent when all is well.
    *
    * @generated from field: optional string commit_status_detail = 17;
    */
@@ -153,14 +153,14 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   oidcPin?: OidcPin | undefined;
 
   /**
-   * What id_tokens must say besides; absent: nothing more.
+   * Further conditions for id_tokens; absent when there are none.
    *
    * @generated from field: optional svc.ci.v1.OidcPolicy oidc_policy = 19;
    */
   oidcPolicy?: OidcPolicy | undefined;
 
   /**
-   * How webhooks of the provider `generic` are read; absent: in the shape of this service.
+   * Mapping of webhooks of the provider `generic`; absent when they come in the shape of this service.
    *
    * @generated from field: optional svc.ci.v1.GenericMapping generic_mapping = 20;
    */
@@ -203,14 +203,14 @@ export type NotTaken = Message<"svc.ci.v1.NotTaken"> & {
   field: string;
 
   /**
-   * What was given.
+   * Value that was given.
    *
    * @generated from field: string given = 2;
    */
   given: string;
 
   /**
-   * What the connection has, and keeps; absent: nothing.
+   * Value that the connection has and keeps; absent when it has none.
    *
    * @generated from field: optional string kept = 3;
    */
@@ -259,7 +259,7 @@ export type OidcPin = Message<"svc.ci.v1.OidcPin"> & {
   ownerId?: string | undefined;
 
   /**
-   * When the first id_token came.
+   * Time at which the first id_token came.
    *
    * @generated from field: google.protobuf.Timestamp pinned_at = 4;
    */
@@ -281,7 +281,7 @@ export const OidcPinSchema: GenMessage<OidcPin> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 2);
 
 /**
- * What id_tokens must say. An empty list asks for nothing.
+ * Conditions for id_tokens. An empty list asks for nothing.
  *
  * @generated from message svc.ci.v1.OidcPolicy
  */
@@ -317,7 +317,7 @@ export const OidcPolicySchema: GenMessage<OidcPolicy> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 3);
 
 /**
- * Where the fields of a generic webhook are, and what its words mean.
+ * Mapping of a generic webhook: the places of its fields, and the meaning of its statuses.
  *
  * @generated from message svc.ci.v1.GenericMapping
  */
@@ -332,7 +332,7 @@ export type GenericMapping = Message<"svc.ci.v1.GenericMapping"> & {
   pointers: { [key: string]: string };
 
   /**
-   * Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's word. A word without one is `unknown`.
+   * Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an entry is `unknown`.
    *
    * @generated from field: map<string, string> words = 2;
    */
@@ -367,7 +367,7 @@ export type CiDiscovery = Message<"svc.ci.v1.CiDiscovery"> & {
   ciConnectionId: string;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.ci.v1.DiscoveryState state = 3;
    */
@@ -402,17 +402,17 @@ export type CiDiscovery = Message<"svc.ci.v1.CiDiscovery"> & {
   truncated: boolean;
 
   /**
-   * Why something may be missing; absent when all was read.
+   * Reason why something may be missing; absent when all was read.
    *
    * @generated from field: optional string incomplete_reason = 8;
    */
   incompleteReason?: string | undefined;
 
   /**
-   * Why it failed, absent otherwise: a word, a colon and a sentence. The words: `unauthorised` (the token is not taken), `forbidden` (it may
-   * not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`,
-   * `provider_unavailable` (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address
-   * that may not be called), `answer_invalid` (an answer that the host's API does not give), `internal`.
+   * Reason of the failure, absent otherwise: a word, a colon and a sentence. The words are `unauthorised` (the token is not taken), `forbidden` (it
+   * may not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`, `provider_unavailable`
+   * (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address that may not be called),
+   * `answer_invalid` (an answer that the host's API does not give), `internal`.
    *
    * @generated from field: optional string error = 9;
    */
@@ -426,21 +426,21 @@ export type CiDiscovery = Message<"svc.ci.v1.CiDiscovery"> & {
   pipelines: DiscoveredPipeline[];
 
   /**
-   * What is wrong with the definitions that were read.
+   * Problems of the definitions that were read.
    *
    * @generated from field: repeated svc.ci.v1.DiscoveryProblem problems = 11;
    */
   problems: DiscoveryProblem[];
 
   /**
-   * When it was asked for.
+   * Time at which it was asked for.
    *
    * @generated from field: google.protobuf.Timestamp requested_at = 12;
    */
   requestedAt?: Timestamp | undefined;
 
   /**
-   * When it ended; absent before.
+   * Time at which it ended; absent before.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 13;
    */
@@ -489,21 +489,21 @@ export type DiscoveredPipeline = Message<"svc.ci.v1.DiscoveredPipeline"> & {
   jobs: string[];
 
   /**
-   * What starts it.
+   * Triggers that start it.
    *
    * @generated from field: repeated string triggers = 5;
    */
   triggers: string[];
 
   /**
-   * Whether a step that deploys was found.
+   * True if a step that deploys was found.
    *
    * @generated from field: bool deploy_detected = 6;
    */
   deployDetected: boolean;
 
   /**
-   * Where, and by what it was known.
+   * Places of the evidence, and why it counts.
    *
    * @generated from field: repeated svc.ci.v1.DeployEvidence evidence = 7;
    */
@@ -517,7 +517,7 @@ export type DiscoveredPipeline = Message<"svc.ci.v1.DiscoveredPipeline"> & {
   partial: boolean;
 
   /**
-   * What it includes or calls, as the file names it.
+   * Files and parts that it includes or calls, as the file names them.
    *
    * @generated from field: repeated string includes = 9;
    */
@@ -545,14 +545,14 @@ export type DeployEvidence = Message<"svc.ci.v1.DeployEvidence"> & {
   line: number;
 
   /**
-   * What stands there.
+   * Text of the line.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * What it is a sign of.
+   * Reason why it counts as a sign of a deploy.
    *
    * @generated from field: string why = 3;
    */
@@ -587,7 +587,7 @@ export type DiscoveryProblem = Message<"svc.ci.v1.DiscoveryProblem"> & {
   line: number;
 
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: string message = 3;
    */
@@ -643,49 +643,49 @@ export type CiWebhook = Message<"svc.ci.v1.CiWebhook"> & {
   url?: string | undefined;
 
   /**
-   * How it proves where it comes from.
+   * Scheme by which the webhook proves where it comes from.
    *
    * @generated from field: svc.ci.v1.WebhookScheme scheme = 5;
    */
   scheme: WebhookScheme;
 
   /**
-   * Whether there is a secret; without one nothing is taken.
+   * True if there is a secret; without one nothing is taken.
    *
    * @generated from field: bool has_secret = 6;
    */
   hasSecret: boolean;
 
   /**
-   * Until when the secret before the present one is taken too; absent when there is none.
+   * Time until which the secret before the present one is taken too; absent when there is none.
    *
    * @generated from field: optional google.protobuf.Timestamp previous_secret_until = 7;
    */
   previousSecretUntil?: Timestamp | undefined;
 
   /**
-   * Whether the provider has a subscription that this service made.
+   * State of the subscription that this service made at the provider.
    *
    * @generated from field: svc.ci.v1.SubscriptionState subscription = 8;
    */
   subscription: SubscriptionState;
 
   /**
-   * Why not, or why no longer.
+   * Reason why there is none, or none any more.
    *
    * @generated from field: optional string detail = 9;
    */
   detail?: string | undefined;
 
   /**
-   * How to set it up by hand at this provider, in a few sentences, and how its secret is had.
+   * Instructions to set the webhook up by hand at this provider, and to get its secret.
    *
    * @generated from field: string instructions = 10;
    */
   instructions: string;
 
   /**
-   * When something was last delivered; absent when nothing was in the last 30 days.
+   * Time at which something was last delivered; absent when nothing was in the last 30 days.
    *
    * @generated from field: optional google.protobuf.Timestamp last_delivery_at = 11;
    */
@@ -776,21 +776,21 @@ export type CiDelivery = Message<"svc.ci.v1.CiDelivery"> & {
   event?: string | undefined;
 
   /**
-   * What became of it.
+   * State of the delivery.
    *
    * @generated from field: svc.ci.v1.CiDeliveryState state = 6;
    */
   state: CiDeliveryState;
 
   /**
-   * Why it was ignored or held, or cannot be read; absent otherwise.
+   * Reason why it was ignored or held, or cannot be read; absent otherwise.
    *
    * @generated from field: optional string detail = 7;
    */
   detail?: string | undefined;
 
   /**
-   * Run that it spoke of; absent when of none.
+   * Run that it reported; absent when it reported none.
    *
    * @generated from field: optional string run_id = 8;
    */
@@ -804,28 +804,28 @@ export type CiDelivery = Message<"svc.ci.v1.CiDelivery"> & {
   bytes: number;
 
   /**
-   * When it came.
+   * Time at which it came.
    *
    * @generated from field: google.protobuf.Timestamp received_at = 10;
    */
   receivedAt?: Timestamp | undefined;
 
   /**
-   * When it was read; absent before.
+   * Time at which it was read; absent before.
    *
    * @generated from field: optional google.protobuf.Timestamp processed_at = 11;
    */
   processedAt?: Timestamp | undefined;
 
   /**
-   * How often the provider sent it again.
+   * Number of times that the provider sent it again.
    *
    * @generated from field: uint32 repeats = 12;
    */
   repeats: number;
 
   /**
-   * What it changed, such as `running → success; finishedAt; 2 jobs`, or why nothing; absent unless it was processed.
+   * Change that it made, such as `running → success; finishedAt; 2 jobs`, or the reason why it made none; absent unless it was processed.
    *
    * @generated from field: optional string changed = 13;
    */
@@ -867,7 +867,7 @@ export type CiPipeline = Message<"svc.ci.v1.CiPipeline"> & {
   name: string;
 
   /**
-   * File that defines it; absent until discovery or a run told it.
+   * File that defines it; absent until discovery or a run names it.
    *
    * @generated from field: optional string path = 4;
    */
@@ -881,28 +881,28 @@ export type CiPipeline = Message<"svc.ci.v1.CiPipeline"> & {
   jobs: string[];
 
   /**
-   * What starts it, as defined; empty until discovery.
+   * Triggers that start it, as defined; empty until discovery.
    *
    * @generated from field: repeated string triggers = 6;
    */
   triggers: string[];
 
   /**
-   * Whether a step that deploys was found.
+   * True if a step that deploys was found.
    *
    * @generated from field: bool deploy_detected = 7;
    */
   deployDetected: boolean;
 
   /**
-   * When it became known.
+   * Time at which it became known.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Whether the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone.
+   * True if the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone.
    *
    * @generated from field: bool defined = 9;
    */
@@ -972,21 +972,21 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   externalAttempt: number;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.ci.v1.CiStatus status = 8;
    */
   status: CiStatus;
 
   /**
-   * The provider's own word for where it stands; absent when it was reported directly.
+   * Status in the provider's own words; absent when it was reported directly.
    *
    * @generated from field: optional string provider_status = 9;
    */
   providerStatus?: string | undefined;
 
   /**
-   * The provider's own word for how it ended; absent when there was none.
+   * Conclusion in the provider's own words; absent when there was none.
    *
    * @generated from field: optional string provider_conclusion = 10;
    */
@@ -1014,7 +1014,7 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   reason?: string | undefined;
 
   /**
-   * What started it.
+   * Trigger that started it.
    *
    * @generated from field: optional string trigger = 14;
    */
@@ -1056,49 +1056,49 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   externalUrl?: string | undefined;
 
   /**
-   * Who started it, by their name at the CI system.
+   * Person who started it, by the name at the CI system.
    *
    * @generated from field: optional string actor = 20;
    */
   actor?: string | undefined;
 
   /**
-   * When it began to wait.
+   * Time at which it began to wait.
    *
    * @generated from field: optional google.protobuf.Timestamp queued_at = 21;
    */
   queuedAt?: Timestamp | undefined;
 
   /**
-   * When it began.
+   * Time at which it began.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 22;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended; absent before.
+   * Time at which it ended; absent before.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 23;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * How long it ran, in milliseconds, as reported or from its times; absent when not known.
+   * Duration in milliseconds, as reported or from its times; absent when not known.
    *
    * @generated from field: optional uint32 duration_ms = 24;
    */
   durationMs?: number | undefined;
 
   /**
-   * When it became known here.
+   * Time at which it became known here.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 25;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When something new was last heard of it.
+   * Time of the latest news of it.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 26;
    */
@@ -1147,7 +1147,7 @@ export type CiJob = Message<"svc.ci.v1.CiJob"> & {
   name: string;
 
   /**
-   * Which of the jobs of this name, from 0.
+   * Number among the jobs of this name, from 0.
    *
    * @generated from field: uint32 index = 5;
    */
@@ -1161,21 +1161,21 @@ export type CiJob = Message<"svc.ci.v1.CiJob"> & {
   stage?: string | undefined;
 
   /**
-   * Where it stands. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays.
+   * Status. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays.
    *
    * @generated from field: svc.ci.v1.CiStatus status = 7;
    */
   status: CiStatus;
 
   /**
-   * The provider's own word for where it stands.
+   * Status in the provider's own words.
    *
    * @generated from field: optional string provider_status = 8;
    */
   providerStatus?: string | undefined;
 
   /**
-   * The provider's own word for how it ended.
+   * Conclusion in the provider's own words.
    *
    * @generated from field: optional string provider_conclusion = 9;
    */
@@ -1210,21 +1210,21 @@ export type CiJob = Message<"svc.ci.v1.CiJob"> & {
   externalUrl?: string | undefined;
 
   /**
-   * When it began.
+   * Time at which it began.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 14;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended; absent before.
+   * Time at which it ended; absent before.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 15;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * How long it ran, in milliseconds; absent when not known.
+   * Duration in milliseconds; absent when not known.
    *
    * @generated from field: optional uint32 duration_ms = 16;
    */
@@ -1239,7 +1239,7 @@ export const CiJobSchema: GenMessage<CiJob> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 14);
 
 /**
- * Which team, and which page.
+ * Selects a team and a page.
  *
  * @generated from message svc.ci.v1.ListConnectionsRequest
  */
@@ -1350,7 +1350,7 @@ export type CreateConnectionRequest = Message<"svc.ci.v1.CreateConnectionRequest
   defaultBranch?: string | undefined;
 
   /**
-   * How runs become known. Default: `direct`.
+   * Way in which runs become known. Default: `direct`.
    *
    * @generated from field: optional svc.ci.v1.IngestMode ingest_mode = 7;
    */
@@ -1365,7 +1365,7 @@ export const CreateConnectionRequestSchema: GenMessage<CreateConnectionRequest> 
   messageDesc(file_svc_ci_v1_ci, 17);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.GetConnectionRequest
  */
@@ -1386,7 +1386,7 @@ export const GetConnectionRequestSchema: GenMessage<GetConnectionRequest> = /*@_
   messageDesc(file_svc_ci_v1_ci, 18);
 
 /**
- * What to change; what is absent stays.
+ * Changes of a connection; absent fields stay as they are.
  *
  * @generated from message svc.ci.v1.UpdateConnectionRequest
  */
@@ -1406,7 +1406,7 @@ export type UpdateConnectionRequest = Message<"svc.ci.v1.UpdateConnectionRequest
   defaultBranch?: string | undefined;
 
   /**
-   * How runs become known.
+   * Way in which runs become known.
    *
    * @generated from field: optional svc.ci.v1.IngestMode ingest_mode = 3;
    */
@@ -1420,21 +1420,21 @@ export type UpdateConnectionRequest = Message<"svc.ci.v1.UpdateConnectionRequest
   status?: ConnectionStatus | undefined;
 
   /**
-   * Whether commits are told how runs ended.
+   * Setting that decides whether the ends of runs are shown at commits.
    *
    * @generated from field: optional svc.ci.v1.CommitStatusMode commit_status_mode = 5;
    */
   commitStatusMode?: CommitStatusMode | undefined;
 
   /**
-   * What id_tokens must say besides; an empty one asks for nothing more.
+   * Further conditions for id_tokens; an empty message asks for nothing more.
    *
    * @generated from field: optional svc.ci.v1.OidcPolicy oidc_policy = 6;
    */
   oidcPolicy?: OidcPolicy | undefined;
 
   /**
-   * How webhooks of the provider `generic` are read; an empty one: in the shape of this service.
+   * Mapping of webhooks of the provider `generic`; an empty message stands for the shape of this service.
    *
    * @generated from field: optional svc.ci.v1.GenericMapping generic_mapping = 7;
    */
@@ -1498,7 +1498,7 @@ export const SetConnectionTokenRequestSchema: GenMessage<SetConnectionTokenReque
   messageDesc(file_svc_ci_v1_ci, 20);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.DeleteConnectionTokenRequest
  */
@@ -1519,7 +1519,7 @@ export const DeleteConnectionTokenRequestSchema: GenMessage<DeleteConnectionToke
   messageDesc(file_svc_ci_v1_ci, 21);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.ci.v1.DeleteConnectionTokenResponse
  */
@@ -1534,7 +1534,7 @@ export const DeleteConnectionTokenResponseSchema: GenMessage<DeleteConnectionTok
   messageDesc(file_svc_ci_v1_ci, 22);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.ResetOidcPinRequest
  */
@@ -1555,7 +1555,7 @@ export const ResetOidcPinRequestSchema: GenMessage<ResetOidcPinRequest> = /*@__P
   messageDesc(file_svc_ci_v1_ci, 23);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.DiscoverRequest
  */
@@ -1576,7 +1576,7 @@ export const DiscoverRequestSchema: GenMessage<DiscoverRequest> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 24);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.GetDiscoveryRequest
  */
@@ -1597,7 +1597,7 @@ export const GetDiscoveryRequestSchema: GenMessage<GetDiscoveryRequest> = /*@__P
   messageDesc(file_svc_ci_v1_ci, 25);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.GetWebhookRequest
  */
@@ -1618,7 +1618,7 @@ export const GetWebhookRequestSchema: GenMessage<GetWebhookRequest> = /*@__PURE_
   messageDesc(file_svc_ci_v1_ci, 26);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.RotateWebhookSecretRequest
  */
@@ -1631,7 +1631,7 @@ export type RotateWebhookSecretRequest = Message<"svc.ci.v1.RotateWebhookSecretR
   connectionId: string;
 
   /**
-   * How the webhook is to prove where it comes from. Default: as it does now; at first `signature` where the provider can sign.
+   * Scheme by which the webhook is to prove where it comes from. Default: the present one; at first `signature` where the provider can sign.
    *
    * @generated from field: optional svc.ci.v1.WebhookScheme scheme = 2;
    */
@@ -1646,7 +1646,7 @@ export const RotateWebhookSecretRequestSchema: GenMessage<RotateWebhookSecretReq
   messageDesc(file_svc_ci_v1_ci, 27);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.SubscribeWebhookRequest
  */
@@ -1667,7 +1667,7 @@ export const SubscribeWebhookRequestSchema: GenMessage<SubscribeWebhookRequest> 
   messageDesc(file_svc_ci_v1_ci, 28);
 
 /**
- * Which connection, and which page.
+ * Selects a connection and a page.
  *
  * @generated from message svc.ci.v1.ListDeliveriesRequest
  */
@@ -1730,7 +1730,7 @@ export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = 
   messageDesc(file_svc_ci_v1_ci, 30);
 
 /**
- * Which deliveries, and which page.
+ * Selects deliveries and a page.
  *
  * @generated from message svc.ci.v1.AdminCiDeliveriesServiceListRequest
  */
@@ -1750,7 +1750,7 @@ export type AdminCiDeliveriesServiceListRequest = Message<"svc.ci.v1.AdminCiDeli
   cursor?: string | undefined;
 
   /**
-   * Of one connection alone.
+   * Connection whose deliveries are listed. Default: all.
    *
    * @generated from field: optional string ci_connection_id = 3;
    */
@@ -1772,7 +1772,7 @@ export const AdminCiDeliveriesServiceListRequestSchema: GenMessage<AdminCiDelive
   messageDesc(file_svc_ci_v1_ci, 31);
 
 /**
- * Which delivery.
+ * Selects a delivery.
  *
  * @generated from message svc.ci.v1.AdminCiDeliveriesServiceReplayRequest
  */
@@ -1834,7 +1834,7 @@ export type ExchangedToken = Message<"svc.ci.v1.ExchangedToken"> & {
   token: string;
 
   /**
-   * When it ends.
+   * Time at which it ends.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -1863,7 +1863,7 @@ export const ExchangedTokenSchema: GenMessage<ExchangedToken> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 34);
 
 /**
- * Which connection.
+ * Selects a connection.
  *
  * @generated from message svc.ci.v1.DeleteConnectionRequest
  */
@@ -1884,7 +1884,7 @@ export const DeleteConnectionRequestSchema: GenMessage<DeleteConnectionRequest> 
   messageDesc(file_svc_ci_v1_ci, 35);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.ci.v1.DeleteConnectionResponse
  */
@@ -1899,7 +1899,7 @@ export const DeleteConnectionResponseSchema: GenMessage<DeleteConnectionResponse
   messageDesc(file_svc_ci_v1_ci, 36);
 
 /**
- * Which connection, and which page.
+ * Selects a connection and a page.
  *
  * @generated from message svc.ci.v1.ListPipelinesRequest
  */
@@ -1962,7 +1962,7 @@ export const ListPipelinesResponseSchema: GenMessage<ListPipelinesResponse> = /*
   messageDesc(file_svc_ci_v1_ci, 38);
 
 /**
- * Which pipeline, and which page.
+ * Selects a pipeline and a page.
  *
  * @generated from message svc.ci.v1.ListRunsForPipelineRequest
  */
@@ -2025,7 +2025,7 @@ export const ListRunsForPipelineResponseSchema: GenMessage<ListRunsForPipelineRe
   messageDesc(file_svc_ci_v1_ci, 40);
 
 /**
- * Which run.
+ * Selects a run.
  *
  * @generated from message svc.ci.v1.GetRunRequest
  */
@@ -2046,7 +2046,7 @@ export const GetRunRequestSchema: GenMessage<GetRunRequest> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 41);
 
 /**
- * Which run, and which page.
+ * Selects a run and a page.
  *
  * @generated from message svc.ci.v1.ListRunJobsRequest
  */
@@ -2136,14 +2136,14 @@ export type ReportRequest = Message<"svc.ci.v1.ReportRequest"> & {
   externalAttempt?: number | undefined;
 
   /**
-   * Where it stands. Default: `running`.
+   * Status. Default: `running`.
    *
    * @generated from field: optional svc.ci.v1.CiStatus status = 4;
    */
   status?: CiStatus | undefined;
 
   /**
-   * What started it.
+   * Trigger that started it.
    *
    * @generated from field: optional string trigger = 5;
    */
@@ -2178,7 +2178,7 @@ export type ReportRequest = Message<"svc.ci.v1.ReportRequest"> & {
   externalUrl?: string | undefined;
 
   /**
-   * How long it ran, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: optional uint32 duration_ms = 10;
    */
@@ -2199,21 +2199,21 @@ export type ReportRequest = Message<"svc.ci.v1.ReportRequest"> & {
   tag?: string | undefined;
 
   /**
-   * Who started it.
+   * Person who started it.
    *
    * @generated from field: optional string actor = 13;
    */
   actor?: string | undefined;
 
   /**
-   * When it began.
+   * Time at which it began.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 14;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended.
+   * Time at which it ended.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 15;
    */
@@ -2228,7 +2228,7 @@ export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
   messageDesc(file_svc_ci_v1_ci, 44);
 
 /**
- * What is new about a run.
+ * Changes of a run.
  *
  * @generated from message svc.ci.v1.UpdateRunRequest
  */
@@ -2241,14 +2241,14 @@ export type UpdateRunRequest = Message<"svc.ci.v1.UpdateRunRequest"> & {
   runId: string;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: optional svc.ci.v1.CiStatus status = 2;
    */
   status?: CiStatus | undefined;
 
   /**
-   * How long it ran, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: optional uint32 duration_ms = 3;
    */
@@ -2283,7 +2283,7 @@ export type ReportedJob = Message<"svc.ci.v1.ReportedJob"> & {
   name: string;
 
   /**
-   * Which of the jobs of this name, from 0. Default: 0.
+   * Number among the jobs of this name, from 0. Default: 0.
    *
    * @generated from field: optional uint32 index = 3;
    */
@@ -2297,7 +2297,7 @@ export type ReportedJob = Message<"svc.ci.v1.ReportedJob"> & {
   stage?: string | undefined;
 
   /**
-   * Where it stands. Default: `running`.
+   * Status. Default: `running`.
    *
    * @generated from field: optional svc.ci.v1.CiStatus status = 5;
    */
@@ -2318,21 +2318,21 @@ export type ReportedJob = Message<"svc.ci.v1.ReportedJob"> & {
   externalUrl?: string | undefined;
 
   /**
-   * When it began.
+   * Time at which it began.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 8;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended.
+   * Time at which it ended.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 9;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * How long it ran, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: optional uint32 duration_ms = 10;
    */
@@ -2396,7 +2396,7 @@ export const ReportJobsResponseSchema: GenMessage<ReportJobsResponse> = /*@__PUR
   messageDesc(file_svc_ci_v1_ci, 48);
 
 /**
- * How a run ended.
+ * Describes the end of a run.
  *
  * @generated from message svc.ci.v1.CompleteRequest
  */
@@ -2416,7 +2416,7 @@ export type CompleteRequest = Message<"svc.ci.v1.CompleteRequest"> & {
   status: CiStatus;
 
   /**
-   * How long it ran, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: optional uint32 duration_ms = 3;
    */
@@ -2514,7 +2514,7 @@ export const CiProviderSchema: GenEnum<CiProvider> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 0);
 
 /**
- * How runs of a connection become known.
+ * Way in which runs of a connection become known.
  *
  * @generated from enum svc.ci.v1.IngestMode
  */
@@ -2541,7 +2541,7 @@ export enum IngestMode {
   WEBHOOK = 2,
 
   /**
-   * Both; what speaks of the same run meets in one.
+   * Both; reports of the same run make one.
    *
    * @generated from enum value: INGEST_MODE_BOTH = 3;
    */
@@ -2555,7 +2555,7 @@ export const IngestModeSchema: GenEnum<IngestMode> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 1);
 
 /**
- * Whether a connection works.
+ * State of a connection.
  *
  * @generated from enum svc.ci.v1.ConnectionStatus
  */
@@ -2597,7 +2597,7 @@ export const ConnectionStatusSchema: GenEnum<ConnectionStatus> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 2);
 
 /**
- * Whether commits of the repository are told how runs ended.
+ * Setting that decides whether the ends of runs are shown at commits of the repository.
  *
  * @generated from enum svc.ci.v1.CommitStatusMode
  */
@@ -2686,7 +2686,7 @@ export const ForgeSchema: GenEnum<Forge> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 4);
 
 /**
- * Where a background task stands.
+ * State of a background task.
  *
  * @generated from enum svc.ci.v1.DiscoveryState
  */
@@ -2734,7 +2734,7 @@ export const DiscoveryStateSchema: GenEnum<DiscoveryState> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 5);
 
 /**
- * Whether the provider sends webhooks.
+ * State of the subscription to webhooks at the provider.
  *
  * @generated from enum svc.ci.v1.SubscriptionState
  */
@@ -2782,7 +2782,7 @@ export const SubscriptionStateSchema: GenEnum<SubscriptionState> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 6);
 
 /**
- * How a webhook proves where it comes from.
+ * Scheme by which a webhook proves where it comes from.
  *
  * @generated from enum svc.ci.v1.WebhookScheme
  */
@@ -2816,7 +2816,7 @@ export const WebhookSchemeSchema: GenEnum<WebhookScheme> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 7);
 
 /**
- * What became of a webhook.
+ * State of a webhook delivery.
  *
  * @generated from enum svc.ci.v1.CiDeliveryState
  */
@@ -2836,14 +2836,14 @@ export enum CiDeliveryState {
   RECEIVED = 1,
 
   /**
-   * What it says is known now.
+   * Its content was taken over.
    *
    * @generated from enum value: CI_DELIVERY_STATE_PROCESSED = 2;
    */
   PROCESSED = 2,
 
   /**
-   * It says nothing about a run or speaks of another repository, contradicts the end of a run, or came while the connection took direct reports
+   * It says nothing about a run or names another repository, contradicts the end of a run, or came while the connection took direct reports
    * alone; `detail` says what.
    *
    * @generated from enum value: CI_DELIVERY_STATE_IGNORED = 3;
@@ -2872,7 +2872,7 @@ export const CiDeliveryStateSchema: GenEnum<CiDeliveryState> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 8);
 
 /**
- * Where a run or a job stands.
+ * Status of a run or a job.
  *
  * @generated from enum svc.ci.v1.CiStatus
  */
@@ -2920,7 +2920,7 @@ export enum CiStatus {
   CANCELLED = 5,
 
   /**
-   * Not known: no more was heard of it, or its provider used a word that means nothing here. Never stands for failed.
+   * Not known: nothing more was reported, or its provider used a status that is not known here. Never stands for failed.
    *
    * @generated from enum value: CI_STATUS_UNKNOWN = 6;
    */
@@ -2941,7 +2941,7 @@ export const CiStatusSchema: GenEnum<CiStatus> = /*@__PURE__*/
  */
 export const CiService: GenService<{
   /**
-   * CI connections of a team, newest first. Errors: `not_found` (404).
+   * Lists CI connections of a team, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListConnections
    */
@@ -2963,7 +2963,7 @@ export const CiService: GenService<{
     output: typeof CiConnectionSchema;
   },
   /**
-   * One CI connection. Errors: `not_found` (404).
+   * Returns one CI connection. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.GetConnection
    */
@@ -2996,7 +2996,7 @@ export const CiService: GenService<{
   },
   /**
    * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses,
-   * runs that nothing was heard of. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
+   * runs without any report. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
    * public https, or a host whose kind must be named).
    *
    * @generated from rpc svc.ci.v1.CiService.SetConnectionToken
@@ -3030,7 +3030,7 @@ export const CiService: GenService<{
   /**
    * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It
    * shows the definitions of every CI system that it finds; those of the connection's own one become its pipelines, for `generic` all do: of
-   * another system's pipelines no run would ever be heard here. A pipeline whose definition is gone loses it and keeps its runs; without
+   * another system's pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
    * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404),
    * `ci_connection_paused` (409).
    *
@@ -3042,7 +3042,7 @@ export const CiService: GenService<{
     output: typeof CiDiscoverySchema;
   },
   /**
-   * The latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
+   * Returns the latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
    * none yet).
    *
    * @generated from rpc svc.ci.v1.CiService.GetDiscovery
@@ -3053,9 +3053,9 @@ export const CiService: GenService<{
     output: typeof CiDiscoverySchema;
   },
   /**
-   * Where the provider's webhooks go and how they are set up: `POST /ci/webhooks/{hook}`, at most 5 MiB. It answers 202 `{id}` once the delivery
-   * is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200
-   * `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
+   * Tells where the provider's webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at most 5 MiB, which answers 202 `{id}`
+   * once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came
+   * before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
    * secret in the connection's scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.GetWebhook
@@ -3090,7 +3090,7 @@ export const CiService: GenService<{
     output: typeof CiWebhookSchema;
   },
   /**
-   * What the connection's webhook was sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListDeliveries
    */
@@ -3100,7 +3100,7 @@ export const CiService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
+   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListPipelines
    */
@@ -3110,7 +3110,7 @@ export const CiService: GenService<{
     output: typeof ListPipelinesResponseSchema;
   },
   /**
-   * Runs of a pipeline, newest first. Errors: `not_found` (404).
+   * Lists runs of a pipeline, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListRunsForPipeline
    */
@@ -3120,7 +3120,7 @@ export const CiService: GenService<{
     output: typeof ListRunsForPipelineResponseSchema;
   },
   /**
-   * One run. Errors: `not_found` (404).
+   * Returns one run. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.GetRun
    */
@@ -3130,7 +3130,7 @@ export const CiService: GenService<{
     output: typeof CiRunSchema;
   },
   /**
-   * Jobs of a run, in the order in which they became known. Errors: `not_found` (404).
+   * Lists jobs of a run, in the order in which they became known. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListRunJobs
    */
@@ -3142,7 +3142,7 @@ export const CiService: GenService<{
   /**
    * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered
    * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. A run that
-   * ended does not change: the same end again is answered with 200, and takes what was not told before. Errors: `not_found` (404, connection
+   * ended does not change: the same end again is answered with 200, and takes what is new. Errors: `not_found` (404, connection
    * or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them),
    * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
@@ -3155,7 +3155,7 @@ export const CiService: GenService<{
   },
   /**
    * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run that ended the duration stays, unless
-   * it was not told. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * @generated from rpc svc.ci.v1.CiService.UpdateRun
    */
@@ -3178,7 +3178,7 @@ export const CiService: GenService<{
   /**
    * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
    * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409),
-   * `state_conflict` (409, the run ended otherwise; one that was given up as `lost` was told no end).
+   * `state_conflict` (409, the run ended otherwise; one that was given up as `lost` has no end).
    *
    * @generated from rpc svc.ci.v1.CiService.Complete
    */
@@ -3192,7 +3192,7 @@ export const CiService: GenService<{
    * as long as the id_token's job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an
    * id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
    * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it
-   * speaks of another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
+   * names another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
    * `ci_connection_paused` (409), `unavailable` (503, the issuer's keys cannot be read).
    *
    * @generated from rpc svc.ci.v1.CiService.ExchangeIdToken
@@ -3206,13 +3206,13 @@ export const CiService: GenService<{
   serviceDesc(file_svc_ci_v1_ci, 0);
 
 /**
- * What staff do about webhooks that were sent to the service.
+ * Deliveries of CI webhooks, for staff.
  *
  * @generated from service svc.ci.v1.AdminCiDeliveriesService
  */
 export const AdminCiDeliveriesService: GenService<{
   /**
-   * Deliveries of all teams, newest first.
+   * Lists deliveries of all teams, newest first.
    *
    * @generated from rpc svc.ci.v1.AdminCiDeliveriesService.List
    */

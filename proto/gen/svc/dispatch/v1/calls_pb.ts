@@ -108,13 +108,13 @@ export const CallsResponseSchema: GenMessage<CallsResponse> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_calls, 2);
 
 /**
- * What became of a call.
+ * Answer to a call.
  *
  * @generated from message svc.dispatch.v1.Answer
  */
 export type Answer = Message<"svc.dispatch.v1.Answer"> & {
   /**
-   * Of the call.
+   * Id of the call that is answered.
    *
    * @generated from field: uint32 id = 1;
    */

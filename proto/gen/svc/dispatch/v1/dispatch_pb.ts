@@ -2,7 +2,8 @@
 // @generated from file svc/dispatch/v1/dispatch.proto (package svc.dispatch.v1, syntax proto3)
 /* eslint-disable */
 
-// What gateways ask of servers, over gRPC on the internal port. A gateway keeps no truth: it verifies signatures, holds polls and passes on.
+// Calls of gateways to servers, over gRPC on the internal port. A gateway keeps no state of record: it verifies signatures, holds polls and passes
+// calls on.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -63,7 +64,7 @@ export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 0);
 
 /**
- * Which key.
+ * Selects a key.
  *
  * @generated from message svc.dispatch.v1.ResolveKeyRequest
  */
@@ -90,7 +91,7 @@ export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE_
  */
 export type ResolveKeyResponse = Message<"svc.dispatch.v1.ResolveKeyResponse"> & {
   /**
-   * Whether the key is known.
+   * True if the key is known.
    *
    * @generated from field: bool known = 1;
    */
@@ -118,7 +119,7 @@ export type ResolveKeyResponse = Message<"svc.dispatch.v1.ResolveKeyResponse"> &
   publicKey: Uint8Array;
 
   /**
-   * Whether the runner was revoked.
+   * True if the runner was revoked.
    *
    * @generated from field: bool revoked = 5;
    */
@@ -153,7 +154,7 @@ export type UseNonceRequest = Message<"svc.dispatch.v1.UseNonceRequest"> & {
   nonce: string;
 
   /**
-   * When the signature was made, in seconds since 1970.
+   * Time at which the signature was made, in seconds since 1970.
    *
    * @generated from field: google.protobuf.Timestamp created = 3;
    */
@@ -168,7 +169,7 @@ export const UseNonceRequestSchema: GenMessage<UseNonceRequest> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 3);
 
 /**
- * Whether the nonce is fresh.
+ * Tells whether the nonce is fresh.
  *
  * @generated from message svc.dispatch.v1.UseNonceResponse
  */
@@ -195,14 +196,14 @@ export const UseNonceResponseSchema: GenMessage<UseNonceResponse> = /*@__PURE__*
  */
 export type BeginPollRequest = Message<"svc.dispatch.v1.BeginPollRequest"> & {
   /**
-   * Who polls.
+   * Runner that polls.
    *
    * @generated from field: svc.dispatch.v1.Caller caller = 1;
    */
   caller?: Caller | undefined;
 
   /**
-   * What for.
+   * Kind of work that it polls for.
    *
    * @generated from field: svc.dispatch.v1.WorkKind kind = 2;
    */
@@ -223,7 +224,7 @@ export type BeginPollRequest = Message<"svc.dispatch.v1.BeginPollRequest"> & {
   slots: number;
 
   /**
-   * Why it cannot take work.
+   * Reasons why it cannot take work.
    *
    * @generated from field: repeated string not_ready = 5;
    */
@@ -245,7 +246,7 @@ export const BeginPollRequestSchema: GenMessage<BeginPollRequest> = /*@__PURE__*
   messageDesc(file_svc_dispatch_v1_dispatch, 5);
 
 /**
- * Whether and where the runner may receive work.
+ * Tells whether the runner may receive work, and where.
  *
  * @generated from message svc.dispatch.v1.BeginPollResponse
  */
@@ -258,7 +259,7 @@ export type BeginPollResponse = Message<"svc.dispatch.v1.BeginPollResponse"> & {
   mayReceive: boolean;
 
   /**
-   * Whether an empty answer is held until the end of the poll (so that a refused runner does not spin).
+   * True if an empty answer is held until the end of the poll (so that a refused runner does not spin).
    *
    * @generated from field: bool hold = 2;
    */
@@ -293,14 +294,14 @@ export const BeginPollResponseSchema: GenMessage<BeginPollResponse> = /*@__PURE_
  */
 export type ClaimRequest = Message<"svc.dispatch.v1.ClaimRequest"> & {
   /**
-   * For whom.
+   * Runner that the work is for.
    *
    * @generated from field: svc.dispatch.v1.Caller caller = 1;
    */
   caller?: Caller | undefined;
 
   /**
-   * What kind.
+   * Kind of work.
    *
    * @generated from field: svc.dispatch.v1.WorkKind kind = 2;
    */
@@ -321,7 +322,7 @@ export type ClaimRequest = Message<"svc.dispatch.v1.ClaimRequest"> & {
   workId: string;
 
   /**
-   * Pool, as `BeginPoll` told it.
+   * Pool, as `BeginPoll` answered it.
    *
    * @generated from field: string pool_id = 5;
    */
@@ -363,7 +364,7 @@ export const ClaimResponseSchema: GenMessage<ClaimResponse> = /*@__PURE__*/
  */
 export type Offer = Message<"svc.dispatch.v1.Offer"> & {
   /**
-   * What is offered.
+   * Offered work.
    *
    * @generated from oneof svc.dispatch.v1.Offer.work
    */
@@ -394,7 +395,7 @@ export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 9);
 
 /**
- * Which item.
+ * Selects an item.
  *
  * @generated from message svc.dispatch.v1.ReturnHintRequest
  */
@@ -415,7 +416,7 @@ export const ReturnHintRequestSchema: GenMessage<ReturnHintRequest> = /*@__PURE_
   messageDesc(file_svc_dispatch_v1_dispatch, 10);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.dispatch.v1.ReturnHintResponse
  */
@@ -436,14 +437,14 @@ export const ReturnHintResponseSchema: GenMessage<ReturnHintResponse> = /*@__PUR
  */
 export type HeartbeatRequest = Message<"svc.dispatch.v1.HeartbeatRequest"> & {
   /**
-   * Who calls.
+   * Runner that calls.
    *
    * @generated from field: svc.dispatch.v1.Caller caller = 1;
    */
   caller?: Caller | undefined;
 
   /**
-   * What it says.
+   * Request of the runner.
    *
    * @generated from field: svc.runner.v1.HeartbeatRequest heartbeat = 2;
    */
@@ -464,7 +465,7 @@ export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*
  */
 export type AppendLogsRequest = Message<"svc.dispatch.v1.AppendLogsRequest"> & {
   /**
-   * Who calls.
+   * Runner that calls.
    *
    * @generated from field: svc.dispatch.v1.Caller caller = 1;
    */
@@ -478,7 +479,7 @@ export type AppendLogsRequest = Message<"svc.dispatch.v1.AppendLogsRequest"> & {
   kind: WorkKind;
 
   /**
-   * What it says.
+   * Request of the runner.
    *
    * @generated from field: svc.runner.v1.LogsRequest logs = 3;
    */
@@ -499,7 +500,7 @@ export const AppendLogsRequestSchema: GenMessage<AppendLogsRequest> = /*@__PURE_
  */
 export type ReportRequest = Message<"svc.dispatch.v1.ReportRequest"> & {
   /**
-   * Who calls.
+   * Runner that calls.
    *
    * @generated from field: svc.dispatch.v1.Caller caller = 1;
    */
@@ -513,7 +514,7 @@ export type ReportRequest = Message<"svc.dispatch.v1.ReportRequest"> & {
   kind: WorkKind;
 
   /**
-   * What it says.
+   * Request of the runner.
    *
    * @generated from field: svc.runner.v1.ReportRequest report = 3;
    */
@@ -528,7 +529,7 @@ export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 14);
 
 /**
- * What the gateway knows.
+ * State that the gateway knows.
  *
  * @generated from message svc.dispatch.v1.WatchFeaturesRequest
  */
@@ -549,7 +550,7 @@ export const WatchFeaturesRequestSchema: GenMessage<WatchFeaturesRequest> = /*@_
   messageDesc(file_svc_dispatch_v1_dispatch, 15);
 
 /**
- * How the gates stand.
+ * State of the gates.
  *
  * @generated from message svc.dispatch.v1.WatchFeaturesResponse
  */
@@ -624,7 +625,7 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
  */
 export const DispatchService: GenService<{
   /**
-   * The runner of a key. Unknown key: `key_unknown`.
+   * Finds the runner of a key. An unknown key is refused with `key_unknown`.
    *
    * @generated from rpc svc.dispatch.v1.DispatchService.ResolveKey
    */
@@ -644,7 +645,7 @@ export const DispatchService: GenService<{
     output: typeof UseNonceResponseSchema;
   },
   /**
-   * How the gates of platform features stand, for the gateway's own pipeline. Waits for a revision other than the given one, at most a
+   * Answers the state of the gates of platform features, for the gateway's own pipeline. Waits for a revision other than the given one, at most a
    * second, then answers the present one.
    *
    * @generated from rpc svc.dispatch.v1.DispatchService.WatchFeatures
@@ -685,7 +686,7 @@ export const DispatchService: GenService<{
     output: typeof ClaimResponseSchema;
   },
   /**
-   * A hint came and no poll was waiting: the item is hinted again at once.
+   * Returns a hint that came while no poll was waiting: the item is hinted again at once.
    *
    * @generated from rpc svc.dispatch.v1.DispatchService.ReturnHint
    */

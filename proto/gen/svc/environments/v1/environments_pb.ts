@@ -21,13 +21,13 @@ export const file_svc_environments_v1_environments: GenFile = /*@__PURE__*/
   fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLcAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESJQoLa25vd25faG9zdHMYBCABKAlCC7pICHIGEAEYgIABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMinQQKC0Vudmlyb25tZW50Eg8KAmlkGAEgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgCIAEoCUID4EEDEhQKB3RlYW1faWQYAyABKAlCA+BBAxIRCgRuYW1lGAQgASgJQgPgQQMSHAoKcmVwb3NpdG9yeRgFIAEoCUID4EEDSACIAQESEwoGYnJhbmNoGAYgASgJQgPgQQMSFwoKYnVpbGRfcGF0aBgHIAEoCUID4EEDEjcKCmJ1aWxkX3R5cGUYCCABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUID4EEDEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzdWJtb2R1bGVzGAsgASgIQgPgQQMSHAoPZGVwbG95X2FwcHJvdmFsGAwgASgIQgPgQQMSNQoGZGVwbG95GA0gASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lCA+BBA0gBiAEBEiIKFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgOIAEoDUID4EEDEiAKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAhCA+BBA0INCgtfcmVwb3NpdG9yeUIJCgdfZGVwbG95IiYKC0xpc3RSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAiJLCgxMaXN0UmVzcG9uc2USOwoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudEID4EEDIikKCkdldFJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAiLNBQoNQ3JlYXRlUmVxdWVzdBIXCgpwcm9qZWN0X2lkGAEgASgJQgPgQQISMQoEbmFtZRgCIAEoCUIj4EECukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAIgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAGIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIAogBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIA4gBARIXCgpzdWJtb2R1bGVzGAcgASgISASIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAWIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIBogBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAeIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gIiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFscyLcBQoNVXBkYXRlUmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEjMKBG5hbWUYAiABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCw2Mn0kSACIAQESQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAYgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAKIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIA4gBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIBIgBARIXCgpzdWJtb2R1bGVzGAcgASgISAWIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAaIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIB4gBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAiIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gJiAEBQgcKBV9uYW1lQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFscyIsCg1EZWxldGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UqcQoJQnVpbGRUeXBlEhoKFkJVSUxEX1RZUEVfVU5TUEVDSUZJRUQQABITCg9CVUlMRF9UWVBFX0FVVE8QARIZChVCVUlMRF9UWVBFX0RPQ0tFUkZJTEUQAhIYChRCVUlMRF9UWVBFX0JVSUxEUEFDSxADKnsKDERlcGxveU1ldGhvZBIdChlERVBMT1lfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSREVQTE9ZX01FVEhPRF9OT05FEAESGwoXREVQTE9ZX01FVEhPRF9DT05UQUlORVIQAhIXChNERVBMT1lfTUVUSE9EX0RPS0tVEAMylgYKE0Vudmlyb25tZW50c1NlcnZpY2USvAEKBExpc3QSIC5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXF1ZXN0GiEuc3ZjLmVudmlyb25tZW50cy52MS5MaXN0UmVzcG9uc2Uib5ACAYq1GD2iAQxlbnZpcm9ubWVudHOqAQJpZKoBBG5hbWWqAQpyZXBvc2l0b3J5qgEGYnJhbmNoqgEJYnVpbGRUeXBlgtPkkwIlEiMvcHJvamVjdHMve3Byb2plY3RfaWR9L2Vudmlyb25tZW50cxJzCgNHZXQSHy5zdmMuZW52aXJvbm1lbnRzLnYxLkdldFJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IimQAgGC0+STAiASHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKFAQoGQ3JlYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5DcmVhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCI1irUYA1jJAYLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSeQoGVXBkYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5VcGRhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIpgtPkkwIjOgEqMh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0SggEKBkRlbGV0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVsZXRlUmVxdWVzdBojLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVsZXRlUmVzcG9uc2UiL4q1GAVYzAFwAYLT5JMCICoeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9GkOKtRg/CgxlbnZpcm9ubWVudHMSDGVudmlyb25tZW50cxoZRW52aXJvbm1lbnRzIG9mIGEgcHJvamVjdCgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * Where builds of an environment are deployed: always on the side of the runner; the control plane never connects to it.
+ * Target to which builds of an environment are deployed. It is always on the side of the runner; the control plane never connects to it.
  *
  * @generated from message svc.environments.v1.Deploy
  */
 export type Deploy = Message<"svc.environments.v1.Deploy"> & {
   /**
-   * How.
+   * Way in which the image is brought up.
    *
    * @generated from field: svc.environments.v1.DeployMethod kind = 1;
    */
@@ -65,7 +65,8 @@ export const DeploySchema: GenMessage<Deploy> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 0);
 
 /**
- * How the repository is read. Stored encrypted, given to the runner of a build, never shown again. All fields absent: none is held.
+ * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never shown again. With all fields absent
+ * none are held.
  *
  * @generated from message svc.environments.v1.GitCredentials
  */
@@ -162,42 +163,42 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   buildPath: string;
 
   /**
-   * How it is built.
+   * Build type.
    *
    * @generated from field: svc.environments.v1.BuildType build_type = 8;
    */
   buildType: BuildType;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 10;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Whether submodules are fetched.
+   * True if submodules are fetched.
    *
    * @generated from field: bool submodules = 11;
    */
   submodules: boolean;
 
   /**
-   * Whether a person must approve each deploy; the build waits for it after its image was published.
+   * True if a person must approve each deploy; the build waits for it after its image was published.
    *
    * @generated from field: bool deploy_approval = 12;
    */
   deployApproval: boolean;
 
   /**
-   * Where builds are deployed; absent: nowhere.
+   * Target of deploys; absent when builds are not deployed.
    *
    * @generated from field: optional svc.environments.v1.Deploy deploy = 13;
    */
@@ -211,7 +212,7 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   buildTimeoutSeconds: number;
 
   /**
-   * Whether credentials for the repository are held.
+   * True if credentials for the repository are held.
    *
    * @generated from field: bool has_git_credentials = 15;
    */
@@ -226,7 +227,7 @@ export const EnvironmentSchema: GenMessage<Environment> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 2);
 
 /**
- * Which project.
+ * Selects a project.
  *
  * @generated from message svc.environments.v1.ListRequest
  */
@@ -268,7 +269,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 4);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.environments.v1.GetRequest
  */
@@ -330,28 +331,28 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   buildPath?: string | undefined;
 
   /**
-   * How it is built. Default: `auto`.
+   * Build type. Default: `auto`.
    *
    * @generated from field: optional svc.environments.v1.BuildType build_type = 6;
    */
   buildType?: BuildType | undefined;
 
   /**
-   * Whether submodules are fetched. Default: false.
+   * True if submodules are fetched. Default: false.
    *
    * @generated from field: optional bool submodules = 7;
    */
   submodules?: boolean | undefined;
 
   /**
-   * Whether a person must approve each deploy. Default: false.
+   * True if a person must approve each deploy. Default: false.
    *
    * @generated from field: optional bool deploy_approval = 8;
    */
   deployApproval?: boolean | undefined;
 
   /**
-   * Where builds are deployed. Default: nowhere.
+   * Target of deploys. Default: none.
    *
    * @generated from field: optional svc.environments.v1.Deploy deploy = 9;
    */
@@ -380,7 +381,7 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 6);
 
 /**
- * What changes.
+ * Holds the changes.
  *
  * @generated from message svc.environments.v1.UpdateRequest
  */
@@ -428,21 +429,21 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   buildType?: BuildType | undefined;
 
   /**
-   * Whether submodules are fetched.
+   * True if submodules are fetched.
    *
    * @generated from field: optional bool submodules = 7;
    */
   submodules?: boolean | undefined;
 
   /**
-   * Whether a person must approve each deploy. Turning it off takes the role admin, as approving does.
+   * True if a person must approve each deploy. Turning it off takes the role admin, as approving does.
    *
    * @generated from field: optional bool deploy_approval = 8;
    */
   deployApproval?: boolean | undefined;
 
   /**
-   * Where builds are deployed. With the kind `none`: nowhere from now on.
+   * Target of deploys. With the kind `none` builds are not deployed from now on.
    *
    * @generated from field: optional svc.environments.v1.Deploy deploy = 9;
    */
@@ -471,7 +472,7 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 7);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.environments.v1.DeleteRequest
  */
@@ -492,7 +493,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 8);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.environments.v1.DeleteResponse
  */
@@ -507,7 +508,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 9);
 
 /**
- * How a build of the environment is made.
+ * Way in which a build of the environment is made.
  *
  * @generated from enum svc.environments.v1.BuildType
  */
@@ -548,7 +549,7 @@ export const BuildTypeSchema: GenEnum<BuildType> = /*@__PURE__*/
   enumDesc(file_svc_environments_v1_environments, 0);
 
 /**
- * How the image of a build is brought up.
+ * Way in which the image of a build is brought up.
  *
  * @generated from enum svc.environments.v1.DeployMethod
  */
@@ -595,7 +596,7 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
  */
 export const EnvironmentsService: GenService<{
   /**
-   * Environments of one project, ordered by name, at most 200.
+   * Lists environments of one project, ordered by name, at most 200.
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.List
    */
@@ -605,7 +606,7 @@ export const EnvironmentsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One environment. Errors: `not_found` (404).
+   * Returns one environment. Errors: `not_found` (404).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Get
    */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/graph/v1/graph.proto.
  */
 export const file_svc_graph_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvZ3JhcGgvdjEvZ3JhcGgucHJvdG8SDHN2Yy5ncmFwaC52MSLaAQoJR3JhcGhOb2RlEhAKA3JlZhgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMuZ3JhcGgudjEuTm9kZUtpbmRCA+BBAxIPCgJpZBgDIAEoCUID4EEDEhQKB3RlYW1faWQYBCABKAlCA+BBAxIRCgRuYW1lGAUgASgJQgPgQQMSFwoFc3RhdGUYBiABKAlCA+BBA0gAiAEBEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCCAoGX3N0YXRlImIKCUdyYXBoRWRnZRIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIxCghyZWxhdGlvbhgDIAEoDjIaLnN2Yy5ncmFwaC52MS5FZGdlUmVsYXRpb25CA+BBAyJiCgtOb2RlUmVxdWVzdBJTCgNyZWYYASABKAlCRuBBArpIQHI+MjxeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW4pOlthLXpdK19bMC05YS16XXsxLDMwfSQigQEKDEVkZ2VzUmVxdWVzdBJTCgNyZWYYASABKAlCRuBBArpIQHI+MjxeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW4pOlthLXpdK19bMC05YS16XXsxLDMwfSQSEgoFZGVwdGgYAiABKAVIAIgBAUIICgZfZGVwdGgilQEKDUVkZ2VzUmVzcG9uc2USKwoFbm9kZXMYASADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhOb2RlQgPgQQMSKwoFZWRnZXMYAiADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhFZGdlQgPgQQMSEgoFZGVwdGgYAyABKA1CA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyJLCg1Db21taXRSZXF1ZXN0EjoKA3NoYRgBIAEoCUIt4EECukgnciUyI14oWzAtOWEtZkEtRl17NDB9fFswLTlhLWZBLUZdezY0fSkkIpQBCg5Db21taXRSZXNwb25zZRIQCgNzaGEYASABKAlCA+BBAxIrCgVub2RlcxgCIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGVCA+BBAxIrCgVlZGdlcxgDIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaEVkZ2VCA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyp+CghOb2RlS2luZBIZChVOT0RFX0tJTkRfVU5TUEVDSUZJRUQQABISCg5OT0RFX0tJTkRfVEVBTRABEhUKEU5PREVfS0lORF9QUk9KRUNUEAISGQoVTk9ERV9LSU5EX0VOVklST05NRU5UEAMSEQoNTk9ERV9LSU5EX1JVThAEKmAKDEVkZ2VSZWxhdGlvbhIdChlFREdFX1JFTEFUSU9OX1VOU1BFQ0lGSUVEEAASGgoWRURHRV9SRUxBVElPTl9DT05UQUlOUxABEhUKEUVER0VfUkVMQVRJT05fUkFOEAIytwQKDEdyYXBoU2VydmljZRLLAQoETm9kZRIZLnN2Yy5ncmFwaC52MS5Ob2RlUmVxdWVzdBoXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGUijgGQAgGKtRhtmgFqChtXaGVyZSBhbiBlbnZpcm9ubWVudCBzdGFuZHMSI2dyYXBoIG5vZGUgZ3JhcGg6ZW52aXJvbm1lbnQ6ZW52XzAxGiZncmFwaC5ub2RlKCdncmFwaDplbnZpcm9ubWVudDplbnZfMDEnKYLT5JMCFBISL2dyYXBoL25vZGVzL3tyZWZ9EoEBCgVFZGdlcxIaLnN2Yy5ncmFwaC52MS5FZGdlc1JlcXVlc3QaGy5zdmMuZ3JhcGgudjEuRWRnZXNSZXNwb25zZSI/kAIBirUYGBIDcmVmEgVkZXB0aBoFZGVwdGgqA3JlZoLT5JMCGhIYL2dyYXBoL25vZGVzL3tyZWZ9L2VkZ2VzEmoKBkNvbW1pdBIbLnN2Yy5ncmFwaC52MS5Db21taXRSZXF1ZXN0Ghwuc3ZjLmdyYXBoLnYxLkNvbW1pdFJlc3BvbnNlIiWQAgGKtRgCOAWC0+STAhYSFC9ncmFwaC9jb21taXRzL3tzaGF9GmmKtRhlCgVncmFwaBIFZ3JhcGgaQUhvdyB0ZWFtcywgcHJvamVjdHMsIGVudmlyb25tZW50cywgcnVucyBhbmQgY29tbWl0cyBoYW5nIHRvZ2V0aGVyIgpob3N0LmdyYXBoKAEwCTgDUAJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvZ3JhcGgvdjEvZ3JhcGgucHJvdG8SDHN2Yy5ncmFwaC52MSLaAQoJR3JhcGhOb2RlEhAKA3JlZhgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMuZ3JhcGgudjEuTm9kZUtpbmRCA+BBAxIPCgJpZBgDIAEoCUID4EEDEhQKB3RlYW1faWQYBCABKAlCA+BBAxIRCgRuYW1lGAUgASgJQgPgQQMSFwoFc3RhdGUYBiABKAlCA+BBA0gAiAEBEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCCAoGX3N0YXRlImIKCUdyYXBoRWRnZRIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIxCghyZWxhdGlvbhgDIAEoDjIaLnN2Yy5ncmFwaC52MS5FZGdlUmVsYXRpb25CA+BBAyJiCgtOb2RlUmVxdWVzdBJTCgNyZWYYASABKAlCRuBBArpIQHI+MjxeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW4pOlthLXpdK19bMC05YS16XXsxLDMwfSQigQEKDEVkZ2VzUmVxdWVzdBJTCgNyZWYYASABKAlCRuBBArpIQHI+MjxeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW4pOlthLXpdK19bMC05YS16XXsxLDMwfSQSEgoFZGVwdGgYAiABKAVIAIgBAUIICgZfZGVwdGgilQEKDUVkZ2VzUmVzcG9uc2USKwoFbm9kZXMYASADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhOb2RlQgPgQQMSKwoFZWRnZXMYAiADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhFZGdlQgPgQQMSEgoFZGVwdGgYAyABKA1CA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyJLCg1Db21taXRSZXF1ZXN0EjoKA3NoYRgBIAEoCUIt4EECukgnciUyI14oWzAtOWEtZkEtRl17NDB9fFswLTlhLWZBLUZdezY0fSkkIpQBCg5Db21taXRSZXNwb25zZRIQCgNzaGEYASABKAlCA+BBAxIrCgVub2RlcxgCIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGVCA+BBAxIrCgVlZGdlcxgDIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaEVkZ2VCA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyp+CghOb2RlS2luZBIZChVOT0RFX0tJTkRfVU5TUEVDSUZJRUQQABISCg5OT0RFX0tJTkRfVEVBTRABEhUKEU5PREVfS0lORF9QUk9KRUNUEAISGQoVTk9ERV9LSU5EX0VOVklST05NRU5UEAMSEQoNTk9ERV9LSU5EX1JVThAEKmAKDEVkZ2VSZWxhdGlvbhIdChlFREdFX1JFTEFUSU9OX1VOU1BFQ0lGSUVEEAASGgoWRURHRV9SRUxBVElPTl9DT05UQUlOUxABEhUKEUVER0VfUkVMQVRJT05fUkFOEAIyuQQKDEdyYXBoU2VydmljZRLLAQoETm9kZRIZLnN2Yy5ncmFwaC52MS5Ob2RlUmVxdWVzdBoXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGUijgGQAgGKtRhtmgFqChtXaGVyZSBhbiBlbnZpcm9ubWVudCBzdGFuZHMSI2dyYXBoIG5vZGUgZ3JhcGg6ZW52aXJvbm1lbnQ6ZW52XzAxGiZncmFwaC5ub2RlKCdncmFwaDplbnZpcm9ubWVudDplbnZfMDEnKYLT5JMCFBISL2dyYXBoL25vZGVzL3tyZWZ9EoEBCgVFZGdlcxIaLnN2Yy5ncmFwaC52MS5FZGdlc1JlcXVlc3QaGy5zdmMuZ3JhcGgudjEuRWRnZXNSZXNwb25zZSI/kAIBirUYGBIDcmVmEgVkZXB0aBoFZGVwdGgqA3JlZoLT5JMCGhIYL2dyYXBoL25vZGVzL3tyZWZ9L2VkZ2VzEmoKBkNvbW1pdBIbLnN2Yy5ncmFwaC52MS5Db21taXRSZXF1ZXN0Ghwuc3ZjLmdyYXBoLnYxLkNvbW1pdFJlc3BvbnNlIiWQAgGKtRgCOAWC0+STAhYSFC9ncmFwaC9jb21taXRzL3tzaGF9GmuKtRhnCgVncmFwaBIFZ3JhcGgaQ0Nvbm5lY3Rpb25zIGJldHdlZW4gdGVhbXMsIHByb2plY3RzLCBlbnZpcm9ubWVudHMsIHJ1bnMgYW5kIGNvbW1pdHMiCmhvc3QuZ3JhcGgoATAJOANQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One node.
@@ -34,7 +34,7 @@ export type GraphNode = Message<"svc.graph.v1.GraphNode"> & {
   ref: string;
 
   /**
-   * What it stands for.
+   * Kind of thing that it stands for.
    *
    * @generated from field: svc.graph.v1.NodeKind kind = 2;
    */
@@ -69,7 +69,7 @@ export type GraphNode = Message<"svc.graph.v1.GraphNode"> & {
   state?: string | undefined;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
@@ -104,7 +104,7 @@ export type GraphEdge = Message<"svc.graph.v1.GraphEdge"> & {
   to: string;
 
   /**
-   * How they hang together.
+   * Relation between the two.
    *
    * @generated from field: svc.graph.v1.EdgeRelation relation = 3;
    */
@@ -119,7 +119,7 @@ export const GraphEdgeSchema: GenMessage<GraphEdge> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 1);
 
 /**
- * Which node.
+ * Selects a node.
  *
  * @generated from message svc.graph.v1.NodeRequest
  */
@@ -140,7 +140,7 @@ export const NodeRequestSchema: GenMessage<NodeRequest> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 2);
 
 /**
- * Which node, and how far around it.
+ * Selects a node and the depth of its surroundings.
  *
  * @generated from message svc.graph.v1.EdgesRequest
  */
@@ -168,7 +168,7 @@ export const EdgesRequestSchema: GenMessage<EdgesRequest> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 3);
 
 /**
- * What is around a node.
+ * Surroundings of a node.
  *
  * @generated from message svc.graph.v1.EdgesResponse
  */
@@ -195,7 +195,7 @@ export type EdgesResponse = Message<"svc.graph.v1.EdgesResponse"> & {
   depth: number;
 
   /**
-   * Whether there is more than fits: at most 200 nodes, and of one step the newest 50 runs.
+   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -210,7 +210,7 @@ export const EdgesResponseSchema: GenMessage<EdgesResponse> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 4);
 
 /**
- * Which commit.
+ * Selects a commit.
  *
  * @generated from message svc.graph.v1.CommitRequest
  */
@@ -231,7 +231,7 @@ export const CommitRequestSchema: GenMessage<CommitRequest> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 5);
 
 /**
- * What is known of a commit.
+ * Runs of a commit and their environments.
  *
  * @generated from message svc.graph.v1.CommitResponse
  */
@@ -244,21 +244,21 @@ export type CommitResponse = Message<"svc.graph.v1.CommitResponse"> & {
   sha: string;
 
   /**
-   * The newest runs of the commit, at most 50, then the environments that they hang on.
+   * The newest runs of the commit, at most 50, then the environments that they are connected to.
    *
    * @generated from field: repeated svc.graph.v1.GraphNode nodes = 2;
    */
   nodes: GraphNode[];
 
   /**
-   * From the environments to the runs.
+   * Edges from the environments to the runs.
    *
    * @generated from field: repeated svc.graph.v1.GraphEdge edges = 3;
    */
   edges: GraphEdge[];
 
   /**
-   * Whether there are more runs.
+   * True if there are more runs.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -273,7 +273,7 @@ export const CommitResponseSchema: GenMessage<CommitResponse> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 6);
 
 /**
- * What a node stands for.
+ * Kind of thing that a node stands for.
  *
  * @generated from enum svc.graph.v1.NodeKind
  */
@@ -321,7 +321,7 @@ export const NodeKindSchema: GenEnum<NodeKind> = /*@__PURE__*/
   enumDesc(file_svc_graph_v1_graph, 0);
 
 /**
- * How two nodes hang together.
+ * Relation between two nodes.
  *
  * @generated from enum svc.graph.v1.EdgeRelation
  */
@@ -355,7 +355,7 @@ export const EdgeRelationSchema: GenEnum<EdgeRelation> = /*@__PURE__*/
   enumDesc(file_svc_graph_v1_graph, 1);
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments, a team ran sandbox runs. A run also hangs on an
+ * Nodes and edges: a team contains projects, a project contains environments, a team ran sandbox runs. A run is also connected to an
  * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
  * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
  * reads like asking for what does not exist. A credential without `team:read` or `run:read` sees no teams or runs.
@@ -364,7 +364,7 @@ export const EdgeRelationSchema: GenEnum<EdgeRelation> = /*@__PURE__*/
  */
 export const GraphService: GenService<{
   /**
-   * One node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).
    *
    * @generated from rpc svc.graph.v1.GraphService.Node
    */
@@ -374,7 +374,7 @@ export const GraphService: GenService<{
     output: typeof GraphNodeSchema;
   },
   /**
-   * A node with what is around it, in both directions of the edges. Errors: as in `node`.
+   * Returns a node with what is around it, in both directions of the edges. Errors: as in `node`.
    *
    * @generated from rpc svc.graph.v1.GraphService.Edges
    */
@@ -384,7 +384,7 @@ export const GraphService: GenService<{
     output: typeof EdgesResponseSchema;
   },
   /**
-   * The runs of a commit, over all teams of the caller, and the environments that they hang on. Errors: `not_found` (404, no visible run
+   * Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to. Errors: `not_found` (404, no visible run
    * carries the commit).
    *
    * @generated from rpc svc.graph.v1.GraphService.Commit

@@ -48,49 +48,49 @@ export type Incident = Message<"svc.incidents.v1.Incident"> & {
   environmentId: string;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.incidents.v1.IncidentState state = 4;
    */
   state: IncidentState;
 
   /**
-   * How bad it is.
+   * Severity.
    *
    * @generated from field: svc.incidents.v1.IncidentSeverity severity = 5;
    */
   severity: IncidentSeverity;
 
   /**
-   * What went wrong, one line.
+   * Title, one line.
    *
    * @generated from field: string title = 6;
    */
   title: string;
 
   /**
-   * What is known about it; empty when nothing is.
+   * Description; empty when nothing is known.
    *
    * @generated from field: string description = 7;
    */
   description: string;
 
   /**
-   * When it was found.
+   * Time at which it was found.
    *
    * @generated from field: google.protobuf.Timestamp opened_at = 8;
    */
   openedAt?: Timestamp | undefined;
 
   /**
-   * When it was mitigated; absent if it never was.
+   * Time at which it was mitigated; absent if it never was.
    *
    * @generated from field: optional google.protobuf.Timestamp mitigated_at = 9;
    */
   mitigatedAt?: Timestamp | undefined;
 
   /**
-   * When it was resolved or dismissed; absent until then.
+   * Time at which it was resolved or dismissed; absent until then.
    *
    * @generated from field: optional google.protobuf.Timestamp closed_at = 10;
    */
@@ -105,7 +105,7 @@ export const IncidentSchema: GenMessage<Incident> = /*@__PURE__*/
   messageDesc(file_svc_incidents_v1_incidents, 0);
 
 /**
- * Which environment, and which page.
+ * Selects an environment and a page.
  *
  * @generated from message svc.incidents.v1.ListRequest
  */
@@ -168,7 +168,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_incidents_v1_incidents, 2);
 
 /**
- * Which incident.
+ * Selects an incident.
  *
  * @generated from message svc.incidents.v1.GetRequest
  */
@@ -189,7 +189,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_incidents_v1_incidents, 3);
 
 /**
- * Which incident.
+ * Selects an incident.
  *
  * @generated from message svc.incidents.v1.MitigateRequest
  */
@@ -210,7 +210,7 @@ export const MitigateRequestSchema: GenMessage<MitigateRequest> = /*@__PURE__*/
   messageDesc(file_svc_incidents_v1_incidents, 4);
 
 /**
- * Which incident.
+ * Selects an incident.
  *
  * @generated from message svc.incidents.v1.ResolveRequest
  */
@@ -231,7 +231,7 @@ export const ResolveRequestSchema: GenMessage<ResolveRequest> = /*@__PURE__*/
   messageDesc(file_svc_incidents_v1_incidents, 5);
 
 /**
- * Which incident.
+ * Selects an incident.
  *
  * @generated from message svc.incidents.v1.DismissRequest
  */
@@ -252,7 +252,7 @@ export const DismissRequestSchema: GenMessage<DismissRequest> = /*@__PURE__*/
   messageDesc(file_svc_incidents_v1_incidents, 6);
 
 /**
- * Where an incident stands.
+ * State of an incident.
  *
  * @generated from enum svc.incidents.v1.IncidentState
  */
@@ -300,7 +300,7 @@ export const IncidentStateSchema: GenEnum<IncidentState> = /*@__PURE__*/
   enumDesc(file_svc_incidents_v1_incidents, 0);
 
 /**
- * How bad it is.
+ * Severity.
  *
  * @generated from enum svc.incidents.v1.IncidentSeverity
  */
@@ -349,7 +349,7 @@ export const IncidentSeveritySchema: GenEnum<IncidentSeverity> = /*@__PURE__*/
  */
 export const IncidentsService: GenService<{
   /**
-   * Incidents of one environment, newest first. Errors: `not_found` (404).
+   * Lists incidents of one environment, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.incidents.v1.IncidentsService.List
    */
@@ -359,7 +359,7 @@ export const IncidentsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One incident. Errors: `not_found` (404).
+   * Returns one incident. Errors: `not_found` (404).
    *
    * @generated from rpc svc.incidents.v1.IncidentsService.Get
    */

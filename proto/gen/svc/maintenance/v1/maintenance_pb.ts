@@ -48,21 +48,21 @@ export type MaintenanceSettings = Message<"svc.maintenance.v1.MaintenanceSetting
   category: string;
 
   /**
-   * Whether the agent may work on it.
+   * True if the agent may work on it.
    *
    * @generated from field: bool enabled = 4;
    */
   enabled: boolean;
 
   /**
-   * What it may cost a calendar month, in cents; absent without a budget.
+   * Budget of a calendar month, in cents; absent without one.
    *
    * @generated from field: optional uint32 monthly_budget_cents = 5;
    */
   monthlyBudgetCents?: number | undefined;
 
   /**
-   * When they were last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 6;
    */
@@ -111,21 +111,21 @@ export type MaintenanceTask = Message<"svc.maintenance.v1.MaintenanceTask"> & {
   category: string;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.maintenance.v1.MaintenanceTaskState state = 5;
    */
   state: MaintenanceTaskState;
 
   /**
-   * What is to be changed and why.
+   * Proposal: the change, and the reason for it.
    *
    * @generated from field: string proposal = 6;
    */
   proposal: string;
 
   /**
-   * What it is thought to cost, in cents.
+   * Estimated cost, in cents.
    *
    * @generated from field: uint32 estimated_cost_cents = 7;
    */
@@ -146,7 +146,7 @@ export type MaintenanceTask = Message<"svc.maintenance.v1.MaintenanceTask"> & {
   createdBy: string;
 
   /**
-   * When it was asked for.
+   * Time at which it was asked for.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
@@ -161,7 +161,7 @@ export const MaintenanceTaskSchema: GenMessage<MaintenanceTask> = /*@__PURE__*/
   messageDesc(file_svc_maintenance_v1_maintenance, 1);
 
 /**
- * Which repository, and which page.
+ * Selects a repository and a page.
  *
  * @generated from message svc.maintenance.v1.ListTasksRequest
  */
@@ -231,7 +231,7 @@ export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE_
   messageDesc(file_svc_maintenance_v1_maintenance, 3);
 
 /**
- * What changes.
+ * Holds the changes.
  *
  * @generated from message svc.maintenance.v1.UpdateSettingsRequest
  */
@@ -258,14 +258,14 @@ export type UpdateSettingsRequest = Message<"svc.maintenance.v1.UpdateSettingsRe
   category: string;
 
   /**
-   * Whether the agent may work on it.
+   * True if the agent may work on it.
    *
    * @generated from field: optional bool enabled = 4;
    */
   enabled?: boolean | undefined;
 
   /**
-   * What it may cost a calendar month, in cents, at most 100,000,000.
+   * Budget of a calendar month, in cents, at most 100,000,000.
    *
    * @generated from field: optional uint32 monthly_budget_cents = 5;
    */
@@ -280,7 +280,7 @@ export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*
   messageDesc(file_svc_maintenance_v1_maintenance, 4);
 
 /**
- * What is asked for.
+ * Describes the task.
  *
  * @generated from message svc.maintenance.v1.TriggerRunRequest
  */
@@ -307,14 +307,14 @@ export type TriggerRunRequest = Message<"svc.maintenance.v1.TriggerRunRequest"> 
   category: string;
 
   /**
-   * What is to be changed and why, 1 to 10,000 characters.
+   * Proposal: the change, and the reason for it, 1 to 10,000 characters.
    *
    * @generated from field: string proposal = 4;
    */
   proposal: string;
 
   /**
-   * What it is thought to cost, in cents, 0 to 100,000,000.
+   * Estimated cost, in cents, 0 to 100,000,000.
    *
    * @generated from field: optional uint32 estimated_cost_cents = 5;
    */
@@ -336,7 +336,7 @@ export const TriggerRunRequestSchema: GenMessage<TriggerRunRequest> = /*@__PURE_
   messageDesc(file_svc_maintenance_v1_maintenance, 5);
 
 /**
- * Where a task stands.
+ * State of a task.
  *
  * @generated from enum svc.maintenance.v1.MaintenanceTaskState
  */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/notifications/v1/notifications.proto.
  */
 export const file_svc_notifications_v1_notifications: GenFile = /*@__PURE__*/
-  fileDesc("CihzdmMvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25zLnByb3RvEhRzdmMubm90aWZpY2F0aW9ucy52MSLnAQoMTm90aWZpY2F0aW9uEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBGtpbmQYAyABKAlCA+BBAxISCgV0aXRsZRgEIAEoCUID4EEDEhEKBGJvZHkYBSABKAlCA+BBAxIzCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKB3JlYWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBAUIKCghfcmVhZF9hdCJhCgtMaXN0UmVxdWVzdBIeCgVsaW1pdBgBIAEoDUIKukgHKgUYyAEoAUgAiAEBEh0KBm9mZnNldBgCIAEoDUIIukgFKgMYkE5IAYgBAUIICgZfbGltaXRCCQoHX29mZnNldCJpCgxMaXN0UmVzcG9uc2USPgoNbm90aWZpY2F0aW9ucxgBIAMoCzIiLnN2Yy5ub3RpZmljYXRpb25zLnYxLk5vdGlmaWNhdGlvbkID4EEDEhkKDHVucmVhZF9jb3VudBgCIAEoDUID4EEDIhQKElVucmVhZENvdW50UmVxdWVzdCIwChNVbnJlYWRDb3VudFJlc3BvbnNlEhkKDHVucmVhZF9jb3VudBgBIAEoDUID4EEDIi8KD01hcmtSZWFkUmVxdWVzdBIcCg9ub3RpZmljYXRpb25faWQYASABKAlCA+BBAiIUChJNYXJrQWxsUmVhZFJlcXVlc3QiKgoTTWFya0FsbFJlYWRSZXNwb25zZRITCgZtYXJrZWQYASABKA1CA+BBAzKxBQoUTm90aWZpY2F0aW9uc1NlcnZpY2USpQEKBExpc3QSIS5zdmMubm90aWZpY2F0aW9ucy52MS5MaXN0UmVxdWVzdBoiLnN2Yy5ub3RpZmljYXRpb25zLnYxLkxpc3RSZXNwb25zZSJWkAIBirUYOaIBDW5vdGlmaWNhdGlvbnOqAQJpZKoBBGtpbmSqAQV0aXRsZaoBCWNyZWF0ZWRBdKoBBnJlYWRBdILT5JMCEBIOL25vdGlmaWNhdGlvbnMSigEKC1VucmVhZENvdW50Eiguc3ZjLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRSZXF1ZXN0Gikuc3ZjLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRSZXNwb25zZSImkAIBgtPkkwIdEhsvbm90aWZpY2F0aW9ucy91bnJlYWQtY291bnQSjQEKCE1hcmtSZWFkEiUuc3ZjLm5vdGlmaWNhdGlvbnMudjEuTWFya1JlYWRSZXF1ZXN0GiIuc3ZjLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uIjaKtRgCUAOC0+STAio6ASoiJS9ub3RpZmljYXRpb25zL3tub3RpZmljYXRpb25faWR9L3JlYWQSjAEKC01hcmtBbGxSZWFkEiguc3ZjLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbFJlYWRSZXF1ZXN0Gikuc3ZjLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbFJlYWRSZXNwb25zZSIoirUYAlADgtPkkwIcOgEqIhcvbm90aWZpY2F0aW9ucy9yZWFkLWFsbBpFirUYQQoNbm90aWZpY2F0aW9ucxINbm90aWZpY2F0aW9ucxobV2hhdCB0aGUgcGxhdGZvcm0gdGVsbHMgeW91KAEwBkgBYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CihzdmMvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25zLnByb3RvEhRzdmMubm90aWZpY2F0aW9ucy52MSLnAQoMTm90aWZpY2F0aW9uEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBGtpbmQYAyABKAlCA+BBAxISCgV0aXRsZRgEIAEoCUID4EEDEhEKBGJvZHkYBSABKAlCA+BBAxIzCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKB3JlYWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBAUIKCghfcmVhZF9hdCJhCgtMaXN0UmVxdWVzdBIeCgVsaW1pdBgBIAEoDUIKukgHKgUYyAEoAUgAiAEBEh0KBm9mZnNldBgCIAEoDUIIukgFKgMYkE5IAYgBAUIICgZfbGltaXRCCQoHX29mZnNldCJpCgxMaXN0UmVzcG9uc2USPgoNbm90aWZpY2F0aW9ucxgBIAMoCzIiLnN2Yy5ub3RpZmljYXRpb25zLnYxLk5vdGlmaWNhdGlvbkID4EEDEhkKDHVucmVhZF9jb3VudBgCIAEoDUID4EEDIhQKElVucmVhZENvdW50UmVxdWVzdCIwChNVbnJlYWRDb3VudFJlc3BvbnNlEhkKDHVucmVhZF9jb3VudBgBIAEoDUID4EEDIi8KD01hcmtSZWFkUmVxdWVzdBIcCg9ub3RpZmljYXRpb25faWQYASABKAlCA+BBAiIUChJNYXJrQWxsUmVhZFJlcXVlc3QiKgoTTWFya0FsbFJlYWRSZXNwb25zZRITCgZtYXJrZWQYASABKA1CA+BBAzKzBQoUTm90aWZpY2F0aW9uc1NlcnZpY2USpQEKBExpc3QSIS5zdmMubm90aWZpY2F0aW9ucy52MS5MaXN0UmVxdWVzdBoiLnN2Yy5ub3RpZmljYXRpb25zLnYxLkxpc3RSZXNwb25zZSJWkAIBirUYOaIBDW5vdGlmaWNhdGlvbnOqAQJpZKoBBGtpbmSqAQV0aXRsZaoBCWNyZWF0ZWRBdKoBBnJlYWRBdILT5JMCEBIOL25vdGlmaWNhdGlvbnMSigEKC1VucmVhZENvdW50Eiguc3ZjLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRSZXF1ZXN0Gikuc3ZjLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRSZXNwb25zZSImkAIBgtPkkwIdEhsvbm90aWZpY2F0aW9ucy91bnJlYWQtY291bnQSjQEKCE1hcmtSZWFkEiUuc3ZjLm5vdGlmaWNhdGlvbnMudjEuTWFya1JlYWRSZXF1ZXN0GiIuc3ZjLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uIjaKtRgCUAOC0+STAio6ASoiJS9ub3RpZmljYXRpb25zL3tub3RpZmljYXRpb25faWR9L3JlYWQSjAEKC01hcmtBbGxSZWFkEiguc3ZjLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbFJlYWRSZXF1ZXN0Gikuc3ZjLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbFJlYWRSZXNwb25zZSIoirUYAlADgtPkkwIcOgEqIhcvbm90aWZpY2F0aW9ucy9yZWFkLWFsbBpHirUYQwoNbm90aWZpY2F0aW9ucxINbm90aWZpY2F0aW9ucxodTm90aWZpY2F0aW9ucyBvZiB0aGUgcGxhdGZvcm0oATAGSAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One notification.
@@ -41,7 +41,7 @@ export type Notification = Message<"svc.notifications.v1.Notification"> & {
   teamId: string;
 
   /**
-   * What happened: `runner.degraded`, `runner.recovered`, `runner.flagged`, `webhook_endpoint.disabled`.
+   * Event: `runner.degraded`, `runner.recovered`, `runner.flagged`, `webhook_endpoint.disabled`.
    *
    * @generated from field: string kind = 3;
    */
@@ -55,21 +55,21 @@ export type Notification = Message<"svc.notifications.v1.Notification"> & {
   title: string;
 
   /**
-   * What is known, and what to do.
+   * Text that says what is known, and what to do.
    *
    * @generated from field: string body = 5;
    */
   body: string;
 
   /**
-   * When it happened.
+   * Time at which it happened.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was marked as read; absent until then.
+   * Time at which it was marked as read; absent until then.
    *
    * @generated from field: optional google.protobuf.Timestamp read_at = 7;
    */
@@ -84,7 +84,7 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_svc_notifications_v1_notifications, 0);
 
 /**
- * Which part of the list.
+ * Selects a part of the list.
  *
  * @generated from message svc.notifications.v1.ListRequest
  */
@@ -97,7 +97,7 @@ export type ListRequest = Message<"svc.notifications.v1.ListRequest"> & {
   limit?: number | undefined;
 
   /**
-   * How many of the newest to leave out, at most 10,000. Default: 0.
+   * Number of the newest to leave out, at most 10,000. Default: 0.
    *
    * @generated from field: optional uint32 offset = 2;
    */
@@ -125,7 +125,7 @@ export type ListResponse = Message<"svc.notifications.v1.ListResponse"> & {
   notifications: Notification[];
 
   /**
-   * How many are unread in all.
+   * Number of unread notifications in all.
    *
    * @generated from field: uint32 unread_count = 2;
    */
@@ -140,7 +140,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_notifications_v1_notifications, 2);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.notifications.v1.UnreadCountRequest
  */
@@ -176,7 +176,7 @@ export const UnreadCountResponseSchema: GenMessage<UnreadCountResponse> = /*@__P
   messageDesc(file_svc_notifications_v1_notifications, 4);
 
 /**
- * Which notification.
+ * Selects a notification.
  *
  * @generated from message svc.notifications.v1.MarkReadRequest
  */
@@ -197,7 +197,7 @@ export const MarkReadRequestSchema: GenMessage<MarkReadRequest> = /*@__PURE__*/
   messageDesc(file_svc_notifications_v1_notifications, 5);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.notifications.v1.MarkAllReadRequest
  */
@@ -212,13 +212,13 @@ export const MarkAllReadRequestSchema: GenMessage<MarkAllReadRequest> = /*@__PUR
   messageDesc(file_svc_notifications_v1_notifications, 6);
 
 /**
- * What was done.
+ * Tells what was done.
  *
  * @generated from message svc.notifications.v1.MarkAllReadResponse
  */
 export type MarkAllReadResponse = Message<"svc.notifications.v1.MarkAllReadResponse"> & {
   /**
-   * How many were unread.
+   * Number of notifications that were unread.
    *
    * @generated from field: uint32 marked = 1;
    */
@@ -240,7 +240,7 @@ export const MarkAllReadResponseSchema: GenMessage<MarkAllReadResponse> = /*@__P
  */
 export const NotificationsService: GenService<{
   /**
-   * Notifications of the account, newest first. A credential that is narrowed to one team sees that team's alone.
+   * Lists notifications of the account, newest first. A credential that is narrowed to one team sees that team's alone.
    *
    * @generated from rpc svc.notifications.v1.NotificationsService.List
    */
@@ -250,7 +250,7 @@ export const NotificationsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * How many are unread.
+   * Counts the unread notifications.
    *
    * @generated from rpc svc.notifications.v1.NotificationsService.UnreadCount
    */

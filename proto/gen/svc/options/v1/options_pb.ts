@@ -18,7 +18,7 @@ export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
   fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSKtAgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHki8gQKCU9wZXJhdGlvbhILCgNzZGsYASABKAkSDAoEYXJncxgCIAMoCRIVCg1vcHRpb25hbF9hcmdzGAMgAygJEg8KB2NvbW1hbmQYBCABKAkSFAoMY29tbWFuZF9hcmdzGAUgAygJEiIKBGF1dGgYBiABKA4yFC5zdmMub3B0aW9ucy52MS5BdXRoEiQKBXNjb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSIgoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSDwoHZmVhdHVyZRgJIAEoCRIwCgtpZGVtcG90ZW5jeRgKIAEoDjIbLnN2Yy5vcHRpb25zLnYxLklkZW1wb3RlbmN5EhYKDnN1Y2Nlc3Nfc3RhdHVzGAsgASgNEiIKBHBhZ2UYDCABKAsyFC5zdmMub3B0aW9ucy52MS5QYWdlEiYKBnN0cmVhbRgNIAEoCzIWLnN2Yy5vcHRpb25zLnYxLlN0cmVhbRITCgtkZXN0cnVjdGl2ZRgOIAEoCBISCgp0aW1lb3V0X21zGA8gASgNEhYKDmJvZHlfYnl0ZXNfbWF4GBAgASgNEhIKCnJhdGVfbGltaXQYESABKAkSLAoJc3RhYmlsaXR5GBIgASgOMhkuc3ZjLm9wdGlvbnMudjEuU3RhYmlsaXR5EikKCGV4YW1wbGVzGBMgAygLMhcuc3ZjLm9wdGlvbnMudjEuRXhhbXBsZRITCgtzZGtfcmV0dXJucxgUIAEoCRIPCgdjb2x1bW5zGBUgAygJEhEKCWlkX3Rva2VucxgWIAEoCBIQCghub19zY29wZRgXIAEoCCI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAkijQEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgiFQoFVmFsdWUSDAoEbmFtZRgBIAEoCSrUAQoEQXJlYRIUChBBUkVBX1VOU1BFQ0lGSUVEEAASDwoLQVJFQV9BQ0NFU1MQARINCglBUkVBX0FQUFMQAhIPCgtBUkVBX0VOR0lORRADEhAKDEFSRUFfQ09OTkVDVBAEEhEKDUFSRUFfREVMSVZFUlkQBRITCg9BUkVBX09QRVJBVElPTlMQBhIOCgpBUkVBX01PTkVZEAcSFAoQQVJFQV9NQVJLRVRQTEFDRRAIEhIKDkFSRUFfV09SS1NQQUNFEAkSEQoNQVJFQV9GRUFUVVJFUxAKKmUKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASEwoPQVVESUVOQ0VfUFVCTElDEAESEwoPQVVESUVOQ0VfUlVOTkVSEAISFQoRQVVESUVOQ0VfSU5URVJOQUwQAyqyAQoEQXV0aBIUChBBVVRIX1VOU1BFQ0lGSUVEEAASDQoJQVVUSF9OT05FEAESEQoNQVVUSF9PUFRJT05BTBACEhEKDUFVVEhfUkVRVUlSRUQQAxIQCgxBVVRIX1NFU1NJT04QBBIOCgpBVVRIX1NUQUZGEAUSGQoVQVVUSF9FTlJPTExNRU5UX1RPS0VOEAYSDwoLQVVUSF9SVU5ORVIQBxIRCg1BVVRIX0lOVEVSTkFMEAgqxAQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASJAoPU0NPUEVfVEVBTV9SRUFEEAEaD4q1GAsKCXRlYW06cmVhZBIoChFTQ09QRV9URUFNX01BTkFHRRACGhGKtRgNCgt0ZWFtOm1hbmFnZRIqChJTQ09QRV9QUk9KRUNUX1JFQUQQAxoSirUYDgoMcHJvamVjdDpyZWFkEiwKE1NDT1BFX1BST0pFQ1RfV1JJVEUQBBoTirUYDwoNcHJvamVjdDp3cml0ZRIiCg5TQ09QRV9SVU5fUkVBRBAFGg6KtRgKCghydW46cmVhZBIkCg9TQ09QRV9SVU5fV1JJVEUQBhoPirUYCwoJcnVuOndyaXRlEigKEVNDT1BFX1JVTk5FUl9SRUFEEAcaEYq1GA0KC3J1bm5lcjpyZWFkEiwKE1NDT1BFX1JVTk5FUl9NQU5BR0UQCBoTirUYDwoNcnVubmVyOm1hbmFnZRIgCg1TQ09QRV9DSV9SRUFEEAkaDYq1GAkKB2NpOnJlYWQSIgoOU0NPUEVfQ0lfV1JJVEUQChoOirUYCgoIY2k6d3JpdGUSJAoPU0NPUEVfQ0lfTUFOQUdFEAsaD4q1GAsKCWNpOm1hbmFnZRIcCgtTQ09QRV9TVEFGRhAMGguKtRgHCgVzdGFmZhImChBTQ09QRV9BVURJVF9SRUFEEA0aEIq1GAwKCmF1ZGl0OnJlYWQSJgoQU0NPUEVfS0VZX01BTkFHRRAOGhCKtRgMCgprZXk6bWFuYWdlKmEKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX0FETUlOEAMSDgoKUk9MRV9PV05FUhAEKosBCgtJZGVtcG90ZW5jeRIbChdJREVNUE9URU5DWV9VTlNQRUNJRklFRBAAEhUKEUlERU1QT1RFTkNZX0tFWUVEEAESGQoVSURFTVBPVEVOQ1lfU1RBVEVNRU5UEAISFwoTSURFTVBPVEVOQ1lfTkFUVVJBTBADEhQKEElERU1QT1RFTkNZX05PTkUQBCpvCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhUKEVNUQUJJTElUWV9QUkVWSUVXEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADOlcKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGNGGAyABKAsyGC5zdmMub3B0aW9ucy52MS5SZXNvdXJjZVIIcmVzb3VyY2U6SwoCb3ASHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhkuc3ZjLm9wdGlvbnMudjEuT3BlcmF0aW9uUgJvcDpOCgVzaGFwZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuU2hhcGVSBXNoYXBlOkwKBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuRmllbGRSBWZpZWxkOlAKBXZhbHVlEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlZhbHVlUgV2YWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
- * What a service is called outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side effects (the generator sets
+ * Names of a service outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side effects (the generator sets
  * `idempotency_level`), every other one writes.
  *
  * @generated from message svc.options.v1.Resource
@@ -53,14 +53,14 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
   feature: string;
 
   /**
-   * Who calls it.
+   * Callers of the service.
    *
    * @generated from field: svc.options.v1.Audience audience = 5;
    */
   audience: Audience;
 
   /**
-   * Where people find it. Required unless the audience is internal.
+   * Area in which people find it. Required unless the audience is internal.
    *
    * @generated from field: svc.options.v1.Area area = 6;
    */
@@ -88,7 +88,7 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
   noScope: boolean;
 
   /**
-   * How settled its RPCs are. Unset: stable.
+   * Stability of its RPCs. Default: stable.
    *
    * @generated from field: svc.options.v1.Stability stability = 10;
    */
@@ -145,7 +145,7 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   commandArgs: string[];
 
   /**
-   * Who may call. Default: AUTH_REQUIRED; of a service for runners AUTH_RUNNER, of an internal one AUTH_INTERNAL.
+   * Credential that a caller needs. Default: AUTH_REQUIRED; of a service for runners AUTH_RUNNER, of an internal one AUTH_INTERNAL.
    *
    * @generated from field: svc.options.v1.Auth auth = 6;
    */
@@ -173,7 +173,7 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   feature: string;
 
   /**
-   * How a repeated call with the same Idempotency-Key behaves; not with GET. Default: IDEMPOTENCY_KEYED; of a service for runners and of an
+   * Behaviour of a repeated call with the same Idempotency-Key; a GET has none. Default: IDEMPOTENCY_KEYED; of a service for runners and of an
    * internal one IDEMPOTENCY_NATURAL.
    *
    * @generated from field: svc.options.v1.Idempotency idempotency = 10;
@@ -231,7 +231,7 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   rateLimit: string;
 
   /**
-   * How settled the RPC is. Default: as its service.
+   * Stability of the RPC. Default: that of its service.
    *
    * @generated from field: svc.options.v1.Stability stability = 18;
    */
@@ -351,7 +351,7 @@ export const StreamSchema: GenMessage<Stream> = /*@__PURE__*/
  */
 export type Example = Message<"svc.options.v1.Example"> & {
   /**
-   * What it shows, one line.
+   * Title, one line.
    *
    * @generated from field: string title = 1;
    */
@@ -536,7 +536,7 @@ export enum Area {
   CONNECT = 4,
 
   /**
-   * What was delivered, where it is, and who did what.
+   * Delivered work, where it was done, and the ledger of acts.
    *
    * @generated from enum value: AREA_DELIVERY = 5;
    */
@@ -571,7 +571,7 @@ export enum Area {
   WORKSPACE = 9,
 
   /**
-   * What of the platform is switched on, and why not.
+   * Switches of platform features, and their states.
    *
    * @generated from enum value: AREA_FEATURES = 10;
    */
@@ -585,7 +585,7 @@ export const AreaSchema: GenEnum<Area> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 0);
 
 /**
- * Who calls a service, and so which process serves it and where it is published.
+ * Callers of a service. They decide which process serves it and where it is published.
  *
  * @generated from enum svc.options.v1.Audience
  */
@@ -626,7 +626,7 @@ export const AudienceSchema: GenEnum<Audience> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 1);
 
 /**
- * Who may call an RPC.
+ * Credential that the caller of an RPC needs.
  *
  * @generated from enum svc.options.v1.Auth
  */
@@ -702,7 +702,7 @@ export const AuthSchema: GenEnum<Auth> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 2);
 
 /**
- * What an API key may be allowed to do. The closed list: a key's scopes are a subset, a role grants a subset.
+ * Permission of an API key. The list is closed: a key's scopes are a subset, a role grants a subset.
  *
  * @generated from enum svc.options.v1.Scope
  */
@@ -868,7 +868,7 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 4);
 
 /**
- * What a second call with the same Idempotency-Key does.
+ * Effect of a second call with the same Idempotency-Key.
  *
  * @generated from enum svc.options.v1.Idempotency
  */
@@ -917,7 +917,7 @@ export const IdempotencySchema: GenEnum<Idempotency> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 5);
 
 /**
- * How settled an RPC is.
+ * Stability of an RPC.
  *
  * @generated from enum svc.options.v1.Stability
  */
@@ -958,7 +958,7 @@ export const StabilitySchema: GenEnum<Stability> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 6);
 
 /**
- * What the service is called outside of the protos.
+ * Names of the service outside of the protos, and the defaults of its RPCs.
  *
  * @generated from extension: svc.options.v1.Resource resource = 50001;
  */
@@ -966,7 +966,7 @@ export const resource: GenExtension<ServiceOptions, Resource> = /*@__PURE__*/
   extDesc(file_svc_options_v1_options, 0);
 
 /**
- * How one RPC is called, authorised and generated, where that differs from the defaults of its service.
+ * Names, authorisation and behaviour of one RPC, where they differ from the defaults of its service.
  *
  * @generated from extension: svc.options.v1.Operation op = 50001;
  */
@@ -974,7 +974,7 @@ export const op: GenExtension<MethodOptions, Operation> = /*@__PURE__*/
   extDesc(file_svc_options_v1_options, 1);
 
 /**
- * How one message is written as JSON, where an object is not all.
+ * JSON form of one message, where that is not always an object.
  *
  * @generated from extension: svc.options.v1.Shape shape = 50001;
  */
@@ -982,7 +982,7 @@ export const shape: GenExtension<MessageOptions, Shape> = /*@__PURE__*/
   extDesc(file_svc_options_v1_options, 2);
 
 /**
- * How one field shows up in the SDK, the CLI and the logs.
+ * Appearance of one field in the SDK, the CLI and the logs.
  *
  * @generated from extension: svc.options.v1.Field field = 50001;
  */
@@ -990,7 +990,7 @@ export const field: GenExtension<FieldOptions, Field> = /*@__PURE__*/
   extDesc(file_svc_options_v1_options, 3);
 
 /**
- * How one enum value is spelled in JSON.
+ * JSON spelling of one enum value.
  *
  * @generated from extension: svc.options.v1.Value value = 50001;
  */

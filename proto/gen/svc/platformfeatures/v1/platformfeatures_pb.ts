@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/platformfeatures/v1/platformfeatures.proto.
  */
 export const file_svc_platformfeatures_v1_platformfeatures: GenFile = /*@__PURE__*/
-  fileDesc("Ci5zdmMvcGxhdGZvcm1mZWF0dXJlcy92MS9wbGF0Zm9ybWZlYXR1cmVzLnByb3RvEhdzdmMucGxhdGZvcm1mZWF0dXJlcy52MSK9AgoPUmVzb2x2ZWRGZWF0dXJlEhQKB2VuYWJsZWQYASABKAhCA+BBAxJACgZyZWFzb24YAiABKA4yJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlUmVhc29uQgPgQQNIAIgBARIXCgpibG9ja2VkX2J5GAMgAygJQgPgQQMSPwoJbGlmZWN5Y2xlGAQgASgOMiIuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlmZWN5Y2xlQgPgQQNIAYgBARJBCgp2aXNpYmlsaXR5GAUgASgOMiMuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuVmlzaWJpbGl0eUID4EEDSAKIAQE6DYq1GAkKB2VuYWJsZWRCCQoHX3JlYXNvbkIMCgpfbGlmZWN5Y2xlQg0KC192aXNpYmlsaXR5Iq4FCg9QbGF0Zm9ybUZlYXR1cmUSEAoDa2V5GAEgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAiABKAlCA+BBAxISCgVvd25lchgDIAEoCUID4EEDEjoKCWxpZmVjeWNsZRgEIAEoDjIiLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkxpZmVjeWNsZUID4EEDEjwKCnZpc2liaWxpdHkYBSABKA4yIy5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5WaXNpYmlsaXR5QgPgQQMSFwoKZGVwZW5kc19vbhgGIAMoCUID4EEDEjgKBXN0YXRlGAcgASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCA+BBAxJACg1kZWZhdWx0X3N0YXRlGAggASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCA+BBAxIUCgdlbmFibGVkGAkgASgIQgPgQQMSOwoGcmVhc29uGAogASgOMiYuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuRmVhdHVyZVJlYXNvbkID4EEDEhcKCmJsb2NrZWRfYnkYCyADKAlCA+BBAxIYCgtyb290X2NhdXNlcxgMIAMoCUID4EEDEhcKCnRvZ2dsZWFibGUYDSABKAhCA+BBAxImChRlbnZpcm9ubWVudF92YXJpYWJsZRgOIAEoCUID4EEDSACIAQESFQoIcmV2aXNpb24YDyABKA1CA+BBAxJFCgtsYXN0X2NoYW5nZRgQIAEoCzImLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVDaGFuZ2VCA+BBA0gBiAEBQhcKFV9lbnZpcm9ubWVudF92YXJpYWJsZUIOCgxfbGFzdF9jaGFuZ2UibAoMRmVhdHVyZUFjdG9yEjUKBGtpbmQYASABKA4yIi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5BY3RvcktpbmRCA+BBAxIPCgJpZBgCIAEoCUID4EEDEhQKB2Rpc3BsYXkYAyABKAlCA+BBAyLrAwoNRmVhdHVyZUNoYW5nZRIPCgJpZBgBIAEoCUID4EEDEisKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhAKA2tleRgDIAEoCUID4EEDEjcKBGZyb20YBCABKA4yJC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Td2l0Y2hTdGF0ZUID4EEDEjUKAnRvGAUgASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCA+BBAxIaCg1yZXZpc2lvbl9mcm9tGAYgASgNQgPgQQMSGAoLcmV2aXNpb25fdG8YByABKA1CA+BBAxITCgZyZWFzb24YCCABKAlCA+BBAxI5CgVhY3RvchgJIAEoCzIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVBY3RvckID4EEDEjoKBnNvdXJjZRgKIAEoDjIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNoYW5nZVNvdXJjZUID4EEDEhcKCnJlcXVlc3RfaWQYCyABKAlCA+BBAxI/CghhZmZlY3RlZBgMIAMoCzIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkFmZmVjdGVkRmVhdHVyZUID4EEDIvwBCg9BZmZlY3RlZEZlYXR1cmUSEAoDa2V5GAEgASgJQgPgQQMSGwoOZW5hYmxlZF9iZWZvcmUYAiABKAhCA+BBAxIaCg1lbmFibGVkX2FmdGVyGAMgASgIQgPgQQMSQgoNcmVhc29uX2JlZm9yZRgEIAEoDjImLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVSZWFzb25CA+BBAxJBCgxyZWFzb25fYWZ0ZXIYBSABKA4yJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlUmVhc29uQgPgQQMSFwoKYmxvY2tlZF9ieRgGIAMoCUID4EEDIhEKD1Jlc29sdmVkUmVxdWVzdCK9AQoQUmVzb2x2ZWRSZXNwb25zZRJOCghmZWF0dXJlcxgBIAMoCzI3LnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVzcG9uc2UuRmVhdHVyZXNFbnRyeUID4EEDGlkKDUZlYXR1cmVzRW50cnkSCwoDa2V5GAEgASgJEjcKBXZhbHVlGAIgASgLMiguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuUmVzb2x2ZWRGZWF0dXJlOgI4ASINCgtMaXN0UmVxdWVzdCJmCgxMaXN0UmVzcG9uc2USPwoIZmVhdHVyZXMYASADKAsyKC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5QbGF0Zm9ybUZlYXR1cmVCA+BBAxIVCghyZXZpc2lvbhgCIAEoDUID4EEDIh4KCkdldFJlcXVlc3QSEAoDa2V5GAEgASgJQgPgQQIidgoOSGlzdG9yeVJlcXVlc3QSEAoDa2V5GAEgASgJQgPgQQISHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAyABKAlCCLpIBXIDGPQDSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IifgoPSGlzdG9yeVJlc3BvbnNlEjwKB2NoYW5nZXMYASADKAsyJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlQ2hhbmdlQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciK0AQoPU2V0U3RhdGVSZXF1ZXN0EhAKA2tleRgBIAEoCUID4EECEkIKBXN0YXRlGAIgASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCDeBBArpIB4IBBBABIAASDgoGcmVhc29uGAMgASgJEhUKCHJldmlzaW9uGAQgASgNSACIAQESFwoHZHJ5X3J1bhgFIAEoCEIGirUYAkABQgsKCV9yZXZpc2lvbiKpAQoQU2V0U3RhdGVSZXNwb25zZRI+CgdmZWF0dXJlGAEgASgLMiguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuUGxhdGZvcm1GZWF0dXJlQgPgQQMSPwoIYWZmZWN0ZWQYAiADKAsyKC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5BZmZlY3RlZEZlYXR1cmVCA+BBAxIUCgdjaGFuZ2VkGAMgASgIQgPgQQMiJgoMV2F0Y2hSZXF1ZXN0EhYKBWFmdGVyGAEgASgJQge6SARyAhgUIj8KD0ZlYXR1cmVzQ2hhbmdlZBIVCghwb3NpdGlvbhgBIAEoCUID4EEDEhUKCHJldmlzaW9uGAIgASgNQgPgQQMiEgoQQ29tcGFuaW9uUmVxdWVzdCLVAgoRQ29tcGFuaW9uRmVhdHVyZXMSFwoKY29uZmlndXJlZBgBIAEoCEID4EEDEhUKCGRlZ3JhZGVkGAIgASgIQgPgQQMSGQoHcHJvYmxlbRgDIAEoCUID4EEDSACIAQESMwoFYXNfb2YYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARJPCghmZWF0dXJlcxgFIAMoCzI4LnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNvbXBhbmlvbkZlYXR1cmVzLkZlYXR1cmVzRW50cnlCA+BBAxpZCg1GZWF0dXJlc0VudHJ5EgsKA2tleRgBIAEoCRI3CgV2YWx1ZRgCIAEoCzIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkRmVhdHVyZToCOAFCCgoIX3Byb2JsZW1CCAoGX2FzX29mKmAKC1N3aXRjaFN0YXRlEhwKGFNXSVRDSF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFFNXSVRDSF9TVEFURV9FTkFCTEVEEAESGQoVU1dJVENIX1NUQVRFX0RJU0FCTEVEEAIq1wEKDUZlYXR1cmVSZWFzb24SHgoaRkVBVFVSRV9SRUFTT05fVU5TUEVDSUZJRUQQABIaChZGRUFUVVJFX1JFQVNPTl9FTkFCTEVEEAESGwoXRkVBVFVSRV9SRUFTT05fRElTQUJMRUQQAhImCiJGRUFUVVJFX1JFQVNPTl9ERVBFTkRFTkNZX0RJU0FCTEVEEAMSIgoeRkVBVFVSRV9SRUFTT05fVU5LTk9XTl9GRUFUVVJFEAQSIQodRkVBVFVSRV9SRUFTT05fQ1lDTEVfREVURUNURUQQBSqcAQoJTGlmZWN5Y2xlEhkKFUxJRkVDWUNMRV9VTlNQRUNJRklFRBAAEhUKEUxJRkVDWUNMRV9QTEFOTkVEEAESGgoWTElGRUNZQ0xFX0VYUEVSSU1FTlRBTBACEhUKEUxJRkVDWUNMRV9QUkVWSUVXEAMSEAoMTElGRUNZQ0xFX0dBEAQSGAoUTElGRUNZQ0xFX0RFUFJFQ0FURUQQBSpYCgpWaXNpYmlsaXR5EhoKFlZJU0lCSUxJVFlfVU5TUEVDSUZJRUQQABIVChFWSVNJQklMSVRZX1BVQkxJQxABEhcKE1ZJU0lCSUxJVFlfSU5URVJOQUwQAipwCglBY3RvcktpbmQSGgoWQUNUT1JfS0lORF9VTlNQRUNJRklFRBAAEhMKD0FDVE9SX0tJTkRfVVNFUhABEhYKEkFDVE9SX0tJTkRfQVBJX0tFWRACEhoKFkFDVE9SX0tJTkRfRU5WSVJPTk1FTlQQAyqOAQoMQ2hhbmdlU291cmNlEh0KGUNIQU5HRV9TT1VSQ0VfVU5TUEVDSUZJRUQQABIZChVDSEFOR0VfU09VUkNFX0NPTlNPTEUQARIVChFDSEFOR0VfU09VUkNFX0FQSRACEhUKEUNIQU5HRV9TT1VSQ0VfQ0xJEAMSFgoSQ0hBTkdFX1NPVVJDRV9CT09UEAQy7gwKF1BsYXRmb3JtRmVhdHVyZXNTZXJ2aWNlEusBCghSZXNvbHZlZBIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVxdWVzdBopLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVzcG9uc2UiiQGQAgGKtRhfMAKaAU8KHVdoYXQgdGhpcyBpbnN0YWxsYXRpb24gb2ZmZXJzEhFmZWF0dXJlcyByZXNvbHZlZBobcGxhdGZvcm1GZWF0dXJlcy5yZXNvbHZlZCgpogEIZmVhdHVyZXOC0+STAh0SGy9wbGF0Zm9ybS1mZWF0dXJlcy9yZXNvbHZlZBLbAQoETGlzdBIkLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkxpc3RSZXF1ZXN0GiUuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlzdFJlc3BvbnNlIoUBkAIBirUYXjAFogEIZmVhdHVyZXOqAQNrZXmqAQVzdGF0ZaoBB2VuYWJsZWSqAQZyZWFzb26qAQlibG9ja2VkQnmqAQlsaWZlY3ljbGWqAQp2aXNpYmlsaXR5qgEIcmV2aXNpb26C0+STAhoSGC9hZG1pbi9wbGF0Zm9ybS1mZWF0dXJlcxKFAQoDR2V0EiMuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuR2V0UmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlBsYXRmb3JtRmVhdHVyZSIvkAIBirUYAjAFgtPkkwIgEh4vYWRtaW4vcGxhdGZvcm0tZmVhdHVyZXMve2tleX0S6wEKB0hpc3RvcnkSJy5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5IaXN0b3J5UmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkhpc3RvcnlSZXNwb25zZSKMAZACAYq1GFcSA2tleTAFYg4KB2NoYW5nZXMQMhjIAaoBAmF0qgEEZnJvbaoBAnRvqgENYWN0b3IuZGlzcGxheaoBBnJlYXNvbqoBBnNvdXJjZaoBCnJldmlzaW9uVG+C0+STAigSJi9hZG1pbi9wbGF0Zm9ybS1mZWF0dXJlcy97a2V5fS9oaXN0b3J5Ev0CCghTZXRTdGF0ZRIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlNldFN0YXRlUmVxdWVzdBopLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlNldFN0YXRlUmVzcG9uc2UimwKKtRjtARIDa2V5IgNzZXQqA2tleSoFc3RhdGUwBZoB0QEKKVN3aXRjaCBDSSBvZmYgd2hpbGUgYSBwcm92aWRlciBtaXNiZWhhdmVzEkJmZWF0dXJlcyBzZXQgaG9zdC5jaSBkaXNhYmxlZCAtLXJlYXNvbiAnd2ViaG9vayBzdG9ybSwgc2VlIElOQy0xMicaYHBsYXRmb3JtRmVhdHVyZXMuc2V0U3RhdGUoJ2hvc3QuY2knLCB7IHN0YXRlOiAnZGlzYWJsZWQnLCByZWFzb246ICd3ZWJob29rIHN0b3JtLCBzZWUgSU5DLTEyJyB9KYLT5JMCIzoBKjIeL2FkbWluL3BsYXRmb3JtLWZlYXR1cmVzL3trZXl9EqQBCgVXYXRjaBIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLldhdGNoUmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVzQ2hhbmdlZCJIkAIBirUYGjAFahEKCHBvc2l0aW9uEgVhZnRlcniAuJkpgtPkkwIhEh8vYWRtaW4vcGxhdGZvcm0tZmVhdHVyZXMvZXZlbnRzMAESjgEKCUNvbXBhbmlvbhIpLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNvbXBhbmlvblJlcXVlc3QaKi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Db21wYW5pb25GZWF0dXJlcyIqkAIBirUYAjAFgtPkkwIbEhkvYWRtaW4vY29tcGFuaW9uLWZlYXR1cmVzGlmKtRhVChBwbGF0Zm9ybUZlYXR1cmVzEghmZWF0dXJlcxozUGxhdGZvcm0gZmVhdHVyZXM6IHdoYXQgaXMgc3dpdGNoZWQgb24sIGFuZCB3aHkgbm90KAEwCmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("Ci5zdmMvcGxhdGZvcm1mZWF0dXJlcy92MS9wbGF0Zm9ybWZlYXR1cmVzLnByb3RvEhdzdmMucGxhdGZvcm1mZWF0dXJlcy52MSK9AgoPUmVzb2x2ZWRGZWF0dXJlEhQKB2VuYWJsZWQYASABKAhCA+BBAxJACgZyZWFzb24YAiABKA4yJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlUmVhc29uQgPgQQNIAIgBARIXCgpibG9ja2VkX2J5GAMgAygJQgPgQQMSPwoJbGlmZWN5Y2xlGAQgASgOMiIuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlmZWN5Y2xlQgPgQQNIAYgBARJBCgp2aXNpYmlsaXR5GAUgASgOMiMuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuVmlzaWJpbGl0eUID4EEDSAKIAQE6DYq1GAkKB2VuYWJsZWRCCQoHX3JlYXNvbkIMCgpfbGlmZWN5Y2xlQg0KC192aXNpYmlsaXR5Iq4FCg9QbGF0Zm9ybUZlYXR1cmUSEAoDa2V5GAEgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAiABKAlCA+BBAxISCgVvd25lchgDIAEoCUID4EEDEjoKCWxpZmVjeWNsZRgEIAEoDjIiLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkxpZmVjeWNsZUID4EEDEjwKCnZpc2liaWxpdHkYBSABKA4yIy5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5WaXNpYmlsaXR5QgPgQQMSFwoKZGVwZW5kc19vbhgGIAMoCUID4EEDEjgKBXN0YXRlGAcgASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCA+BBAxJACg1kZWZhdWx0X3N0YXRlGAggASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCA+BBAxIUCgdlbmFibGVkGAkgASgIQgPgQQMSOwoGcmVhc29uGAogASgOMiYuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuRmVhdHVyZVJlYXNvbkID4EEDEhcKCmJsb2NrZWRfYnkYCyADKAlCA+BBAxIYCgtyb290X2NhdXNlcxgMIAMoCUID4EEDEhcKCnRvZ2dsZWFibGUYDSABKAhCA+BBAxImChRlbnZpcm9ubWVudF92YXJpYWJsZRgOIAEoCUID4EEDSACIAQESFQoIcmV2aXNpb24YDyABKA1CA+BBAxJFCgtsYXN0X2NoYW5nZRgQIAEoCzImLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVDaGFuZ2VCA+BBA0gBiAEBQhcKFV9lbnZpcm9ubWVudF92YXJpYWJsZUIOCgxfbGFzdF9jaGFuZ2UibAoMRmVhdHVyZUFjdG9yEjUKBGtpbmQYASABKA4yIi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5BY3RvcktpbmRCA+BBAxIPCgJpZBgCIAEoCUID4EEDEhQKB2Rpc3BsYXkYAyABKAlCA+BBAyLrAwoNRmVhdHVyZUNoYW5nZRIPCgJpZBgBIAEoCUID4EEDEisKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhAKA2tleRgDIAEoCUID4EEDEjcKBGZyb20YBCABKA4yJC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Td2l0Y2hTdGF0ZUID4EEDEjUKAnRvGAUgASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCA+BBAxIaCg1yZXZpc2lvbl9mcm9tGAYgASgNQgPgQQMSGAoLcmV2aXNpb25fdG8YByABKA1CA+BBAxITCgZyZWFzb24YCCABKAlCA+BBAxI5CgVhY3RvchgJIAEoCzIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVBY3RvckID4EEDEjoKBnNvdXJjZRgKIAEoDjIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNoYW5nZVNvdXJjZUID4EEDEhcKCnJlcXVlc3RfaWQYCyABKAlCA+BBAxI/CghhZmZlY3RlZBgMIAMoCzIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkFmZmVjdGVkRmVhdHVyZUID4EEDIvwBCg9BZmZlY3RlZEZlYXR1cmUSEAoDa2V5GAEgASgJQgPgQQMSGwoOZW5hYmxlZF9iZWZvcmUYAiABKAhCA+BBAxIaCg1lbmFibGVkX2FmdGVyGAMgASgIQgPgQQMSQgoNcmVhc29uX2JlZm9yZRgEIAEoDjImLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVSZWFzb25CA+BBAxJBCgxyZWFzb25fYWZ0ZXIYBSABKA4yJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlUmVhc29uQgPgQQMSFwoKYmxvY2tlZF9ieRgGIAMoCUID4EEDIhEKD1Jlc29sdmVkUmVxdWVzdCK9AQoQUmVzb2x2ZWRSZXNwb25zZRJOCghmZWF0dXJlcxgBIAMoCzI3LnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVzcG9uc2UuRmVhdHVyZXNFbnRyeUID4EEDGlkKDUZlYXR1cmVzRW50cnkSCwoDa2V5GAEgASgJEjcKBXZhbHVlGAIgASgLMiguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuUmVzb2x2ZWRGZWF0dXJlOgI4ASINCgtMaXN0UmVxdWVzdCJmCgxMaXN0UmVzcG9uc2USPwoIZmVhdHVyZXMYASADKAsyKC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5QbGF0Zm9ybUZlYXR1cmVCA+BBAxIVCghyZXZpc2lvbhgCIAEoDUID4EEDIh4KCkdldFJlcXVlc3QSEAoDa2V5GAEgASgJQgPgQQIidgoOSGlzdG9yeVJlcXVlc3QSEAoDa2V5GAEgASgJQgPgQQISHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAyABKAlCCLpIBXIDGPQDSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IifgoPSGlzdG9yeVJlc3BvbnNlEjwKB2NoYW5nZXMYASADKAsyJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlQ2hhbmdlQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciK0AQoPU2V0U3RhdGVSZXF1ZXN0EhAKA2tleRgBIAEoCUID4EECEkIKBXN0YXRlGAIgASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGVCDeBBArpIB4IBBBABIAASDgoGcmVhc29uGAMgASgJEhUKCHJldmlzaW9uGAQgASgNSACIAQESFwoHZHJ5X3J1bhgFIAEoCEIGirUYAkABQgsKCV9yZXZpc2lvbiKpAQoQU2V0U3RhdGVSZXNwb25zZRI+CgdmZWF0dXJlGAEgASgLMiguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuUGxhdGZvcm1GZWF0dXJlQgPgQQMSPwoIYWZmZWN0ZWQYAiADKAsyKC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5BZmZlY3RlZEZlYXR1cmVCA+BBAxIUCgdjaGFuZ2VkGAMgASgIQgPgQQMiJgoMV2F0Y2hSZXF1ZXN0EhYKBWFmdGVyGAEgASgJQge6SARyAhgUIj8KD0ZlYXR1cmVzQ2hhbmdlZBIVCghwb3NpdGlvbhgBIAEoCUID4EEDEhUKCHJldmlzaW9uGAIgASgNQgPgQQMiEgoQQ29tcGFuaW9uUmVxdWVzdCLVAgoRQ29tcGFuaW9uRmVhdHVyZXMSFwoKY29uZmlndXJlZBgBIAEoCEID4EEDEhUKCGRlZ3JhZGVkGAIgASgIQgPgQQMSGQoHcHJvYmxlbRgDIAEoCUID4EEDSACIAQESMwoFYXNfb2YYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARJPCghmZWF0dXJlcxgFIAMoCzI4LnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNvbXBhbmlvbkZlYXR1cmVzLkZlYXR1cmVzRW50cnlCA+BBAxpZCg1GZWF0dXJlc0VudHJ5EgsKA2tleRgBIAEoCRI3CgV2YWx1ZRgCIAEoCzIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkRmVhdHVyZToCOAFCCgoIX3Byb2JsZW1CCAoGX2FzX29mKmAKC1N3aXRjaFN0YXRlEhwKGFNXSVRDSF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFFNXSVRDSF9TVEFURV9FTkFCTEVEEAESGQoVU1dJVENIX1NUQVRFX0RJU0FCTEVEEAIq1wEKDUZlYXR1cmVSZWFzb24SHgoaRkVBVFVSRV9SRUFTT05fVU5TUEVDSUZJRUQQABIaChZGRUFUVVJFX1JFQVNPTl9FTkFCTEVEEAESGwoXRkVBVFVSRV9SRUFTT05fRElTQUJMRUQQAhImCiJGRUFUVVJFX1JFQVNPTl9ERVBFTkRFTkNZX0RJU0FCTEVEEAMSIgoeRkVBVFVSRV9SRUFTT05fVU5LTk9XTl9GRUFUVVJFEAQSIQodRkVBVFVSRV9SRUFTT05fQ1lDTEVfREVURUNURUQQBSqcAQoJTGlmZWN5Y2xlEhkKFUxJRkVDWUNMRV9VTlNQRUNJRklFRBAAEhUKEUxJRkVDWUNMRV9QTEFOTkVEEAESGgoWTElGRUNZQ0xFX0VYUEVSSU1FTlRBTBACEhUKEUxJRkVDWUNMRV9QUkVWSUVXEAMSEAoMTElGRUNZQ0xFX0dBEAQSGAoUTElGRUNZQ0xFX0RFUFJFQ0FURUQQBSpYCgpWaXNpYmlsaXR5EhoKFlZJU0lCSUxJVFlfVU5TUEVDSUZJRUQQABIVChFWSVNJQklMSVRZX1BVQkxJQxABEhcKE1ZJU0lCSUxJVFlfSU5URVJOQUwQAipwCglBY3RvcktpbmQSGgoWQUNUT1JfS0lORF9VTlNQRUNJRklFRBAAEhMKD0FDVE9SX0tJTkRfVVNFUhABEhYKEkFDVE9SX0tJTkRfQVBJX0tFWRACEhoKFkFDVE9SX0tJTkRfRU5WSVJPTk1FTlQQAyqOAQoMQ2hhbmdlU291cmNlEh0KGUNIQU5HRV9TT1VSQ0VfVU5TUEVDSUZJRUQQABIZChVDSEFOR0VfU09VUkNFX0NPTlNPTEUQARIVChFDSEFOR0VfU09VUkNFX0FQSRACEhUKEUNIQU5HRV9TT1VSQ0VfQ0xJEAMSFgoSQ0hBTkdFX1NPVVJDRV9CT09UEAQy3QwKF1BsYXRmb3JtRmVhdHVyZXNTZXJ2aWNlEusBCghSZXNvbHZlZBIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVxdWVzdBopLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVzcG9uc2UiiQGQAgGKtRhfMAKaAU8KHVdoYXQgdGhpcyBpbnN0YWxsYXRpb24gb2ZmZXJzEhFmZWF0dXJlcyByZXNvbHZlZBobcGxhdGZvcm1GZWF0dXJlcy5yZXNvbHZlZCgpogEIZmVhdHVyZXOC0+STAh0SGy9wbGF0Zm9ybS1mZWF0dXJlcy9yZXNvbHZlZBLbAQoETGlzdBIkLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkxpc3RSZXF1ZXN0GiUuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlzdFJlc3BvbnNlIoUBkAIBirUYXjAFogEIZmVhdHVyZXOqAQNrZXmqAQVzdGF0ZaoBB2VuYWJsZWSqAQZyZWFzb26qAQlibG9ja2VkQnmqAQlsaWZlY3ljbGWqAQp2aXNpYmlsaXR5qgEIcmV2aXNpb26C0+STAhoSGC9hZG1pbi9wbGF0Zm9ybS1mZWF0dXJlcxKFAQoDR2V0EiMuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuR2V0UmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlBsYXRmb3JtRmVhdHVyZSIvkAIBirUYAjAFgtPkkwIgEh4vYWRtaW4vcGxhdGZvcm0tZmVhdHVyZXMve2tleX0S6wEKB0hpc3RvcnkSJy5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5IaXN0b3J5UmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkhpc3RvcnlSZXNwb25zZSKMAZACAYq1GFcSA2tleTAFYg4KB2NoYW5nZXMQMhjIAaoBAmF0qgEEZnJvbaoBAnRvqgENYWN0b3IuZGlzcGxheaoBBnJlYXNvbqoBBnNvdXJjZaoBCnJldmlzaW9uVG+C0+STAigSJi9hZG1pbi9wbGF0Zm9ybS1mZWF0dXJlcy97a2V5fS9oaXN0b3J5Ev0CCghTZXRTdGF0ZRIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlNldFN0YXRlUmVxdWVzdBopLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlNldFN0YXRlUmVzcG9uc2UimwKKtRjtARIDa2V5IgNzZXQqA2tleSoFc3RhdGUwBZoB0QEKKVN3aXRjaCBDSSBvZmYgd2hpbGUgYSBwcm92aWRlciBtaXNiZWhhdmVzEkJmZWF0dXJlcyBzZXQgaG9zdC5jaSBkaXNhYmxlZCAtLXJlYXNvbiAnd2ViaG9vayBzdG9ybSwgc2VlIElOQy0xMicaYHBsYXRmb3JtRmVhdHVyZXMuc2V0U3RhdGUoJ2hvc3QuY2knLCB7IHN0YXRlOiAnZGlzYWJsZWQnLCByZWFzb246ICd3ZWJob29rIHN0b3JtLCBzZWUgSU5DLTEyJyB9KYLT5JMCIzoBKjIeL2FkbWluL3BsYXRmb3JtLWZlYXR1cmVzL3trZXl9EqQBCgVXYXRjaBIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLldhdGNoUmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVzQ2hhbmdlZCJIkAIBirUYGjAFahEKCHBvc2l0aW9uEgVhZnRlcniAuJkpgtPkkwIhEh8vYWRtaW4vcGxhdGZvcm0tZmVhdHVyZXMvZXZlbnRzMAESjgEKCUNvbXBhbmlvbhIpLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNvbXBhbmlvblJlcXVlc3QaKi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Db21wYW5pb25GZWF0dXJlcyIqkAIBirUYAjAFgtPkkwIbEhkvYWRtaW4vY29tcGFuaW9uLWZlYXR1cmVzGkiKtRhEChBwbGF0Zm9ybUZlYXR1cmVzEghmZWF0dXJlcxoiUGxhdGZvcm0gZmVhdHVyZXMgYW5kIHRoZWlyIHN0YXRlcygBMApiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * A feature as the resolver shows it. Callers who are not staff see the bare value `true` for what is enabled, and nothing else. Staff
@@ -28,14 +28,14 @@ export const file_svc_platformfeatures_v1_platformfeatures: GenFile = /*@__PURE_
  */
 export type ResolvedFeature = Message<"svc.platformfeatures.v1.ResolvedFeature"> & {
   /**
-   * Whether it can be used.
+   * True if it can be used.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * Why. Staff only.
+   * Reason of the state. Staff only.
    *
    * @generated from field: optional svc.platformfeatures.v1.FeatureReason reason = 2;
    */
@@ -57,7 +57,7 @@ export type ResolvedFeature = Message<"svc.platformfeatures.v1.ResolvedFeature">
   lifecycle?: Lifecycle | undefined;
 
   /**
-   * Who may know of it. Staff only.
+   * People who may know of it. Staff only.
    *
    * @generated from field: optional svc.platformfeatures.v1.Visibility visibility = 5;
    */
@@ -85,7 +85,7 @@ export type PlatformFeature = Message<"svc.platformfeatures.v1.PlatformFeature">
   key: string;
 
   /**
-   * What it switches, one sentence.
+   * Description, one sentence.
    *
    * @generated from field: string description = 2;
    */
@@ -106,7 +106,7 @@ export type PlatformFeature = Message<"svc.platformfeatures.v1.PlatformFeature">
   lifecycle: Lifecycle;
 
   /**
-   * Who may know of it.
+   * People who may know of it.
    *
    * @generated from field: svc.platformfeatures.v1.Visibility visibility = 5;
    */
@@ -134,14 +134,14 @@ export type PlatformFeature = Message<"svc.platformfeatures.v1.PlatformFeature">
   defaultState: SwitchState;
 
   /**
-   * Whether it can be used: its own switch and everything that it depends on.
+   * True if it can be used: its own switch and everything that it depends on.
    *
    * @generated from field: bool enabled = 9;
    */
   enabled: boolean;
 
   /**
-   * Why.
+   * Reason of the state.
    *
    * @generated from field: svc.platformfeatures.v1.FeatureReason reason = 10;
    */
@@ -162,7 +162,7 @@ export type PlatformFeature = Message<"svc.platformfeatures.v1.PlatformFeature">
   rootCauses: string[];
 
   /**
-   * Whether its switch can be moved here.
+   * True if its switch can be moved here.
    *
    * @generated from field: bool toggleable = 13;
    */
@@ -198,7 +198,7 @@ export const PlatformFeatureSchema: GenMessage<PlatformFeature> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 1);
 
 /**
- * Who changed something.
+ * Actor who changed something.
  *
  * @generated from message svc.platformfeatures.v1.FeatureActor
  */
@@ -218,7 +218,7 @@ export type FeatureActor = Message<"svc.platformfeatures.v1.FeatureActor"> & {
   id: string;
 
   /**
-   * For people: e-mail address, e-mail address and key name, or the variable's name.
+   * Name to show to people: e-mail address, e-mail address and key name, or the variable's name.
    *
    * @generated from field: string display = 3;
    */
@@ -246,7 +246,7 @@ export type FeatureChange = Message<"svc.platformfeatures.v1.FeatureChange"> & {
   id: string;
 
   /**
-   * When.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp at = 2;
    */
@@ -288,21 +288,21 @@ export type FeatureChange = Message<"svc.platformfeatures.v1.FeatureChange"> & {
   revisionTo: number;
 
   /**
-   * Why, in the words of whoever changed it.
+   * Reason, in the words of whoever changed it.
    *
    * @generated from field: string reason = 8;
    */
   reason: string;
 
   /**
-   * Who.
+   * Actor.
    *
    * @generated from field: svc.platformfeatures.v1.FeatureActor actor = 9;
    */
   actor?: FeatureActor | undefined;
 
   /**
-   * How it came in.
+   * Way in which it came in.
    *
    * @generated from field: svc.platformfeatures.v1.ChangeSource source = 10;
    */
@@ -344,35 +344,35 @@ export type AffectedFeature = Message<"svc.platformfeatures.v1.AffectedFeature">
   key: string;
 
   /**
-   * Whether it could be used before.
+   * True if it could be used before.
    *
    * @generated from field: bool enabled_before = 2;
    */
   enabledBefore: boolean;
 
   /**
-   * Whether it can be used after.
+   * True if it can be used after.
    *
    * @generated from field: bool enabled_after = 3;
    */
   enabledAfter: boolean;
 
   /**
-   * Why before.
+   * Reason of the state before.
    *
    * @generated from field: svc.platformfeatures.v1.FeatureReason reason_before = 4;
    */
   reasonBefore: FeatureReason;
 
   /**
-   * Why after.
+   * Reason of the state after.
    *
    * @generated from field: svc.platformfeatures.v1.FeatureReason reason_after = 5;
    */
   reasonAfter: FeatureReason;
 
   /**
-   * What blocks it after.
+   * Disabled dependencies that block it after.
    *
    * @generated from field: repeated string blocked_by = 6;
    */
@@ -387,7 +387,7 @@ export const AffectedFeatureSchema: GenMessage<AffectedFeature> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 4);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.platformfeatures.v1.ResolvedRequest
  */
@@ -402,7 +402,7 @@ export const ResolvedRequestSchema: GenMessage<ResolvedRequest> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 5);
 
 /**
- * What is switched on.
+ * Features that are switched on.
  *
  * @generated from message svc.platformfeatures.v1.ResolvedResponse
  */
@@ -423,7 +423,7 @@ export const ResolvedResponseSchema: GenMessage<ResolvedResponse> = /*@__PURE__*
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 6);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.platformfeatures.v1.ListRequest
  */
@@ -466,7 +466,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 8);
 
 /**
- * Which feature.
+ * Selects a feature.
  *
  * @generated from message svc.platformfeatures.v1.GetRequest
  */
@@ -535,7 +535,7 @@ export type HistoryResponse = Message<"svc.platformfeatures.v1.HistoryResponse">
   changes: FeatureChange[];
 
   /**
-   * Where the next page begins; absent on the last one.
+   * Cursor of the next page; absent on the last one.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -563,14 +563,14 @@ export type SetStateRequest = Message<"svc.platformfeatures.v1.SetStateRequest">
   key: string;
 
   /**
-   * Where to move the switch.
+   * New state of the switch.
    *
    * @generated from field: svc.platformfeatures.v1.SwitchState state = 2;
    */
   state: SwitchState;
 
   /**
-   * Why, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.
+   * Reason, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.
    *
    * @generated from field: string reason = 3;
    */
@@ -599,7 +599,7 @@ export const SetStateRequestSchema: GenMessage<SetStateRequest> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 12);
 
 /**
- * What changed, or would.
+ * Effect of the change, or of what would change.
  *
  * @generated from message svc.platformfeatures.v1.SetStateResponse
  */
@@ -620,7 +620,7 @@ export type SetStateResponse = Message<"svc.platformfeatures.v1.SetStateResponse
   affected: AffectedFeature[];
 
   /**
-   * Whether the switch was moved (or would be): false when it was there already.
+   * True if the switch was moved, or would be; false when it was there already.
    *
    * @generated from field: bool changed = 3;
    */
@@ -635,7 +635,7 @@ export const SetStateResponseSchema: GenMessage<SetStateResponse> = /*@__PURE__*
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 13);
 
 /**
- * From where on.
+ * Selects the position to begin at.
  *
  * @generated from message svc.platformfeatures.v1.WatchRequest
  */
@@ -662,7 +662,7 @@ export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
  */
 export type FeaturesChanged = Message<"svc.platformfeatures.v1.FeaturesChanged"> & {
   /**
-   * Where a client that lost its stream goes on: send it back as Last-Event-ID.
+   * Position from which a client that lost its stream goes on; send it back as Last-Event-ID.
    *
    * @generated from field: string position = 1;
    */
@@ -684,7 +684,7 @@ export const FeaturesChangedSchema: GenMessage<FeaturesChanged> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 15);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.platformfeatures.v1.CompanionRequest
  */
@@ -699,34 +699,34 @@ export const CompanionRequestSchema: GenMessage<CompanionRequest> = /*@__PURE__*
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 16);
 
 /**
- * What the companion service answered last.
+ * Latest answer of the companion service.
  *
  * @generated from message svc.platformfeatures.v1.CompanionFeatures
  */
 export type CompanionFeatures = Message<"svc.platformfeatures.v1.CompanionFeatures"> & {
   /**
-   * Whether this installation knows a companion service (`COMPANION_URL`).
+   * True if this installation knows a companion service (`COMPANION_URL`).
    *
    * @generated from field: bool configured = 1;
    */
   configured: boolean;
 
   /**
-   * Whether its last answer is older than it should be, or there is none.
+   * True if its last answer is older than it should be, or there is none.
    *
    * @generated from field: bool degraded = 2;
    */
   degraded: boolean;
 
   /**
-   * What went wrong with the last try; absent when nothing did.
+   * Problem of the last try; absent when there was none.
    *
    * @generated from field: optional string problem = 3;
    */
   problem?: string | undefined;
 
   /**
-   * When the features below were read; absent when they never were.
+   * Time at which the features below were read; absent when they never were.
    *
    * @generated from field: optional google.protobuf.Timestamp as_of = 4;
    */
@@ -782,7 +782,7 @@ export const SwitchStateSchema: GenEnum<SwitchState> = /*@__PURE__*/
   enumDesc(file_svc_platformfeatures_v1_platformfeatures, 0);
 
 /**
- * Why a feature is enabled or not.
+ * Reason why a feature is enabled or not.
  *
  * @generated from enum svc.platformfeatures.v1.FeatureReason
  */
@@ -892,7 +892,7 @@ export const LifecycleSchema: GenEnum<Lifecycle> = /*@__PURE__*/
   enumDesc(file_svc_platformfeatures_v1_platformfeatures, 2);
 
 /**
- * Who may know that a feature exists.
+ * People who may know that a feature exists.
  *
  * @generated from enum svc.platformfeatures.v1.Visibility
  */
@@ -967,7 +967,7 @@ export const ActorKindSchema: GenEnum<ActorKind> = /*@__PURE__*/
   enumDesc(file_svc_platformfeatures_v1_platformfeatures, 4);
 
 /**
- * How a change came in.
+ * Way in which a change came in.
  *
  * @generated from enum svc.platformfeatures.v1.ChangeSource
  */
@@ -1022,7 +1022,7 @@ export const ChangeSourceSchema: GenEnum<ChangeSource> = /*@__PURE__*/
  */
 export const PlatformFeaturesService: GenService<{
   /**
-   * What is switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is
+   * Tells which features are switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is
    * enabled and public, and nothing of the others. The answer carries an ETag of its very body; `If-None-Match` gives 304.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.Resolved
@@ -1033,7 +1033,7 @@ export const PlatformFeaturesService: GenService<{
     output: typeof ResolvedResponseSchema;
   },
   /**
-   * Every feature with its own switch, its effective state and its last change, in the order of the manifest.
+   * Lists every feature with its own switch, its effective state and its last change, in the order of the manifest.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.List
    */
@@ -1043,7 +1043,7 @@ export const PlatformFeaturesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).
+   * Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.Get
    */
@@ -1053,7 +1053,7 @@ export const PlatformFeaturesService: GenService<{
     output: typeof PlatformFeatureSchema;
   },
   /**
-   * Changes of one feature's switch, newest first. Errors: `feature_unknown` (404).
+   * Lists changes of one feature's switch, newest first. Errors: `feature_unknown` (404).
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.History
    */
@@ -1087,7 +1087,7 @@ export const PlatformFeaturesService: GenService<{
     output: typeof FeaturesChangedSchema;
   },
   /**
-   * Features of the companion service, as it answered last. Read-only: they are switched there.
+   * Lists features of the companion service, as it answered last. Read-only: they are switched there.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.Companion
    */

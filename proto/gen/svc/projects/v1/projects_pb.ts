@@ -55,7 +55,7 @@ export type Project = Message<"svc.projects.v1.Project"> & {
   slug: string;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
@@ -140,7 +140,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_projects_v1_projects, 2);
 
 /**
- * Which project.
+ * Selects a project.
  *
  * @generated from message svc.projects.v1.GetRequest
  */
@@ -189,7 +189,7 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_projects_v1_projects, 4);
 
 /**
- * Which project.
+ * Selects a project.
  *
  * @generated from message svc.projects.v1.DeleteRequest
  */
@@ -210,7 +210,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_projects_v1_projects, 5);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.projects.v1.DeleteResponse
  */
@@ -231,7 +231,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
  */
 export const ProjectsService: GenService<{
   /**
-   * Projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
+   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
    * named while spaces are off).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.List
@@ -242,7 +242,7 @@ export const ProjectsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One project. Errors: `not_found` (404).
+   * Returns one project. Errors: `not_found` (404).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Get
    */

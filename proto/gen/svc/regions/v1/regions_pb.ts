@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/regions/v1/regions.proto.
  */
 export const file_svc_regions_v1_regions: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvcmVnaW9ucy92MS9yZWdpb25zLnByb3RvEg5zdmMucmVnaW9ucy52MSJdCgZSZWdpb24SDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSLwoIb3BlcmF0b3IYAyABKA4yGC5zdmMucmVnaW9ucy52MS5PcGVyYXRvckID4EEDIg0KC0xpc3RSZXF1ZXN0IjwKDExpc3RSZXNwb25zZRIsCgdyZWdpb25zGAEgAygLMhYuc3ZjLnJlZ2lvbnMudjEuUmVnaW9uQgPgQQMqUQoIT3BlcmF0b3ISGAoUT1BFUkFUT1JfVU5TUEVDSUZJRUQQABIUChBPUEVSQVRPUl9TRVJWSUNFEAESFQoRT1BFUkFUT1JfQ1VTVE9NRVIQAjLRAQoOUmVnaW9uc1NlcnZpY2USewoETGlzdBIbLnN2Yy5yZWdpb25zLnYxLkxpc3RSZXF1ZXN0Ghwuc3ZjLnJlZ2lvbnMudjEuTGlzdFJlc3BvbnNlIjiQAgGKtRghogEHcmVnaW9uc6oBAmlkqgEEbmFtZaoBCG9wZXJhdG9ygtPkkwIKEggvcmVnaW9ucxpCirUYPgoHcmVnaW9ucxIHcmVnaW9ucxokV2hlcmUgd29yayBydW5zLCBhbmQgd2hvIG9wZXJhdGVzIGl0KAEwA0gBYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvcmVnaW9ucy92MS9yZWdpb25zLnByb3RvEg5zdmMucmVnaW9ucy52MSJdCgZSZWdpb24SDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSLwoIb3BlcmF0b3IYAyABKA4yGC5zdmMucmVnaW9ucy52MS5PcGVyYXRvckID4EEDIg0KC0xpc3RSZXF1ZXN0IjwKDExpc3RSZXNwb25zZRIsCgdyZWdpb25zGAEgAygLMhYuc3ZjLnJlZ2lvbnMudjEuUmVnaW9uQgPgQQMqUQoIT3BlcmF0b3ISGAoUT1BFUkFUT1JfVU5TUEVDSUZJRUQQABIUChBPUEVSQVRPUl9TRVJWSUNFEAESFQoRT1BFUkFUT1JfQ1VTVE9NRVIQAjLIAQoOUmVnaW9uc1NlcnZpY2USewoETGlzdBIbLnN2Yy5yZWdpb25zLnYxLkxpc3RSZXF1ZXN0Ghwuc3ZjLnJlZ2lvbnMudjEuTGlzdFJlc3BvbnNlIjiQAgGKtRghogEHcmVnaW9uc6oBAmlkqgEEbmFtZaoBCG9wZXJhdG9ygtPkkwIKEggvcmVnaW9ucxo5irUYNQoHcmVnaW9ucxIHcmVnaW9ucxobUmVnaW9ucyBhbmQgdGhlaXIgb3BlcmF0b3JzKAEwA0gBYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_svc_options_v1_options]);
 
 /**
  * One region.
@@ -38,7 +38,7 @@ export type Region = Message<"svc.regions.v1.Region"> & {
   name: string;
 
   /**
-   * Who operates its machines.
+   * Operator of its machines.
    *
    * @generated from field: svc.regions.v1.Operator operator = 3;
    */
@@ -53,7 +53,7 @@ export const RegionSchema: GenMessage<Region> = /*@__PURE__*/
   messageDesc(file_svc_regions_v1_regions, 0);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.regions.v1.ListRequest
  */
@@ -89,7 +89,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_regions_v1_regions, 2);
 
 /**
- * Who operates a region's machines.
+ * Operator of a region's machines.
  *
  * @generated from enum svc.regions.v1.Operator
  */
@@ -129,7 +129,7 @@ export const OperatorSchema: GenEnum<Operator> = /*@__PURE__*/
  */
 export const RegionsService: GenService<{
   /**
-   * All regions. At least one of each operator exists after the first start.
+   * Lists all regions. At least one of each operator exists after the first start.
    *
    * @generated from rpc svc.regions.v1.RegionsService.List
    */

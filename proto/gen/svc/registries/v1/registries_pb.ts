@@ -55,28 +55,28 @@ export type Registry = Message<"svc.registries.v1.Registry"> & {
   namespace?: string | undefined;
 
   /**
-   * Whether builds of the team go there.
+   * True if builds of the team go there.
    *
    * @generated from field: bool default = 5;
    */
   default: boolean;
 
   /**
-   * Whether a user name and password are stored. Without them a runner goes by its own configuration.
+   * True if a user name and password are stored. Without them a runner goes by its own configuration.
    *
    * @generated from field: bool has_credentials = 6;
    */
   hasCredentials: boolean;
 
   /**
-   * Whether it is spoken to over plain HTTP.
+   * True if it is reached over plain HTTP.
    *
    * @generated from field: bool insecure = 7;
    */
   insecure: boolean;
 
   /**
-   * When it was added.
+   * Time at which it was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
@@ -91,7 +91,7 @@ export const RegistrySchema: GenMessage<Registry> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 0);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.registries.v1.ListRequest
  */
@@ -133,7 +133,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 2);
 
 /**
- * What is added.
+ * Describes the registry.
  *
  * @generated from message svc.registries.v1.AddRequest
  */
@@ -160,7 +160,7 @@ export type AddRequest = Message<"svc.registries.v1.AddRequest"> & {
   namespace?: string | undefined;
 
   /**
-   * Whether builds go there from now on. Default: no, and yes for the first registry of a team.
+   * True if builds go there from now on. Default: no, and yes for the first registry of a team.
    *
    * @generated from field: bool default = 4;
    */
@@ -196,7 +196,7 @@ export const AddRequestSchema: GenMessage<AddRequest> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 3);
 
 /**
- * What is changed.
+ * Holds the changes.
  *
  * @generated from message svc.registries.v1.UpdateRequest
  */
@@ -216,7 +216,7 @@ export type UpdateRequest = Message<"svc.registries.v1.UpdateRequest"> & {
   registryId: string;
 
   /**
-   * Whether builds of the team go there. Default: as it is.
+   * True if builds of the team go there. Default: as it is.
    *
    * @generated from field: optional bool default = 3;
    */
@@ -231,7 +231,7 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 4);
 
 /**
- * Which registry.
+ * Selects a registry.
  *
  * @generated from message svc.registries.v1.RemoveRequest
  */
@@ -259,7 +259,7 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 5);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.registries.v1.RemoveResponse
  */
@@ -282,7 +282,7 @@ export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
  */
 export const RegistriesService: GenService<{
   /**
-   * Registries of a team, oldest first, at most 50. Credentials are never shown.
+   * Lists registries of a team, oldest first, at most 50. Credentials are never shown.
    *
    * @generated from rpc svc.registries.v1.RegistriesService.List
    */

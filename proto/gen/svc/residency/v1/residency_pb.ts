@@ -78,7 +78,7 @@ export type ResidencyAttestation = Message<"svc.residency.v1.ResidencyAttestatio
   attestedBy: string;
 
   /**
-   * When it was attested.
+   * Time at which it was attested.
    *
    * @generated from field: google.protobuf.Timestamp attested_at = 8;
    */
@@ -108,7 +108,7 @@ export const ResidencyAttestationSchema: GenMessage<ResidencyAttestation> = /*@_
   messageDesc(file_svc_residency_v1_residency, 0);
 
 /**
- * Which environment, and which page.
+ * Selects an environment and a page.
  *
  * @generated from message svc.residency.v1.ListForEnvironmentRequest
  */
@@ -171,7 +171,7 @@ export const ListForEnvironmentResponseSchema: GenMessage<ListForEnvironmentResp
   messageDesc(file_svc_residency_v1_residency, 2);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.residency.v1.AttestEnvironmentRequest
  */
@@ -200,7 +200,7 @@ export const AttestEnvironmentRequestSchema: GenMessage<AttestEnvironmentRequest
  */
 export const ResidencyService: GenService<{
   /**
-   * Attestations of one environment, newest first. Errors: `not_found` (404).
+   * Lists attestations of one environment, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.residency.v1.ResidencyService.ListForEnvironment
    */

@@ -10,7 +10,7 @@
 // it runs; `Report` once at the end, repeated until it is answered. Every write carries the `epoch` of the grant: a call with an older epoch
 // changes nothing. Every request accepts an empty object where that makes sense.
 //
-// Errors of every signed call, all 401: `signature_missing`, `signature_invalid`, `key_unknown`, `replayed`, `clock_skew` (told with the server's time in
+// Errors of every signed call, all 401: `signature_missing`, `signature_invalid`, `key_unknown`, `replayed`, `clock_skew` (with the server's time in
 // `details.serverTime`, and only after the signature verified), `runner_revoked`.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
@@ -49,7 +49,7 @@ export type Intervals = Message<"svc.runner.v1.Intervals"> & {
   heartbeatMs: number;
 
   /**
-   * How long a poll is held, in milliseconds. 30,000.
+   * Time that a poll is held, in milliseconds: 30,000.
    *
    * @generated from field: uint32 poll_wait_ms = 2;
    */
@@ -239,7 +239,7 @@ export type HeldLease = Message<"svc.runner.v1.HeldLease"> & {
   phase?: BuildPhase | undefined;
 
   /**
-   * Beside a phase: bytes of output that were written before it, of which some may still have to be sent. Whoever follows the build is told of the
+   * Beside a phase: bytes of output that were written before it, of which some may still have to be sent. Whoever follows the build is shown the
    * phase between what came before and what comes after. Default: as many as are stored.
    *
    * @generated from field: optional uint32 phase_offset = 4;
@@ -289,7 +289,7 @@ export type HeartbeatRequest = Message<"svc.runner.v1.HeartbeatRequest"> & {
   diagnostics?: SelfDiagnostics | undefined;
 
   /**
-   * Whether it finishes what it holds and takes nothing new. Default: false.
+   * True if it finishes what it holds and takes nothing new. Default: false.
    *
    * @generated from field: optional bool draining = 5;
    */
@@ -318,7 +318,7 @@ export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*
   messageDesc(file_svc_runner_v1_runner, 5);
 
 /**
- * The server's word on one lease.
+ * The server's answer about one lease.
  *
  * @generated from message svc.runner.v1.LeaseStatus
  */
@@ -338,7 +338,7 @@ export type LeaseStatus = Message<"svc.runner.v1.LeaseStatus"> & {
   epoch: number;
 
   /**
-   * What to do.
+   * Action to take.
    *
    * @generated from field: svc.runner.v1.LeaseState state = 3;
    */
@@ -360,7 +360,7 @@ export const LeaseStatusSchema: GenMessage<LeaseStatus> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 6);
 
 /**
- * What the server asks of the daemon.
+ * Requests of the server to the daemon.
  *
  * @generated from message svc.runner.v1.Directives
  */
@@ -436,7 +436,7 @@ export type HeartbeatResponse = Message<"svc.runner.v1.HeartbeatResponse"> & {
   leases: LeaseStatus[];
 
   /**
-   * What the server asks.
+   * Requests of the server.
    *
    * @generated from field: svc.runner.v1.Directives directives = 2;
    */
@@ -485,7 +485,7 @@ export type PollRequest = Message<"svc.runner.v1.PollRequest"> & {
   pollId?: string | undefined;
 
   /**
-   * How long to hold, in milliseconds, 0 to 50,000. Default: 30,000.
+   * Time to hold the poll, in milliseconds, 0 to 50,000. Default: 30,000.
    *
    * @generated from field: optional uint32 wait_ms = 3;
    */
@@ -506,7 +506,7 @@ export type PollRequest = Message<"svc.runner.v1.PollRequest"> & {
   leases: HeldLease[];
 
   /**
-   * Why it cannot take work at the moment, one short sentence each, at most 10; a poll with any answers empty.
+   * Reasons why it cannot take work at the moment, one short sentence each, at most 10. A poll with any of them answers empty.
    *
    * @generated from field: repeated string not_ready = 6;
    */
@@ -597,7 +597,7 @@ export type RunOffer = Message<"svc.runner.v1.RunOffer"> & {
   epoch: number;
 
   /**
-   * How long the offer stands without a heartbeat that names it, in milliseconds. 15,000.
+   * Time that the offer stands without a heartbeat that names it, in milliseconds: 15,000.
    *
    * @generated from field: uint32 lease_ms = 4;
    */
@@ -702,7 +702,7 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
   epoch: number;
 
   /**
-   * How long the offer stands without a heartbeat that names it, in milliseconds.
+   * Time that the offer stands without a heartbeat that names it, in milliseconds.
    *
    * @generated from field: uint32 lease_ms = 4;
    */
@@ -716,14 +716,14 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
   attempt: number;
 
   /**
-   * What to clone; absent when `deploy_image` is to be deployed as it is.
+   * Source to clone; absent when `deploy_image` is to be deployed as it is.
    *
    * @generated from field: optional svc.runner.v1.BuildSource source = 6;
    */
   source?: BuildSource | undefined;
 
   /**
-   * How the image is made.
+   * Way in which the image is made.
    *
    * @generated from field: svc.environments.v1.BuildType build_type = 7;
    */
@@ -752,15 +752,16 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
   steps: string[];
 
   /**
-   * Where the image goes; absent when nothing is published: the image is gone with the build, unless it is deployed. With `deploy_image`: the registry that it is
-   * pulled from, for its credentials and `insecure` alone, `repository` and `tag` empty; absent when that registry is not the team's any more.
+   * Target of the image; absent when nothing is published: the image is gone with the build, unless it is deployed. With `deploy_image` it is the
+   * registry that the image is pulled from, for its credentials and `insecure` alone, with `repository` and `tag` empty; absent when that registry is
+   * not the team's any more.
    *
    * @generated from field: optional svc.runner.v1.ImageTarget image = 11;
    */
   image?: ImageTarget | undefined;
 
   /**
-   * Where it is deployed; absent when it is not.
+   * Target of the deploy; absent when there is none.
    *
    * @generated from field: optional svc.runner.v1.DeployTarget deploy = 12;
    */
@@ -795,7 +796,7 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
   teamId: string;
 
   /**
-   * Whether the runner is of the service's own pool and builds for many teams: it then refuses what it cannot hold (docs/sandbox.md).
+   * True if the runner is of the service's own pool and builds for many teams: it then refuses what it cannot hold (docs/sandbox.md).
    *
    * @generated from field: bool shared = 17;
    */
@@ -810,7 +811,7 @@ export const BuildOfferSchema: GenMessage<BuildOffer> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 13);
 
 /**
- * What to clone.
+ * Source to clone.
  *
  * @generated from message svc.runner.v1.BuildSource
  */
@@ -844,7 +845,7 @@ export type BuildSource = Message<"svc.runner.v1.BuildSource"> & {
   buildPath: string;
 
   /**
-   * Whether submodules are fetched.
+   * True if submodules are fetched.
    *
    * @generated from field: bool submodules = 5;
    */
@@ -887,7 +888,7 @@ export const BuildSourceSchema: GenMessage<BuildSource> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 14);
 
 /**
- * Where an image is pushed: `<host>/<namespace>/<repository>:<tag>`.
+ * Target to which an image is pushed: `<host>/<namespace>/<repository>:<tag>`.
  *
  * @generated from message svc.runner.v1.ImageTarget
  */
@@ -958,13 +959,13 @@ export const ImageTargetSchema: GenMessage<ImageTarget> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 15);
 
 /**
- * Where an image is deployed.
+ * Target to which an image is deployed.
  *
  * @generated from message svc.runner.v1.DeployTarget
  */
 export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
   /**
-   * How.
+   * Way in which the image is brought up.
    *
    * @generated from field: svc.runner.v1.DeployKind kind = 1;
    */
@@ -1056,7 +1057,7 @@ export const BuildLimitsSchema: GenMessage<BuildLimits> = /*@__PURE__*/
  */
 export type LogChunk = Message<"svc.runner.v1.LogChunk"> & {
   /**
-   * Which stream it was written to.
+   * Stream that it was written to.
    *
    * @generated from field: svc.sandboxruns.v1.LogStream stream = 1;
    */
@@ -1141,7 +1142,7 @@ export const LogsRequestSchema: GenMessage<LogsRequest> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 19);
 
 /**
- * What the whole output of an epoch must come to.
+ * Length and digest that the whole output of an epoch must have.
  *
  * @generated from message svc.runner.v1.LogsEnd
  */
@@ -1169,7 +1170,7 @@ export const LogsEndSchema: GenMessage<LogsEnd> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 20);
 
 /**
- * What is stored.
+ * Tells what is stored.
  *
  * @generated from message svc.runner.v1.LogsResponse
  */
@@ -1182,14 +1183,14 @@ export type LogsResponse = Message<"svc.runner.v1.LogsResponse"> & {
   nextOffset: number;
 
   /**
-   * Whether the end was checked and matches.
+   * True if the end was checked and matches.
    *
    * @generated from field: bool complete = 2;
    */
   complete: boolean;
 
   /**
-   * The server's word on the lease; the append renewed it if `ok`.
+   * The server's answer about the lease; the append renewed it if `ok`.
    *
    * @generated from field: svc.runner.v1.LeaseState state = 3;
    */
@@ -1204,7 +1205,7 @@ export const LogsResponseSchema: GenMessage<LogsResponse> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 21);
 
 /**
- * How work ended.
+ * Describes the end of work.
  *
  * @generated from message svc.runner.v1.ReportRequest
  */
@@ -1238,7 +1239,7 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
   reportId: string;
 
   /**
-   * Why it ended.
+   * Reason of its end.
    *
    * @generated from field: svc.sandboxruns.v1.EndReason reason = 5;
    */
@@ -1252,7 +1253,7 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
   exitCode?: number | undefined;
 
   /**
-   * What went wrong, secrets masked, at most 2,000 characters.
+   * Message that says what went wrong, secrets masked, at most 2,000 characters.
    *
    * @generated from field: optional string message = 7;
    */
@@ -1266,7 +1267,7 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
   durationMs?: number | undefined;
 
   /**
-   * How long the finished report waited in the outbox before this call, in milliseconds. Default: 0.
+   * Time that the finished report waited in the outbox before this call, in milliseconds. Default: 0.
    *
    * @generated from field: optional uint32 waited_ms = 9;
    */
@@ -1288,7 +1289,7 @@ export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 22);
 
 /**
- * What came of a build.
+ * Result of a build.
  *
  * @generated from message svc.runner.v1.BuildResult
  */
@@ -1301,7 +1302,7 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
   commit?: string | undefined;
 
   /**
-   * How it was made after all; of `auto` what was found.
+   * Build type that was used; for `auto` the type that was found.
    *
    * @generated from field: optional svc.environments.v1.BuildType build_type = 2;
    */
@@ -1351,7 +1352,7 @@ export const BuildResultSchema: GenMessage<BuildResult> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 23);
 
 /**
- * How long a phase took.
+ * Duration of a phase.
  *
  * @generated from message svc.runner.v1.PhaseTime
  */
@@ -1379,20 +1380,20 @@ export const PhaseTimeSchema: GenMessage<PhaseTime> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 24);
 
 /**
- * What became of a report.
+ * Answer to a report.
  *
  * @generated from message svc.runner.v1.ReportResponse
  */
 export type ReportResponse = Message<"svc.runner.v1.ReportResponse"> & {
   /**
-   * Whether this very report is the accepted one.
+   * True if this very report is the accepted one.
    *
    * @generated from field: bool accepted = 1;
    */
   accepted: boolean;
 
   /**
-   * Whether it had been accepted by an earlier call.
+   * True if it had been accepted by an earlier call.
    *
    * @generated from field: bool repeated = 2;
    */
@@ -1455,7 +1456,7 @@ export const BuildPhaseSchema: GenEnum<BuildPhase> = /*@__PURE__*/
   enumDesc(file_svc_runner_v1_runner, 0);
 
 /**
- * What the runner must do with a lease.
+ * Action that the runner must take on a lease.
  *
  * @generated from enum svc.runner.v1.LeaseState
  */
@@ -1496,7 +1497,7 @@ export const LeaseStateSchema: GenEnum<LeaseState> = /*@__PURE__*/
   enumDesc(file_svc_runner_v1_runner, 1);
 
 /**
- * How an image is brought up on the customer's side.
+ * Way in which an image is brought up on the customer's side.
  *
  * @generated from enum svc.runner.v1.DeployKind
  */

@@ -21,7 +21,7 @@ export const file_svc_runners_v1_runners: GenFile = /*@__PURE__*/
   fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyLLBwoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARIgChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIQgPgQQMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfbGFzdF9oZWFydGJlYXRfYXRCDwoNX2xhc3Rfc2Vlbl9hdEIMCgpfcGF1c2VkX2F0Qg8KDV9wYXVzZWRfdW50aWxCDQoLX3BhdXNlX25vdGVCDQoLX3Jldm9rZWRfYXRCDgoMX2RpYWdub3N0aWNzIqgBCg9TZWxmRGlhZ25vc3RpY3MSJwoVY29udGFpbmVyX2NsaV92ZXJzaW9uGAEgASgJQgi6SAVyAxjIARIkChJkZXBsb3lfY2xpX3ZlcnNpb24YAiABKAlCCLpIBXIDGMgBEhkKEXdvcmtzcGFjZV9mcmVlX21iGAMgASgNEisKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIl8KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHAoPaW5jbHVkZV9yZXZva2VkGAIgASgISACIAQFCEgoQX2luY2x1ZGVfcmV2b2tlZCI8CgxMaXN0UmVzcG9uc2USLAoHcnVubmVycxgBIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDIi4KDFdhdGNoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtIoQBCgxSdW5uZXJzRXZlbnQSFQoIcG9zaXRpb24YASABKAlCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSLwoGaGVhbHRoGAMgASgLMhouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aEID4EEDIkQKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiI6ChhDcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSJqChlDcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyJHCg1SZXZva2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UiTQoPRGlhZ25vc2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEQoEbGl2ZRgCIAEoCEgAiAEBQgcKBV9saXZlIqYDChBEaWFnbm9zZVJlc3BvbnNlEjUKDGdlbmVyYXRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSGAoLbGl2ZV9sZWFzZXMYAyABKA1CA+BBAxIbCg5leHBpcmVkX2xlYXNlcxgEIAEoDUID4EEDEhMKBnF1ZXVlZBgFIAEoDUID4EEDEjAKBmV2ZW50cxgGIAMoCzIbLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckV2ZW50QgPgQQMSSQoKY29uZmlndXJlZBgHIAMoCzIwLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UuQ29uZmlndXJlZEVudHJ5QgPgQQMSHwoNbGl2ZV9hbnN3ZXJlZBgIIAEoCEID4EEDSACIAQEaMQoPQ29uZmlndXJlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCEAoOX2xpdmVfYW5zd2VyZWQiegoLUnVubmVyRXZlbnQSKwoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFgoJcnVubmVyX2lkGAIgASgJQgPgQQMSEQoEa2luZBgDIAEoCUID4EEDEhMKBmRldGFpbBgEIAEoCUID4EEDIlQKGkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiUwoZUmVxdWVzdERpYWdub3N0aWNzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIpoBCgxQYXVzZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyJHCg1SZXN1bWVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiMgoQR2V0SGVhbHRoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtItQBCgpUZWFtSGVhbHRoEhUKCGRlZ3JhZGVkGAEgASgIQgPgQQMSMwoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nQgPgQQNIAYgBARIyCgpzdHVja193b3JrGAQgASgLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tXb3JrQgPgQQNCCAoGX3NpbmNlQgkKB19yZWFzb24iqQEKCVN0dWNrV29yaxIRCgRydW5zGAEgASgNQgPgQQMSEwoGYnVpbGRzGAIgASgNQgPgQQMSNwoJb2xkZXN0X2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESLQoFaXRlbXMYBCADKAsyGS5zdmMucnVubmVycy52MS5TdHVja0l0ZW1CA+BBA0IMCgpfb2xkZXN0X2F0IpMBCglTdHVja0l0ZW0SDwoCaWQYASABKAlCA+BBAxIRCgRraW5kGAIgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxItCgd3YWl0aW5nGAQgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDIqIBChJMaXN0SGlzdG9yeVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInAKE0xpc3RIaXN0b3J5UmVzcG9uc2USKgoGbGVhc2VzGAEgAygLMhUuc3ZjLnJ1bm5lcnMudjEuTGVhc2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIo4DCgVMZWFzZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEhIKBWVwb2NoGAMgASgNQgPgQQMSFAoHb3V0Y29tZRgEIAEoCUID4EEDEjMKCmdyYW50ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEjEKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhwKCm1ldGVyZWRfbXMYCCABKA1CA+BBA0gBiAEBEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCSABKA1CA+BBA0gCiAEBEhsKDmNvbnRhY3RfZ2FwX21zGAogASgNQgPgQQNCDQoLX3N0YXJ0ZWRfYXRCDQoLX21ldGVyZWRfbXNCEwoRX3NlbGZfcmVwb3J0ZWRfbXMqlQMKDVdhaXRpbmdSZWFzb24SHgoaV0FJVElOR19SRUFTT05fVU5TUEVDSUZJRUQQABIeChpXQUlUSU5HX1JFQVNPTl9ESVNQQVRDSElORxABEh4KGldBSVRJTkdfUkVBU09OX1JFVFJZX0RFTEFZEAISIQodV0FJVElOR19SRUFTT05fTk9fTElWRV9SVU5ORVIQAxIbChdXQUlUSU5HX1JFQVNPTl9BTExfQlVTWRAEEh0KGVdBSVRJTkdfUkVBU09OX0FMTF9QQVVTRUQQBRIcChhXQUlUSU5HX1JFQVNPTl9OT1RfUkVBRFkQBhIlCiFXQUlUSU5HX1JFQVNPTl9JU09MQVRJT05fUkVRVUlSRUQQBxIaChZXQUlUSU5HX1JFQVNPTl9GTEFHR0VEEAgSIgoeV0FJVElOR19SRUFTT05fVkVSU0lPTl9UT09fT0xEEAkSGwoXV0FJVElOR19SRUFTT05fUE9PTF9PRkYQChIjCh9XQUlUSU5HX1JFQVNPTl9FTlZJUk9OTUVOVF9CVVNZEAsq3QEKBkhlYWx0aBIWChJIRUFMVEhfVU5TUEVDSUZJRUQQABIVChFIRUFMVEhfTkVWRVJfU0VFThABEg8KC0hFQUxUSF9MSVZFEAISEQoNSEVBTFRIX1NJTEVOVBADEhMKD0hFQUxUSF9EUkFJTklORxAEEhEKDUhFQUxUSF9QQVVTRUQQBRIUChBIRUFMVEhfTk9UX1JFQURZEAYSEgoOSEVBTFRIX0ZMQUdHRUQQBxISCg5IRUFMVEhfUkVWT0tFRBAIEhoKFkhFQUxUSF9WRVJTSU9OX1RPT19PTEQQCTL4DwoOUnVubmVyc1NlcnZpY2USrgEKBExpc3QSGy5zdmMucnVubmVycy52MS5MaXN0UmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXNwb25zZSJrkAIBirUYRKIBB3J1bm5lcnOqAQJpZKoBBG5hbWWqAQZoZWFsdGiqAQZsZWFzZXOqAQ9sYXN0SGVhcnRiZWF0QXSqAQd2ZXJzaW9ugtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMShQEKBVdhdGNoEhwuc3ZjLnJ1bm5lcnMudjEuV2F0Y2hSZXF1ZXN0Ghwuc3ZjLnJ1bm5lcnMudjEuUnVubmVyc0V2ZW50Ij6QAgGKtRgRagoKCHBvc2l0aW9ueIC4mSmC0+STAiASHi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy93YXRjaDABEnYKA0dldBIaLnN2Yy5ydW5uZXJzLnYxLkdldFJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiO5ACAYq1GAgiBnN0YXR1c4LT5JMCJhIkL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EpACChFDcmVhdGVFbnJvbGxUb2tlbhIoLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVxdWVzdBopLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVzcG9uc2UipQGKtRhwIgZlbnJvbGxQBFjJAZoBYAoZQSB0b2tlbiBmb3IgYSBuZXcgbWFjaGluZRIdcnVubmVycyBlbnJvbGwgLS10ZWFtIHRlYW1fMDEaJHJ1bm5lcnMuY3JlYXRlRW5yb2xsVG9rZW4oJ3RlYW1fMDEnKYLT5JMCKzoBKiImL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2Vucm9sbC10b2tlbnMSgAEKBlJldm9rZRIdLnN2Yy5ydW5uZXJzLnYxLlJldm9rZVJlcXVlc3QaHi5zdmMucnVubmVycy52MS5SZXZva2VSZXNwb25zZSI3irUYB1ADWMwBcAGC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKDAQoIRGlhZ25vc2USHy5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlcXVlc3QaIC5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlc3BvbnNlIjSQAgGKtRgEeMjfAoLT5JMCIxIhL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2RpYWdub3NlEokBCglHZXRIZWFsdGgSIC5zdmMucnVubmVycy52MS5HZXRIZWFsdGhSZXF1ZXN0Ghouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aCI+kAIBirUYEAoGaGVhbHRoIgZoZWFsdGiC0+STAiESHy90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9oZWFsdGgSggIKC0xpc3RIaXN0b3J5EiIuc3ZjLnJ1bm5lcnMudjEuTGlzdEhpc3RvcnlSZXF1ZXN0GiMuc3ZjLnJ1bm5lcnMudjEuTGlzdEhpc3RvcnlSZXNwb25zZSKpAZACAYq1GG4KB2hpc3RvcnkiB2hpc3RvcnliDQoGbGVhc2VzEDIYyAGqAQZ3b3JrSWSqAQRraW5kqgEHb3V0Y29tZaoBCWdyYW50ZWRBdKoBB2VuZGVkQXSqAQltZXRlcmVkTXOqAQ5zZWxmUmVwb3J0ZWRNc4LT5JMCLhIsL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L2hpc3RvcnkSpgEKE0NsZWFyRGl2ZXJnZW5jZUZsYWcSKi5zdmMucnVubmVycy52MS5DbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJLirUYAkAEgtPkkwI/OgEqIjovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vY2xlYXItZGl2ZXJnZW5jZS1mbGFnEqMBChJSZXF1ZXN0RGlhZ25vc3RpY3MSKS5zdmMucnVubmVycy52MS5SZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkqKtRgDWMoBgtPkkwI9OgEqIjgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVxdWVzdC1kaWFnbm9zdGljcxJ0CgVQYXVzZRIcLnN2Yy5ydW5uZXJzLnYxLlBhdXNlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI1gtPkkwIvOgEqIiovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcGF1c2USdwoGUmVzdW1lEh0uc3ZjLnJ1bm5lcnMudjEuUmVzdW1lUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI2gtPkkwIwOgEqIisvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVzdW1lGkqKtRhGCgdydW5uZXJzEgdydW5uZXJzGhxSdW5uZXJzIG9uIHlvdXIgb3duIG1hY2hpbmVzIgxob3N0LnJ1bm5lcnMoATADOAdACGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * Why an item of work waits, seen at the moment of the call.
+ * Reason why an item of work waits, seen at the moment of the call.
  *
  * @generated from message svc.runners.v1.Waiting
  */
@@ -104,14 +104,14 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   strikes: number;
 
   /**
-   * Whether strikes reached the threshold, so that it is refused new work.
+   * True if strikes reached the threshold, so that it is refused new work.
    *
    * @generated from field: bool flagged = 8;
    */
   flagged: boolean;
 
   /**
-   * Why it says that it cannot take work; empty when it can.
+   * Reasons why it says that it cannot take work; empty when it can.
    *
    * @generated from field: repeated string not_ready = 9;
    */
@@ -132,14 +132,14 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   isolation: string;
 
   /**
-   * What executes its work: `podman`, `docker` or `namespaces`; empty until it has called.
+   * Executor of its work: `podman`, `docker` or `namespaces`; empty until it has called.
    *
    * @generated from field: string executor = 20;
    */
   executor: string;
 
   /**
-   * When it enrolled.
+   * Time at which it enrolled.
    *
    * @generated from field: google.protobuf.Timestamp enrolled_at = 12;
    */
@@ -160,28 +160,28 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   lastSeenAt?: Timestamp | undefined;
 
   /**
-   * When it was paused; absent when it is not.
+   * Time at which it was paused; absent when it is not.
    *
    * @generated from field: optional google.protobuf.Timestamp paused_at = 15;
    */
   pausedAt?: Timestamp | undefined;
 
   /**
-   * When the pause ends by itself; absent when it does not.
+   * Time at which the pause ends by itself; absent when it does not.
    *
    * @generated from field: optional google.protobuf.Timestamp paused_until = 16;
    */
   pausedUntil?: Timestamp | undefined;
 
   /**
-   * Why it was paused, in the team's words.
+   * Reason of the pause, in the team's words.
    *
    * @generated from field: optional string pause_note = 17;
    */
   pauseNote?: string | undefined;
 
   /**
-   * When it was revoked; absent when it is not.
+   * Time at which it was revoked; absent when it is not.
    *
    * @generated from field: optional google.protobuf.Timestamp revoked_at = 18;
    */
@@ -195,7 +195,7 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   diagnostics?: SelfDiagnostics | undefined;
 
   /**
-   * Whether its version is below the one that the service recommends.
+   * True if its version is below the one that the service recommends.
    *
    * @generated from field: bool upgrade_recommended = 21;
    */
@@ -210,7 +210,7 @@ export const RunnerSchema: GenMessage<Runner> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 1);
 
 /**
- * What a runner says of its machine when asked.
+ * Diagnostics that a runner gives of its machine when it is asked.
  *
  * @generated from message svc.runners.v1.SelfDiagnostics
  */
@@ -237,7 +237,7 @@ export type SelfDiagnostics = Message<"svc.runners.v1.SelfDiagnostics"> & {
   workspaceFreeMb: number;
 
   /**
-   * When it was taken; set by the control plane.
+   * Time at which it was taken; set by the control plane.
    *
    * @generated from field: google.protobuf.Timestamp at = 4;
    */
@@ -252,7 +252,7 @@ export const SelfDiagnosticsSchema: GenMessage<SelfDiagnostics> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 2);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.runners.v1.ListRequest
  */
@@ -265,7 +265,7 @@ export type ListRequest = Message<"svc.runners.v1.ListRequest"> & {
   teamId: string;
 
   /**
-   * Whether to list revoked runners of the last 90 days too. Default: false.
+   * If true, lists revoked runners of the last 90 days too. Default: false.
    *
    * @generated from field: optional bool include_revoked = 2;
    */
@@ -301,7 +301,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 4);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.runners.v1.WatchRequest
  */
@@ -322,7 +322,7 @@ export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 5);
 
 /**
- * How things stand.
+ * State of the runners.
  *
  * @generated from message svc.runners.v1.RunnersEvent
  */
@@ -357,7 +357,7 @@ export const RunnersEventSchema: GenMessage<RunnersEvent> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 6);
 
 /**
- * Which runner.
+ * Selects a runner.
  *
  * @generated from message svc.runners.v1.GetRequest
  */
@@ -385,7 +385,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 7);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.runners.v1.CreateEnrollTokenRequest
  */
@@ -419,7 +419,7 @@ export type CreateEnrollTokenResponse = Message<"svc.runners.v1.CreateEnrollToke
   token: string;
 
   /**
-   * When it stops working, 15 minutes from now.
+   * Time at which it stops working, 15 minutes from now.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -434,7 +434,7 @@ export const CreateEnrollTokenResponseSchema: GenMessage<CreateEnrollTokenRespon
   messageDesc(file_svc_runners_v1_runners, 9);
 
 /**
- * Which runner.
+ * Selects a runner.
  *
  * @generated from message svc.runners.v1.RevokeRequest
  */
@@ -462,7 +462,7 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 10);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.runners.v1.RevokeResponse
  */
@@ -477,7 +477,7 @@ export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 11);
 
 /**
- * Which team, and whether to ask its runners.
+ * Selects a team, and says whether to ask its runners.
  *
  * @generated from message svc.runners.v1.DiagnoseRequest
  */
@@ -490,7 +490,7 @@ export type DiagnoseRequest = Message<"svc.runners.v1.DiagnoseRequest"> & {
   teamId: string;
 
   /**
-   * Whether to ask the runners for self-diagnostics first. Default: false.
+   * If true, asks the runners for self-diagnostics first. Default: false.
    *
    * @generated from field: optional bool live = 2;
    */
@@ -511,7 +511,7 @@ export const DiagnoseRequestSchema: GenMessage<DiagnoseRequest> = /*@__PURE__*/
  */
 export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
   /**
-   * When it was made.
+   * Time at which it was made.
    *
    * @generated from field: google.protobuf.Timestamp generated_at = 1;
    */
@@ -553,14 +553,14 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
   events: RunnerEvent[];
 
   /**
-   * Whether each setting that matters to runners is set; never its value.
+   * For each setting that matters to runners, true if it is set. Values are never shown.
    *
    * @generated from field: map<string, bool> configured = 7;
    */
   configured: { [key: string]: boolean };
 
   /**
-   * Whether a runner answered in time, when `live` was asked for.
+   * True if a runner answered in time, when `live` was asked for.
    *
    * @generated from field: optional bool live_answered = 8;
    */
@@ -581,7 +581,7 @@ export const DiagnoseResponseSchema: GenMessage<DiagnoseResponse> = /*@__PURE__*
  */
 export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
   /**
-   * When.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp at = 1;
    */
@@ -595,8 +595,8 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
   runnerId: string;
 
   /**
-   * What: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`,
-   * `runner.duration_divergence`, `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
+   * Kind of the event: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`, `runner.duration_divergence`,
+   * `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
    *
    * @generated from field: string kind = 3;
    */
@@ -618,7 +618,7 @@ export const RunnerEventSchema: GenMessage<RunnerEvent> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 14);
 
 /**
- * Which runner.
+ * Selects a runner.
  *
  * @generated from message svc.runners.v1.ClearDivergenceFlagRequest
  */
@@ -646,7 +646,7 @@ export const ClearDivergenceFlagRequestSchema: GenMessage<ClearDivergenceFlagReq
   messageDesc(file_svc_runners_v1_runners, 15);
 
 /**
- * Which runner.
+ * Selects a runner.
  *
  * @generated from message svc.runners.v1.RequestDiagnosticsRequest
  */
@@ -674,7 +674,7 @@ export const RequestDiagnosticsRequestSchema: GenMessage<RequestDiagnosticsReque
   messageDesc(file_svc_runners_v1_runners, 16);
 
 /**
- * Which runner, why, for how long.
+ * Selects a runner, and gives the reason and the length of the pause.
  *
  * @generated from message svc.runners.v1.PauseRequest
  */
@@ -694,7 +694,7 @@ export type PauseRequest = Message<"svc.runners.v1.PauseRequest"> & {
   runnerId: string;
 
   /**
-   * Why, at most 500 characters.
+   * Reason, at most 500 characters.
    *
    * @generated from field: optional string note = 3;
    */
@@ -716,7 +716,7 @@ export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 17);
 
 /**
- * Which runner.
+ * Selects a runner.
  *
  * @generated from message svc.runners.v1.ResumeRequest
  */
@@ -744,7 +744,7 @@ export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 18);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.runners.v1.GetHealthRequest
  */
@@ -771,21 +771,21 @@ export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*
  */
 export type TeamHealth = Message<"svc.runners.v1.TeamHealth"> & {
   /**
-   * Whether work is stuck because no runner takes it.
+   * True if work is stuck because no runner takes it.
    *
    * @generated from field: bool degraded = 1;
    */
   degraded: boolean;
 
   /**
-   * Since when; absent when it is not degraded.
+   * Time since which the team is degraded; absent when it is not.
    *
    * @generated from field: optional google.protobuf.Timestamp since = 2;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Why no runner took it when that began; absent when it is not degraded.
+   * Reason why no runner took the work when that began; absent when the team is not degraded.
    *
    * @generated from field: optional svc.runners.v1.Waiting reason = 3;
    */
@@ -827,7 +827,7 @@ export type StuckWork = Message<"svc.runners.v1.StuckWork"> & {
   builds: number;
 
   /**
-   * When the one was made that waits longest; absent when none waits.
+   * Time at which the one that waits longest was made; absent when none waits.
    *
    * @generated from field: optional google.protobuf.Timestamp oldest_at = 3;
    */
@@ -869,14 +869,14 @@ export type StuckItem = Message<"svc.runners.v1.StuckItem"> & {
   kind: string;
 
   /**
-   * When it was made.
+   * Time at which it was made.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 3;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Why it waits.
+   * Reason why it waits.
    *
    * @generated from field: svc.runners.v1.Waiting waiting = 4;
    */
@@ -891,7 +891,7 @@ export const StuckItemSchema: GenMessage<StuckItem> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 22);
 
 /**
- * Which runner, and which page.
+ * Selects a runner and a page.
  *
  * @generated from message svc.runners.v1.ListHistoryRequest
  */
@@ -988,28 +988,28 @@ export type Lease = Message<"svc.runners.v1.Lease"> & {
   epoch: number;
 
   /**
-   * How it ended: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away.
+   * Outcome: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away.
    *
    * @generated from field: string outcome = 4;
    */
   outcome: string;
 
   /**
-   * When it was granted, by the control plane's clock.
+   * Time at which it was granted, by the control plane's clock.
    *
    * @generated from field: google.protobuf.Timestamp granted_at = 5;
    */
   grantedAt?: Timestamp | undefined;
 
   /**
-   * When the runner first confirmed it; absent if it never did.
+   * Time at which the runner first confirmed it; absent if it never did.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 6;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended.
+   * Time at which it ended.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 7;
    */
@@ -1023,7 +1023,7 @@ export type Lease = Message<"svc.runners.v1.Lease"> & {
   meteredMs?: number | undefined;
 
   /**
-   * What the runner measured itself, in milliseconds; absent when it did not say.
+   * Duration that the runner measured itself, in milliseconds; absent when it did not say.
    *
    * @generated from field: optional uint32 self_reported_ms = 9;
    */
@@ -1045,7 +1045,7 @@ export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 25);
 
 /**
- * Why an item of work waits.
+ * Reason why an item of work waits.
  *
  * @generated from enum svc.runners.v1.WaitingReason
  */
@@ -1231,7 +1231,7 @@ export const HealthSchema: GenEnum<Health> = /*@__PURE__*/
  */
 export const RunnersService: GenService<{
   /**
-   * Runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.
+   * Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.
    *
    * @generated from rpc svc.runners.v1.RunnersService.List
    */
@@ -1241,9 +1241,8 @@ export const RunnersService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * The roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
-   * the times of the last contact alone are told every 10 seconds. Ends with the caller, and with an error when the caller may no longer
-   * read it.
+   * Streams the roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
+   * the times of the last contact alone are sent every 10 seconds. Ends with the caller, and with an error when the caller may no longer read it.
    *
    * @generated from rpc svc.runners.v1.RunnersService.Watch
    */
@@ -1253,7 +1252,7 @@ export const RunnersService: GenService<{
     output: typeof RunnersEventSchema;
   },
   /**
-   * One runner. Errors: `not_found` (404).
+   * Returns one runner. Errors: `not_found` (404).
    *
    * @generated from rpc svc.runners.v1.RunnersService.Get
    */
@@ -1285,7 +1284,7 @@ export const RunnersService: GenService<{
     output: typeof RevokeResponseSchema;
   },
   /**
-   * Redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never
+   * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never
    * its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits up to 20 seconds for one answer.
    *
    * @generated from rpc svc.runners.v1.RunnersService.Diagnose
@@ -1296,9 +1295,9 @@ export const RunnersService: GenService<{
     output: typeof DiagnoseResponseSchema;
   },
   /**
-   * Whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
-   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that
-   * the team paused itself do not make it degraded while they are in contact.
+   * Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
+   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that the
+   * team paused itself do not make it degraded while they are in contact.
    *
    * @generated from rpc svc.runners.v1.RunnersService.GetHealth
    */
@@ -1308,7 +1307,7 @@ export const RunnersService: GenService<{
     output: typeof TeamHealthSchema;
   },
   /**
-   * What a runner held and gave back, newest grant first; what it holds now is not in it. Errors: `not_found` (404).
+   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.runners.v1.RunnersService.ListHistory
    */

@@ -92,21 +92,21 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   teamId: string;
 
   /**
-   * What it is for.
+   * Purpose.
    *
    * @generated from field: svc.sandboxruns.v1.Purpose purpose = 3;
    */
   purpose: Purpose;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.sandboxruns.v1.RunState state = 4;
    */
   state: RunState;
 
   /**
-   * Why it ended; absent until then.
+   * Reason of its end; absent until then.
    *
    * @generated from field: optional svc.sandboxruns.v1.EndReason reason = 5;
    */
@@ -120,7 +120,7 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   exitCode?: number | undefined;
 
   /**
-   * What went wrong, for people; absent when nothing did.
+   * Message for people that says what went wrong; absent when nothing did.
    *
    * @generated from field: optional string message = 7;
    */
@@ -204,28 +204,28 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   runnerName?: string | undefined;
 
   /**
-   * When it was submitted.
+   * Time at which it was submitted.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 19;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the runner of the latest attempt was given it (lease begins).
+   * Time at which the runner of the latest attempt was given it (lease begins).
    *
    * @generated from field: optional google.protobuf.Timestamp claimed_at = 20;
    */
   claimedAt?: Timestamp | undefined;
 
   /**
-   * When that runner first confirmed it.
+   * Time at which that runner first confirmed it.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 21;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When its end was reported or decided (lease ends).
+   * Time at which its end was reported or decided (lease ends).
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 22;
    */
@@ -239,7 +239,7 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   meteredMs?: number | undefined;
 
   /**
-   * What the runner measured itself, in milliseconds, for reconciliation only.
+   * Duration that the runner measured itself, in milliseconds, for reconciliation only.
    *
    * @generated from field: optional uint32 self_reported_ms = 24;
    */
@@ -253,14 +253,14 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   logBytes: number;
 
   /**
-   * Whether its cancellation was asked for.
+   * True if its cancellation was asked for.
    *
    * @generated from field: bool cancel_requested = 26;
    */
   cancelRequested: boolean;
 
   /**
-   * Why it waits, seen at the moment of the call; absent when it is not queued.
+   * Reason why it waits, seen at the moment of the call; absent when it is not queued.
    *
    * @generated from field: optional svc.runners.v1.Waiting waiting = 27;
    */
@@ -274,7 +274,7 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   logMissingBytes: number;
 
   /**
-   * Whether the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice.
+   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice.
    *
    * @generated from field: bool log_mismatch = 29;
    */
@@ -302,7 +302,7 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
   teamId: string;
 
   /**
-   * What it is for. Default: `agent_task`.
+   * Purpose. Default: `agent_task`.
    *
    * @generated from field: optional svc.sandboxruns.v1.Purpose purpose = 2;
    */
@@ -451,7 +451,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_sandboxruns_v1_sandboxruns, 4);
 
 /**
- * Which run.
+ * Selects a run.
  *
  * @generated from message svc.sandboxruns.v1.GetRequest
  */
@@ -472,7 +472,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_sandboxruns_v1_sandboxruns, 5);
 
 /**
- * Which run, and from where.
+ * Selects a run and the position to begin at.
  *
  * @generated from message svc.sandboxruns.v1.StreamLogsRequest
  */
@@ -492,7 +492,7 @@ export type StreamLogsRequest = Message<"svc.sandboxruns.v1.StreamLogsRequest"> 
   after?: string | undefined;
 
   /**
-   * Whether to wait for more while the run is not over. Default: true.
+   * If true, the stream waits for more while the run is not over. Default: true.
    *
    * @generated from field: optional bool follow = 3;
    */
@@ -520,14 +520,14 @@ export const StreamLogsRequestSchema: GenMessage<StreamLogsRequest> = /*@__PURE_
  */
 export type LogEvent = Message<"svc.sandboxruns.v1.LogEvent"> & {
   /**
-   * Where the piece ends, `<epoch>-<offset>`; the SSE id.
+   * Position at which the piece ends, `<epoch>-<offset>`. It is the SSE id.
    *
    * @generated from field: string position = 1;
    */
   position: string;
 
   /**
-   * Which stream it was written to.
+   * Stream that it was written to.
    *
    * @generated from field: svc.sandboxruns.v1.LogStream stream = 2;
    */
@@ -548,7 +548,7 @@ export type LogEvent = Message<"svc.sandboxruns.v1.LogEvent"> & {
   epoch: number;
 
   /**
-   * When the control plane stored it.
+   * Time at which the control plane stored it.
    *
    * @generated from field: google.protobuf.Timestamp at = 5;
    */
@@ -570,7 +570,7 @@ export const LogEventSchema: GenMessage<LogEvent> = /*@__PURE__*/
   messageDesc(file_svc_sandboxruns_v1_sandboxruns, 7);
 
 /**
- * Which run.
+ * Selects a run.
  *
  * @generated from message svc.sandboxruns.v1.CancelRequest
  */
@@ -591,7 +591,7 @@ export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
   messageDesc(file_svc_sandboxruns_v1_sandboxruns, 8);
 
 /**
- * What a run is for.
+ * Purpose of a run.
  *
  * @generated from enum svc.sandboxruns.v1.Purpose
  */
@@ -679,7 +679,7 @@ export const IsolationSchema: GenEnum<Isolation> = /*@__PURE__*/
   enumDesc(file_svc_sandboxruns_v1_sandboxruns, 2);
 
 /**
- * Where a run stands.
+ * State of a run.
  *
  * @generated from enum svc.sandboxruns.v1.RunState
  */
@@ -748,7 +748,7 @@ export const RunStateSchema: GenEnum<RunState> = /*@__PURE__*/
   enumDesc(file_svc_sandboxruns_v1_sandboxruns, 3);
 
 /**
- * Why a run ended.
+ * Reason why a run ended.
  *
  * @generated from enum svc.sandboxruns.v1.EndReason
  */
@@ -868,7 +868,7 @@ export const SandboxRunsService: GenService<{
     output: typeof SandboxRunSchema;
   },
   /**
-   * Runs of a team, newest first.
+   * Lists runs of a team, newest first.
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.List
    */
@@ -878,7 +878,7 @@ export const SandboxRunsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One run. Errors: `not_found` (404).
+   * Returns one run. Errors: `not_found` (404).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.Get
    */
@@ -888,8 +888,8 @@ export const SandboxRunsService: GenService<{
     output: typeof SandboxRunSchema;
   },
   /**
-   * Output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed
-   * again after a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
+   * Streams output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after
+   * a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.StreamLogs
    */

@@ -42,7 +42,7 @@ export type Space = Message<"svc.spaces.v1.Space"> & {
   name: string;
 
   /**
-   * What it is about, in its members' words.
+   * Description, in its members' words.
    *
    * @generated from field: string description = 3;
    */
@@ -56,7 +56,7 @@ export type Space = Message<"svc.spaces.v1.Space"> & {
   avatarUrl?: string | undefined;
 
   /**
-   * What it is for.
+   * Purpose.
    *
    * @generated from field: svc.spaces.v1.SpaceKind kind = 5;
    */
@@ -70,14 +70,14 @@ export type Space = Message<"svc.spaces.v1.Space"> & {
   role: Role;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 8;
    */
@@ -119,14 +119,14 @@ export type SpaceMember = Message<"svc.spaces.v1.SpaceMember"> & {
   role: Role;
 
   /**
-   * When the person was added.
+   * Time at which the person was added.
    *
    * @generated from field: google.protobuf.Timestamp joined_at = 4;
    */
   joinedAt?: Timestamp | undefined;
 
   /**
-   * Whether the account's e-mail address is known to be the person's.
+   * True if the account's e-mail address is known to be the person's.
    *
    * @generated from field: bool email_verified = 5;
    */
@@ -141,7 +141,7 @@ export const SpaceMemberSchema: GenMessage<SpaceMember> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 1);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.spaces.v1.ListRequest
  */
@@ -233,7 +233,7 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 5);
 
 /**
- * What changes.
+ * Holds the changes.
  *
  * @generated from message svc.spaces.v1.UpdateRequest
  */
@@ -282,7 +282,7 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 6);
 
 /**
- * Which space.
+ * Selects a space.
  *
  * @generated from message svc.spaces.v1.DeleteRequest
  */
@@ -303,7 +303,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 7);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.spaces.v1.DeleteResponse
  */
@@ -318,7 +318,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 8);
 
 /**
- * Which member, which role.
+ * Selects a member and the new role.
  *
  * @generated from message svc.spaces.v1.SetMemberRequest
  */
@@ -353,7 +353,7 @@ export const SetMemberRequestSchema: GenMessage<SetMemberRequest> = /*@__PURE__*
   messageDesc(file_svc_spaces_v1_spaces, 9);
 
 /**
- * Which member.
+ * Selects a member.
  *
  * @generated from message svc.spaces.v1.RemoveMemberRequest
  */
@@ -381,7 +381,7 @@ export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__P
   messageDesc(file_svc_spaces_v1_spaces, 10);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.spaces.v1.RemoveMemberResponse
  */
@@ -396,7 +396,7 @@ export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@_
   messageDesc(file_svc_spaces_v1_spaces, 11);
 
 /**
- * Which project into which space.
+ * Selects a project and the space to add it to.
  *
  * @generated from message svc.spaces.v1.AddProjectRequest
  */
@@ -424,7 +424,7 @@ export const AddProjectRequestSchema: GenMessage<AddProjectRequest> = /*@__PURE_
   messageDesc(file_svc_spaces_v1_spaces, 12);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.spaces.v1.AddProjectResponse
  */
@@ -439,7 +439,7 @@ export const AddProjectResponseSchema: GenMessage<AddProjectResponse> = /*@__PUR
   messageDesc(file_svc_spaces_v1_spaces, 13);
 
 /**
- * Which project out of which space.
+ * Selects a project and the space to remove it from.
  *
  * @generated from message svc.spaces.v1.RemoveProjectRequest
  */
@@ -467,7 +467,7 @@ export const RemoveProjectRequestSchema: GenMessage<RemoveProjectRequest> = /*@_
   messageDesc(file_svc_spaces_v1_spaces, 14);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.spaces.v1.RemoveProjectResponse
  */
@@ -482,7 +482,7 @@ export const RemoveProjectResponseSchema: GenMessage<RemoveProjectResponse> = /*
   messageDesc(file_svc_spaces_v1_spaces, 15);
 
 /**
- * What to look for.
+ * Describes what to look for.
  *
  * @generated from message svc.spaces.v1.SearchRequest
  */
@@ -523,7 +523,7 @@ export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
  */
 export type SearchResult = Message<"svc.spaces.v1.SearchResult"> & {
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: svc.spaces.v1.SearchKind kind = 1;
    */
@@ -566,7 +566,7 @@ export const SearchResultSchema: GenMessage<SearchResult> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 17);
 
 /**
- * What was found.
+ * Findings.
  *
  * @generated from message svc.spaces.v1.SearchResponse
  */
@@ -587,7 +587,7 @@ export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 18);
 
 /**
- * Which space.
+ * Selects a space.
  *
  * @generated from message svc.spaces.v1.OverviewRequest
  */
@@ -663,7 +663,7 @@ export const OverviewResponseSchema: GenMessage<OverviewResponse> = /*@__PURE__*
  */
 export type AiMessage = Message<"svc.spaces.v1.AiMessage"> & {
   /**
-   * Who wrote it.
+   * Author.
    *
    * @generated from field: svc.spaces.v1.AiRole role = 1;
    */
@@ -719,7 +719,7 @@ export const AiRequestSchema: GenMessage<AiRequest> = /*@__PURE__*/
  */
 export type AiResponse = Message<"svc.spaces.v1.AiResponse"> & {
   /**
-   * What the model says.
+   * Answer of the model.
    *
    * @generated from field: svc.spaces.v1.AiMessage message = 1;
    */
@@ -734,7 +734,7 @@ export const AiResponseSchema: GenMessage<AiResponse> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 23);
 
 /**
- * What a space is for.
+ * Purpose of a space.
  *
  * @generated from enum svc.spaces.v1.SpaceKind
  */
@@ -802,7 +802,7 @@ export const SearchKindSchema: GenEnum<SearchKind> = /*@__PURE__*/
   enumDesc(file_svc_spaces_v1_spaces, 1);
 
 /**
- * Who wrote a message of a conversation.
+ * Author of a message of a conversation.
  *
  * @generated from enum svc.spaces.v1.AiRole
  */
@@ -844,7 +844,7 @@ export const AiRoleSchema: GenEnum<AiRole> = /*@__PURE__*/
  */
 export const SpacesService: GenService<{
   /**
-   * Spaces that the caller is a member of, ordered by name, at most 500.
+   * Lists spaces that the caller is a member of, ordered by name, at most 500.
    *
    * @generated from rpc svc.spaces.v1.SpacesService.List
    */
@@ -945,7 +945,7 @@ export const SpacesService: GenService<{
     output: typeof SearchResponseSchema;
   },
   /**
-   * Members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).
+   * Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Overview
    */

@@ -44,7 +44,7 @@ export type Team = Message<"svc.teams.v1.Team"> & {
   name: string;
 
   /**
-   * What it does, in its members' words.
+   * Description, in its members' words.
    *
    * @generated from field: string description = 3;
    */
@@ -58,7 +58,7 @@ export type Team = Message<"svc.teams.v1.Team"> & {
   avatarUrl?: string | undefined;
 
   /**
-   * What it is for.
+   * Purpose.
    *
    * @generated from field: svc.teams.v1.TeamKind kind = 5;
    */
@@ -86,7 +86,7 @@ export type Team = Message<"svc.teams.v1.Team"> & {
   role?: Role | undefined;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
@@ -135,14 +135,14 @@ export type Member = Message<"svc.teams.v1.Member"> & {
   role: Role;
 
   /**
-   * When the person joined.
+   * Time at which the person joined.
    *
    * @generated from field: google.protobuf.Timestamp joined_at = 5;
    */
   joinedAt?: Timestamp | undefined;
 
   /**
-   * Whether the e-mail address is known to be the person's; false for an account that was made by accepting an invitation.
+   * True if the e-mail address is known to be the person's; false for an account that was made by accepting an invitation.
    *
    * @generated from field: bool email_verified = 6;
    */
@@ -184,21 +184,21 @@ export type Invite = Message<"svc.teams.v1.Invite"> & {
   role: Role;
 
   /**
-   * When it stops working.
+   * Time at which it stops working.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was made.
+   * Time at which it was made.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does.
+   * Person who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does.
    *
    * @generated from field: optional svc.teams.v1.Awaiting awaiting = 6;
    */
@@ -233,7 +233,7 @@ export type Awaiting = Message<"svc.teams.v1.Awaiting"> & {
   username: string;
 
   /**
-   * Since when.
+   * Time since which the person waits.
    *
    * @generated from field: google.protobuf.Timestamp since = 3;
    */
@@ -248,7 +248,7 @@ export const AwaitingSchema: GenMessage<Awaiting> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 3);
 
 /**
- * Nothing to say.
+ * The request has no fields.
  *
  * @generated from message svc.teams.v1.ListRequest
  */
@@ -284,7 +284,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 5);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.teams.v1.GetRequest
  */
@@ -361,7 +361,7 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 8);
 
 /**
- * What changes.
+ * Holds the changes.
  *
  * @generated from message svc.teams.v1.UpdateRequest
  */
@@ -410,7 +410,7 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 9);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.teams.v1.DeleteRequest
  */
@@ -431,7 +431,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 10);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.teams.v1.DeleteResponse
  */
@@ -446,7 +446,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 11);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.teams.v1.ListMembersRequest
  */
@@ -488,7 +488,7 @@ export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__P
   messageDesc(file_svc_teams_v1_teams, 13);
 
 /**
- * Which member, which role.
+ * Selects a member and the new role.
  *
  * @generated from message svc.teams.v1.UpdateMemberRoleRequest
  */
@@ -523,7 +523,7 @@ export const UpdateMemberRoleRequestSchema: GenMessage<UpdateMemberRoleRequest> 
   messageDesc(file_svc_teams_v1_teams, 14);
 
 /**
- * Which member.
+ * Selects a member.
  *
  * @generated from message svc.teams.v1.RemoveMemberRequest
  */
@@ -551,7 +551,7 @@ export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__P
   messageDesc(file_svc_teams_v1_teams, 15);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.teams.v1.RemoveMemberResponse
  */
@@ -566,7 +566,7 @@ export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@_
   messageDesc(file_svc_teams_v1_teams, 16);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.teams.v1.ListInvitesRequest
  */
@@ -608,7 +608,7 @@ export const ListInvitesResponseSchema: GenMessage<ListInvitesResponse> = /*@__P
   messageDesc(file_svc_teams_v1_teams, 18);
 
 /**
- * Who is invited.
+ * Describes the invitation.
  *
  * @generated from message svc.teams.v1.InviteMemberRequest
  */
@@ -671,7 +671,7 @@ export const InviteMemberResponseSchema: GenMessage<InviteMemberResponse> = /*@_
   messageDesc(file_svc_teams_v1_teams, 20);
 
 /**
- * Which invitation.
+ * Selects an invitation.
  *
  * @generated from message svc.teams.v1.RevokeInviteRequest
  */
@@ -699,7 +699,7 @@ export const RevokeInviteRequestSchema: GenMessage<RevokeInviteRequest> = /*@__P
   messageDesc(file_svc_teams_v1_teams, 21);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.teams.v1.RevokeInviteResponse
  */
@@ -749,7 +749,7 @@ export const AcceptInviteRequestSchema: GenMessage<AcceptInviteRequest> = /*@__P
   messageDesc(file_svc_teams_v1_teams, 23);
 
 /**
- * Which invitation.
+ * Selects an invitation.
  *
  * @generated from message svc.teams.v1.ConfirmInviteRequest
  */
@@ -805,7 +805,7 @@ export const AcceptInviteResponseSchema: GenMessage<AcceptInviteResponse> = /*@_
   messageDesc(file_svc_teams_v1_teams, 25);
 
 /**
- * Which region for which team.
+ * Selects a team and its new region.
  *
  * @generated from message svc.teams.v1.SetRegionRequest
  */
@@ -833,7 +833,7 @@ export const SetRegionRequestSchema: GenMessage<SetRegionRequest> = /*@__PURE__*
   messageDesc(file_svc_teams_v1_teams, 26);
 
 /**
- * What a team is for.
+ * Purpose of a team.
  *
  * @generated from enum svc.teams.v1.TeamKind
  */
@@ -874,7 +874,7 @@ export const TeamKindSchema: GenEnum<TeamKind> = /*@__PURE__*/
  */
 export const TeamsService: GenService<{
   /**
-   * Teams of the caller, ordered by name, at most 500.
+   * Lists teams of the caller, ordered by name, at most 500.
    *
    * @generated from rpc svc.teams.v1.TeamsService.List
    */
@@ -884,7 +884,7 @@ export const TeamsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One team. Errors: `not_found` (404).
+   * Returns one team. Errors: `not_found` (404).
    *
    * @generated from rpc svc.teams.v1.TeamsService.Get
    */
@@ -926,7 +926,7 @@ export const TeamsService: GenService<{
     output: typeof DeleteResponseSchema;
   },
   /**
-   * Members of a team, ordered by user name, at most 500.
+   * Lists members of a team, ordered by user name, at most 500.
    *
    * @generated from rpc svc.teams.v1.TeamsService.ListMembers
    */
@@ -959,7 +959,7 @@ export const TeamsService: GenService<{
     output: typeof RemoveMemberResponseSchema;
   },
   /**
-   * Open invitations of a team, newest first, at most 500.
+   * Lists open invitations of a team, newest first, at most 500.
    *
    * @generated from rpc svc.teams.v1.TeamsService.ListInvites
    */
@@ -1020,7 +1020,7 @@ export const TeamsService: GenService<{
   serviceDesc(file_svc_teams_v1_teams, 0);
 
 /**
- * What staff may do to any team.
+ * Acts of staff on any team.
  *
  * @generated from service svc.teams.v1.AdminTeamsService
  */

@@ -31,7 +31,7 @@ export const file_svc_timeline_v1_timeline: GenFile = /*@__PURE__*/
  */
 export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: svc.timeline.v1.EntryKind kind = 1;
    */
@@ -73,7 +73,7 @@ export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   name: string;
 
   /**
-   * Where it stands, a state of builds or a status of CI runs.
+   * State of a build, or status of a CI run.
    *
    * @generated from field: string status = 7;
    */
@@ -122,7 +122,7 @@ export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   reason?: string | undefined;
 
   /**
-   * What started it.
+   * Trigger that started it.
    *
    * @generated from field: optional string trigger = 14;
    */
@@ -150,7 +150,7 @@ export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   chip?: string | undefined;
 
   /**
-   * Who started the run, by their name at the CI system.
+   * Person who started the run, by the name at the CI system.
    *
    * @generated from field: optional string actor = 18;
    */
@@ -164,28 +164,28 @@ export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   url?: string | undefined;
 
   /**
-   * When it began to wait.
+   * Time at which it began to wait.
    *
    * @generated from field: optional google.protobuf.Timestamp queued_at = 20;
    */
   queuedAt?: Timestamp | undefined;
 
   /**
-   * When it began to run.
+   * Time at which it began to run.
    *
    * @generated from field: optional google.protobuf.Timestamp started_at = 21;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended.
+   * Time at which it ended.
    *
    * @generated from field: optional google.protobuf.Timestamp finished_at = 22;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * How long it ran, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: optional uint32 duration_ms = 23;
    */
@@ -200,7 +200,7 @@ export const TimelineEntrySchema: GenMessage<TimelineEntry> = /*@__PURE__*/
   messageDesc(file_svc_timeline_v1_timeline, 0);
 
 /**
- * Which environment, and which page.
+ * Selects an environment and a page.
  *
  * @generated from message svc.timeline.v1.GetRequest
  */
@@ -264,7 +264,7 @@ export const TimelinePageSchema: GenMessage<TimelinePage> = /*@__PURE__*/
   messageDesc(file_svc_timeline_v1_timeline, 2);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.timeline.v1.WatchRequest
  */
@@ -292,7 +292,7 @@ export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
   messageDesc(file_svc_timeline_v1_timeline, 3);
 
 /**
- * What changed.
+ * Tells what changed.
  *
  * @generated from message svc.timeline.v1.TimelineEvent
  */
@@ -327,7 +327,7 @@ export const TimelineEventSchema: GenMessage<TimelineEvent> = /*@__PURE__*/
   messageDesc(file_svc_timeline_v1_timeline, 4);
 
 /**
- * What an entry is.
+ * Kind of an entry.
  *
  * @generated from enum svc.timeline.v1.EntryKind
  */
@@ -368,9 +368,9 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
  */
 export const TimelineService: GenService<{
   /**
-   * One page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest entry
-   * comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older
-   * ones comes again on a later page. Errors: `not_found` (404).
+   * Returns one page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest
+   * entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones
+   * comes again on a later page. Errors: `not_found` (404).
    *
    * @generated from rpc svc.timeline.v1.TimelineService.Get
    */
@@ -380,9 +380,9 @@ export const TimelineService: GenService<{
     output: typeof TimelinePageSchema;
   },
   /**
-   * Entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
-   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that
-   * is opened again begins anew. Errors: `not_found` (404).
+   * Streams entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
+   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that is
+   * opened again begins anew. Errors: `not_found` (404).
    *
    * @generated from rpc svc.timeline.v1.TimelineService.Watch
    */

@@ -19,7 +19,7 @@ export const file_svc_usage_v1_usage: GenFile = /*@__PURE__*/
   fileDesc("ChhzdmMvdXNhZ2UvdjEvdXNhZ2UucHJvdG8SDHN2Yy51c2FnZS52MSKqAQoKR2V0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEjYKBGZyb20YAiABKAlCI7pIIHIeMhxeWzAtOV17NH0tWzAtOV17Mn0tWzAtOV17Mn0kSACIAQESNAoCdG8YAyABKAlCI7pIIHIeMhxeWzAtOV17NH0tWzAtOV17Mn0tWzAtOV17Mn0kSAGIAQFCBwoFX2Zyb21CBQoDX3RvIokBCgtVc2FnZVJlcG9ydBIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIpCgRkYXlzGAMgAygLMhYuc3ZjLnVzYWdlLnYxLlVzYWdlRGF5QgPgQQMSKwoGdG90YWxzGAQgAygLMhYuc3ZjLnVzYWdlLnYxLlVzYWdlRGF5QgPgQQMi8wEKCFVzYWdlRGF5EhAKA2RheRgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMudXNhZ2UudjEuV29ya0tpbmRCA+BBAxIyCgtleGVjdXRlZF9ieRgDIAEoDjIYLnN2Yy51c2FnZS52MS5FeGVjdXRlZEJ5QgPgQQMSEgoFY291bnQYBCABKA1CA+BBAxIcCg9tZXRlcmVkX3NlY29uZHMYBSABKAFCA+BBAxIiChVzZWxmX3JlcG9ydGVkX3NlY29uZHMYBiABKAFCA+BBAxIgChNzZWxmX3JlcG9ydGVkX2NvdW50GAcgASgNQgPgQQMqWgoKRXhlY3V0ZWRCeRIbChdFWEVDVVRFRF9CWV9VTlNQRUNJRklFRBAAEhYKEkVYRUNVVEVEX0JZX1JVTk5FUhABEhcKE0VYRUNVVEVEX0JZX1NFUlZJQ0UQAipNCghXb3JrS2luZBIZChVXT1JLX0tJTkRfVU5TUEVDSUZJRUQQABIRCg1XT1JLX0tJTkRfUlVOEAESEwoPV09SS19LSU5EX0JVSUxEEAIysAEKDFVzYWdlU2VydmljZRJnCgNHZXQSGC5zdmMudXNhZ2UudjEuR2V0UmVxdWVzdBoZLnN2Yy51c2FnZS52MS5Vc2FnZVJlcG9ydCIrkAIBirUYBiIEc2hvd4LT5JMCGBIWL3RlYW1zL3t0ZWFtX2lkfS91c2FnZRo3irUYMwoFdXNhZ2USBXVzYWdlGh1NZXRlcmVkIHRpbWUgb2YgYSB0ZWFtJ3Mgd29yaygBMAc4AWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_svc_options_v1_options]);
 
 /**
- * Which team, and which days.
+ * Selects a team and the days.
  *
  * @generated from message svc.usage.v1.GetRequest
  */
@@ -116,14 +116,14 @@ export type UsageDay = Message<"svc.usage.v1.UsageDay"> & {
   kind: WorkKind;
 
   /**
-   * Who executed it.
+   * Executor of the work.
    *
    * @generated from field: svc.usage.v1.ExecutedBy executed_by = 3;
    */
   executedBy: ExecutedBy;
 
   /**
-   * How much work was reported.
+   * Number of items of work that were reported.
    *
    * @generated from field: uint32 count = 4;
    */
@@ -144,7 +144,7 @@ export type UsageDay = Message<"svc.usage.v1.UsageDay"> & {
   selfReportedSeconds: number;
 
   /**
-   * How much work came with a time of its runner's own.
+   * Number of items that came with a duration measured by their runner.
    *
    * @generated from field: uint32 self_reported_count = 7;
    */
@@ -159,7 +159,7 @@ export const UsageDaySchema: GenMessage<UsageDay> = /*@__PURE__*/
   messageDesc(file_svc_usage_v1_usage, 2);
 
 /**
- * Who executed work.
+ * Executor of work.
  *
  * @generated from enum svc.usage.v1.ExecutedBy
  */
@@ -235,7 +235,7 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
  */
 export const UsageService: GenService<{
   /**
-   * Usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).
+   * Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).
    *
    * @generated from rpc svc.usage.v1.UsageService.Get
    */

@@ -55,21 +55,21 @@ export type Variable = Message<"svc.variables.v1.Variable"> & {
   value?: string | undefined;
 
   /**
-   * Whether it is secret.
+   * True if it is secret.
    *
    * @generated from field: bool secret = 5;
    */
   secret: boolean;
 
   /**
-   * When it was created.
+   * Time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last set.
+   * Time at which it was last set.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 7;
    */
@@ -84,7 +84,7 @@ export const VariableSchema: GenMessage<Variable> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 0);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.variables.v1.ListRequest
  */
@@ -126,7 +126,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 2);
 
 /**
- * What is set.
+ * Holds the values to set.
  *
  * @generated from message svc.variables.v1.SetRequest
  */
@@ -153,7 +153,7 @@ export type SetRequest = Message<"svc.variables.v1.SetRequest"> & {
   value: string;
 
   /**
-   * Whether it is secret. Default: as it was, and not secret for a new one.
+   * True if it is secret. Default: as it was, and not secret for a new one.
    *
    * @generated from field: optional bool secret = 4;
    */
@@ -168,7 +168,7 @@ export const SetRequestSchema: GenMessage<SetRequest> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 3);
 
 /**
- * What changes.
+ * Holds the changes.
  *
  * @generated from message svc.variables.v1.UpdateRequest
  */
@@ -202,7 +202,7 @@ export type UpdateRequest = Message<"svc.variables.v1.UpdateRequest"> & {
   value: string;
 
   /**
-   * Whether it is secret. Default: as it was.
+   * True if it is secret. Default: as it was.
    *
    * @generated from field: optional bool secret = 5;
    */
@@ -217,7 +217,7 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 4);
 
 /**
- * Which variable.
+ * Selects a variable.
  *
  * @generated from message svc.variables.v1.DeleteRequest
  */
@@ -252,7 +252,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 5);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.variables.v1.DeleteResponse
  */
@@ -267,7 +267,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 6);
 
 /**
- * What is set.
+ * Holds the values to set.
  *
  * @generated from message svc.variables.v1.SetManyRequest
  */
@@ -287,7 +287,7 @@ export type SetManyRequest = Message<"svc.variables.v1.SetManyRequest"> & {
   variables: { [key: string]: string };
 
   /**
-   * Whether they are secret. Default: as each was, and not secret for new ones.
+   * True if they are secret. Default: as each was, and not secret for new ones.
    *
    * @generated from field: optional bool secret = 3;
    */
@@ -302,7 +302,7 @@ export const SetManyRequestSchema: GenMessage<SetManyRequest> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 7);
 
 /**
- * What was set.
+ * Tells what was set.
  *
  * @generated from message svc.variables.v1.SetManyResponse
  */
@@ -330,7 +330,7 @@ export const SetManyResponseSchema: GenMessage<SetManyResponse> = /*@__PURE__*/
  */
 export const VariablesService: GenService<{
   /**
-   * Variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
    *
    * @generated from rpc svc.variables.v1.VariablesService.List
    */

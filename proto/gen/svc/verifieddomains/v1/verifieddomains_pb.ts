@@ -48,7 +48,7 @@ export type VerifiedDomain = Message<"svc.verifieddomains.v1.VerifiedDomain"> & 
   domain: string;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.verifieddomains.v1.VerifiedDomainState state = 4;
    */
@@ -69,28 +69,28 @@ export type VerifiedDomain = Message<"svc.verifieddomains.v1.VerifiedDomain"> & 
   recordValue: string;
 
   /**
-   * When it was added.
+   * Time at which it was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was proved; absent while it is pending.
+   * Time at which it was proved; absent while it is pending.
    *
    * @generated from field: optional google.protobuf.Timestamp verified_at = 8;
    */
   verifiedAt?: Timestamp | undefined;
 
   /**
-   * When the record was last looked up; absent if it never was.
+   * Time at which the record was last looked up; absent if it never was.
    *
    * @generated from field: optional google.protobuf.Timestamp last_checked_at = 9;
    */
   lastCheckedAt?: Timestamp | undefined;
 
   /**
-   * Why the last look-up proved nothing, in words: no record, other values, or no answer from the DNS. Absent if it proved the domain.
+   * Reason why the last look-up proved nothing: no record, other values, or no answer from the DNS. Absent if it proved the domain.
    *
    * @generated from field: optional string last_problem = 10;
    */
@@ -105,7 +105,7 @@ export const VerifiedDomainSchema: GenMessage<VerifiedDomain> = /*@__PURE__*/
   messageDesc(file_svc_verifieddomains_v1_verifieddomains, 0);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.verifieddomains.v1.ListRequest
  */
@@ -147,7 +147,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_verifieddomains_v1_verifieddomains, 2);
 
 /**
- * Which domain.
+ * Selects a domain.
  *
  * @generated from message svc.verifieddomains.v1.GetRequest
  */
@@ -203,7 +203,7 @@ export const AddRequestSchema: GenMessage<AddRequest> = /*@__PURE__*/
   messageDesc(file_svc_verifieddomains_v1_verifieddomains, 4);
 
 /**
- * Which domain.
+ * Selects a domain.
  *
  * @generated from message svc.verifieddomains.v1.VerifyRequest
  */
@@ -231,7 +231,7 @@ export const VerifyRequestSchema: GenMessage<VerifyRequest> = /*@__PURE__*/
   messageDesc(file_svc_verifieddomains_v1_verifieddomains, 5);
 
 /**
- * Which domain.
+ * Selects a domain.
  *
  * @generated from message svc.verifieddomains.v1.RemoveRequest
  */
@@ -259,7 +259,7 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_verifieddomains_v1_verifieddomains, 6);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.verifieddomains.v1.RemoveResponse
  */
@@ -274,7 +274,7 @@ export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
   messageDesc(file_svc_verifieddomains_v1_verifieddomains, 7);
 
 /**
- * Where a domain stands.
+ * State of a domain.
  *
  * @generated from enum svc.verifieddomains.v1.VerifiedDomainState
  */
@@ -316,7 +316,7 @@ export const VerifiedDomainStateSchema: GenEnum<VerifiedDomainState> = /*@__PURE
  */
 export const VerifiedDomainsService: GenService<{
   /**
-   * Domains of a team, oldest first, at most 100.
+   * Lists domains of a team, oldest first, at most 100.
    *
    * @generated from rpc svc.verifieddomains.v1.VerifiedDomainsService.List
    */
@@ -326,7 +326,7 @@ export const VerifiedDomainsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One domain, with the record that proves it. Errors: `not_found` (404).
+   * Returns one domain, with the record that proves it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.verifieddomains.v1.VerifiedDomainsService.Get
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/webhookendpoints/v1/webhookendpoints.proto (package svc.webhookendpoints.v1, syntax proto3)
 /* eslint-disable */
 
-// Outgoing webhooks: addresses of a team's own that are told what happens.
+// Outgoing webhooks: addresses of a team to which events are delivered.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -41,56 +41,56 @@ export type WebhookEndpoint = Message<"svc.webhookendpoints.v1.WebhookEndpoint">
   teamId: string;
 
   /**
-   * Where events go.
+   * Address to which events go.
    *
    * @generated from field: string url = 3;
    */
   url: string;
 
   /**
-   * What it is for, in the team's words.
+   * Purpose, in the team's words.
    *
    * @generated from field: string description = 4;
    */
   description: string;
 
   /**
-   * Events that it is told.
+   * Events that are delivered to it.
    *
    * @generated from field: repeated string events = 5;
    */
   events: string[];
 
   /**
-   * Whether it is told anything.
+   * True if events are delivered to it.
    *
    * @generated from field: bool enabled = 6;
    */
   enabled: boolean;
 
   /**
-   * Why it is disabled; empty when it is not, or when the team did it.
+   * Reason why it is disabled; empty when it is not, or when the team did it.
    *
    * @generated from field: string disabled_reason = 7;
    */
   disabledReason: string;
 
   /**
-   * Since when nothing was answered well; absent when the latest delivery was.
+   * Time since which nothing was answered well; absent when the latest delivery was.
    *
    * @generated from field: optional google.protobuf.Timestamp failing_since = 8;
    */
   failingSince?: Timestamp | undefined;
 
   /**
-   * Until when the secret before this one signs too; absent when none does.
+   * Time until which the secret before this one signs too; absent when none does.
    *
    * @generated from field: optional google.protobuf.Timestamp previous_secret_until = 9;
    */
   previousSecretUntil?: Timestamp | undefined;
 
   /**
-   * When it was added.
+   * Time at which it was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
@@ -153,7 +153,7 @@ export type Delivery = Message<"svc.webhookendpoints.v1.Delivery"> & {
   event: string;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.webhookendpoints.v1.DeliveryState state = 3;
    */
@@ -167,14 +167,14 @@ export type Delivery = Message<"svc.webhookendpoints.v1.Delivery"> & {
   attemptCount: number;
 
   /**
-   * When the next attempt is due; absent when there is none.
+   * Time at which the next attempt is due; absent when there is none.
    *
    * @generated from field: optional google.protobuf.Timestamp next_attempt_at = 5;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * When it was made.
+   * Time at which it was made.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
@@ -202,14 +202,14 @@ export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
  */
 export type DeliveryAttempt = Message<"svc.webhookendpoints.v1.DeliveryAttempt"> & {
   /**
-   * When it began.
+   * Time at which it began.
    *
    * @generated from field: google.protobuf.Timestamp at = 1;
    */
   at?: Timestamp | undefined;
 
   /**
-   * How long it took, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: uint32 duration_ms = 2;
    */
@@ -223,7 +223,7 @@ export type DeliveryAttempt = Message<"svc.webhookendpoints.v1.DeliveryAttempt">
   status?: number | undefined;
 
   /**
-   * What went wrong; empty when nothing did.
+   * Error; empty when there was none.
    *
    * @generated from field: string error = 4;
    */
@@ -238,7 +238,7 @@ export const DeliveryAttemptSchema: GenMessage<DeliveryAttempt> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 3);
 
 /**
- * Which team.
+ * Selects a team.
  *
  * @generated from message svc.webhookendpoints.v1.ListRequest
  */
@@ -280,7 +280,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 5);
 
 /**
- * Which endpoint.
+ * Selects an endpoint.
  *
  * @generated from message svc.webhookendpoints.v1.GetRequest
  */
@@ -321,21 +321,21 @@ export type CreateRequest = Message<"svc.webhookendpoints.v1.CreateRequest"> & {
   teamId: string;
 
   /**
-   * Where events go: https, a public host, port 443 or 8443, at most 500 characters.
+   * Address to which events go: https, a public host, port 443 or 8443, at most 500 characters.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * Events that it is told: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`.
+   * Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`.
    *
    * @generated from field: repeated string events = 3;
    */
   events: string[];
 
   /**
-   * What it is for, at most 200 characters.
+   * Purpose, at most 200 characters.
    *
    * @generated from field: optional string description = 4;
    */
@@ -350,7 +350,7 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 7);
 
 /**
- * What changes.
+ * Holds the changes.
  *
  * @generated from message svc.webhookendpoints.v1.UpdateRequest
  */
@@ -391,7 +391,7 @@ export type UpdateRequest = Message<"svc.webhookendpoints.v1.UpdateRequest"> & {
   description?: string | undefined;
 
   /**
-   * Whether it is told anything.
+   * True if events are delivered to it.
    *
    * @generated from field: optional bool enabled = 6;
    */
@@ -406,7 +406,7 @@ export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 8);
 
 /**
- * Which endpoint.
+ * Selects an endpoint.
  *
  * @generated from message svc.webhookendpoints.v1.DeleteRequest
  */
@@ -434,7 +434,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 9);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.webhookendpoints.v1.DeleteResponse
  */
@@ -449,7 +449,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 10);
 
 /**
- * Which endpoint.
+ * Selects an endpoint.
  *
  * @generated from message svc.webhookendpoints.v1.RotateSecretRequest
  */
@@ -477,7 +477,7 @@ export const RotateSecretRequestSchema: GenMessage<RotateSecretRequest> = /*@__P
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 11);
 
 /**
- * Which endpoint.
+ * Selects an endpoint.
  *
  * @generated from message svc.webhookendpoints.v1.TestRequest
  */
@@ -505,7 +505,7 @@ export const TestRequestSchema: GenMessage<TestRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 12);
 
 /**
- * Which endpoint, and which page.
+ * Selects an endpoint and a page.
  *
  * @generated from message svc.webhookendpoints.v1.ListDeliveriesRequest
  */
@@ -575,7 +575,7 @@ export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = 
   messageDesc(file_svc_webhookendpoints_v1_webhookendpoints, 14);
 
 /**
- * Where a delivery stands.
+ * State of a delivery.
  *
  * @generated from enum svc.webhookendpoints.v1.DeliveryState
  */
@@ -625,7 +625,7 @@ export const DeliveryStateSchema: GenEnum<DeliveryState> = /*@__PURE__*/
  */
 export const WebhookEndpointsService: GenService<{
   /**
-   * Endpoints of a team, oldest first, at most 20.
+   * Lists endpoints of a team, oldest first, at most 20.
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.List
    */
@@ -635,7 +635,7 @@ export const WebhookEndpointsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * One endpoint. Errors: `not_found` (404).
+   * Returns one endpoint. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.Get
    */
@@ -698,7 +698,7 @@ export const WebhookEndpointsService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Deliveries of an endpoint with their attempts, newest first; kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.ListDeliveries
    */

@@ -21,7 +21,7 @@ export const file_svc_webhooks_v1_webhooks: GenFile = /*@__PURE__*/
   fileDesc("Ch5zdmMvd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SD3N2Yy53ZWJob29rcy52MSIzCgtMaXN0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52IjsKDExpc3RSZXNwb25zZRIrCgh3ZWJob29rcxgBIAMoCzIULnN2Yy5jaS52MS5DaVdlYmhvb2tCA+BBAyJLCg1EZWxldGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSFAoHaG9va19pZBgCIAEoCUID4EECIhAKDkRlbGV0ZVJlc3BvbnNlImMKEURlbGl2ZXJpZXNSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBAUIICgZfbGltaXQiRAoSRGVsaXZlcmllc1Jlc3BvbnNlEi4KCmRlbGl2ZXJpZXMYASADKAsyFS5zdmMuY2kudjEuQ2lEZWxpdmVyeUID4EEDMs4FCg9XZWJob29rc1NlcnZpY2USyAEKBExpc3QSHC5zdmMud2ViaG9va3MudjEuTGlzdFJlcXVlc3QaHS5zdmMud2ViaG9va3MudjEuTGlzdFJlc3BvbnNlIoIBkAIBirUYTKIBCHdlYmhvb2tzqgECaWSqAQ5jaUNvbm5lY3Rpb25JZKoBCHByb3ZpZGVyqgEMc3Vic2NyaXB0aW9uqgEObGFzdERlbGl2ZXJ5QXSC0+STAikSJy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rcxKmAQoGRGVsZXRlEh4uc3ZjLndlYmhvb2tzLnYxLkRlbGV0ZVJlcXVlc3QaHy5zdmMud2ViaG9va3MudjEuRGVsZXRlUmVzcG9uc2UiW4q1GB4SDmVudmlyb25tZW50X2lkEgdob29rX2lkWMwBcAGC0+STAjMqMS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rcy97aG9va19pZH0S8wEKCkRlbGl2ZXJpZXMSIi5zdmMud2ViaG9va3MudjEuRGVsaXZlcmllc1JlcXVlc3QaIy5zdmMud2ViaG9va3MudjEuRGVsaXZlcmllc1Jlc3BvbnNlIpsBkAIBirUYW6IBCmRlbGl2ZXJpZXOqAQJpZKoBDmNpQ29ubmVjdGlvbklkqgEFZXZlbnSqAQVzdGF0ZaoBBXJ1bklkqgEHY2hhbmdlZKoBBmRldGFpbKoBCnJlY2VpdmVkQXSC0+STAjMSMS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rLWRlbGl2ZXJpZXMaUYq1GE0KCHdlYmhvb2tzEgh3ZWJob29rcxomV2ViaG9va3Mgb2YgQ0kgc3lzdGVtcywgYnkgZW52aXJvbm1lbnQiB2hvc3QuY2koATAEOAlAC2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_svc_ci_v1_ci, file_svc_options_v1_options]);
 
 /**
- * Which environment.
+ * Selects an environment.
  *
  * @generated from message svc.webhooks.v1.ListRequest
  */
@@ -63,7 +63,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_webhooks_v1_webhooks, 1);
 
 /**
- * Which webhook.
+ * Selects a webhook.
  *
  * @generated from message svc.webhooks.v1.DeleteRequest
  */
@@ -91,7 +91,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhooks_v1_webhooks, 2);
 
 /**
- * Nothing to say.
+ * The response has no fields.
  *
  * @generated from message svc.webhooks.v1.DeleteResponse
  */
@@ -106,7 +106,7 @@ export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_webhooks_v1_webhooks, 3);
 
 /**
- * Which environment, and how many.
+ * Selects an environment and the number of deliveries.
  *
  * @generated from message svc.webhooks.v1.DeliveriesRequest
  */
@@ -162,7 +162,7 @@ export const DeliveriesResponseSchema: GenMessage<DeliveriesResponse> = /*@__PUR
  */
 export const WebhooksService: GenService<{
   /**
-   * Webhooks of the environment's connections, oldest first. Errors: `not_found` (404).
+   * Lists webhooks of the environment's connections, oldest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhooks.v1.WebhooksService.List
    */
@@ -183,7 +183,7 @@ export const WebhooksService: GenService<{
     output: typeof DeleteResponseSchema;
   },
   /**
-   * The ledger: what these webhooks were sent, newest first. Kept for 30 days. Errors: `not_found` (404).
+   * Lists what these webhooks were sent, newest first. It is kept for 30 days. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhooks.v1.WebhooksService.Deliveries
    */
