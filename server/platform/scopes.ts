@@ -49,17 +49,12 @@ export function scopeName(scope: ScopeNumber): string {
   return scopeNames.byNumber.get(scope) ?? '';
 }
 
-/** Names that this version does not know (a key made by a newer server) are left out. */
-export function scopeNumbers(names: Iterable<string>): ScopeNumber[] {
-  return [...names].flatMap((name) => scopeNames.byName.get(name) ?? []);
+export function isScope(name: string): boolean {
+  return scopeNames.byName.has(name);
 }
 
 export function roleName(role: RoleNumber): Role {
   return roleNames.byNumber.get(role) as Role;
-}
-
-export function roleNumber(role: Role): RoleNumber {
-  return roleNames.byName.get(role) as RoleNumber;
 }
 
 /** What a session may do at most. Reporting CI runs is for CI credentials, not for people (SPEC 5.1). */

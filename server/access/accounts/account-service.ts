@@ -9,7 +9,8 @@ import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import type { Limits } from '../../config.ts';
 import type { Caller, Ctx, Role } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
-import { roleNumber } from '../../platform/scopes.ts';
+import { RoleSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
+import { enumNumber } from '../../platform/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { useClaim } from './claims.ts';
 import type { ClaimDeps } from './claims.ts';
@@ -143,6 +144,10 @@ async function describe({ db, caller }: Ctx) {
     staff: user.staff,
     credential: caller.kind === 'session' ? CredentialKind.SESSION : CredentialKind.API_KEY,
     scopes: [...caller.scopes].sort(),
-    teams: teams.map((team) => ({ teamId: team.id, name: team.name, role: roleNumber(team.role) })),
+    teams: teams.map((team) => ({
+      teamId: team.id,
+      name: team.name,
+      role: enumNumber(RoleSchema, team.role),
+    })),
   };
 }

@@ -1,18 +1,20 @@
 /** Accounts as staff see and verify them. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { AdminAccountsService } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import { AccountDetailsSchema, AdminAccountsService } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import type { AccountDetails } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { shown } from '../../platform/resource/index.ts';
 import { createClaim } from './claims.ts';
 import { findUserByEmail, findUserById, setEmailVerified } from './store.ts';
 import type { User } from './store.ts';
 
 export function createAdminAccounts(): Handlers<Ctx> {
   return implement(AdminAccountsService, {
-    find: async ({ email }, ctx: Ctx) => present(await findUserByEmail(ctx.db, email)),
+    find: async ({ email }, ctx: Ctx) => show(await findUserByEmail(ctx.db, email)),
     verifyEmail: async ({ userId }, ctx: Ctx) => {
       await ctx.db.transact(async (db) => {
         if (!(await setEmailVerified(db, userId, ctx.clock.now()))) return;
@@ -23,7 +25,7 @@ export function createAdminAccounts(): Handlers<Ctx> {
           details: { email: (await findUserById(db, userId))?.email ?? '' },
         });
       });
-      return present(await findUserById(ctx.db, userId));
+      return show(await findUserById(ctx.db, userId));
     },
     createClaim: async ({ email }, ctx: Ctx) => {
       const { token, expiresAt } = await createClaim(ctx, email);
@@ -32,16 +34,11 @@ export function createAdminAccounts(): Handlers<Ctx> {
   });
 }
 
-function present(user: User | undefined) {
+function show(user: User | undefined): AccountDetails {
   if (user === undefined) throw notFound('account');
-  const { id, email, username, staff, emailVerifiedAt, createdAt } = user;
-  return {
-    userId: id,
-    email,
-    username,
-    staff,
-    emailVerified: emailVerifiedAt !== null,
-    ...(emailVerifiedAt === null ? {} : { emailVerifiedAt: timestampFromDate(emailVerifiedAt) }),
-    createdAt: timestampFromDate(createdAt),
-  };
+  return shown(AccountDetailsSchema, {
+    ...user,
+    userId: user.id,
+    emailVerified: user.emailVerifiedAt !== null,
+  });
 }

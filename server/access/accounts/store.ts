@@ -3,68 +3,33 @@ import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { users } from './schema.ts';
 
-export interface User {
-  readonly id: string;
-  /** Lower-case. */
-  readonly email: string;
-  readonly username: string;
-  readonly staff: boolean;
-  /** PHC string. */
-  readonly passwordHash: string;
-  /** When the address was found to be the holder's; null: nobody knows whose it is. */
-  readonly emailVerifiedAt: Date | null;
-  readonly createdAt: Date;
-}
+export type User = Readonly<typeof users.$inferSelect>;
 
 export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-interface UserRow {
-  readonly id: string;
-  readonly email: string;
-  readonly username: string;
-  readonly staff: boolean;
-  readonly password_hash: string;
-  readonly email_verified_at: Date | null;
-  readonly created_at: Date;
-}
-
-function fromRow(row: UserRow | undefined): User | undefined {
-  if (row === undefined) return undefined;
-  return {
-    id: row.id,
-    email: row.email,
-    username: row.username,
-    staff: row.staff,
-    passwordHash: row.password_hash,
-    emailVerifiedAt: row.email_verified_at,
-    createdAt: row.created_at,
-  };
-}
-
-const columns = (sql: SqlTag) =>
-  sql`id, email, username, staff, password_hash, email_verified_at, created_at`;
+const columns = (sql: SqlTag) => sql`
+  id, email, username, staff, password_hash as "passwordHash", email_verified_at as "emailVerifiedAt", created_at as "createdAt"`;
 
 export async function findUserByEmail({ sql }: Database, email: string): Promise<User | undefined> {
-  const [row] = await sql<
-    UserRow[]
-  >`select ${columns(sql)} from users where email = ${normalizeEmail(email)}`;
-  return fromRow(row);
+  const [row] = await sql<User[]>`select ${columns(sql)} from users where email = ${normalizeEmail(email)}`;
+  return row;
 }
 
 /** Until the end of the transaction nobody else changes the account. */
 export async function lockUserByEmail({ sql }: Database, email: string): Promise<User | undefined> {
   const [row] = await sql<
-    UserRow[]
+    User[]
   >`select ${columns(sql)} from users where email = ${normalizeEmail(email)} for update`;
-  return fromRow(row);
+  return row;
 }
 
 export async function findUserById({ sql }: Database, id: string): Promise<User | undefined> {
-  const [row] = await sql<UserRow[]>`select ${columns(sql)} from users where id = ${id}`;
-  return fromRow(row);
+  const [row] = await sql<User[]>`select ${columns(sql)} from users where id = ${id}`;
+  return row;
 }
 
 /** Throws `username_taken`; an e-mail address that has an account already is the caller's to check. */

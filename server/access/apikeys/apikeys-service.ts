@@ -1,10 +1,9 @@
 /** API keys of the calling account. */
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { CreateRequest } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
-import { ApiKeysService } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
+import type { ApiKey, CreateRequest } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
+import { ApiKeySchema, ApiKeysService } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import type { Limits } from '../../config.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -12,8 +11,9 @@ import type { Caller, Ctx } from '../../platform/context.ts';
 import type { CredentialChanges } from '../../platform/credential-changes.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { shown } from '../../platform/resource/index.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { scopeName, scopeNumbers } from '../../platform/scopes.ts';
+import { scopeName, isScope } from '../../platform/scopes.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { boundedScopes, boundedTeam } from './bounds.ts';
 import { digestSecret, keyPrefix, newKey } from './key.ts';
@@ -37,11 +37,11 @@ export function createApiKeysService(deps: ApiKeysDeps): Handlers<Ctx> {
   return implement(ApiKeysService, {
     list: async (_request, ctx: Ctx) => {
       const shownSince = new Date(clock.now().getTime() - SHOWN_AFTER_REVOCATION_MS);
-      return { apiKeys: (await listKeys(ctx.db, ctx.caller, shownSince)).map(present) };
+      return { apiKeys: (await listKeys(ctx.db, ctx.caller, shownSince)).map(show) };
     },
     create: async (request, ctx: Ctx) => {
       const created = await ctx.db.transact(async (db) => await create(deps, db, ctx, request));
-      return { apiKey: present(created.row), secret: created.secret };
+      return { apiKey: show(created.row), secret: created.secret };
     },
     revoke: async ({ apiKeyId }, ctx: Ctx) => {
       await ctx.db.transact(async (db) => await revoke(deps, db, ctx, apiKeyId));
@@ -106,7 +106,7 @@ async function revoke(
   await changes.announce(db, { userId: ctx.caller.userId });
   if (ended === 0) return;
   await recordAct(db, ctx, {
-    chain: key.team_id ?? PLATFORM_CHAIN,
+    chain: key.teamId ?? PLATFORM_CHAIN,
     action: 'api_key.revoked',
     target: apiKeyId,
     details: { name: key.name, ...(ended > 1 && { children: ended - 1 }) },
@@ -147,17 +147,8 @@ export async function insertApiKey(
   return { row: await insertKey(db, { ...key, id, kid, digest, createdAt }), secret: text };
 }
 
-function present(row: KeyRow) {
-  return {
-    id: row.id,
-    name: row.name,
-    prefix: keyPrefix(row.kid),
-    scopes: scopeNumbers(row.scopes),
-    createdAt: timestampFromDate(row.created_at),
-    expiresAt: timestampFromDate(row.expires_at),
-    ...(row.team_id === null ? {} : { teamId: row.team_id }),
-    ...(row.last_used_at === null ? {} : { lastUsedAt: timestampFromDate(row.last_used_at) }),
-    ...(row.revoked_at === null ? {} : { revokedAt: timestampFromDate(row.revoked_at) }),
-    ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
-  };
+/** Scopes that this version does not know (of a key that a newer server made) are left out. */
+function show(row: KeyRow): ApiKey {
+  const scopes = row.scopes.filter((scope) => isScope(scope));
+  return shown(ApiKeySchema, { ...row, prefix: keyPrefix(row.kid), scopes });
 }

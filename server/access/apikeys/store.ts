@@ -7,22 +7,14 @@ import type { Caller } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { STAFF_SCOPE } from '../../platform/scopes.ts';
 import { seesStaffKeys } from './bounds.ts';
+import type { apiKeys } from './schema.ts';
 
-export interface KeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly kid: string;
-  readonly scopes: readonly string[];
-  readonly team_id: string | null;
-  readonly parent_id: string | null;
-  readonly created_at: Date;
-  readonly expires_at: Date;
-  readonly last_used_at: Date | null;
-  readonly revoked_at: Date | null;
-}
+/** Without the digest of the secret. */
+export type KeyRow = Readonly<Omit<typeof apiKeys.$inferSelect, 'digest' | 'userId'>>;
 
-const columns = (sql: SqlTag) =>
-  sql`id, name, kid, scopes, team_id, parent_id, created_at, expires_at, last_used_at, revoked_at`;
+const columns = (sql: SqlTag) => sql`
+  id, name, kid, scopes, team_id as "teamId", parent_id as "parentId", created_at as "createdAt", expires_at as "expiresAt",
+  last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
 
 /**
  * SQL for the moment when the key of this id (a column or a value) ends: its own end, or that of a key above it when it comes earlier. Null for

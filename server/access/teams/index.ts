@@ -3,7 +3,7 @@ import type { Feature, System } from '../../platform/feature.ts';
 import type { TeamWork } from './acts.ts';
 import { createTeams } from './teams-service.ts';
 export { teamsOfAccount } from './hand-over.ts';
-export { presentTeam } from './present.ts';
+export { showTeam } from './teams-service.ts';
 export { findTeam, insertMember, insertTeam, lockTeam, setTeamRegion } from './store.ts';
 export type { TeamWork } from './acts.ts';
 

@@ -1,8 +1,16 @@
 /** Teams of the caller, their members and invitations. */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { TeamKind, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
+import {
+  InviteSchema,
+  MemberSchema,
+  TeamSchema,
+  TeamsService,
+  UpdateRequestSchema,
+} from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type { Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type { Ctx, Role } from '../../platform/context.ts';
+import { given, shown } from '../../platform/resource/index.ts';
 import { roleName } from '../../platform/scopes.ts';
 import { acceptInvite } from './accept-invite.ts';
 import {
@@ -18,36 +26,36 @@ import {
 import type { TeamsDeps } from './acts.ts';
 import { confirmInvite } from './confirm-invite.ts';
 import { listInvites } from './invites.ts';
-import { presentInvite, presentMember, presentTeam } from './present.ts';
 import { listMembers, listTeams } from './store.ts';
-import type { Team } from './store.ts';
+import type { Team, TeamChanges } from './store.ts';
 
 export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
   const { clock } = deps;
   return implement(TeamsService, {
     list: async (_request, ctx: Ctx) => {
       const teams = await listTeams(ctx.db, ctx.teams.teamIds);
-      return { teams: teams.map((team) => presentTeam(team, ctx.teams.role(team.id))) };
+      return { teams: teams.map((team) => showTeam(team, ctx.teams.role(team.id))) };
     },
-    get: async ({ teamId }, ctx: Ctx) => presentTeam(await teamOf(ctx.db, teamId), ctx.teams.role(teamId)),
+    get: async ({ teamId }, ctx: Ctx) => showTeam(await teamOf(ctx.db, teamId), ctx.teams.role(teamId)),
     create: async (request, ctx: Ctx) =>
-      presentTeam(await ctx.db.transact(async (db) => await createTeam(deps, db, ctx, request)), 'owner'),
-    update: async ({ teamId, kind, ...rest }, ctx: Ctx) => {
-      const { name, description, avatarUrl } = rest;
-      const changes = { name, description, avatarUrl, kind: kindName(kind) };
+      showTeam(await ctx.db.transact(async (db) => await createTeam(deps, db, ctx, request)), 'owner'),
+    update: async (request, ctx: Ctx) => {
+      const { teamId } = request;
+      const changes = given(UpdateRequestSchema, request) as TeamChanges;
       const team = await ctx.db.transact(async (db) => await changeTeam(db, ctx, teamId, changes));
-      return presentTeam(team, ctx.teams.role(teamId));
+      return showTeam(team, ctx.teams.role(teamId));
     },
     delete: async ({ teamId }, ctx: Ctx) => {
       await ctx.db.transact(async (db) => await removeTeam(deps, db, ctx, teamId));
       return {};
     },
     listMembers: async ({ teamId }, ctx: Ctx) => ({
-      members: (await listMembers(ctx.db, teamId)).map(presentMember),
+      members: (await listMembers(ctx.db, teamId)).map((member) => shown(MemberSchema, member)),
     }),
     updateMemberRole: async ({ teamId, userId, role }, ctx: Ctx) => {
       const change = { teamId, userId, role: roleName(role) };
-      return presentMember(
+      return shown(
+        MemberSchema,
         await ctx.db.transact(async (db) => await changeMemberRole(deps, db, ctx, change)),
       );
     },
@@ -56,34 +64,35 @@ export function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       return {};
     },
     listInvites: async ({ teamId }, ctx: Ctx) => ({
-      invites: (await listInvites(ctx.db, teamId, clock.now())).map(presentInvite),
+      invites: (await listInvites(ctx.db, teamId, clock.now())).map((each) => shown(InviteSchema, each)),
     }),
     inviteMember: async ({ teamId, email, role }, ctx: Ctx) => {
-      const given = role === undefined ? 'developer' : roleName(role);
+      const wanted = role === undefined ? 'developer' : roleName(role);
       const address = email.trim().toLowerCase();
       const created = await ctx.db.transact(
-        async (db) => await invite(db, ctx, { teamId, email: address, role: given }),
+        async (db) => await invite(db, ctx, { teamId, email: address, role: wanted }),
       );
-      return { invite: presentInvite(created.invite), token: created.token };
+      return { invite: shown(InviteSchema, created.invite), token: created.token };
     },
     revokeInvite: async ({ teamId, inviteId }, ctx: Ctx) => {
       await ctx.db.transact(async (db) => await revokeInvite(db, ctx, { teamId, inviteId }));
       return {};
     },
     confirmInvite: async ({ teamId, inviteId }, ctx: Ctx) =>
-      presentMember(
+      shown(
+        MemberSchema,
         await ctx.db.transact(async (db) => await confirmInvite(deps, db, ctx, { teamId, inviteId })),
       ),
     acceptInvite: async (request, ctx: Ctx) => {
       const joined = await acceptInvite(deps, ctx, request);
       return joined === undefined
         ? { pending: true }
-        : { team: presentTeam(joined.team, joined.member.role), pending: false };
+        : { team: showTeam(joined.team, joined.member.role), pending: false };
     },
   });
 }
 
-function kindName(kind: TeamKind | undefined): Team['kind'] | undefined {
-  if (kind === undefined) return undefined;
-  return kind === TeamKind.PERSONAL ? 'personal' : 'organization';
+/** As somebody with this role in it sees it. */
+export function showTeam(team: Team, role: Role | undefined): TeamMessage {
+  return shown(TeamSchema, { ...team, role });
 }

@@ -6,7 +6,7 @@ import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 
-import { findTeam, lockTeam, presentTeam, setTeamRegion } from '../../access/teams/index.ts';
+import { findTeam, lockTeam, showTeam, setTeamRegion } from '../../access/teams/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
 import { getRegion } from './store.ts';
 
@@ -27,7 +27,7 @@ export function createAdminTeams({ work }: { readonly work: TeamWork }): Handler
           await recordAct(db, ctx, { ...act, chain: teamId });
           await recordAct(db, ctx, { ...act, chain: PLATFORM_CHAIN }); // staff acts stand there too
         }
-        return presentTeam(team, ctx.teams.role(teamId));
+        return showTeam(team, ctx.teams.role(teamId));
       }),
   });
 }
