@@ -5,7 +5,7 @@ import { redact } from './platform/log.ts';
 import { EXIT } from './daemon/shutdown.ts';
 import { VERSION } from './platform/version.ts';
 
-/** Loaded when asked for: `status` need not load an executor. */
+/** Each is loaded on demand: `status` need not load an executor. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
   enroll: {
     summary: 'make a key on this machine and register it with a one-shot token',
@@ -66,9 +66,9 @@ async function main(argv: readonly string[], io: Omit<CommandIo, 'args'>): Promi
   }
 }
 
-/** Everything that touches the process. */
+/** Connects the command to the process. */
 async function start(): Promise<void> {
-  // A reader that went away (`svc-runner status | head`) is not an error of ours.
+  // A reader that has ended (`svc-runner status | head`) is not an error.
   process.stdout.on('error', () => undefined);
   process.exitCode = await main(process.argv.slice(2), {
     env: process.env,
@@ -79,7 +79,7 @@ async function start(): Promise<void> {
       process.on('SIGINT', listener);
     },
   });
-  // Whatever a library left open must not keep an ended daemon alive; what was printed goes out first.
+  // Whatever a library left open must not keep an ended daemon alive; printed text is flushed first.
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   process.exit();
 }

@@ -1,4 +1,7 @@
-/** The abuse suite of builds: every case of abuse-cases.ts with the engine of this machine, and what is refused where it cannot be held. */
+/**
+ * The abuse suite of builds: runs every case of build-abuse/cases.ts with the engine of this machine, and checks what is refused where builds cannot be
+ * contained.
+ */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
@@ -11,7 +14,7 @@ import { containmentFinding } from '../doctor/checks/executors.ts';
 import { judge } from './engine-floor.ts';
 import { imageArgs } from './image.ts';
 
-/** Of one case; some ten seconds on an idle machine. */
+/** Time limit of one case; a case takes some ten seconds on an idle machine. */
 const CASE_MS = 600_000;
 const there = await has('podman');
 
@@ -39,8 +42,12 @@ describe.runIf(there)('abuse of builds', () => {
     );
 });
 
-describe('what cannot be held', () => {
-  const loose = { held: false as const, why: 'docker builds in its own daemon', engine: 'docker 24.0.1' };
+describe('what cannot be contained', () => {
+  const loose = {
+    contained: false as const,
+    why: 'docker builds in its own daemon',
+    engine: 'docker 24.0.1',
+  };
 
   it('is refused by a machine that builds for many teams, unless its operator allows it, and said elsewhere', () => {
     expect(() => admit(loose, true, false)).toThrow(

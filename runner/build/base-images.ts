@@ -1,8 +1,8 @@
 /**
- * Images that the operator gave this machine (`podman pull`, `podman load`), for every team's `FROM`: copied by their names into a store of their own, which
- * contained builds read and cannot change. The engine's own store stays out of sight, because it holds what was deployed here, too.
+ * The images that the operator gave this machine (`podman pull`, `podman load`), for every team's `FROM`: copied by their names into a store of their own,
+ * which contained builds read and cannot change. The engine's own store stays hidden from builds, because it also holds the deployed images.
  *
- * Copied is what a build names, when it is named first or has changed since; an image that the operator has removed is removed here.
+ * An image is copied when a build names it for the first time or after it has changed; one that the operator has removed is removed here.
  */
 import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const LIST_MS = 30_000;
 const LIST_TRIES = 5;
 const COPY_MS = 600_000;
 const LIMITS = { memoryMb: 512, cpus: 2 };
-/** Of builds: on every image that a runner made. */
+/** Every image that a runner built carries this label. */
 const BUILT_LABEL = 'svc.work';
 
 interface Listed {
@@ -31,9 +31,9 @@ interface Listed {
 }
 
 export interface BaseImages {
-  /** Has those ready that the text of a build may mean. */
+  /** Makes the images available that the text of a build may name. */
   provide(text: string): Promise<void>;
-  /** Undefined as long as it holds nothing: an engine does not read what it has not made. */
+  /** Returns undefined while it holds nothing: an engine cannot read a store that it has not made. */
   store(): Promise<TeamStore | undefined>;
 }
 
@@ -43,7 +43,7 @@ export interface BaseImagesOptions {
 }
 
 export function createBaseImages(options: BaseImagesOptions): BaseImages {
-  // One at a time: the second finds what the first has copied.
+  // Copies run one at a time, so that the second finds what the first has copied.
   let last: Promise<void> = Promise.resolve();
   return {
     async provide(text) {
@@ -75,7 +75,7 @@ async function sync(options: BaseImagesOptions, text: string): Promise<void> {
   await writeDurably(note, JSON.stringify(known), 0o600);
 }
 
-/** Names of the operator's images with the ids that they stand for now. */
+/** Returns the names of the operator's images with their present ids. */
 async function namedImages(engine: Engine): Promise<Map<string, string>> {
   const list = async () =>
     await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });
@@ -92,13 +92,13 @@ async function namedImages(engine: Engine): Promise<Map<string, string>> {
   );
 }
 
-/** By the last part of its repository: short names, variables in front of it and digests leave that as it is. */
+/** Compares the last part of the repository, which short names, digests and variables before it leave as it is. */
 export function mayMean(text: string, name: string): boolean {
   const repository = name.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
   return text.includes(repository.slice(repository.lastIndexOf('/') + 1));
 }
 
-/** False when it was removed meanwhile. */
+/** Returns false when the image was removed meanwhile. */
 async function copy(options: BaseImagesOptions, name: string): Promise<boolean> {
   const { host, engine } = options;
   const store = await host.stores.bases();
@@ -154,6 +154,6 @@ async function readNote(path: string): Promise<Record<string, string>> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Record<string, string>;
   } catch {
-    return {}; // Not there, or cut short: everything is copied anew.
+    return {}; // The file is missing or torn: everything is copied anew.
   }
 }

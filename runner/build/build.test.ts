@@ -32,7 +32,7 @@ describe('startBuild()', () => {
     const { reason, durationMs } = await build.done;
     expect(calls('podman')).toEqual([
       expect.arrayContaining(['ps', '--external']),
-      // Images of earlier deploys that nothing runs any more.
+      // The prune removes images of earlier deploys that nothing runs any more.
       expect.arrayContaining(['prune', '--filter=label=svc.work', '--filter=until=25h']),
     ]);
     expect(reason).toBe('engine_error');

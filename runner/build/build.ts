@@ -1,11 +1,11 @@
 /**
- * One build from its first phase to its last.
+ * Takes one build from its first phase to its last.
  *
- *   cloning → building → publishing → deploying       (a deploy of an image that exists: deploying alone)
+ *   cloning → building → publishing → deploying (a deploy of an image that exists: deploying alone)
  *
- * Each phase is announced before it is entered, and entered only when the control plane has confirmed it: one that cannot confirm
- * may have given the build to somebody else, and then nothing may be pushed or deployed from here. Whatever ends the build, its
- * processes, containers, clone and secrets are gone when `done` resolves.
+ * Each phase is announced before it is entered, and entered only when the control plane has confirmed it: a runner that cannot confirm may have lost the
+ * build to another one, and must not push or deploy any more. Whatever ends the build, its processes, containers, clone and secrets are gone when `done`
+ * resolves.
  */
 import { MachineFailed, BuildFailed } from './failure.ts';
 import { monotonicMs } from '../platform/clock.ts';
@@ -37,7 +37,7 @@ const GRACE_MS = 5_000;
 export interface BuildOptions {
   host: BuildHost & { engine: NonNullable<BuildHost['engine']> };
   executor: Pick<Executor, 'start'>;
-  /** How image builds are held on this machine. */
+  /** Contains image builds on this machine. */
   builder: Builder;
   deployers: Pick<Deployers, 'of'>;
   env: NodeJS.ProcessEnv;
@@ -82,7 +82,7 @@ class Build {
       runnerId: options.host.runnerId,
       env: options.env,
       caFile: options.caFile,
-      // Few and short: not counted, so that how the build ended is always to be read.
+      // The runner's own lines do not count towards the limit, so that the last one, which says how the build ended, is always stored.
       writeLine: async (line) => await start.onOutput('runner', Buffer.from(`==> ${line}\n`)),
       async output(stream, chunk) {
         for (const piece of cap.take(chunk)) await start.onOutput(stream, piece);
@@ -104,24 +104,25 @@ class Build {
     this.#control.end();
     await this.#writeEnd(outcome);
     await this.#clean(outcome.exitCode === 0);
-    // Cleaning counts: the control plane meters until the report comes, and a difference counts against this runner.
+    // The time of the clean-up counts: the control plane meters until the report comes, and a difference counts against this runner.
     const durationMs = Math.round(monotonicMs() - this.#begunMs);
     return { ...outcome, durationMs, build: this.#result };
   }
 
-  /** What is cloned is built where it cannot reach the machine, or, in the service's pool, not at all. */
+  /** A cloned source is built where it cannot reach the machine; where that is impossible, a machine of the service's pool refuses it. */
   async #enterContainment(): Promise<void> {
     const { builder } = this.#options;
-    const way = await this.#control.race(builder.way());
+    const isolation = await this.#control.race(builder.isolation());
     let line: string | undefined;
     try {
-      line = admit(way, this.#plan.shared, builder.allowUncontained);
+      line = admit(isolation, this.#plan.shared, builder.allowUncontained);
     } catch (error) {
       builder.noteRefusal(`builds: not contained on this machine, see svc-runner doctor`);
       throw error;
     }
     if (line !== undefined) await this.#context.writeLine(line);
-    if (way.held) this.#context = { ...this.#context, contained: await builder.open(way, this.#plan.team) };
+    if (isolation.contained)
+      this.#context = { ...this.#context, contained: await builder.open(isolation, this.#plan.team) };
   }
 
   async #phases(): Promise<void> {
@@ -193,7 +194,7 @@ class Build {
     this.#phaseBegunMs = monotonicMs();
     const entered = this.#start.enter(phase);
     const written = this.#context.writeLine(`${phase}: ${line}`);
-    // Only what others could see twice must wait: until then a second grant of the build would do no harm.
+    // Only phases with effects outside wait for the confirmation: before them a second grant of the build would do no harm.
     if (phase === 'publishing' || phase === 'deploying') {
       await Promise.all([written, this.#control.race(entered)]);
       return;
@@ -232,7 +233,7 @@ class Build {
       outcome.exitCode === 0
         ? 'done'
         : `ended in ${this.#result.phase ?? 'the beginning'}: ${outcome.message ?? outcome.reason}`;
-    // The output's file is broken then, and the result says so already.
+    // The output's file is broken then, and the result already says so.
     await this.#context.writeLine(text).catch(() => undefined);
   }
 
@@ -260,7 +261,7 @@ class Build {
   async #forgetImage(): Promise<void> {
     const { image, source, deploy } = this.#plan;
     const { phase } = this.#result;
-    // Without a registry the deployed container is of this very image.
+    // Without a registry the deployed container runs this very image.
     const published = image !== undefined && source !== undefined;
     if (
       phase === undefined ||
@@ -269,7 +270,7 @@ class Build {
     )
       return;
     const fresh = createControl(30_000);
-    // Not there when the build failed before it: nothing to say about that.
+    // The image does not exist when the build failed before making it.
     await call(
       { ...this.#context, control: fresh },
       {

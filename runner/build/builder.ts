@@ -1,4 +1,4 @@
-/** How this runner builds images: contained where a real build has shown that the containment holds, and what is refused or said where it does not. */
+/** Decides how this runner builds images: contained where a real build has proved the containment, otherwise with a warning in the output, or not at all. */
 import { errorText } from '../platform/errors.ts';
 import { runCommand } from '../executor/command.ts';
 import type { BuildEngine } from '../executor/executor.ts';
@@ -20,14 +20,14 @@ const CLEAN_LIMITS = { memoryMb: 512, cpus: 2 };
 /** Longer than any build takes from its image to its container. */
 const DEPLOYED_HOURS = 25;
 
-/** By contract, of a reason in a poll. */
+/** Longest reason in a poll in characters, by contract. */
 const REASON_LENGTH_MAX = 200;
 
-/** How builds are held on this machine. */
-export type Way =
-  | { held: true; host: ContainedHost; baseImages: BaseImages; detail: string; flaws?: string }
-  /** `why`: what is missing; `flaws`: what to do about an engine that is known to let builds out. */
-  | { held: false; why: string; engine: string; flaws?: string };
+/** Whether builds are contained on this machine. */
+export type Isolation =
+  | { contained: true; host: ContainedHost; baseImages: BaseImages; detail: string; flaws?: string }
+  /** `why` is the missing part; `flaws` is the advice about an engine that is known to let builds out. */
+  | { contained: false; why: string; engine: string; flaws?: string };
 
 export interface BuilderOptions {
   buildEngine: BuildEngine;
@@ -36,7 +36,7 @@ export interface BuilderOptions {
   allowedEgress: readonly Endpoint[];
   allowedRegistries: readonly Endpoint[];
   controlPlane?: Endpoint | undefined;
-  /** All stores together, in MiB. */
+  /** Limit of all stores together, in MiB. */
   maxStoreMb: number;
   log: Log;
   now: () => Date;
@@ -44,23 +44,26 @@ export interface BuilderOptions {
 
 export interface Builder {
   readonly allowUncontained: boolean;
-  /** Why it takes no builds any more: it was offered one that a machine which builds for many teams must refuse. */
+  /** The reasons why it takes no builds any more: it was offered one that a machine which builds for many teams must refuse. */
   notReady(): string[];
   noteRefusal(reason: string): void;
-  /** Found out once. */
-  way(): Promise<Way>;
-  open(way: Way & { held: true }, team: string): Promise<ContainedBuild>;
-  /** After its processes and folders are gone: its image, and, when it ended badly and was the team's last, all that builds of it left. */
+  /** Detected once. */
+  isolation(): Promise<Isolation>;
+  open(isolation: Isolation & { contained: true }, team: string): Promise<ContainedBuild>;
+  /**
+   * Cleans up after a build's processes and folders are gone: its image, and, when it ended badly and was the team's last, everything that its team's builds
+   * left.
+   */
   close(contained: ContainedBuild, build: { tag: string; name: string; well: boolean }): Promise<void>;
 }
 
 export function createBuilder(options: BuilderOptions): Builder {
   const { buildEngine, allowUncontained, log } = options;
   const { engine } = buildEngine;
-  let way: Promise<Way> | undefined;
+  let isolation: Promise<Isolation> | undefined;
   let refusal: string | undefined;
   let tidying: Promise<void> = Promise.resolve();
-  /** Stores in which a build ended badly since they were last put in order. */
+  /** Stores in which a build ended badly since their last clean-up. */
   const dirty = new Set<string>();
   const tidy = async (host: ContainedHost): Promise<void> => {
     for (const store of await host.stores.surplus(options.maxStoreMb)) {
@@ -78,14 +81,14 @@ export function createBuilder(options: BuilderOptions): Builder {
     noteRefusal(reason) {
       refusal ??= reason.slice(0, REASON_LENGTH_MAX);
     },
-    async way() {
-      way ??= findWay(options).then((found) => {
-        if (found.held) log.info({ containment: found.detail }, 'builds are contained');
+    async isolation() {
+      isolation ??= detectIsolation(options).then((found) => {
+        if (found.contained) log.info({ containment: found.detail }, 'builds are contained');
         else
           log.warn({ problem: found.why, engine: found.engine }, 'builds are not contained on this machine');
         return found;
       });
-      return await way;
+      return await isolation;
     },
     async open({ host, baseImages }, team) {
       await tidying;
@@ -108,10 +111,10 @@ export function createBuilder(options: BuilderOptions): Builder {
   };
 }
 
-export async function findWay({
+export async function detectIsolation({
   buildEngine,
   dataDir,
-}: Pick<BuilderOptions, 'buildEngine' | 'dataDir'>): Promise<Way> {
+}: Pick<BuilderOptions, 'buildEngine' | 'dataDir'>): Promise<Isolation> {
   const { engine } = buildEngine;
   const { version, belowFloor } = await engineVersion(engine);
   const named = `${engine.name} ${version}${belowFloor === undefined ? '' : ', which has known holes'}`;
@@ -124,17 +127,17 @@ export async function findWay({
     const driver = await prove({ containment, stores, engine, dataDir });
     const host = { containment, stores, driver };
     const detail = `images are built with ${named}, and builds are contained: ${containment.describe()}, storage ${driver}`;
-    return { held: true, host, baseImages: createBaseImages({ host, engine }), detail, ...flaws };
+    return { contained: true, host, baseImages: createBaseImages({ host, engine }), detail, ...flaws };
   } catch (error) {
-    return { held: false, why: errorText(error), engine: named, ...flaws };
+    return { contained: false, why: errorText(error), engine: named, ...flaws };
   }
 }
 
-/** What is to be said in the build's output; throws when it must not be built here. */
-export function admit(way: Way, shared: boolean, allowUncontained: boolean): string | undefined {
-  if (way.held) return undefined;
-  const remedy = way.flaws === undefined ? '' : `; ${way.flaws}`;
-  const state = `builds are not contained on this machine (${way.why}; ${way.engine}${remedy})`;
+/** Returns a warning for the build's output; throws when the build must not run here. */
+export function admit(isolation: Isolation, shared: boolean, allowUncontained: boolean): string | undefined {
+  if (isolation.contained) return undefined;
+  const remedy = isolation.flaws === undefined ? '' : `; ${isolation.flaws}`;
+  const state = `builds are not contained on this machine (${isolation.why}; ${isolation.engine}${remedy})`;
   if (shared && !allowUncontained)
     throw new MachineFailed(
       `${state}, and a machine that builds for many teams refuses them: its operator runs svc-runner doctor, or allows it with --allow-uncontained-builds`,
@@ -142,7 +145,7 @@ export function admit(way: Way, shared: boolean, allowUncontained: boolean): str
   return `warning: ${state}: a Dockerfile can reach this machine`;
 }
 
-/** Its phases are containers of the machine's own engine. */
+/** The phases of a buildpack build are containers of the machine's own engine. */
 export function admitBuildpack(shared: boolean, allowUncontained: boolean): void {
   if (shared && !allowUncontained)
     throw new BuildFailed(
@@ -150,7 +153,7 @@ export function admitBuildpack(shared: boolean, allowUncontained: boolean): void
     );
 }
 
-/** Images of deploys that nothing runs any more; the engine keeps those that are in use. */
+/** Removes images of deploys that nothing runs any more; the engine keeps those that are in use. */
 export async function forgetDeployed(engine: Engine): Promise<void> {
   const filters = ['--filter=label=svc.work', `--filter=until=${DEPLOYED_HOURS}h`];
   await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), {
@@ -158,7 +161,7 @@ export async function forgetDeployed(engine: Engine): Promise<void> {
   });
 }
 
-/** Containers and half-made images are of builds that were killed, as long as no other of the team runs. */
+/** Containers and half-made images belong to builds that were killed, because no other build of the team runs. */
 const CLEAN_ALL = `p=$1; t=$2
 "$p" rmi --force "$t" >/dev/null 2>&1
 ids=$("$p" ps --all --quiet --external) && [ -n "$ids" ] && "$p" rm --force $ids
@@ -191,7 +194,7 @@ async function cleanStore(
   }
 }
 
-/** By its owner: files of a build belong to users that only its namespace has. */
+/** The engine's own user deletes the files: they belong to users that only its namespace has. */
 async function emptyStore(host: ContainedHost, engine: Engine, store: TeamStore): Promise<void> {
   const control = createControl(CLEAN_MS * 5);
   try {

@@ -1,4 +1,4 @@
-/** Builds as a kind of work, and what must be put in order before the first one. */
+/** Builds as a kind of work, and the clean-up before the first one. */
 import { writeCaBundle } from '../executor/ca-bundle.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Executor } from '../executor/executor.ts';
@@ -17,7 +17,7 @@ import { sweepWorkspaces, type BuildHost } from './workspace.ts';
 export interface Builds {
   slots: Slots;
   work: Work<BuildOffer>;
-  /** Why no builds can be taken, besides what holds for all work. */
+  /** The reasons why no builds can be taken, besides those that hold for all work. */
   notReady(): string[];
 }
 
@@ -41,19 +41,19 @@ export interface BuildsOptions {
   settings: BuildSettings;
   dataDir: string;
   runnerId: string;
-  /** Of the control plane. */
+  /** The control plane's address. */
   baseUrl: string;
   env: NodeJS.ProcessEnv;
   log: Log;
 }
 
-/** Undefined: this runner takes no builds. Before that, whatever builds of an earlier process left is killed and removed. */
+/** Returns undefined when this runner takes no builds. Before that it kills and removes everything that builds of an earlier process left. */
 export async function openBuilds(options: BuildsOptions): Promise<Builds | undefined> {
   const { executor, deployers, settings, log, dataDir, runnerId } = options;
   const { buildEngine: engine } = executor;
   const host = { dataDir, runnerId, engine };
   await sweepBuilds(host, log);
-  // After the sweep: a process that is still at it must not change the apps meanwhile.
+  // The sweep comes first: processes of an earlier daemon must not change the apps meanwhile.
   if (engine !== undefined) await deployers.restore(engine.engine, runnerId, log);
   if (engine === undefined) {
     log.info({ executor: executor.name }, 'taking no builds: they need podman or docker on this machine');
@@ -71,8 +71,8 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
     log,
     now: () => new Date(),
   });
-  // Builds wait for the proof, runs do not.
-  void builder.way();
+  // Builds wait for the proof of the containment, runs do not.
+  void builder.isolation();
   const caFile = await writeCaBundle(dataDir, { ca: settings.ca, env: options.env });
   return {
     slots: createSlots(settings.buildSlots),

@@ -1,4 +1,4 @@
-/** Calls of the engine for one build, or for what belongs to all: in the containment, with a store, and with as much of the network as it is to have. */
+/** Calls the engine inside the containment, for one build or for all: with a store, and with the network access that the call needs. */
 import { caEnv } from '../executor/ca-bundle.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import type { ContainedResult, Containment } from './containment.ts';
@@ -10,7 +10,7 @@ import { MARK } from './marked.ts';
 import type { ProcessOptions } from './process.ts';
 import { storeOf, type StorageDriver, type Stores, type TeamStore } from './team-store.ts';
 
-/** Nothing that tells who lives on this machine. */
+/** Contents of /etc in the containment. They reveal nothing about this machine. */
 const ETC: Readonly<Record<string, string>> = {
   passwd: 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n',
   group: 'root:x:0:\nnogroup:x:65534:\n',
@@ -22,7 +22,7 @@ const ETC: Readonly<Record<string, string>> = {
     '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\n[containers]\nlog_driver = "none"\n',
 };
 
-/** What all builds of a runner have in common when they are contained. */
+/** The parts that all contained builds of a runner share. */
 export interface ContainedHost {
   containment: Containment;
   stores: Stores;
@@ -31,12 +31,12 @@ export interface ContainedHost {
 
 export interface EngineCall extends Pick<ProcessOptions, 'onOutput' | 'timeoutMs'> {
   engine: Engine;
-  /** Arguments of the engine, or a whole command. */
+  /** The engine's arguments, or a whole command. */
   args: readonly string[] | { command: readonly string[] };
   store: TeamStore;
   bases?: TeamStore;
   binds?: readonly Bind[];
-  /** Of the build, or of what it is for: one call of a name at a time. Also the mark by which its processes are found. */
+  /** The name of the build or task; only one call of a name runs at a time. The call's processes are found by it, too. */
   name: string;
   caFile?: string | undefined;
   limits: { memoryMb: number; cpus: number };

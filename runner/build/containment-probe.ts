@@ -1,6 +1,6 @@
 /**
- * The proof that builds are contained on this machine: a real one that tries the way of CVE-2024-1753 (a mount whose source is a symbolic link to the root)
- * and must neither see a file of the runner's data folder nor leave one there. Repeated when the engine, the kernel or the runner has changed.
+ * Proves that builds are contained on this machine: a real build attempts the attack of CVE-2024-1753 (a mount whose source is a symbolic link to the root)
+ * and must neither see a file of the runner's data folder nor leave one there. The proof is repeated when the engine, the kernel or the runner has changed.
  */
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import type { StorageDriver, Stores } from './team-store.ts';
 
 const PROBE_MS = 120_000;
 const LIMITS = { memoryMb: 512, cpus: 2 };
-/** The better first. */
+/** The preferred driver comes first. */
 const DRIVERS: readonly StorageDriver[] = ['overlay', 'vfs'];
 
 export interface ProofOptions {
@@ -31,7 +31,7 @@ export interface ProofOptions {
   dataDir: string;
 }
 
-/** The storage that works; throws with what does not hold. */
+/** Returns the storage driver that works; throws with the failure of the containment. */
 export async function prove(options: ProofOptions): Promise<StorageDriver> {
   const path = join(options.dataDir, 'containment.json');
   const of = await circumstances(options);
@@ -58,11 +58,11 @@ async function readProof(path: string): Promise<{ of: string; driver: StorageDri
   try {
     return JSON.parse(await readFile(path, 'utf8')) as { of: string; driver: StorageDriver };
   } catch {
-    return undefined; // The first time, or cut short.
+    return undefined; // There is no proof yet, or its file is torn.
   }
 }
 
-/** Why it does not hold, or nothing. */
+/** Returns how the containment failed; undefined when it held. */
 async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<string | undefined> {
   const { containment, stores, engine } = options;
   const name = `svc-probe-${randomBytes(6).toString('hex')}`;
@@ -116,7 +116,7 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
   }
 }
 
-/** Ends with a step that fails: nothing of it is to be kept. An engine without the hole mounts the root of the first stage. */
+/** The last step fails, so that nothing of the build is kept. An engine without the flaw mounts the root of the first stage. */
 function dockerfile(canary: string): string {
   const script = `echo 'svc-probe: ran'; [ ! -e '/mnt${canary}' ] || echo 'svc-probe: seen'; echo x >'/mnt${canary}.written'; exit 3`;
   return [

@@ -11,7 +11,7 @@
 import { quoteShell } from '../executor/launcher.ts';
 import { escapeFstab, TASK_PATH, type HostLayout } from '../executor/namespace-script.ts';
 
-/** A file or folder of the host, seen at the same path, or at another. */
+/** A file or folder of the host, bound to the same path or to another. */
 export interface Bind {
   source: string;
   target: string;
@@ -22,11 +22,11 @@ export interface Bind {
 export interface ContainmentScripts {
   layout: HostLayout;
   binds: readonly Bind[];
-  /** The daemon is root, and its folders are closed to the user that it maps to. */
+  /** Set when the daemon is root and its folders are closed to the user that it maps to. */
   staged: boolean;
   /** Text of files below /etc. */
   etc: Readonly<Record<string, string>>;
-  /** Of each folder in memory, in MiB. */
+  /** Size of each folder in memory, in MiB. */
   memoryFolderMb: number;
 }
 
@@ -38,7 +38,7 @@ const rootOf = ({ layout, staged }: ContainmentScripts) =>
 const sourceOf = ({ layout, staged }: ContainmentScripts, bind: Bind, at: number) =>
   staged ? `${staging(layout)}/${at}` : bind.source;
 
-/** Becomes "$@" with the binds staged. Nothing of these mounts is seen outside. */
+/** Runs "$@" with the binds staged, in a mount namespace of its own. */
 export function stageScript({ layout, binds }: ContainmentScripts): string {
   const place = (at: number) => `${staging(layout)}/${at}`;
   const folders = binds.flatMap(({ directory }, at) => (directory ? [place(at)] : []));
@@ -53,7 +53,7 @@ export function stageScript({ layout, binds }: ContainmentScripts): string {
   ].join('\n');
 }
 
-/** "$1" is SETUP, the rest the command. The daemon reads `up` as: all namespaces exist and init is my child's child. */
+/** "$1" is SETUP, the rest the command. After `up` all namespaces exist, and init is the grandchild of this process. */
 export function enterScript(): string {
   return [
     'echo up >&3',
@@ -111,23 +111,23 @@ export function setupScript(scripts: ContainmentScripts): string {
     ),
     'mkdir tmp/svc-old; pivot_root . tmp/svc-old; cd /; umount -l /tmp/svc-old; rmdir /tmp/svc-old',
     'hostname build 2>/dev/null || :',
-    // Every address is this network's own: what is called arrives at the daemon's listeners, which see whom it was for (egress.ts).
+    // Every address is local in this network: each connection arrives at the daemon's listeners, which see its destination (egress.ts).
     'ip link set lo up; ip route add local default dev lo',
     'echo ready >&3',
     'IFS= read -r go <&3 && [ "$go" = go ] || exit 125',
     'exec 3>&-',
     'set +e',
-    // As a child: pid 1 does not hear SIGTERM, and its end ends all that is left.
+    // The command runs as a child: pid 1 ignores SIGTERM, and its end ends all that is left.
     '"$@"; exit $?',
   ].join('\n');
 }
 
-/** Of a path that is quoted for the shell already. */
+/** `quoted` is a path that is quoted for the shell. */
 function parentOf(quoted: string): string {
   return `${quoted.slice(0, quoted.lastIndexOf('/'))}'`;
 }
 
-/** One process for all mounts, by a table below the folder that it covers last. */
+/** Makes all mounts with one process, from a table below the folder that it covers last. */
 function mountAll(lines: readonly string[][]): string[] {
   if (lines.length === 0) return [];
   const table = lines.map((fields) => `${fields.map(escapeFstab).join(' ')} 0 0\n`).join('');
@@ -181,7 +181,7 @@ export interface ContainedCommand {
 
 const NAMESPACES = ['--user', '--keep-caps', '--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup'];
 
-/** What the daemon starts. Nothing of it is visible in the process list but the scripts and the command. */
+/** The arguments that the daemon starts. The process list shows only the scripts and the command. */
 export function containedArgv({ argv, scripts }: ContainedCommand): string[] {
   const enter = [
     'unshare',
@@ -202,10 +202,10 @@ export function containedArgv({ argv, scripts }: ContainedCommand): string[] {
   return ['setpriv', '--pdeathsig', 'KILL', '--', ...staged, ...enter];
 }
 
-/** PATH inside. */
+/** PATH in the containment. */
 export const CONTAINED_PATH = TASK_PATH;
 
-/** A folder of the host at its own path. */
+/** Binds a folder of the host to its own path. */
 export function folderBind(path: string, writable: boolean): Bind {
   return { source: path, target: path, directory: true, writable };
 }
@@ -214,7 +214,7 @@ export function fileBind(path: string, target = path): Bind {
   return { source: path, target, directory: false, writable: false };
 }
 
-/** Where the engine finds the team's store and the operator's images; the same for every team. */
+/** The path of the team's store and the operator's images in the containment, the same for every team. */
 export const STORE_IN_CONTAINMENT = '/var/lib/containers/storage';
 export const BASES_IN_CONTAINMENT = '/var/lib/containers/bases';
 export const CACHE_IN_CONTAINMENT = '/var/tmp';

@@ -1,10 +1,10 @@
 /**
- * Holds an engine's calls that touch what strangers wrote, whatever holes the engine has: its whole process tree runs in namespaces of its own (users, mounts,
- * processes, network, ipc, host name, control groups), as a user of the host that nothing else is, on a root that holds programs, this team's store
- * and what the call was given. A symbolic link or a `../` that leads the engine astray leads it to somewhere in there.
+ * Contains the engine's calls that handle untrusted input, whatever flaws the engine has: its whole process tree runs in namespaces of its own (users,
+ * mounts, processes, network, ipc, host name, control groups), as a host user that nothing else uses, on a root that holds programs, this team's store and
+ * the call's own files. A symbolic link or a `../` that misleads the engine still ends inside that root.
  *
- * Steps of a Dockerfile run with the isolation `chroot`, because the containment is the container: the same walls for engine and step, and no control group or
- * network of the engine's own to be set up. What this does not hold stands in abuse-cases.ts of this folder, from which docs/sandbox.md is made.
+ * Steps of a Dockerfile run with the isolation `chroot`, because the containment is the container: engine and step have the same limits, and the engine need
+ * not set up control groups or a network. test/setup/runner/build-abuse/cases.ts, from which docs/sandbox.md is made, lists what this does not contain.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -33,18 +33,18 @@ const TOOLS = [
   'cp',
 ];
 const SETUP_MS = 30_000;
-/** Users of a build; what images are made of. */
+/** Number of users in a build; images are made of files of these users. */
 const RANGE = 65_536;
-/** Above what namespaces.ts gives to sandboxes, below 2^31. */
+/** First user id, above those that namespaces.ts gives to sandboxes and below 2^31. */
 const RANGE_BASE = 0x7001_0000;
-/** Besides what the steps of a build may take: the engine itself, and what it keeps in memory while it packs layers. */
+/** Memory for the engine itself and for the layers that it packs, besides the memory of the build's steps. */
 const ENGINE_MEMORY_MB = 384;
 const PIDS = 4_096;
 const PLACES = ['/mnt', '/media', '/srv', '/opt', '/tmp'];
-/** `up` and `ready`. */
+/** Enough for `up` and `ready`. */
 const HANDSHAKE_LENGTH_MAX = 64;
 
-/** What engines read of /etc: authorities, and where images come from. No credentials. */
+/** The engine reads these files of /etc: authorities and the configuration of registries, without credentials. */
 const ETC = [
   '/etc/ssl/certs',
   '/etc/ssl/cert.pem',
@@ -57,11 +57,11 @@ const ETC = [
   '/usr/share/containers',
 ];
 
-/** Users of the host that root and all others of a build are. */
+/** The host users that root and all other users of a build are mapped to. */
 export type Users =
-  /** The daemon is root and takes a block that nothing else has. `base` 0: root of a small namespace, which has none to spare. */
+  /** The daemon is root and takes a block of ids that nothing else uses. `base` is 0 for root of a small namespace, which has none to spare. */
   | { kind: 'range'; base: number }
-  /** The daemon's user and its subordinate ones, given out by newuidmap. */
+  /** The daemon's user and its subordinate ids, mapped by newuidmap. */
   | { kind: 'subordinate'; uid: [start: number, count: number]; gid: [start: number, count: number] };
 
 export interface ContainedCall extends Omit<ProcessOptions, 'cwd' | 'started'> {
@@ -71,26 +71,26 @@ export interface ContainedCall extends Omit<ProcessOptions, 'cwd' | 'started'> {
   /** Unique on this machine while it runs. */
   name: string;
   limits: { memoryMb: number; cpus: number };
-  /** Absent: no network. */
+  /** Without it the call has no network. */
   egress?: EgressRules;
 }
 
 export interface Containment {
   readonly users: Users;
-  /** For people: what holds, and what is missing. */
+  /** Describes for people what is contained and what is missing. */
   describe(): string;
-  /** As runProcess: rejects with BuildStopped when the build was stopped. */
+  /** Works like runProcess: rejects with BuildStopped when the build was stopped. */
   run(call: ContainedCall, control: BuildControl): Promise<ContainedResult>;
-  /** Removes what an earlier daemon left. */
+  /** Removes the leftovers of an earlier daemon. */
   forget(name: string): Promise<void>;
 }
 
 export interface ContainedResult extends ProcessResult {
-  /** The kernel killed something of it for want of memory. */
+  /** The kernel killed a process of the call because its memory limit was reached. */
   overMemory: boolean;
 }
 
-/** Throws with what is missing on this machine and what to install; does not run anything yet. */
+/** Throws with the missing part and what to install; does not run anything yet. */
 export async function createContainment(): Promise<Containment> {
   if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
   const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
@@ -215,7 +215,7 @@ function openHandshake(child: ChildProcess): Handshake {
   let text = '';
   let gone = false;
   let wake: () => void = () => undefined;
-  channel.on('error', () => undefined); // `close` follows.
+  channel.on('error', () => undefined); // `close` follows every error.
   channel.on('data', (chunk: Buffer) => {
     if (text.length < HANDSHAKE_LENGTH_MAX) text += chunk.toString();
     wake();
@@ -277,7 +277,7 @@ async function chooseUsers(): Promise<Users> {
   return { kind: 'subordinate', uid: ids, gid: groups };
 }
 
-/** A user of a container's may have no name. */
+/** The user of a container may have no name. */
 function nameOfUser(): string[] {
   try {
     return [userInfo().username];

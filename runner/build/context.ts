@@ -1,4 +1,4 @@
-/** What every phase of one build works with. */
+/** The context that every phase of one build works with. */
 import { caEnv } from '../executor/ca-bundle.ts';
 import { engineArgv } from '../executor/engine.ts';
 import type { BuildEngine } from '../executor/executor.ts';
@@ -7,7 +7,7 @@ import { containedCall, type ContainedHost } from './contained-engine.ts';
 import { ownerOf } from './containment.ts';
 import type { Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
-import { endpointOf, type EgressRules, type Endpoint, type World } from './egress.ts';
+import { endpointOf, type EgressRules, type Endpoint, type HostNetwork } from './egress.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { MARK } from './marked.ts';
 import type { BuildPlan } from './plan.ts';
@@ -23,34 +23,34 @@ export interface BuildContext {
   runnerId: string;
   /** The daemon's own environment: PATH, proxies, and the engine's configuration. */
   env: NodeJS.ProcessEnv;
-  /** Authorities to trust, the usual ones among them; undefined: the usual ones alone. */
+  /** Certificate authorities, the usual ones among them; undefined for the usual ones alone. */
   caFile: string | undefined;
-  /** How the engine's calls are held; absent where this machine cannot hold them. */
+  /** The contained engine; absent where this machine cannot contain builds. */
   contained: ContainedBuild | undefined;
-  /** A line of the runner itself. */
+  /** Writes a line of the runner itself. */
   writeLine: (line: string) => Promise<void>;
-  /** Output of a command. */
+  /** Writes output of a command. */
   output: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
 }
 
-/** What a contained build has of its own and of its machine. */
+/** The parts of a contained build. */
 export interface ContainedBuild {
   host: ContainedHost;
   store: TeamStore;
   baseImages: BaseImages;
-  /** What the operator lets builds reach besides public addresses. */
+  /** Destinations besides public addresses that the operator allows to builds. */
   allowedEgress: readonly Endpoint[];
-  /** Registries that pulls and pushes reach besides, wherever they are. */
+  /** Registries besides the build's own that pulls and pushes may reach, at any address. */
   allowedRegistries: readonly Endpoint[];
-  /** Pulls and pushes reach it too: the service's local registry sends them there for their tokens. */
+  /** Pulls and pushes may reach it too: the service's local registry sends them there for their tokens. */
   controlPlane?: Endpoint | undefined;
-  /** For tests. */
-  world?: World;
+  /** Replaced in tests. */
+  hostNetwork?: HostNetwork;
 }
 
-/** How this machine reaches the world; nothing else of the daemon's environment goes to a build. */
+/** The daemon's proxy variables; builds get nothing else of its environment. */
 const PROXY_NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'];
-/** How the engine's client finds the engine and this user's registry credentials. */
+/** Variables by which the engine's client finds the engine and this user's registry credentials. */
 const ENGINE_NAMES = [
   'XDG_RUNTIME_DIR',
   'DBUS_SESSION_BUS_ADDRESS',
@@ -79,7 +79,7 @@ function base(context: BuildContext, names: readonly string[]): Record<string, s
   return env;
 }
 
-/** For tools that must see nothing of this user: an empty home. */
+/** The environment, with an empty home, of tools that must not see this user's files. */
 export function cleanEnv(context: BuildContext): Record<string, string> {
   const proxies = PROXY_NAMES.flatMap((name) => [name, name.toLowerCase()]);
   return {
@@ -89,7 +89,7 @@ export function cleanEnv(context: BuildContext): Record<string, string> {
   };
 }
 
-/** For the engine's client, which has this user's configuration. */
+/** The environment of the engine's client, which uses this user's configuration. */
 export function engineEnv(context: BuildContext): Record<string, string> {
   const home = context.env['HOME'];
   return {
@@ -110,7 +110,7 @@ export async function call(
 const HTTPS_PORT = 443;
 const CHOWN_MS = 300_000;
 
-/** Folders of the build become the contained engine's own, where that is another user. Links are not followed. */
+/** Gives folders of the build to the contained engine's user, where that is another one. Links are not followed. */
 export async function giveToContainment(context: BuildContext, folders: readonly string[]): Promise<void> {
   const owner =
     context.contained === undefined ? undefined : ownerOf(context.contained.host.containment.users);
@@ -123,18 +123,18 @@ export async function giveToContainment(context: BuildContext, folders: readonly
 
 export interface EngineCallOptions {
   args: readonly string[];
-  /** What it reads of the build. */
+  /** Files and folders of the build that the call reads. */
   binds: readonly Bind[];
-  /** `public`: something of the build runs meanwhile; `registry`: nothing does, and the build's registry is reached, too. */
+  /** `public`: code of the build runs meanwhile; `registry`: none does, and the build's registry may be reached, too. */
   network: 'none' | 'public' | 'registry';
   /** Ports besides the usual ones. */
   ports?: readonly number[];
-  /** For an engine that is not contained. */
+  /** Used for an engine that is not contained. */
   env?: Readonly<Record<string, string>>;
   onOutput?: ProcessOptions['onOutput'];
 }
 
-/** A call of the engine for this build, contained where this machine can do that. */
+/** Calls the engine for this build, contained where this machine can do that. */
 export async function engineCall(context: BuildContext, options: EngineCallOptions): Promise<ProcessResult> {
   const { contained, engine, plan, workspace, control, caFile } = context;
   const onOutput = options.onOutput === undefined ? {} : { onOutput: options.onOutput };
@@ -178,9 +178,9 @@ export function egressOf(
   return {
     allowed: [...contained.allowedEgress, ...(network === 'registry' ? registriesOf(contained) : [])],
     env,
-    ...(contained.world === undefined ? {} : { world: contained.world }),
+    ...(contained.hostNetwork === undefined ? {} : { hostNetwork: contained.hostNetwork }),
     refused: (line) => void context.writeLine(line).catch(() => undefined),
-    // In the service's pool anybody may call anything of its network a registry of his.
+    // In the service's pool a customer could name any address of its network as his registry.
     ...(network === 'registry' && host !== undefined
       ? { registry: { ...host, privateToo: !plan.shared } }
       : {}),

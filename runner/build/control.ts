@@ -1,6 +1,6 @@
 /**
- * Who ends a build: the deadline, the team, a lost lease or a failure of its own race for one variable, and the first to write it wins. This file owns
- * that variable and the one timer of the deadline.
+ * Decides what ends a build: the deadline, the team, a lost lease and a failure of its own race for one variable, and the first to write it wins. This file
+ * owns that variable and the one timer of the deadline.
  *
  *   running ── stop(reason, grace) ──→ `term` aborted ── after the grace ──→ `kill` aborted
  */
@@ -8,21 +8,21 @@ import { setMaxListeners } from 'node:events';
 import { monotonicMs } from '../platform/clock.ts';
 import type { KillReason } from '../executor/executor.ts';
 
-/** From SIGTERM to SIGKILL when the time is over. */
+/** Time from SIGTERM to SIGKILL when the deadline is over. */
 const TIMEOUT_GRACE_MS = 5_000;
 
 export type StopReason = KillReason | 'timeout';
 
-/** Thrown by whatever was waited for when the build was stopped. The reason is in `control.cause`. */
+/** A waiting call rejects with it when the build was stopped. The reason is in `control.cause`. */
 export class BuildStopped extends Error {
   override readonly name = 'BuildStopped';
 }
 
 export interface BuildControl {
   readonly cause: StopReason | undefined;
-  /** End what runs, politely. */
+  /** Aborted when what runs must end by SIGTERM. */
   readonly term: AbortSignal;
-  /** End it now. */
+  /** Aborted when what runs must end by SIGKILL. */
   readonly kill: AbortSignal;
   /** The first reason stands; a later call can only shorten the grace. */
   stop(reason: StopReason, graceMs: number): void;
@@ -30,7 +30,7 @@ export interface BuildControl {
   check(): void;
   /** Rejects with BuildStopped as soon as the build is stopped. */
   race<T>(promise: Promise<T>): Promise<T>;
-  /** No timer is left behind. */
+  /** Clears the timers. */
   end(): void;
 }
 

@@ -29,7 +29,7 @@ function processesWith(mark: string): string[] {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         return `${line} ${readFileSync(`/proc/${pid}/environ`, 'utf8')}`.includes(mark) ? [line] : [];
       } catch {
-        return []; // Ended between the listing and the look.
+        return []; // It ended between the listing and the reading.
       }
     });
 }
@@ -151,7 +151,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     const first = startDaemon();
     const good = cp.submitBuild({ source, image: { ...image, tag: '1' }, deploy });
     await untilReported(cp, good.id, BUILD_MS);
-    // Stays up and never opens its port: long enough in the phase to be killed there.
+    // The app stays up and never opens its port, so that the build is long enough in this phase to be killed there.
     git.commit('web', {
       Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "sleep", "600"]\n',
     });

@@ -48,7 +48,7 @@ async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<
   return build;
 }
 
-/** A server of the machine's loopback. */
+/** Starts a server on the machine's loopback. */
 async function hello(): Promise<number> {
   const server = createHttpServer((_request, response) => response.end('hello\n'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -224,7 +224,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     const output = build.output.toString();
     expect(build.report, output).toMatchObject({ reason: 'exit', exitCode: 7 });
     const first = /^\s+0\s+(\d+)\s/m.exec(output)?.[1];
-    // Without root the container's root is the runner's own user, which may do nothing either.
+    // Without root the container's root is the runner's own user, which has no privileges either.
     if (process.geteuid?.() === 0) expect(Number(first), output).toBeGreaterThan(65_536);
     else expect(first, output).toBe(String(process.geteuid?.()));
     expect(output.match(/^(?:hello|refused|kept)$/gm), output).toEqual([
@@ -261,7 +261,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       const { cp } = await start();
       const [git, images] = [await gitServer(), await registry()];
       const { url } = git.commit('web', await appTree());
-      cp.deafTo = phase;
+      cp.droppedPhase = phase;
       const build = cp.submitBuild({
         source: { repository: url, branch: 'main' },
         image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
@@ -274,7 +274,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       await waitFor('heartbeats that name the phase', () => unheard() >= 4, { withinMs: BUILD_MS });
       expect(images.pushes).toHaveLength(phase === 'publishing' ? 0 : 1);
       expect(await podman('ps', '--all', `--filter=label=svc.runner=${cp.runnerId}`, '--quiet')).toBe('');
-      cp.deafTo = undefined;
+      cp.droppedPhase = undefined;
       await untilReported(cp, build.id, BUILD_MS);
       expect(build.report).toMatchObject({ reason: 'exit', exitCode: 0 });
       expect(images.pushes).toHaveLength(1);
@@ -285,7 +285,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     const { cp, home } = await start();
     const [git, images] = [await gitServer(), await registry()];
     const { url } = git.commit('web', await appTree());
-    cp.deafTo = 'publishing';
+    cp.droppedPhase = 'publishing';
     cp.intervals.leaseMs = 4_000;
     const build = cp.submitBuild({
       source: { repository: url, branch: 'main' },
@@ -294,7 +294,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     await waitFor('the end of it', () => journalEvents(home, build.id).includes('dropped'), {
       withinMs: BUILD_MS,
     });
-    cp.deafTo = undefined;
+    cp.droppedPhase = undefined;
     const next = await built(cp, { source: { repository: url, branch: 'none' } });
     expect(next.report?.message).toContain('branch none');
     expect(images.pushes).toEqual([]);

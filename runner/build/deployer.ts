@@ -1,4 +1,4 @@
-/** What a build needs of whoever brings an image up on this machine; `deploy/` implements it, and the daemon hands it in. */
+/** The interface between a build and the code that brings an image up on this machine; `deploy/` implements it, and the daemon passes it in. */
 import type { Engine } from '../executor/engine.ts';
 import type { Log } from '../platform/log.ts';
 import type { BuildContext } from './context.ts';
@@ -14,18 +14,18 @@ export interface AppLimits {
 
 export interface DeployRequest {
   target: DeployPlan;
-  /** By digest where it was published; by id where it is in this engine only. */
+  /** A reference by digest where the image was published; its id where it is in this engine only. */
   image: string;
   /** Variables and secrets together. */
   env: Readonly<Record<string, string>>;
   /** Address of this machine that containers are bound to. */
   bindAddress: string;
-  /** For containers alone: Dokku has settings of its own. */
+  /** Used for containers alone: Dokku has settings of its own. */
   limits: AppLimits;
 }
 
 export interface Deployed {
-  /** Where it answers, as it is bound; absent when nobody knows. */
+  /** The address that the app is bound to; absent when it is unknown. */
   address?: string;
 }
 
@@ -38,6 +38,6 @@ export interface Deployer {
 
 export interface Deployers {
   of(kind: DeployPlan['kind']): Deployer;
-  /** After the start of a daemon: ends every deploy that an earlier process had begun. Never rejects. */
+  /** Runs after the start of a daemon and ends every deploy that an earlier process had begun. Never rejects. */
   restore(engine: Engine, runnerId: string, log: Log): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** How the image is made, and from which folder: looked up in the clone after the build steps, every path resolved and held inside of it. */
+/** Chooses how the image is made, and from which folder, in the clone after the build steps. Every path is resolved and must lie in the clone. */
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { errorCode } from '../platform/errors.ts';
@@ -6,14 +6,14 @@ import { BuildFailed } from './failure.ts';
 import type { WireBuildType } from '../control-plane/wire.ts';
 
 const DOCKERFILES = ['Dockerfile', 'Containerfile'];
-/** Enough to see what was meant, in a message. */
+/** So many names are shown in a message. */
 const NAMES_SHOWN = 12;
 
 export interface Recipe {
   type: Exclude<WireBuildType, 'auto'>;
   /** Real path of the folder that is built. */
   folder: string;
-  /** Real path, of dockerfile builds. */
+  /** Its real path, for builds with a Dockerfile. */
   dockerfile?: string;
 }
 
@@ -21,7 +21,7 @@ export interface DetectOptions {
   clone: string;
   buildPath: string;
   wanted: WireBuildType;
-  /** Whether `pack` is on this machine. */
+  /** Whether `pack` is installed on this machine. */
   pack: boolean;
 }
 
@@ -55,7 +55,7 @@ export async function detectRecipe(options: DetectOptions): Promise<Recipe> {
   );
 }
 
-/** The real path of something in the clone; undefined when it is not there. A way out of the clone ends the build. */
+/** Returns the real path of an entry of the clone; undefined when it does not exist. A path that leaves the clone fails the build. */
 async function inside(clone: string, path: string, what: string): Promise<string | undefined> {
   const root = await realpath(clone);
   let real: string;

@@ -1,7 +1,7 @@
-/** Which addresses are anybody's: everything that IANA has not set aside for machines, sites, tests and translations. */
+/** Tells public addresses from those that IANA has reserved for machines, sites, tests and translations. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** Registries of special addresses of IANA, 2024; what a translation leads to is looked at as itself. */
+/** IANA's registries of special addresses, 2024. Translated addresses are excluded, because their IPv4 address is checked itself. */
 const NOT_PUBLIC_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -23,7 +23,7 @@ const NOT_PUBLIC_4 = [
 ];
 /** Some clouds have services of the machine at public-looking addresses. */
 const METADATA_4 = ['168.63.129.16/32', '169.254.0.0/16', '100.100.100.200/32', '192.0.0.192/32'];
-/** Of IPv6 one block is handed out to the world; this of it is not anybody's. */
+/** IANA hands out one block of IPv6; this part of it is not public. */
 const GLOBAL_6 = '2000::/3';
 const NOT_PUBLIC_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 const METADATA_6 = ['fe80::/10', 'fd00:ec2::/32', 'fd20:ce::/32', 'fd00:c1::/32'];
@@ -43,14 +43,14 @@ const global6 = listOf([GLOBAL_6], 'ipv6');
 const notPublic6 = listOf(NOT_PUBLIC_6, 'ipv6');
 const metadata6 = listOf(METADATA_6, 'ipv6');
 
-/** Everything that is not a public address is false, what is no address too. IPv4 in IPv6, in whichever way, is not public: it is asked for as IPv4. */
+/** Returns false for every text that is no public address. IPv4 in IPv6, in any form, is not public: it is asked for as IPv4. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !notPublic4.check(address, 'ipv4');
   if (!isIPv6(address) || address.includes('%')) return false;
   return global6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
 }
 
-/** Services of the machine or of its cloud that hand out credentials: never a registry. */
+/** Tells addresses at which the machine or its cloud hands out credentials: they are never a registry. */
 export function isMetadataAddress(address: string): boolean {
   if (isIPv4(address)) return metadata4.check(address, 'ipv4');
   return !isIPv6(address) || metadata6.check(address.replace(/%.*$/, ''), 'ipv6');

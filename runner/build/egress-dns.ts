@@ -1,12 +1,12 @@
 /**
- * The name server of a build's network. It answers with an address of its own for each name (198.18.0.0/15, set aside for tests), so that whoever calls that
- * address is known to mean the name: what the name stands for is looked up, checked and called by the daemon, in one (egress.ts).
+ * The name server of a build's network. It answers with a unique address of 198.18.0.0/15, which is reserved for tests, for each name, so that a connection
+ * to that address identifies the name. The daemon then resolves, checks and dials the name in one step (egress.ts).
  */
 
-/** 198.18.0.0/15 from its second network on; the first holds the name server. */
+/** The addresses start at the second network of 198.18.0.0/15; the first holds the name server. */
 const FIRST = (198 << 24) | (18 << 16) | (1 << 8);
 export const NAME_SERVER = '198.18.0.1';
-/** Names that one call of an engine may ask for. */
+/** So many names may one call of an engine ask for. */
 const NAMES_MAX = 8_192;
 
 const [TYPE_A, CLASS_IN] = [1, 1];
@@ -17,7 +17,7 @@ const NAME =
   /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export interface Names {
-  /** An address of its own; undefined when there are too many. */
+  /** Returns the address of a name; undefined when there are too many names. */
   addressOf(name: string): string | undefined;
   nameOf(address: string): string | undefined;
 }
@@ -41,12 +41,12 @@ export function createNames(): Names {
 
 export interface Question {
   name: string;
-  /** Of its header and question, for the reply. */
+  /** Where header and question end, for the reply. */
   end: number;
   type: number;
 }
 
-/** Undefined for what is no question of one name. */
+/** Returns undefined for anything but a question of one name. */
 export function questionOf(packet: Buffer): Question | undefined {
   if (packet.length < HEADER_BYTES || packet.length > 512) return undefined;
   const [flags, questions] = [packet.readUInt16BE(2), packet.readUInt16BE(4)];
@@ -55,7 +55,7 @@ export function questionOf(packet: Buffer): Question | undefined {
   let at = HEADER_BYTES;
   for (;;) {
     const length = packet[at];
-    // A pointer has no place in a question.
+    // Questions hold no pointers.
     if (length === undefined || length > 63 || at + 1 + length > packet.length) return undefined;
     at += 1;
     if (length === 0) break;
@@ -66,10 +66,10 @@ export function questionOf(packet: Buffer): Question | undefined {
   return { name: labels.join('.').toLowerCase(), type: packet.readUInt16BE(at), end: at + 4 };
 }
 
-/** Whether a name is there: `unknown` when nobody can be asked. */
+/** Asks whether a name exists: `unknown` when no server answers. */
 export type Exists = (name: string) => Promise<'yes' | 'no' | 'unknown'>;
 
-/** The reply to a packet; undefined for what is not worth one. */
+/** Returns the reply to a packet; undefined when the packet is ignored. */
 export async function replyTo(packet: Buffer, names: Names, exists: Exists): Promise<Buffer | undefined> {
   if (packet.length < HEADER_BYTES) return undefined;
   const question = questionOf(packet);
@@ -90,7 +90,7 @@ function reply(
   { code, end, address }: { code: number; end: number; address?: string },
 ): Buffer {
   const head = Buffer.from(packet.subarray(0, end));
-  // A response, recursion available; of the flags the wish for recursion alone is given back.
+  // The flags of the reply: a response, recursion available, and the request's own flag of recursion desired.
   head.writeUInt16BE(0x8080 | (packet.readUInt16BE(2) & 0x0100) | code, 2);
   head.writeUInt16BE(end > HEADER_BYTES ? 1 : 0, 4);
   head.writeUInt16BE(address === undefined ? 0 : 1, 6);

@@ -1,4 +1,4 @@
-/** The way out of a build's network: which addresses it calls, by names and without, and that nothing of a packet breaks its server of names. */
+/** Tests the egress of a build's network: the addresses that it dials, by names and without, and that no packet breaks its name server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo } from 'node:net';
@@ -115,7 +115,7 @@ describe('the server of names', () => {
 
 const root = process.geteuid?.() === 0;
 
-/** A network with the way out, a server outside, and a client inside. */
+/** Makes a network with the egress, a server outside, and a client inside. */
 async function network(rules: Partial<EgressRules>, answers: Record<string, string[]> = {}) {
   const server = createServer((socket) => socket.end('from outside'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -134,7 +134,7 @@ async function network(rules: Partial<EgressRules>, answers: Record<string, stri
     allowed: [],
     env: {},
     refused: (line) => void refused.push(line),
-    world: {
+    hostNetwork: {
       resolve: async (name) => answers[name] ?? [],
       dial(endpoint) {
         called.push(endpoint);

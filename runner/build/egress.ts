@@ -1,9 +1,9 @@
 /**
- * The way out of a build's network, which has no other: whatever address is called in there arrives at a listener of the daemon, which looks up, checks and
- * calls the other side itself. What was checked is what is called, so a name that changes its address between two looks gains nothing.
+ * The only egress of a build's network: every connection arrives at a listener of the daemon, whatever its address. The daemon resolves the name, checks the
+ * address and dials it itself, so a name that changes its address between check and use gains nothing.
  *
- * Reached are public addresses, what the operator allows by name, and, in calls in which nothing of the build runs (pull, push), the build's registry.
- * TCP by the ports of PORTS alone: mail and the like do not leave.
+ * Allowed are public addresses, the operator's exceptions, and, in calls in which no code of the build runs (pull, push), the build's registry. TCP alone, to
+ * the ports of PORTS: mail and the like do not leave.
  */
 import { spawn } from 'node:child_process';
 import type { Socket as DatagramSocket } from 'node:dgram';
@@ -19,7 +19,7 @@ import { proxyFor, proxyHeaders } from '../control-plane/proxy.ts';
 import { isLoopbackAddress, isMetadataAddress, isPublicAddress } from './egress-address.ts';
 import { createNames, replyTo, type Exists } from './egress-dns.ts';
 
-/** ssh, http, https, git and key servers. Few, because a step cannot listen itself where the way out does. */
+/** Ports of ssh, http, https, git and key servers. They are few because a build step cannot listen itself on a port that the egress uses. */
 export const PORTS: readonly number[] = [22, 80, 443, 9418, 11371];
 const DNS_PORT = 53;
 const CONNECTIONS_MAX = 512;
@@ -27,35 +27,35 @@ const QUESTIONS_MAX = 64;
 const LISTEN_MS = 30_000;
 const DIAL_MS = 20_000;
 const IDLE_MS = 10 * 60_000;
-/** A build that tries a thousand addresses need not say so a thousand times. */
-const REFUSALS_TOLD_MAX = 20;
+/** So many refusals are written to the output: a build may try thousands of addresses. */
+const REFUSALS_WRITTEN_MAX = 20;
 
 export interface Endpoint {
-  /** Lower case, a name or an address without brackets. */
+  /** Lower case; a name, or an address without brackets. */
   host: string;
   port: number;
 }
 
 export interface EgressRules {
-  /** Of the operator: reached by everything of every build, wherever it is. */
+  /** The operator's exceptions, which every call of every build may reach at any address. */
   allowed: readonly Endpoint[];
-  /** Registry of this build, for calls in which nothing of the build runs. */
+  /** The registry of this build, for calls in which no code of the build runs. */
   registry?: Endpoint & {
-    /** On an address of this machine or its site, too. Never where the machine's cloud keeps credentials. */
+    /** The registry may be on an address of this machine or its site. An address at which the machine's cloud hands out credentials is never allowed. */
     privateToo: boolean;
   };
   /** Ports besides the usual ones. */
   ports?: readonly number[];
-  /** Of the daemon: its proxies. */
+  /** The daemon's environment, for its proxies. */
   env: NodeJS.ProcessEnv;
-  /** A line for people. */
+  /** Writes a line for people. */
   refused: (line: string) => void;
-  /** For tests. */
-  world?: World;
+  /** Replaced in tests. */
+  hostNetwork?: HostNetwork;
 }
 
-export interface World {
-  /** Empty when the name has none; rejects when nobody can be asked. `known`: a name of the operator's, which may stand in the hosts file. */
+export interface HostNetwork {
+  /** Resolves to no addresses when the name has none; rejects when no server answers. `known` marks a name of the operator's, which may be in the hosts file. */
   resolve(name: string, known: boolean): Promise<string[]>;
   dial(endpoint: Endpoint): Socket;
 }
@@ -64,52 +64,52 @@ export interface Egress {
   close(): void;
 }
 
-/** Words that, put before a command, make it run in the network with every capability there. */
+/** Arguments that, put before a command, run it in the network with every capability there. */
 export function enterArgv({ pid, usersPid }: Network): string[] {
   const join = ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
-  // Root needs no user namespace for it, and keeps its own files in reach that way.
+  // Root needs no user namespace for that, and without one it keeps access to its own files.
   if (process.geteuid?.() === 0) return join;
   return ['nsenter', '--preserve-credentials', `--user=/proc/${usersPid}/ns/user`, '--', ...join];
 }
 
-/** @param network Whose parts are all in place but this. */
+/** @param network Has all its parts but this one. */
 export async function openEgress(network: Network, rules: EgressRules): Promise<Egress> {
   const extra = [...rules.allowed, ...(rules.registry === undefined ? [] : [rules.registry])];
   const ports = [...new Set([...PORTS, ...(rules.ports ?? []), ...extra.map(({ port }) => port)])];
   const { servers, dns } = await listenIn(network, ports);
-  const way = new WayOut(rules);
+  const gate = new EgressGate(rules);
   for (const server of servers) {
     server.maxConnections = CONNECTIONS_MAX;
     (server as Server & { allowHalfOpen: boolean }).allowHalfOpen = true;
-    server.on('connection', (socket) => way.take(socket));
+    server.on('connection', (socket) => gate.take(socket));
   }
   dns.on('message', (packet, from) => {
-    void way.answer(packet).then((answer) => {
-      if (answer !== undefined && !way.closed) dns.send(answer, from.port, from.address, () => undefined);
+    void gate.answer(packet).then((answer) => {
+      if (answer !== undefined && !gate.closed) dns.send(answer, from.port, from.address, () => undefined);
     });
   });
-  dns.on('error', () => undefined); // Of one packet; the next has its own.
+  dns.on('error', () => undefined); // The error belongs to one packet; the next one has its own.
   return {
     close() {
-      way.close();
+      gate.close();
       for (const server of servers) server.close();
       dns.close();
     },
   };
 }
 
-class WayOut {
+class EgressGate {
   closed = false;
   readonly #rules: EgressRules;
-  readonly #world: World;
+  readonly #hostNetwork: HostNetwork;
   readonly #names = createNames();
   readonly #open = new Set<Socket>();
   #questions = 0;
-  #told = 0;
+  #refusals = 0;
 
   constructor(rules: EgressRules) {
     this.#rules = rules;
-    this.#world = rules.world ?? createWorld();
+    this.#hostNetwork = rules.hostNetwork ?? createHostNetwork();
   }
 
   close(): void {
@@ -118,7 +118,7 @@ class WayOut {
   }
 
   async answer(packet: Buffer): Promise<Buffer | undefined> {
-    // What is dropped is asked again.
+    // A client asks again when a question is dropped.
     if (this.closed || this.#questions >= QUESTIONS_MAX) return undefined;
     this.#questions += 1;
     try {
@@ -141,7 +141,7 @@ class WayOut {
       (other) => this.#join(socket, other),
       (error: unknown) => {
         socket.resetAndDestroy();
-        this.#tell(`${host}:${port} is not reached: ${errorText(error)}`);
+        this.#noteRefusal(`${host}:${port} is not reached: ${errorText(error)}`);
       },
     );
   }
@@ -162,21 +162,21 @@ class WayOut {
     socket.once('close', () => this.#open.delete(socket));
   }
 
-  #tell(line: string): void {
-    this.#told += 1;
-    if (this.#told <= REFUSALS_TOLD_MAX && !this.closed) this.#rules.refused(line);
+  #noteRefusal(line: string): void {
+    this.#refusals += 1;
+    if (this.#refusals <= REFUSALS_WRITTEN_MAX && !this.closed) this.#rules.refused(line);
   }
 
   readonly #exists: Exists = async (name) => {
     if (this.#known(name) || this.#proxyFor({ host: name, port: 443 }) !== undefined) return 'yes';
     try {
-      return (await this.#world.resolve(name, false)).length > 0 ? 'yes' : 'no';
+      return (await this.#hostNetwork.resolve(name, false)).length > 0 ? 'yes' : 'no';
     } catch {
       return 'unknown';
     }
   };
 
-  /** Connected; rejects with why not. */
+  /** Resolves with the connected socket; rejects with the reason. */
   async #dial(endpoint: Endpoint): Promise<Socket> {
     const proxy = this.#proxyFor(endpoint);
     const addresses = await this.#addressesOf(endpoint, proxy !== undefined);
@@ -184,21 +184,21 @@ class WayOut {
     let last: unknown = new Error('it has no address');
     for (const host of addresses)
       try {
-        return await connected(this.#world.dial({ host, port: endpoint.port }));
+        return await connected(this.#hostNetwork.dial({ host, port: endpoint.port }));
       } catch (error) {
         last = error;
       }
     throw last;
   }
 
-  /** Those that may be called; throws when there is none. */
+  /** Returns the addresses that may be dialled; throws when there are none. */
   async #addressesOf(endpoint: Endpoint, proxied: boolean): Promise<string[]> {
     const { host } = endpoint;
     const literal = isIP(host) !== 0;
     const resolved = literal
       ? [host]
-      : await this.#world.resolve(host, this.#known(host)).catch((error: unknown) => {
-          // Behind a proxy names are often the proxy's business.
+      : await this.#hostNetwork.resolve(host, this.#known(host)).catch((error: unknown) => {
+          // Behind a proxy, names are often resolved by the proxy alone.
           if (proxied) return undefined;
           throw error;
         });
@@ -219,7 +219,7 @@ class WayOut {
     const { registry } = this.#rules;
     if (registry === undefined || !sameEndpoint(registry, endpoint) || isMetadataAddress(address))
       return false;
-    // By a name it could be anybody's service of this machine; who writes the address down has said what it is.
+    // A name could resolve to any service of this machine; a loopback address that was written out is meant.
     if (isLoopbackAddress(address)) return isLoopbackHost(registry.host);
     return registry.privateToo;
   }
@@ -236,7 +236,7 @@ class WayOut {
   }
 }
 
-/** `localhost` and what stands for it are one host. */
+/** `localhost` and its addresses are one host. */
 function sameEndpoint(one: Endpoint, other: Endpoint): boolean {
   if (one.port !== other.port) return false;
   return one.host === other.host || (isLoopbackHost(one.host) && isLoopbackHost(other.host));
@@ -246,7 +246,7 @@ function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || isLoopbackAddress(host);
 }
 
-/** `host`, `host:port`, `[address]:port`; undefined for what is none. */
+/** Reads `host`, `host:port` and `[address]:port`; returns undefined for other texts. */
 export function endpointOf(text: string, defaultPort: number): Endpoint | undefined {
   const [, bracketed, plain, port] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([^\s/:@[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
@@ -256,7 +256,7 @@ export function endpointOf(text: string, defaultPort: number): Endpoint | undefi
   return { host, port: number };
 }
 
-/** Of an http or https address. */
+/** Reads the endpoint of an http or https address. */
 export function endpointOfUrl(text: string): Endpoint | undefined {
   const { host, protocol } = new URL(text);
   return endpointOf(host, protocol === 'https:' ? 443 : 80);
@@ -303,8 +303,8 @@ async function tunnel(proxy: URL, { host, port }: Endpoint): Promise<Socket> {
   });
 }
 
-/** The hosts file is asked for known names alone: that way takes one of the daemon's few threads for as long as the answer takes. */
-function createWorld(): World {
+/** Only known names are looked up in the hosts file: that way occupies one of the daemon's few threads until the answer comes. */
+function createHostNetwork(): HostNetwork {
   const resolver = new Resolver({ timeout: 5_000, tries: 2 });
   const absent = (error: unknown) => /ENOTFOUND|ENODATA/.test((error as NodeJS.ErrnoException).code ?? '');
   const ask = async (asking: Promise<string[]>): Promise<string[]> =>
@@ -326,7 +326,7 @@ function createWorld(): World {
   };
 }
 
-/** Runs in the build's network and ends as soon as the daemon has its listeners. Written out, because a bundle has no second program for it. */
+/** Runs in the build's network and ends as soon as the daemon has its listeners. It is a text because a bundle has no second program for it. */
 const LISTENER = `
 const net = require('net'), dgram = require('dgram');
 const ports = process.argv.slice(1).map(Number);
@@ -361,8 +361,8 @@ async function listenIn(
         () => reject(new Error(`no listeners within ${LISTEN_MS / 1_000} s`)),
         LISTEN_MS,
       );
-      helper.on('message', (word, handle) => {
-        if (word === 'server') servers.push(handle as Server);
+      helper.on('message', (kind, handle) => {
+        if (kind === 'server') servers.push(handle as Server);
         else {
           clearTimeout(timer);
           resolve(handle as DatagramSocket);

@@ -1,4 +1,4 @@
-/** Versions of engines below which a Dockerfile was known to reach the machine that builds it. */
+/** The versions of engines below which a Dockerfile was known to reach the machine that builds it. */
 import { runCommand } from '../executor/command.ts';
 import type { Engine } from '../executor/engine.ts';
 
@@ -13,17 +13,17 @@ const FLOORS = {
 
 export interface EngineVersion {
   version: string;
-  /** Absent when it is not below the floor. */
+  /** Absent when the version is high enough. */
   belowFloor?: { floor: string; remedy: string };
 }
 
 export async function engineVersion(engine: Pick<Engine, 'name' | 'program'>): Promise<EngineVersion> {
-  const told = await runCommand([engine.program, '--version'], { timeoutMs: VERSION_MS });
-  const version = /\d+\.\d+(?:\.\d+)?/.exec(told.stdout)?.[0] ?? 'unknown';
+  const printed = await runCommand([engine.program, '--version'], { timeoutMs: VERSION_MS });
+  const version = /\d+\.\d+(?:\.\d+)?/.exec(printed.stdout)?.[0] ?? 'unknown';
   return judge(engine.name, version);
 }
 
-/** What tells no version counts as old. */
+/** A version that cannot be read counts as too old. */
 export function judge(name: Engine['name'], version: string): EngineVersion {
   const { version: floor, remedy } = FLOORS[name];
   const parts = version.split('.').map(Number);

@@ -1,6 +1,6 @@
-/** Why a build ended before its end. */
+/** The reasons why a build ends before its end. */
 
-/** The build itself failed: its source, its steps, its target. Reported as its own exit. */
+/** The build itself failed: its source, its steps or its target. It is reported as the build's own exit. */
 export class BuildFailed extends Error {
   override readonly name = 'BuildFailed';
   readonly exitCode: number;
@@ -11,13 +11,13 @@ export class BuildFailed extends Error {
   }
 }
 
-/** This machine or something on the way failed, through no fault of the build. */
+/** This machine or the network failed, through no fault of the build. */
 export class MachineFailed extends Error {
   override readonly name = 'MachineFailed';
 }
 
 export interface RetryNotes {
-  /** Told before each wait. */
+  /** Called before each wait. */
   note: (message: string) => Promise<void>;
   wait: (ms: number) => Promise<void>;
 }

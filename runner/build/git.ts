@@ -1,8 +1,8 @@
 /**
- * Clones one commit of a repository that nobody here trusts.
+ * Clones one commit of an untrusted repository.
  *
- * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the protocols of the plan. A token goes in by GIT_ASKPASS,
- * a key by a file, both in the build's private folder; neither is ever in an argument, an address or a log. Nothing of the clone is run by git.
+ * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the protocols of the plan. A token is passed by
+ * GIT_ASKPASS, a key by a file, both in the build's private folder; neither is ever in an argument, an address or a log. git runs nothing of the clone.
  */
 import { pause } from '../platform/clock.ts';
 import { runCommand } from '../executor/command.ts';
@@ -13,14 +13,14 @@ import type { SourcePlan } from './plan.ts';
 import { lastLines, type ProcessResult } from './process.ts';
 import { writeSecret } from './workspace.ts';
 
-/** Of the whole fetch, each try. */
+/** Time limit of each try of the whole fetch. */
 const FETCH_MS = 600_000;
-/** Quick local commands. */
+/** Time limit of local commands. */
 const LOCAL_MS = 120_000;
-/** Clone with its working tree, mebibytes. */
+/** Largest clone with its working tree, in MiB. */
 const CLONE_MB_MAX = 4_096;
 const LOOK_MS = 1_000;
-/** How far back a commit may lie where the server hands out branches only. */
+/** Depths to search for a commit where the server hands out branches only. */
 const DEPTHS = [50, 1_000];
 const TOO_LARGE = `the clone is larger than ${CLONE_MB_MAX} MB, the limit of a build`;
 
@@ -31,7 +31,7 @@ const SETTINGS = {
   'core.protectHFS': 'true',
   'core.protectNTFS': 'true',
   'credential.helper': '',
-  // To another host on the first request only, as hosting services do for a renamed repository; the token is asked for by host.
+  // Only the first request may be redirected to another host, as hosting services do for a renamed repository; the token is asked for by host.
   'http.followRedirects': 'initial',
   'http.lowSpeedLimit': '1000',
   'http.lowSpeedTime': '60',
@@ -119,7 +119,7 @@ interface Fetching {
   local: (...args: string[]) => Promise<string>;
 }
 
-/** What to check out. */
+/** Returns the revision to check out. */
 async function fetchCommit(
   context: BuildContext,
   source: SourcePlan,
@@ -201,14 +201,14 @@ async function gitEnv(context: BuildContext, source: SourcePlan): Promise<Record
   };
 }
 
-/** Answers git's two questions, word for word, and only about the plan's own host and port: a submodule or a redirect elsewhere gets nothing. */
+/** Answers git's two questions, compared as whole texts, for the plan's own host and port only: a submodule or a redirect elsewhere gets nothing. */
 async function writeAskpass(context: BuildContext, source: SourcePlan): Promise<string> {
   const { workspace } = context;
   const answers = [];
   if (source.token !== undefined) {
     const user = await writeSecret(workspace, { name: 'git-username', text: source.username ?? 'git' });
     const token = await writeSecret(workspace, { name: 'git-token', text: source.token });
-    // Submodules of a repository on ssh may be on https of the same host.
+    // Submodules of a repository on ssh may use https of the same host.
     const scheme = source.transport === 'http' ? 'http' : 'https';
     const username = quoteShell(`Username for '${scheme}://${source.host}': `);
     const password = [`Password for '${scheme}://`, `@${source.host}': `].map(quoteShell).join('*');
@@ -256,7 +256,7 @@ async function sshCommand(context: BuildContext, source: SourcePlan): Promise<st
   return ['ssh', ...options].map(quoteShell).join(' ');
 }
 
-/** git has no limit of its own: aborts as soon as the folder has grown too large. */
+/** git has no limit of its own: this aborts the fetch as soon as the folder has grown too large. */
 function watchSize(context: BuildContext): { stop: () => void; over: AbortSignal } {
   const { clone } = context.workspace;
   const over = new AbortController();

@@ -1,11 +1,11 @@
-/** Whether a registry asks who calls, looked at before an image of a team goes where those of other teams lie. */
+/** Checks that a registry asks for credentials, before an image of one team is pushed to a place that other teams share. */
 import { errorText } from '../platform/errors.ts';
 import { MachineFailed } from './failure.ts';
 import type { ImagePlan } from './plan.ts';
 
 const ASK_MS = 10_000;
 
-/** Throws MachineFailed: it is the operator's to mend. */
+/** Throws MachineFailed: the operator must mend it. */
 export async function requireGuarded({ host, insecure, guarded }: ImagePlan): Promise<void> {
   if (!guarded) return;
   const address = `${insecure ? 'http' : 'https'}://${host}/v2/`;

@@ -1,4 +1,4 @@
-/** Makes the image with the engine. Variables are build arguments, secrets are files of the private folder that only a step that asks for them sees. */
+/** Makes the image with the engine. Variables are build arguments; secrets are files of the private folder that only a step that asks for them sees. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { CA_SECRET } from '../executor/ca-bundle.ts';
 import type { Engine } from '../executor/engine.ts';
@@ -19,7 +19,7 @@ const PORTS_MAX = 32;
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$/;
 
 export interface ImageArgsOptions {
-  /** `name` and file of each secret. */
+  /** Name and file of each secret. */
   secrets: readonly { name: string; file: string }[];
   variables: Readonly<Record<string, string>>;
   dockerfile: string;
@@ -27,7 +27,7 @@ export interface ImageArgsOptions {
   tag: string;
   labels: Readonly<Record<string, string>>;
   authFlags: readonly string[];
-  /** Of the build's containers by the engine; absent where the containment is the container and holds the limits. */
+  /** Limits that the engine sets for the build's containers; absent where the containment holds the limits itself. */
   limits?: {
     memoryMb: number;
     cpus: number;
@@ -36,7 +36,7 @@ export interface ImageArgsOptions {
   };
 }
 
-/** Name of the image in the engine until it is published; stays when it is not. */
+/** The name of the image in the engine until it is published; it stays when it is not published. */
 export function localTag(id: string, epoch: number): string {
   return `localhost/svc-build:${id}-${epoch}`;
 }
@@ -44,7 +44,7 @@ export function localTag(id: string, epoch: number): string {
 export function imageArgs(engine: Engine, options: ImageArgsOptions): string[] {
   return [
     'build',
-    // What is there is used, what is missing is fetched: the same on an engine that has no way out. docker does so without being told.
+    // Present images are used and missing ones are fetched, which works the same in an engine without network. docker does so by default.
     ...(engine.name === 'podman' ? ['--pull=missing', '--layers=false', '--force-rm'] : ['--force-rm']),
     ...Object.entries(options.labels).map(([name, value]) => `--label=${name}=${value}`),
     ...Object.entries(options.variables).map(([name, value]) => `--build-arg=${name}=${value}`),
@@ -80,7 +80,7 @@ export async function buildImage(
     secrets.push({ name, file: await writeSecret(workspace, { name: `secret-${name}`, text: value }) });
   if (context.caFile !== undefined) secrets.push({ name: CA_SECRET, file: context.caFile });
   if (engine.name === 'podman') secrets.push({ name: MARKER_SECRET, file: `${workspace.secrets}/marker` });
-  // Of the team's own registry the images are there already: no step of the build comes near its credentials.
+  // The images of the team's own registry are fetched before: no step of the build comes near its credentials.
   if (contained !== undefined) await fetchBases(context, text);
   const access = await registryAccess(context, contained === undefined ? plan.image : undefined);
   const args = imageArgs(engine, {
@@ -115,13 +115,13 @@ function limitsOf({ plan, engine: { engine } }: BuildContext): NonNullable<Image
   return { memoryMb, cpus, ...(cgroupParent === undefined ? {} : { cgroupParent }) };
 }
 
-/** Empty beyond the limit: the engine has the last word about it. */
+/** Returns an empty text beyond the limit: the engine then reports the problem. */
 async function dockerfileText(path: string): Promise<string> {
   const { size } = await stat(path);
   return size > DOCKERFILE_BYTES_MAX ? '' : await readFile(path, 'utf8');
 }
 
-/** Images that the text may name: the operator's, and the team's own, fetched with the team's credentials before anything of the build runs. */
+/** Fetches the images that the text may name: the operator's, and the team's own with the team's credentials, before any code of the build runs. */
 async function fetchBases(context: BuildContext, text: string): Promise<void> {
   const { plan, contained } = context;
   const meant = [text, ...Object.values(plan.variables)].join('\n');
@@ -131,7 +131,7 @@ async function fetchBases(context: BuildContext, text: string): Promise<void> {
   const access = await registryAccess(context, plan.image);
   await giveToContainment(context, [context.workspace.secrets]);
   for (const name of own)
-    // One that cannot be had fails the build where it is used, if it is.
+    // A missing image fails the build later, when a step uses it.
     await engineCall(context, {
       args: ['pull', ...access.flags, name],
       binds: [fileBind(access.file)],
@@ -140,14 +140,14 @@ async function fetchBases(context: BuildContext, text: string): Promise<void> {
     });
 }
 
-/** Names of a registry's images in a text; a variable in one leaves it to the engine, which asks without credentials. */
+/** Finds names of a registry's images in a text; a name with a variable is left to the engine, which asks without credentials. */
 export function imagesOf(host: string | undefined, text: string): string[] {
   if (host === undefined) return [];
   const found = text.split(/[\s,="']+/).filter((word) => word.startsWith(`${host}/`) && IMAGE.test(word));
   return [...new Set(found)].slice(0, OWN_IMAGES_MAX);
 }
 
-/** Ports that are written behind a host: of `ADD http://host:port/…`, and of registries. */
+/** Finds ports after a host, in `ADD http://host:port/…` and in names of registries. */
 export function portsIn(text: string): number[] {
   const found = [...text.matchAll(/[A-Za-z0-9\]]:(\d{2,5})\//g)].map(([, port]) => Number(port));
   return [...new Set(found)].filter((port) => port > 0 && port <= 65_535).slice(0, PORTS_MAX);

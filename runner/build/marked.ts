@@ -1,18 +1,18 @@
 /**
- * Finds the processes of a build whatever became of their parents: a daemon that was killed leaves its children behind. Each carries the build's name,
- * which is unique on the machine: in its environment, or, inside of an engine's build container, in a mount of a file of the build's folder.
+ * Finds the processes of a build even when their parents are gone: a daemon that was killed leaves its children behind. Each carries the build's name, which
+ * is unique on the machine: in its environment, or, inside of an engine's build container, in a mount of a file of the build's folder.
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../platform/clock.ts';
 
-/** Variable of every process that a build starts on the host. */
+/** The variable that every process of a build has on the host. */
 export const MARK = 'SVC_BUILD';
 
 const KILL_MS = 10_000;
 const LOOK_AGAIN_MS = 100;
 
-/** Kills until none is left; false when some are still there after ten seconds. */
+/** Kills until none is left; returns false when some are still there after ten seconds. */
 export async function killMarked(name: string): Promise<boolean> {
   const deadline = monotonicMs() + KILL_MS;
   for (;;) {
@@ -23,7 +23,7 @@ export async function killMarked(name: string): Promise<boolean> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Ended between the look and the shot.
+        // It ended between the listing and the signal.
       }
     }
     await sleep(LOOK_AGAIN_MS);
@@ -41,7 +41,7 @@ export async function markedProcesses(name: string): Promise<number[]> {
 
 async function isMarked(pid: number, name: string, ownNamespace: string | undefined): Promise<boolean> {
   const [environment, status] = await Promise.all([text(`/proc/${pid}/environ`), text(`/proc/${pid}/stat`)]);
-  // A zombie waits for its parent, there is nothing to kill.
+  // A zombie only waits for its parent.
   if (/\) [ZX] /.test(status)) return false;
   if (environment.split('\0').includes(`${MARK}=${name}`)) return true;
   // A mount in the host's own namespace would be in the table of every process of the machine.
@@ -51,7 +51,7 @@ async function isMarked(pid: number, name: string, ownNamespace: string | undefi
   );
 }
 
-/** Mounts at or below a folder of the host, deepest first. */
+/** Returns the mounts at or below a folder of the host, deepest first. */
 export async function mountsBelow(folder: string): Promise<string[]> {
   return mountsOf(await text('/proc/self/mountinfo'))
     .map(({ point }) => point)
@@ -70,7 +70,7 @@ async function mountNamespace(pid: number | 'self'): Promise<string | undefined>
   return await readlink(`/proc/${pid}/ns/mnt`).catch(() => undefined);
 }
 
-/** Empty for what has ended meanwhile or belongs to somebody else. */
+/** Returns an empty text for a process that has ended meanwhile or belongs to another user. */
 async function text(path: string): Promise<string> {
   return await readFile(path, 'utf8').catch(() => '');
 }

@@ -12,9 +12,9 @@ export interface PackArgvOptions {
   tag: string;
   folder: string;
   builderImage: string;
-  /** Files with `NAME=value` lines; neither variables nor secrets are arguments. */
+  /** File with `NAME=value` lines; neither variables nor secrets are arguments. */
   envFile: string;
-  /** Address of the engine's socket; absent: docker's usual one. */
+  /** Address of the engine's socket; without it, docker's default. */
   engineHost?: string;
 }
 
@@ -27,7 +27,7 @@ export function packArgv(options: PackArgvOptions): string[] {
     `--builder=${options.builderImage}`,
     `--env-file=${options.envFile}`,
     '--pull-policy=if-not-present',
-    // Its phases run apart, so that only the one that exports sees the engine.
+    // The phases run in separate containers, so that only the exporting one sees the engine.
     '--trust-builder=false',
     '--no-color',
     ...(options.engineHost === undefined ? [] : [`--docker-host=${options.engineHost}`]),
@@ -41,7 +41,7 @@ export async function packImage(
   const { plan, workspace, engine } = context;
   const env = engineEnv(context);
   const version = await call(context, { argv: [options.program, 'version'], env, timeoutMs: VERSION_MS });
-  // `0.40.8+git-3253355.build-6980`
+  // A version looks like `0.40.8+git-3253355.build-6980`.
   const [found = ''] = version.stdout.trim().split('+');
   if (version.code !== 0 || found !== PACK_VERSION)
     throw new MachineFailed(

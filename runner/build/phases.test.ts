@@ -1,4 +1,4 @@
-/** The exact commands of pack, of the engine and of Dokku, seen by programs that stand in for them. */
+/** Checks the exact commands of pack, of the engine and of Dokku with programs that take their places. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -26,7 +26,7 @@ const offer: Partial<BuildOffer> = {
   limits: { timeoutSeconds: 60, memoryMb: 512, cpus: 1.5, outputBytes: 1_000_000 },
 };
 const DIGEST = `sha256:${'a'.repeat(64)}`;
-/** Stands in for `podman push`: writes the digest where it is asked to. */
+/** Plays `podman push`: writes the digest where it is asked to. */
 const PUSHED = `for word; do case $word in --digestfile=*) printf ${DIGEST} >"\${word#*=}";; esac; done`;
 
 function push(context: TestContext): Promise<string> {
@@ -170,7 +170,7 @@ describe('dokkuDeployer', () => {
   const image = `reg.example/acme/web@${DIGEST}`;
   const encoded = (value: string) => Buffer.from(value).toString('base64');
 
-  /** Deploys to a Dokku whose app is not there, or there with this configuration. */
+  /** Deploys to a Dokku without the app, or with the app in this configuration. */
   async function deploy(env: Record<string, string>, config?: Record<string, string>) {
     const context = await testContext({
       ...offer,

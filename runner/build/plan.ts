@@ -1,6 +1,6 @@
 /**
- * From an offer to what will be done, every string of it checked: they come from the far side and end up in argument lists, paths, addresses
- * and names of images. Pure; what it lets through can be nothing else than what it is called.
+ * Makes a plan of an offer and checks every text of it: they come from the control plane and end up in argument lists, paths, addresses and names of images.
+ * The functions are pure; a text that passes can be read as nothing else than its kind.
  */
 import { checkImage, InvalidSpecError } from '../executor/spec.ts';
 import type {
@@ -12,30 +12,30 @@ import type {
 } from '../control-plane/wire.ts';
 import { BUILDER_IMAGE } from './pinned.ts';
 
-/** The contract's defaults, for an offer that leaves bounds out. */
+/** The contract's defaults, for an offer that leaves limits out. */
 const DEFAULT_LIMITS = { timeoutSeconds: 1_800, memoryMb: 2_048, cpus: 2, outputBytes: 67_108_864 };
 const TIMEOUT_SECONDS_MAX = 24 * 3_600;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
-/** As git check-ref-format; it is an argument only behind `refs/heads/`. */
+/** The rules of git check-ref-format; the name is an argument only behind `refs/heads/`. */
 const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,244}(?<![/.])$/u;
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const APP = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):(?!\/\/)([^\s:][^\s]*)$/;
-/** A name or an address, with a port if any. The host of an ssh address may hold `$ ( ) ; "` to the URL parser. */
+/** A name or an address, with a port if any. The URL parser accepts `$ ( ) ; "` in the host of an ssh address. */
 const GIT_HOST = /^(?!-)[A-Za-z0-9.:_[\]-]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const REGISTRY_HOST = /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/;
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
-/** Control characters and spaces have no place in an address. */
+/** An address holds neither control characters nor spaces. */
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 export interface SourcePlan {
-  /** Without credentials. */
+  /** The address has no credentials in it. */
   url: string;
   transport: 'https' | 'http' | 'ssh';
-  /** Host with port, as git names it when it asks for credentials. */
+  /** The host with its port, in git's spelling when it asks for credentials. */
   host: string;
   branch: string;
   commit?: string;
@@ -55,7 +55,7 @@ export interface ImagePlan {
   username?: string;
   password?: string;
   insecure: boolean;
-  /** Nothing is published there unless it refuses callers without a credential. */
+  /** Nothing is published there unless the registry refuses callers without a credential. */
   guarded: boolean;
 }
 
@@ -64,16 +64,16 @@ export interface DeployPlan {
   app: string;
   containerPort: number;
   hostPort: number;
-  /** Whose app it is; absent from a control plane that does not say it. */
+  /** The environment that the app belongs to; absent from a control plane that does not send it. */
   environment?: string;
 }
 
 export interface BuildPlan {
   id: string;
   epoch: number;
-  /** Whose it is; of a control plane that does not say it, nobody else's than the build's own. */
+  /** The team that the build belongs to; from a control plane that does not send it, the build's own id. */
   team: string;
-  /** The machine builds for strangers to each other. */
+  /** The machine builds for teams that do not trust each other. */
   shared: boolean;
   source?: SourcePlan;
   buildType: WireBuildType;
@@ -88,7 +88,7 @@ export interface BuildPlan {
 }
 
 export interface PlanOptions {
-  /** Clone by plain http from loopback addresses. */
+  /** Allows to clone by plain http from loopback addresses. */
   allowInsecureGit: boolean;
 }
 
@@ -134,7 +134,7 @@ export function planOf(offer: BuildOffer, options: PlanOptions): BuildPlan {
   };
 }
 
-/** Everything of an offer that must not show up in output. */
+/** Returns all values of an offer that must not show up in output. */
 export function secretsOfBuild(offer: BuildOffer): string[] {
   const { source = {}, image = {} } = offer;
   const held = [source.token, source.sshKey, image.password, ...Object.values(offer.secrets ?? {})];
@@ -179,7 +179,7 @@ function addressOf(repository: string, options: PlanOptions): Pick<SourcePlan, '
   if (!PRINTABLE.test(repository) || repository.startsWith('-')) refuse('repository', repository, wanted);
   const scp = SCP_LIKE.exec(repository);
   if (scp !== null) return { url: repository, transport: 'ssh', host: gitHost(scp[2] ?? '') };
-  // `ext::sh -c …` and its like are URLs to no parser that we would ask.
+  // `ext::sh -c …` and the like are no URLs to Node's parser.
   const url = URL.canParse(repository) ? new URL(repository) : undefined;
   if (url === undefined) return refuse('repository', repository, wanted);
   if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:'))
@@ -209,7 +209,7 @@ function gitHost(host: string): string {
       );
 }
 
-/** Of an image that exists only the registry is said, for its credentials. */
+/** For an existing image only the registry is sent, for its credentials. */
 function imageOf(image: WireImageTarget, existing: boolean): ImagePlan {
   const { host = '', namespace = '', repository = '', tag = '' } = image;
   const name = [host, namespace, repository].filter((part) => part !== '').join('/');

@@ -11,7 +11,7 @@ import { lastLines, type ProcessResult } from './process.ts';
 import { registryAccess } from './registry-auth.ts';
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
-/** What the registry says for good; everything else may pass. */
+/** Refusals of a registry that are final; every other failure is repeated. */
 const REFUSED =
   /unauthorized|authentication required|access to the resource is denied|denied:|forbidden|\b40[0134]\b|invalid (?:reference|tag)|name unknown|manifest invalid|server gave HTTP response to HTTPS client|certificate signed by unknown authority|x509/i;
 

@@ -1,9 +1,9 @@
 /**
- * What images a Dockerfile names, before an engine reads it: exact references, stages and `scratch`, and nothing that the engine could take for the id of
- * an image that somebody else left on the machine.
+ * Checks the images that a Dockerfile names, before an engine reads it: only exact references, stages and `scratch` pass, and nothing that the engine could
+ * take for the id of an image that another build left on the machine.
  *
- * This is no second reader of Dockerfiles. Engines differ in what they read (heredocs, variables of the platform), so each word is taken in every way in
- * which one of them might, and must be harmless in all. What cannot be told without executing the file is refused and says so. Triggers (ONBUILD) of
+ * This is no second parser of Dockerfiles. Engines differ in what they read (heredocs, variables of the platform), so each word is read in every way in which
+ * one of them might read it, and must be harmless in all. What cannot be decided without executing the file is refused with a message. Triggers (ONBUILD) of
  * base images are not seen here.
  */
 import { readFile, stat } from 'node:fs/promises';
@@ -11,16 +11,16 @@ import { isPossibleId, problemOfImage } from '@svc/proto/images/reference.ts';
 import { BuildFailed } from './failure.ts';
 
 const BYTES_MAX = 1_048_576;
-/** Of a name with its variables filled in; each use of a variable may double it. */
+/** Longest name with its variables filled in; each use of a variable may double it. */
 const EXPANDED_MAX = 4_096;
 const BLANKS = /[\t\v\f\r ]+/;
-/** What engines read as the end of a flag: U+0085 is no space to \s. */
+/** Engines take U+0085 for the end of a flag, too; \s does not match it. */
 const SPACE = /[\s\u0085]/;
 const PARTS = /\$([A-Za-z_]\w*)|\$\{([A-Za-z_]\w*)(?:(:[-+])([^${}]*))?\}|[^$]+|\$/g;
 const OF_PLATFORM = /^(?:TARGET|BUILD)(?:PLATFORM|OS|OSVERSION|ARCH|VARIANT)$/;
 const ARCH = process.arch === 'x64' ? 'amd64' : process.arch;
 const EMPTY: ReadonlyMap<string, string> = new Map();
-/** Where an engine fills them in. */
+/** Variables of the platform, which some engines fill in. */
 const PLATFORM = new Map(
   ['TARGET', 'BUILD'].flatMap((of) => [
     [`${of}PLATFORM`, `linux/${ARCH}`] as const,
@@ -31,7 +31,7 @@ const PLATFORM = new Map(
 
 interface Instruction {
   line: number;
-  /** Upper case. */
+  /** In upper case. */
   word: string;
   rest: string;
 }
@@ -53,7 +53,7 @@ export async function checkDockerfile(
   if (problem !== undefined) throw new BuildFailed(`the Dockerfile is refused: ${problem}`);
 }
 
-/** Undefined: there is none. */
+/** Returns undefined when there is no problem. */
 export function problemOfDockerfile(
   text: string,
   buildArguments: Readonly<Record<string, string>>,
@@ -73,7 +73,7 @@ export function problemOfDockerfile(
 function problemOf({ word, rest }: Instruction, variables: Variables, stages: Stages): string | undefined {
   switch (word) {
     case 'ARG':
-      // Of later stages: FROM does not see them.
+      // FROM does not see the variables of later stages.
       if (stages.count === 0) variables.declare(rest);
       return undefined;
     case 'FROM':
@@ -96,13 +96,13 @@ function problemOfFrom(rest: string, variables: Variables, stages: Stages): stri
   if (opening === undefined) return UNCLEAR_FLAGS;
   const words = opening.rest.split(BLANKS).filter((word) => word !== '');
   const [image, as, name] = words;
-  // Not an instruction to any engine: a line of a heredoc, such as Python's `from abc import x`.
+  // No engine takes this for an instruction: it is a line of a heredoc, such as Python's `from abc import x`.
   if (image === undefined || !(words.length === 1 || (words.length === 3 && as?.toUpperCase() === 'AS')))
     return undefined;
   const [bare, full] = [EMPTY, PLATFORM].map((platform) => variables.expand(unquoted(image), platform));
   if (bare === undefined || full === undefined)
     return `FROM ${shown(image)}: its variables or quotes cannot be followed; name the image more plainly`;
-  // With whatever an engine puts in between, what is no id without it is none.
+  // An id must be one without the parts that an engine fills in, too.
   const isKnown = (text: string): boolean => text === 'scratch' || stages.has(text);
   const problem =
     isPossibleId(bare) && !isKnown(bare)
@@ -116,7 +116,7 @@ function problemOfFrom(rest: string, variables: Variables, stages: Stages): stri
   return undefined;
 }
 
-/** `--from=` of COPY and ADD, and `from=` of RUN's mounts. */
+/** Checks `--from=` of COPY and ADD, and `from=` of RUN's mounts. */
 function problemOfFlags(rest: string, stages: Stages): string | undefined {
   const opening = flagsOf(rest);
   if (opening === undefined) return UNCLEAR_FLAGS;
@@ -139,7 +139,7 @@ function problemOfFlags(rest: string, stages: Stages): string | undefined {
   return undefined;
 }
 
-/** Quotes are taken out, as engines do it. Undefined: one is open, or something is escaped. */
+/** Takes quotes out, as engines do. Returns undefined when a quote is open or something is escaped. */
 function flagsOf(text: string): { flags: string[]; rest: string } | undefined {
   const flags: string[] = [];
   let at = 0;
@@ -153,7 +153,7 @@ function flagsOf(text: string): { flags: string[]; rest: string } | undefined {
       if (quote === '' && SPACE.test(char)) break;
       if (char === quote) quote = '';
       else if (quote === '' && (char === '"' || char === "'")) quote = char;
-      // Inner quotes of a list are taken out by who reads the list.
+      // Inner quotes of a list are taken out when the list is read.
       else if (char !== '"' && char !== "'") flag += char;
     }
     if (quote !== '') return undefined;
@@ -162,7 +162,7 @@ function flagsOf(text: string): { flags: string[]; rest: string } | undefined {
   }
 }
 
-/** Stages that were begun. A name that is no possible id needs none: it is an exact reference. */
+/** The stages so far. A name that is no possible id needs no stage: it is an exact reference. */
 class Stages {
   readonly #heredocs: boolean;
   readonly #names = new Set<string>();
@@ -178,20 +178,20 @@ class Stages {
     if (name !== undefined) this.#names.add(name);
   }
 
-  /** By its exact spelling: engines differ about upper and lower case. */
+  /** Compares the exact spelling: engines differ about upper and lower case. */
   has(name: string): boolean {
     return this.#names.has(name) && !this.#heredocs;
   }
 
   hasIndex(text: string): boolean {
-    // A file with heredocs has one stage at least, or nothing could be copied into.
+    // A file with heredocs has at least one stage, because otherwise nothing could be copied.
     return /^\d{1,4}$/.test(text) && Number(text) < (this.#heredocs ? Math.min(1, this.count) : this.count);
   }
 }
 
 /**
- * Variables of FROM: those of the ARG lines above the first stage. Only what every engine fills in alike has a value here; undefined stands for what
- * cannot be followed.
+ * Variables of FROM: those of the ARG lines above the first stage. Only a value that every engine fills in alike counts; undefined stands for one that cannot
+ * be followed.
  */
 class Variables {
   readonly #given: ReadonlyMap<string, string>;
@@ -203,7 +203,7 @@ class Variables {
 
   declare(rest: string): void {
     const plain = rest.replace(/"[^"]*"|'[^']*'/g, '');
-    // Escapes, open quotes: whatever has its value here has none that could be told.
+    // With escapes or open quotes the value cannot be decided.
     if (/["'\\]/.test(plain))
       for (const [name] of rest.matchAll(/[A-Za-z_]\w*/g)) this.#declared.set(name, undefined);
     else for (const word of rest.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? []) this.#declareOne(word);
@@ -238,7 +238,7 @@ class Variables {
     { operator, word, platform }: { operator: string; word: string; platform: ReadonlyMap<string, string> },
   ): string | undefined {
     if (OF_PLATFORM.test(name)) {
-      // Engines differ about which of them are there, and whether they can be set.
+      // Engines differ about which of them exist, and whether they can be set.
       if (operator !== '' || this.#given.has(name) || (this.#declared.get(name) ?? '') !== '')
         return undefined;
       return this.#declared.has(name) && this.#declared.get(name) === undefined
@@ -253,7 +253,7 @@ class Variables {
   }
 }
 
-/** Lines with their continuations, comments left out. */
+/** Splits the text into instructions with their continuation lines, without comments. */
 function instructionsOf(text: string): Instruction[] {
   const found: Instruction[] = [];
   let parts: string[] = [];
@@ -278,7 +278,7 @@ function instructionsOf(text: string): Instruction[] {
   return found;
 }
 
-/** Without one pair of quotes around all of it. */
+/** Removes one pair of quotes around the whole text. */
 function unquoted(text: string): string {
   return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
 }

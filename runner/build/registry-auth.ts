@@ -1,14 +1,14 @@
-/** Credentials for one registry in a file of this build alone. Where the offer has none the file is empty: the operator's own logins are nobody's. */
+/** Writes the credentials of one registry to a file of this build alone. The file is empty where the offer has none: builds never use the operator's own logins. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BuildContext } from './context.ts';
 import type { ImagePlan } from './plan.ts';
 import { writeSecret } from './workspace.ts';
 
-/** Flags and variables for a call of the engine that speaks to a registry. */
+/** Flags and variables for a call of the engine that contacts a registry. */
 export interface RegistryAccess {
   flags: string[];
-  /** The file that they name. */
+  /** The file that the flags name. */
   file: string;
   env: Record<string, string>;
 }
@@ -18,7 +18,7 @@ export async function registryAccess(
   image: ImagePlan | undefined,
 ): Promise<RegistryAccess> {
   const { engine } = context.engine;
-  // docker decides by its daemon's configuration which registries may be without TLS.
+  // docker's daemon decides by its configuration which registries may be without TLS.
   const insecure = image?.insecure === true && engine.name === 'podman' ? ['--tls-verify=false'] : [];
   await mkdir(join(context.workspace.secrets, 'registry'), { recursive: true, mode: 0o700 });
   const file = await writeSecret(context.workspace, {
@@ -36,7 +36,7 @@ function authsOf(engine: string, image: ImagePlan | undefined): Record<string, {
   return { [nameInConfig(engine, image.host)]: { auth } };
 }
 
-/** docker looks Docker Hub up by an address of old; podman, and docker for every other registry, by the host. */
+/** docker looks Docker Hub up by an old address; podman, and docker for every other registry, by the host. */
 function nameInConfig(engine: string, host: string): string {
   return engine === 'docker' && host === 'docker.io' ? 'https://index.docker.io/v1/' : host;
 }

@@ -1,4 +1,4 @@
-/** Runs the build steps, one container each, in the clone. The first that fails ends the build with its exit code. */
+/** Runs the build steps in the clone, one container each. The first that fails ends the build with its exit code. */
 import { CA_BUNDLE_IN_CONTAINER, caEnv } from '../executor/ca-bundle.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Executor } from '../executor/executor.ts';
@@ -6,10 +6,10 @@ import type { BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { stepNetwork } from './step-network.ts';
 
-/** Only matters if the build's own deadline does not end the step: well after it. */
+/** Time limit of a step beyond the build's own deadline, which normally ends it. */
 const NET_SECONDS = 60;
 const PIDS = 4_096;
-/** Of a command in messages. */
+/** So many characters of a command are shown in messages. */
 const SHOWN = 200;
 
 export async function runSteps(
@@ -44,7 +44,7 @@ export async function runSteps(
           memoryMb: plan.limits.memoryMb,
           cpus: plan.limits.cpus,
           pids: PIDS,
-          // The build's own limit counts everything together.
+          // The build's own limit counts all output together.
           outputBytes: Number.MAX_SAFE_INTEGER,
         },
       },

@@ -1,4 +1,4 @@
-/** Stores of teams: whose they are, and which go when there is too much. */
+/** Tests the stores of teams: their owners, and which are removed when they are too large together. */
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

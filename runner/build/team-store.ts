@@ -1,12 +1,12 @@
 /**
- * Images, layers and cache mounts of one team, in a folder that no other team's builds are shown; and the images that the operator gave this machine, in one
- * that everybody's builds may read. An engine's call gets them by the configuration that `storeOf` puts before it.
+ * Stores of one team's images, layers and cache mounts, in a folder that no other team's builds see; and the images that the operator gave this machine, in a
+ * store that everybody's builds may read. `storeOf` makes the configuration by which an engine's call uses them.
  *
- *   <data>/stores/<team>/graph   the engine's own storage
- *   <data>/stores/<team>/cache   cache mounts, and what the engine keeps while it works
- *   <data>/stores/.bases/graph   the operator's
+ * <data>/stores/<team>/graph holds the engine's own storage, <data>/stores/<team>/cache the cache mounts and the engine's working files,
+ * <data>/stores/.bases/graph the operator's images.
  *
- * A store in which a build ended badly is put in order when the last build of the team has gone; the least used go when all together are over their bound.
+ * A store in which a build ended badly is cleaned up when the last build of the team has ended; the least recently used ones are removed when all together
+ * are over their limit.
  */
 import { createHash } from 'node:crypto';
 import { chown, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
@@ -19,10 +19,10 @@ import {
   type Bind,
 } from './containment-script.ts';
 
-/** Of the operator's images; no team can be called that. */
+/** Key of the operator's images; no team can have it. */
 const BASES = '.bases';
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-/** How long it may take to look at the size of one. */
+/** Time limit of measuring one store. */
 const SIZE_MS = 120_000;
 
 export type StorageDriver = 'overlay' | 'vfs';
@@ -36,18 +36,18 @@ export interface TeamStore {
 
 export interface StoresOptions {
   dataDir: string;
-  /** Whom the folders belong to; absent: this process's user. */
+  /** The owner of the folders; absent for this process's user. */
   owner: { uid: number; gid: number } | undefined;
 }
 
 export interface Stores {
-  /** Of a team; made when it is not there. Held until it is given back. */
+  /** Returns the store of a team and makes it when it does not exist. It counts as held until it is given back. */
   take(team: string): Promise<TeamStore>;
-  /** True when nobody else holds it: then it may be put in order. */
+  /** Returns true when nobody else holds it: then it may be cleaned up. */
   giveBack(store: TeamStore): boolean;
-  /** The operator's images. */
+  /** Returns the store of the operator's images. */
   bases(): Promise<TeamStore>;
-  /** Those that nobody holds, least used first, that must go for all together to stay within the bound. */
+  /** Returns the stores that must be removed for all together to stay within the limit: those that nobody holds, least recently used first. */
   surplus(maxMb: number): Promise<TeamStore[]>;
   remove(store: TeamStore): Promise<void>;
 }
@@ -102,12 +102,12 @@ export function createStores({ dataDir, owner }: StoresOptions): Stores {
   };
 }
 
-/** Notes that it was used now. */
+/** Records the time of the use. */
 export async function noteUse(store: TeamStore, now: Date): Promise<void> {
   await utimes(store.folder, now, now);
 }
 
-/** Ids are folders as they are; whatever else a control plane may call a team is one by its digest. */
+/** Ids are used as folder names; any other text is replaced by its digest. */
 export function keyOf(team: string): string {
   return KEY.test(team) ? team : createHash('sha256').update(team).digest('hex');
 }
@@ -117,14 +117,14 @@ async function sizeMb(folder: string): Promise<number> {
   return Number(/^\d+/.exec(listed.stdout)?.[0] ?? 0);
 }
 
-/** What an engine's call is given of a store: mounts, and the configuration that names them. */
+/** The mounts of a store for an engine's call, and the configuration that names them. */
 export interface StoreArgs {
   binds: Bind[];
   etc: Record<string, string>;
   env: Record<string, string>;
 }
 
-/** @param bases The operator's images, to be read; absent for what has none. */
+/** @param bases The operator's images, to be read; absent for a call without them. */
 export function storeOf(store: TeamStore, bases: TeamStore | undefined, driver: StorageDriver): StoreArgs {
   const bind = (source: string, target: string, writable: boolean): Bind => ({
     source,

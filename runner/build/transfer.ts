@@ -1,4 +1,4 @@
-/** Brings an image from the team's store to the machine's engine, which runs what is deployed. It is called there as it is called here, and nothing else. */
+/** Brings an image from the team's store to the machine's engine, which runs deployed apps, under the same name and no other. */
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failureText, runCommand } from '../executor/command.ts';
@@ -30,7 +30,7 @@ export async function handOver(context: BuildContext, tag: string): Promise<void
   await rm(archive, { force: true });
 }
 
-/** An archive says what its images are called: another name would take the place of somebody's image. Nothing of the containment runs any more. */
+/** An archive names its images: another name would replace somebody else's image. Nothing in the containment runs any more. */
 async function holdName(archive: string, tag: string): Promise<void> {
   if (!(await lstat(archive)).isFile()) throw new MachineFailed('the image that was handed over is no file');
   const read = await runCommand(['tar', '--extract', '--to-stdout', `--file=${archive}`, 'manifest.json'], {
@@ -45,7 +45,7 @@ async function holdName(archive: string, tag: string): Promise<void> {
     );
 }
 
-/** Undefined for what is no one manifest. */
+/** Returns undefined for a text that is not one manifest. */
 function namesIn(text: string): string[] | undefined {
   try {
     const manifest = JSON.parse(text) as { RepoTags?: string[] | null }[];

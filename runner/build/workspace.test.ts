@@ -6,7 +6,7 @@ import { makeWorkspace, sweepWorkspaces, workspaceOf, type BuildHost } from './w
 
 const NOBODY = 65_534;
 
-/** Root may do everything: from here to the end of the test this process is somebody else. */
+/** Root may do everything: from here to the end of the test this process is another user. */
 function becomeNobody(): void {
   if (process.geteuid?.() !== 0) return;
   process.seteuid?.(NOBODY);
@@ -19,7 +19,7 @@ function makeHost(): BuildHost {
   return { dataDir, runnerId: 'rnr_test', engine: undefined };
 }
 
-/** What Go's module cache is like: folders without the write bit, and one that is not even to be read. */
+/** Makes folders like Go's module cache: without the write bit, and one that cannot even be read. */
 function leaveReadOnly(clone: string): void {
   mkdirSync(join(clone, 'mod/closed'), { recursive: true });
   writeFileSync(join(clone, 'mod/closed/a.go'), 'package a');

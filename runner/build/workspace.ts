@@ -1,9 +1,9 @@
 /**
- * What a build has on this machine: a folder for its clone and temporary files, and one for its secrets, in memory where possible and entered by this user
- * only. Both are called by the build's name, and so is everything that must go with them.
+ * The folders of a build on this machine: one for its clone and temporary files, and one for its secrets, in memory where possible and closed to other users.
+ * Both carry the build's name, and so does everything that must be removed with them.
  *
- * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because as long as that is there the next start
- * of the daemon tries again.
+ * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because as long as the folder exists the next start of
+ * the daemon tries again.
  */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,14 +15,14 @@ import type { BuildEngine } from '../executor/executor.ts';
 import { killMarked, mountsBelow } from './marked.ts';
 
 const NAME = /^svc-build-[0-9a-f]{12}-([A-Za-z0-9_]+)-(\d+)$/;
-/** Id of a secret that nobody mounts. It brings the build's name into what the engine writes down about its containers. */
+/** Id of a secret that no step mounts. It puts the build's name into the engine's records of its containers. */
 export const MARKER_SECRET = 'svc.work';
 const CALL_MS = 30_000;
 
 export interface BuildHost {
   dataDir: string;
   runnerId: string;
-  /** Undefined: the executor is none that builds; only folders and processes can be cleaned. */
+  /** Undefined when the executor cannot build; then only folders and processes can be cleaned up. */
   engine: BuildEngine | undefined;
 }
 
@@ -67,7 +67,7 @@ export async function makeWorkspace(workspace: Workspace): Promise<void> {
   await writeSecret(workspace, { name: 'marker', text: workspace.name });
 }
 
-/** A file that only this user can read; returns its path. */
+/** Writes a file that only this user can read; returns its path. */
 export async function writeSecret(
   workspace: Workspace,
   { name, text, mode = 0o600 }: { name: string; text: string; mode?: number },
@@ -80,11 +80,11 @@ export async function writeSecret(
 export interface Swept {
   id: string;
   epoch: number;
-  /** Why something of it is left. */
+  /** Why a part of it is left. */
   problem?: string;
 }
 
-/** Builds that have a folder here and are not live; each is destroyed, whatever becomes of the others. */
+/** Destroys the builds that have a folder here and are not live, each one whatever becomes of the others. */
 export async function sweepWorkspaces(
   host: BuildHost,
   isLive: (id: string, epoch: number) => boolean,
@@ -105,7 +105,7 @@ export async function sweepWorkspaces(
   return swept;
 }
 
-/** Rejects with what is left. */
+/** Rejects with a message about what is left. */
 export async function destroyWorkspace(host: BuildHost, workspace: Workspace): Promise<void> {
   const gone = await killMarked(workspace.name);
   if (host.engine !== undefined) await removeEngineLeftovers(host.engine, workspace);
@@ -119,7 +119,7 @@ export async function destroyWorkspace(host: BuildHost, workspace: Workspace): P
   await removeTree(workspace.folder);
 }
 
-/** Build steps leave folders that are not to be written, as Go's module cache is: only root deletes from these as they are. */
+/** Build steps leave folders without the write bit, as Go's module cache has them: only root can delete from these as they are. */
 async function removeTree(folder: string): Promise<void> {
   const remove = async () => await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   try {
@@ -131,22 +131,22 @@ async function removeTree(folder: string): Promise<void> {
   }
 }
 
-/** Nothing of the build runs any more: what is a folder here is one still when its mode is changed, and no link to one. */
+/** No process of the build runs any more, so a folder cannot become a link before its mode is changed. */
 async function openFolders(folder: string): Promise<void> {
   if (!(await lstat(folder)).isDirectory()) return;
   await chmod(folder, 0o700);
   for (const entry of await readdir(folder, { withFileTypes: true }))
-    // One of another owner may be empty, which suffices; otherwise the removal tells.
+    // A folder of another owner may be empty, which suffices; otherwise the removal fails with a message.
     if (entry.isDirectory()) await openFolders(join(folder, entry.name)).catch(() => undefined);
 }
 
-/** Containers in which a killed engine was building: they have no label, but the engine wrote down what they were given. */
+/** Removes containers in which a killed engine was building: they have no label, but the engine's records hold what they were given. */
 async function removeEngineLeftovers(build: BuildEngine, workspace: Workspace): Promise<void> {
   const { engine } = build;
   if (engine.name !== 'podman') return;
   const runtime = findProgram(engine.runtime ?? 'runc');
   for (const entry of await readdir(workspace.temporary).catch(() => [])) {
-    // buildah calls a container of the runtime after the folder that it works in. Not there any more is fine.
+    // buildah names a runtime's container after its working folder. It may be gone already.
     if (runtime !== undefined && /^buildah\d+$/.test(entry))
       await runCommand([runtime, 'delete', '--force', `buildah-${entry}`], { timeoutMs: CALL_MS });
   }

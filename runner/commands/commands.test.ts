@@ -1,4 +1,4 @@
-/** The commands as users start them: the bundled program against a control plane of the test. */
+/** Tests the commands as users start them: the bundled program against a control plane of the test. */
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

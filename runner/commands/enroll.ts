@@ -1,6 +1,6 @@
 /**
- * `svc-runner enroll`: the key is made here and stays here; only its public half is sent. Safe to repeat: a key that an interrupted enrollment left is
- * used again, and the control plane answers the same token with the same key with the same runner.
+ * `svc-runner enroll`: makes the key on this machine and sends its public half only. It is safe to repeat: a key that an interrupted enrollment left is used
+ * again, and the control plane answers the same token and key with the same runner.
  */
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -26,7 +26,7 @@ import { lockHolder } from '../disk/lock.ts';
 import { VERSION } from '../platform/version.ts';
 import type { EnrollReply, EnrollRequest } from '../control-plane/wire.ts';
 
-/** Tries for so long when the control plane does not answer; the token lives 15 minutes. */
+/** Retries for so long when the control plane does not answer; the token lives 15 minutes. */
 const PATIENCE_MS = 60_000;
 const ATTEMPT_MS = 15_000;
 const REPLY_BYTES_MAX = 65_536;
@@ -50,7 +50,7 @@ const FLAGS: readonly FlagSpec[] = [
     env: 'SVC_RUNNER_NAME',
     help: "unique within the team; default: this machine's host name",
   },
-  { name: 'label', value: 'key=value', repeated: true, help: 'told to the control plane; repeatable' },
+  { name: 'label', value: 'key=value', repeated: true, help: 'sent to the control plane; repeatable' },
   DATA_DIR_FLAG,
   CA_FILE_FLAG,
   { name: 'replace', help: 'set an older enrollment in this data folder aside and make a new key' },
@@ -183,7 +183,7 @@ function readToken(flags: Flags): string {
   return token;
 }
 
-/** An enrollment that is complete is not overwritten by accident. */
+/** Keeps a complete enrollment from being overwritten by accident. */
 async function clearTheWay(paths: DataPaths, replace: boolean): Promise<void> {
   const holder = await lockHolder(paths.dataDir);
   if (holder !== undefined)

@@ -1,9 +1,9 @@
-/** Strict command-line flags: an unknown one, a missing value or a stray word is an error that says what was meant. */
+/** Strict command-line flags: an unknown flag, a missing value or a stray argument is an error with a suggestion. */
 
 export interface FlagSpec {
   /** Long name without dashes. */
   readonly name: string;
-  /** What its value is called in help; absent for a switch. */
+  /** The placeholder of its value in the help; absent for a switch. */
   readonly value?: string;
   /** May be given several times. */
   readonly repeated?: boolean;
@@ -87,7 +87,7 @@ export function suggestion(word: string, known: readonly string[], prefix = ''):
     : '';
 }
 
-/** Levenshtein, for words of a few letters. */
+/** Levenshtein distance of short texts. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

@@ -27,7 +27,7 @@ minFreeMb, maxSpoolMb, maxOutbox, metricsFile, exitWhenOutdated, logLevel), that
 Exit codes: 0 drained, 1 failed, 2 wrong command line, 5 revoked, 6 another process took this runner over, 7 idle and outdated (--exit-when-outdated).
 `;
 
-/** How the daemon gets its executor; a test brings its own. */
+/** Opens the daemon's executor; tests pass their own. */
 export type OpenExecutor = (
   settings: RunSettings,
   context: { dataDir: string; runnerId: string; log: Log },
@@ -89,7 +89,7 @@ const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) 
   return executor;
 };
 
-/** The last daemon here used another executor: the new one does not see what that left behind. */
+/** Reaps with the executor that the last daemon here used: the new one does not see its tasks. */
 async function reapOther(options: DetectOptions, log: Log): Promise<void> {
   try {
     const other = await detectExecutor({ ...options, log: () => undefined });

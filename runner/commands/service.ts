@@ -1,4 +1,4 @@
-/** `svc-runner service print|install`: the systemd unit for this machine, shown or written. Starts nothing. */
+/** `svc-runner service print|install`: prints or writes the systemd unit for this machine. Starts nothing. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';

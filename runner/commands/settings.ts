@@ -1,4 +1,4 @@
-/** Settings of `svc-runner run`: flag, else environment variable, else config file, else default; each checked once, here. */
+/** Settings of `svc-runner run`: each is taken from the flag, else the environment variable, else the config file, else the default, and checked here. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { RunSettings } from '../daemon/run-settings.ts';
@@ -251,7 +251,7 @@ function ipAddress(value: string): string {
   return value;
 }
 
-/** Of registries and mirrors the port is commonly left out. */
+/** The port of registries and mirrors is commonly left out. */
 function endpoints(name: string, text: string): Endpoint[] {
   return text
     .split(/[\s,]+/)
@@ -264,7 +264,7 @@ function endpoints(name: string, text: string): Endpoint[] {
     });
 }
 
-/** node_exporter reads no other names. */
+/** node_exporter reads files with this suffix only. */
 function promFile(path: string | undefined): string | undefined {
   if (path !== undefined && !path.endsWith('.prom'))
     throw new UsageError(`--metrics-file is ${JSON.stringify(path)}, expected a name that ends with .prom`);

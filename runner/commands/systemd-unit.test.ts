@@ -63,7 +63,7 @@ describe('svc-runner service', () => {
     const user = execFileSync('id', ['-un']).toString().trim();
     for (const more of [[], ['--user', user]]) {
       writeFileSync(path, (await run('print', '--exec', process.execPath, ...more)).text);
-      // Prints what it does not know or like, and fails then.
+      // It prints what it does not know or accept, and fails then.
       const said = execFileSync('systemd-analyze', ['verify', path], { stdio: ['ignore', 'pipe', 'pipe'] });
       expect(said.toString()).toBe('');
     }

@@ -1,9 +1,9 @@
 /**
- * The systemd unit of the daemon, as text. Every line has its reason beside it: people read units when something is wrong.
+ * The systemd unit of the daemon, as text. Every line has its reason beside it, for the operator who reads it when something is wrong.
  *
- * What is left out on purpose, because it breaks podman or docker below the daemon: NoNewPrivileges and everything that implies it for a user
- * (newuidmap is setuid), RestrictSUIDSGID (images hold setuid files), Protect… and Private… options (a mount namespace of its own hides the engine's mounts from
- * the engine that people call, and a device policy takes /dev/fuse and /dev/net/tun away).
+ * Some options are left out on purpose, because they break podman or docker below the daemon: NoNewPrivileges and everything that implies it for a user
+ * (newuidmap is setuid), RestrictSUIDSGID (images hold setuid files), Protect… and Private… options (a mount namespace of its own hides the engine's mounts
+ * from the engine that people call, and a device policy takes /dev/fuse and /dev/net/tun away).
  */
 import { UsageError } from './flags.ts';
 import { EXIT } from '../daemon/shutdown.ts';
@@ -12,19 +12,19 @@ export interface UnitOptions {
   /** Absolute path of svc-runner. */
   exec: string;
   dataDir: string;
-  /** As `run` takes it: `1h`. */
+  /** In the spelling of `run`: `1h`. */
   drainTimeout: string;
   drainTimeoutMs: number;
   watchdogSeconds: number;
-  /** Undefined: root. */
+  /** Undefined for root. */
   user: { name: string; uid: number | undefined } | undefined;
   /** Further flags of `run`. */
   flags: readonly string[];
 }
 
-/** Of the drain: last output and results. */
+/** Time for last output and results after the drain. */
 const DELIVER_SECONDS = 60;
-/** Longer than the longest silence of the heartbeat thread: 60 s between two beats while no runners are served, and 10 s for one. */
+/** It is longer than the longest silence of the heartbeat thread: 60 s between two beats while no runners are served, and 10 s for one. */
 export const WATCHDOG_SECONDS_MIN = 90;
 
 export function unitText(options: UnitOptions): string {
@@ -42,20 +42,20 @@ After=network-online.target
 [Service]
 # Ready when the executor works and what an earlier process left is in order.
 Type=notify
-# The words to systemd come from systemd-notify, which the daemon starts. Tasks cannot speak for it: they do not see the socket.
+# Notifications come from systemd-notify, which the daemon starts. Tasks cannot send any: they do not see the socket.
 NotifyAccess=all
 # Making the base image for the first time takes a while.
 TimeoutStartSec=10min
 # Fed by the heartbeat, while both threads of the daemon live; not by answers of the control plane, which may be away for as long as it likes.
 WatchdogSec=${options.watchdogSeconds}s
 ExecStart=${command.map(quoted).join(' ')}
-${userLines(user)}# SIGTERM drains. Only the daemon is told, so that running tasks can be finished; whatever is left at the end is killed.
+${userLines(user)}# SIGTERM drains. Only the daemon gets the signal, so that running tasks can be finished; whatever is left at the end is killed.
 KillMode=mixed
 # The drain time, and one minute to deliver.
 TimeoutStopSec=${stopSeconds}s
 Restart=on-failure
 RestartSec=5s
-# ${EXIT.usage}: wrong command line. ${EXIT.revoked}: revoked. ${EXIT.superseded}: another process took this runner over. ${EXIT.outdated}: outdated, and told to end for that. Starting again would not help.
+# ${EXIT.usage}: wrong command line. ${EXIT.revoked}: revoked. ${EXIT.superseded}: another process took this runner over. ${EXIT.outdated}: outdated, with --exit-when-outdated. Starting again would not help.
 RestartPreventExitStatus=${[EXIT.usage, EXIT.revoked, EXIT.superseded, EXIT.outdated].join(' ')}
 # The heartbeats must get through when the tasks use the whole machine.
 CPUWeight=500
@@ -85,7 +85,7 @@ function userLines(user: UnitOptions['user']): string {
   return `User=${user.name}\n${runtime}`;
 }
 
-/** A word of ExecStart=: systemd takes `%` and `$` for its own, and splits at blanks. */
+/** Quotes one argument of ExecStart=: systemd gives `%` and `$` a meaning of its own, and splits at blanks. */
 function quoted(word: string): string {
   if (/[\0\r\n]/.test(word)) throw new UsageError(`${JSON.stringify(word)} cannot stand in a unit`);
   const escaped = word.replace(/%/g, '%%').replace(/\$/g, '$$$$');

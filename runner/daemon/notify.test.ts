@@ -91,7 +91,7 @@ describe.runIf(canListenToNotify())('daemon under systemd', () => {
     daemon.kill('SIGTERM');
     expect(await daemon.exited).toBe(0);
     expect(listener.messages()).toContain('STOPPING=1');
-    expect(daemon.output()).not.toContain('systemd cannot be told');
+    expect(daemon.output()).not.toContain('systemd cannot be notified');
   });
 
   it('feeds the watchdog while the control plane is away: an outage is no reason to kill what runs', async () => {

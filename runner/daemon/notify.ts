@@ -45,8 +45,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     if (socket === undefined || socket === '') return;
     queue = queue.then(async () => {
       const problem = await send(socket, lines);
-      if (problem !== undefined && !failed)
-        log.warn({ problem }, 'systemd cannot be told how this daemon does');
+      if (problem !== undefined && !failed) log.warn({ problem }, 'systemd cannot be notified');
       failed = problem !== undefined;
     });
   };

@@ -12,12 +12,12 @@ import { failureText, runCommand, type CommandResult } from '../executor/command
 import { engineArgv, type Engine } from '../executor/engine.ts';
 
 const CALL_MS = 30_000;
-/** From SIGTERM to SIGKILL of an app. */
+/** Time from SIGTERM to SIGKILL of an app. */
 export const STOP_SECONDS = 10;
 
 export const appLabel = 'svc.app';
 export const runnerLabel = 'svc.runner';
-/** Whose app it is. Names are of the machine, and a machine may serve several environments and teams. */
+/** The environment that an app belongs to. Names are unique on a machine, which may serve several environments and teams. */
 export const environmentLabel = 'svc.environment';
 
 export interface AppNames {
@@ -40,7 +40,7 @@ export async function exists(engine: Engine, name: string): Promise<boolean> {
   return found.code === 0;
 }
 
-/** An environment other than this one that has a container of the app. One without the label is of an earlier version, and anybody's. */
+/** Returns an environment other than this one that has a container of the app. A container without the label is of an earlier version and belongs to nobody. */
 export async function otherHolder(
   engine: Engine,
   names: AppNames,
@@ -63,7 +63,7 @@ export async function must(engine: Engine, ...args: string[]): Promise<string> {
   return result.stdout.trim();
 }
 
-/** Stops it first, so that it may end its connections; not there is fine. */
+/** Stops the container first, so that it may end its connections; does nothing when it does not exist. */
 export async function removeContainer(engine: Engine, name: string, politely = true): Promise<void> {
   if (!(await exists(engine, name))) return;
   if (politely) await engineCall(engine, 'stop', `--time=${STOP_SECONDS}`, name);
@@ -80,7 +80,7 @@ export async function promote(engine: Engine, names: AppNames): Promise<string |
   return await removeContainer(engine, names.old).then(() => undefined, errorText);
 }
 
-/** Nothing came of `next`: what served before serves again. */
+/** The new container failed: the one that served before serves again. */
 export async function restore(engine: Engine, names: AppNames): Promise<void> {
   await removeContainer(engine, names.next, false);
   if (await exists(engine, names.current)) return await removeContainer(engine, names.old);
@@ -91,11 +91,11 @@ export async function restore(engine: Engine, names: AppNames): Promise<void> {
 
 export interface Restored {
   app: string;
-  /** Why it is not as it was. */
+  /** Why the app could not be restored. */
   problem?: string;
 }
 
-/** After the start of a daemon: ends every change of an app that its predecessor had begun, whatever becomes of the others. */
+/** Runs after the start of a daemon: ends every change of an app that an earlier process had begun, each one whatever becomes of the others. */
 export async function restoreApps(engine: Engine, runnerId: string): Promise<Restored[]> {
   const listed = await must(
     engine,

@@ -1,4 +1,4 @@
-/** Deploys as a container, with a program in the engine's place that keeps containers as files: name and environment. */
+/** Tests deploys as a container, with a program in the engine's place that keeps containers as files: name and environment. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -17,7 +17,7 @@ async function listening(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** @param held Containers that are there, with the environment that each is of; empty: without the label. */
+/** @param held The existing containers, with the environment of each; empty for one without the label. */
 async function machine(held: Record<string, string>) {
   const port = await listening();
   const folder = join(tempDir(), 'containers');
@@ -43,7 +43,7 @@ esac`;
     busy: join(folder, '../busy'),
     held: () =>
       Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
-    /** @param before Done when the new container is about to be started. */
+    /** @param before A script that runs when the new container is about to be started. */
     async deploy(environmentId: string, before = '') {
       const context = await testContext({
         deployImage: IMAGE,

@@ -31,15 +31,15 @@ import {
   type AppNames,
 } from './app-containers.ts';
 import type { Deployed, Deployer, DeployRequest } from '../build/deployer.ts';
-import { ofAnother } from './of-another.ts';
+import { ownedByAnother } from './app-owner.ts';
 
-/** A container whose port does not accept is taken for healthy after it stayed up for so long: a worker has no port. */
+/** A container whose port does not accept counts as healthy after it stayed up for so long: a worker has no port. */
 const STAY_UP_MS = 15_000;
 const LOOK_MS = 200;
 const CONNECT_MS = 1_000;
 const LOG_LINES = 20;
 const OPEN_FILES_MAX = 16_384;
-/** Variables that the engine's own client would listen to. */
+/** Variables that the engine's own client reads. */
 const OF_THE_CLIENT =
   /^(?:PATH|HOME|TMPDIR|USER|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|_CONTAINERS.*|STORAGE_.*|REGISTRY_.*|BUILDAH_.*|GODEBUG|SSL_CERT_.*|.*_PROXY|.*_proxy)$/;
 
@@ -50,12 +50,12 @@ export const containerDeployer: Deployer = {
     const { engine } = context.engine;
     await pull(context, request.image);
     await requireOwn(context, request, names);
-    // What an earlier deploy could not clear away.
+    // An earlier deploy may have failed to clean up.
     await restore(engine, names);
     try {
       return await replace(context, request, names);
     } catch (error) {
-      // Another environment may have begun at the same time and come first: nothing of it is touched.
+      // Another environment may have begun at the same time and come first: its containers must not be touched.
       await requireOwn(context, request, names);
       await context.writeLine(`the deploy failed, ${request.target.app} stays as it was`);
       await restore(engine, names);
@@ -71,7 +71,7 @@ async function requireOwn(
 ): Promise<void> {
   if (environment === undefined) return;
   const holder = await otherHolder(engine, names, environment);
-  if (holder !== undefined) throw new BuildFailed(ofAnother(app, environment, holder));
+  if (holder !== undefined) throw new BuildFailed(ownedByAnother(app, environment, holder));
 }
 
 async function replace(context: BuildContext, request: DeployRequest, names: AppNames): Promise<Deployed> {
@@ -90,7 +90,7 @@ async function replace(context: BuildContext, request: DeployRequest, names: App
   }
   const port = await boundPort(context, names.next, request.target.containerPort);
   context.control.check();
-  // From here on the new one is what serves, whatever comes.
+  // From here on the new container serves, whatever fails.
   const left = await promote(engine, names);
   if (left !== undefined)
     await context.writeLine(
@@ -103,7 +103,7 @@ function hostOf(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-/** What is in the engine already is not asked for again: an image by id has no registry. */
+/** An image that the engine has already is not pulled: one that is named by its id has no registry. */
 async function pull(context: BuildContext, image: string): Promise<void> {
   const { engine } = context.engine;
   const there = await engineCall(engine, 'image', 'inspect', '--format={{.Id}}', image);
@@ -153,7 +153,7 @@ async function run(
     `--label=svc.work=${context.plan.id}-${context.plan.epoch}`,
     `--publish=${published}`,
     '--security-opt=no-new-privileges',
-    // Enough to listen on a port below 1024; an app that changes its user has it set in its image (USER).
+    // The capability allows a port below 1024; an app that needs another user sets it in its image (USER).
     '--cap-drop=ALL',
     '--cap-add=NET_BIND_SERVICE',
     `--memory=${limits.memoryMb}m`,
@@ -172,14 +172,14 @@ async function run(
     ...variables.flags,
     request.image,
   );
-  // Without the mark of the build: what serves outlives it.
+  // The mark of the build is left out: the app outlives the build.
   const { SVC_BUILD: _mark, TMPDIR: _temporary, ...env } = { ...engineEnv(context), ...variables.env };
   const started = await call(context, { argv, env, cwd: '/' });
   if (started.code !== 0)
     throw new BuildFailed(`${app} cannot be started: ${lastLines(started, 3)}`, started.code ?? 125);
 }
 
-/** By a file; a value with several lines, which the file cannot hold, by the environment of the engine's client, from where it takes the value itself. */
+/** Passes variables by a file; a value with several lines, which the file cannot hold, by the environment of the engine's client. */
 async function variablesOf(
   context: BuildContext,
   env: Readonly<Record<string, string>>,
@@ -208,7 +208,7 @@ interface AppState {
   OOMKilled?: boolean;
 }
 
-/** Healthy: its port accepts, or it has stayed up. */
+/** Resolves when the container is healthy: its port accepts, or it has stayed up. */
 async function prove(context: BuildContext, request: DeployRequest, name: string): Promise<void> {
   const { engine } = context.engine;
   const { containerPort, app } = request.target;
@@ -227,15 +227,15 @@ async function prove(context: BuildContext, request: DeployRequest, name: string
       /^(\d+) (\S*) (\{.*\})$/s.exec(inspected.stdout.trim()) ?? [];
     const state = JSON.parse(json) as AppState;
     if (state.Running !== true || restarts !== '0') {
-      await tellLogs(context, name);
+      await writeLogs(context, name);
       const how =
         state.OOMKilled === true ? 'it was over its memory' : `exit code ${state.ExitCode ?? 'unknown'}`;
       throw new BuildFailed(`${app} does not stay up: ${how}`);
     }
-    // Where an engine's proxy accepts for everybody, only the container's own address tells.
+    // An engine's proxy may accept before the app does, so the container's own address is tried where there is one.
     const port = ip === '' ? await boundPort(context, name, containerPort) : containerPort;
     accepted = (await accepts(ip === '' ? request.bindAddress : ip, Number(port))) ? accepted + 1 : 0;
-    // Twice: a process that opens its port and dies has not come up.
+    // It must accept twice: a process that opens its port and dies has not come up.
     if (accepted >= 2) return;
     if (monotonicMs() - begunMs > STAY_UP_MS) {
       await context.writeLine(
@@ -273,7 +273,7 @@ async function boundPort(context: BuildContext, name: string, containerPort: num
   return port;
 }
 
-async function tellLogs(context: BuildContext, name: string): Promise<void> {
+async function writeLogs(context: BuildContext, name: string): Promise<void> {
   const logs = await engineCall(context.engine.engine, 'logs', `--tail=${LOG_LINES}`, name);
   const text = `${logs.stdout}${logs.stderr}`;
   if (text.trim() !== '')

@@ -1,21 +1,21 @@
 /**
  * Deploys to the Dokku of this machine. Dokku keeps the earlier container until its own health checks have passed and takes care of ports and names.
  *
- * Its only way to set variables is by argument, so for a moment they are in the process list of this machine, which is why
- * it is told base64 and not the values; on a machine with other users the `container` target is the better one.
+ * It takes variables by argument only, so for a moment they are in the process list of this machine. That is why they are passed in base64; on a machine
+ * with other users the `container` target is the better one.
  */
 import { call, cleanEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
 import { lastLines, type ProcessOptions, type ProcessResult } from '../build/process.ts';
 import { findProgram } from '../executor/command.ts';
 import type { Deployer, DeployRequest } from '../build/deployer.ts';
-import { ofAnother } from './of-another.ts';
+import { ownedByAnother } from './app-owner.ts';
 
 const QUICK_MS = 60_000;
 /**
- * What a deploy notes in the app's own configuration: names of the variables that it set, between spaces, and the environment that it was of.
- * Dokku only ever adds variables, and those that a person or a plugin set (a database's address) are not to be touched: what is in this list and
- * not in the deploy any more is unset, and nothing else. An app without the list was deployed by an earlier version: nothing is unset at first.
+ * Two variables that a deploy adds to the app's own configuration: the names of the variables that it set, between spaces, and its environment.
+ * Dokku only adds variables, and those that a person or a plugin set (a database's address) must stay: a variable that is in this list and not in the
+ * deploy any more is unset, and no other. An app without the list was deployed by an earlier version: nothing is unset at first.
  */
 const VARIABLES = 'SVC_DEPLOYED_VARIABLES';
 const ENVIRONMENT = 'SVC_DEPLOYED_ENVIRONMENT';
@@ -23,7 +23,7 @@ const ENVIRONMENT = 'SVC_DEPLOYED_ENVIRONMENT';
 interface CallOptions {
   stdin?: string;
   slow?: boolean;
-  /** Instead of the build's output. */
+  /** Takes the output instead of the build's own. */
   onOutput?: ProcessOptions['onOutput'];
 }
 
@@ -59,7 +59,7 @@ export const dokkuDeployer: Deployer = {
     const there = (await dokku(['apps:exists', app])).code === 0;
     const noted = there ? await notesOf(must, app) : { environment: '', variables: [] };
     if (environment !== undefined && noted.environment !== '' && noted.environment !== environment)
-      throw new BuildFailed(ofAnother(app, environment, noted.environment));
+      throw new BuildFailed(ownedByAnother(app, environment, noted.environment));
     if (!there) await must(['apps:create', app]);
     const login = loginOf(context, image);
     if (login !== undefined) await must(login.args, { stdin: login.password });
@@ -70,7 +70,7 @@ export const dokkuDeployer: Deployer = {
       `http:${target.hostPort === 0 ? 80 : target.hostPort}:${target.containerPort}`,
     ]);
     const deployed = await dokku(['git:from-image', app, image], { slow: true });
-    // Dokku does nothing, and says so, when the same image is deployed again.
+    // When the same image is deployed again, Dokku does nothing and reports that.
     if (deployed.code !== 0 && /No changes detected/i.test(deployed.tail))
       await must(['ps:rebuild', app], { slow: true });
     else if (deployed.code !== 0)
@@ -80,7 +80,7 @@ export const dokkuDeployer: Deployer = {
   },
 };
 
-/** What the deploy before noted, of what is still there. */
+/** Reads the variables of the last deploy's list that still exist, and its environment. */
 async function notesOf(must: Call, app: string): Promise<{ environment: string; variables: string[] }> {
   const ask = async (args: readonly string[]): Promise<string> => {
     const parts: Uint8Array[] = [];
@@ -91,7 +91,7 @@ async function notesOf(must: Call, app: string): Promise<{ environment: string; 
     return Buffer.concat(parts).toString();
   };
   const keys = (await ask(['config:keys', app])).split('\n').map((line) => line.trim());
-  // Asked for one that is not set, Dokku fails as for anything else.
+  // Dokku's failure for a variable that is not set cannot be told from others.
   const valueOf = async (name: string) =>
     keys.includes(name) ? (await ask(['config:get', app, name])).trim() : '';
   const variables = (await valueOf(VARIABLES)).split(' ');
@@ -101,7 +101,7 @@ async function notesOf(must: Call, app: string): Promise<{ environment: string; 
   };
 }
 
-/** @param earlier Names that the deploy before set. */
+/** @param earlier Names that the last deploy set. */
 async function setVariables(
   must: Call,
   { target: { app, environment }, env }: DeployRequest,
@@ -109,7 +109,7 @@ async function setVariables(
 ): Promise<void> {
   const names = Object.keys(env);
   const gone = earlier.filter((name) => !names.includes(name));
-  // Before the list of names is written anew: whatever comes between, nothing that was set here is forgotten.
+  // The list of names is written afterwards: a crash in between must not lose a name that was set here.
   if (gone.length > 0) await must(['config:unset', '--no-restart', app, ...gone]);
   const values = {
     ...env,

@@ -1,14 +1,14 @@
-/** What a check of the doctor is given, and what it finds. */
+/** The context and the result of the doctor's checks. */
 import type { RunnerConfig, DataPaths } from '../disk/identity.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { RunSettings } from '../daemon/run-settings.ts';
 
 export interface Finding {
-  /** `skip`: there was nothing to look at, or it is not needed. */
+  /** `skip`: there was nothing to check, or it is not needed. */
   status: 'ok' | 'warn' | 'fail' | 'skip';
   detail: string;
-  /** What to do, when it is not `ok`. */
+  /** Advice, when it is not `ok`. */
   advice?: string;
 }
 
@@ -22,9 +22,9 @@ export interface CheckContext {
   config?: RunnerConfig;
   settings: RunSettings;
   baseUrl?: string;
-  /** `host[:port][/namespace]` to look at. */
+  /** The registry to check, `host[:port][/namespace]`. */
   registry?: string;
-  /** Push a tiny image there, for real. */
+  /** Pushes a tiny image there. */
   pushTest: boolean;
   env: NodeJS.ProcessEnv;
 }
@@ -32,10 +32,10 @@ export interface CheckContext {
 /** Runs one check of a group and keeps its result. */
 export type Check = (name: string, look: () => Promise<Finding> | Finding) => Promise<void>;
 
-/** Several checks of which one builds on another. Groups know nothing of each other and run side by side. */
+/** Checks that build on each other. Groups are independent and run side by side. */
 export type CheckGroup = (context: CheckContext, check: Check) => Promise<void>;
 
-/** One check that hangs must not hang the doctor. */
+/** Time limit of one check, so that one that hangs does not hang the doctor. */
 const CHECK_MS_MAX = 180_000;
 
 export function collect(results: CheckResult[]): Check {

@@ -76,7 +76,7 @@ describe('registry check', () => {
     expect(reply.headers.get('docker-content-digest')).toBe(digest);
   });
 
-  /** A registry that wants a token, as the public ones do. */
+  /** Starts a registry that wants a token, as the public ones do. */
   async function startTokenRegistry(allowed: string | undefined): Promise<{ host: string; seen: string[] }> {
     const seen: string[] = [];
     const handler: RequestListener = (request, response) => {
@@ -127,7 +127,7 @@ describe('registry check', () => {
     expect(odd).toMatchObject({ status: 'fail', detail: '"not a host" is no registry host' });
     expect(await run(registry, contextOf())).toMatchObject([{ status: 'skip' }]);
 
-    // Without a name: the last build's. Its own credentials came with the offer, so a refusal of this user is no failure.
+    // Without a name the last build's registry is checked. Its credentials came with the offer, so a refusal of this user is no failure.
     const context = contextOf();
     await noteRegistry(context.paths.dataDir, { host, name: `${host}/acme/team/web` });
     const [last] = await run(registry, context);
@@ -139,7 +139,7 @@ describe('registry check', () => {
 });
 
 describe('control plane checks', () => {
-  /** An enrolled machine, looked at without the rest of the doctor. */
+  /** Makes an enrolled machine and runs the checks of the control plane alone. */
   async function enrolled(): Promise<{
     cp: FakeControlPlane;
     look: () => Promise<Map<string, CheckResult>>;

@@ -1,4 +1,7 @@
-/** The doctor's checks: groups side by side, told in a fixed order. Each is bounded in time and changes nothing that outlives it, but for a push that was asked for. */
+/**
+ * The doctor's checks: groups run side by side, their results come in a fixed order. Each is limited in time and has no lasting effect, except for a push
+ * that was asked for.
+ */
 import { collect, type CheckContext, type CheckGroup, type CheckResult } from './check.ts';
 import { backlog } from './checks/backlog.ts';
 import { cgroups } from './checks/cgroups.ts';
@@ -14,7 +17,7 @@ import { userNamespaces } from './checks/user-namespaces.ts';
 
 export type { CheckContext, CheckResult } from './check.ts';
 
-/** Told in this order. */
+/** Their results come in this order. */
 const GROUPS: readonly CheckGroup[] = [
   dataFolder,
   enrollment,
@@ -28,23 +31,23 @@ const GROUPS: readonly CheckGroup[] = [
   backlog,
 ];
 
-/** `onResult` hears each as soon as it and all before it are known. */
+/** `onResult` runs for each result as soon as it and all before it are known. */
 export async function runChecks(
   context: CheckContext,
   onResult: (result: CheckResult) => void,
 ): Promise<CheckResult[]> {
-  const told: CheckResult[] = [];
-  const tell = (results: readonly CheckResult[]): void => {
+  const all: CheckResult[] = [];
+  const emit = (results: readonly CheckResult[]): void => {
     for (const result of results) {
-      told.push(result);
+      all.push(result);
       onResult(result);
     }
   };
-  // First and alone: what the others start would be measured, too.
-  tell(await runGroup(lag, context));
+  // The lag is measured first and alone: it would include the load of the other checks.
+  emit(await runGroup(lag, context));
   const running = GROUPS.map(async (group) => await runGroup(group, context));
-  for (const results of running) tell(await results);
-  return told;
+  for (const results of running) emit(await results);
+  return all;
 }
 
 async function runGroup(group: CheckGroup, context: CheckContext): Promise<CheckResult[]> {

@@ -1,4 +1,4 @@
-/** A look at the certificate that a server shows: who issued it, whether it is trusted here, until when. */
+/** Examines the certificate of a server: its issuer, whether it is trusted here, its expiry. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
@@ -59,7 +59,7 @@ function adviceFor(problem: string): string {
 interface Shown {
   protocol: string;
   certificate: DetailedPeerCertificate;
-  /** Why it is not trusted. */
+  /** The reason why it is not trusted. */
   problem: string | undefined;
 }
 
@@ -71,9 +71,9 @@ async function handshake(options: TlsOptions): Promise<Shown> {
   return await new Promise((resolve, reject) => {
     const socket = connect({
       ...(tunnel === undefined ? { host, port } : { socket: tunnel }),
-      // An address has no name to be told.
+      // A server name is sent for names only, not for addresses.
       ...(/^[\d.]+$|:/.test(host) ? { host } : { servername: host }),
-      // Looked at, not believed: nothing is sent over it.
+      // The certificate is examined only: nothing is sent over this connection.
       rejectUnauthorized: false,
       ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
     });
@@ -113,7 +113,7 @@ async function openTunnel(proxy: URL, { url, ca, timeoutMs }: TlsOptions): Promi
   });
 }
 
-/** Names from the server's own up to the root, which points to itself. */
+/** Names from the server's own certificate up to the root, which issued itself. */
 function chainOf(leaf: DetailedPeerCertificate): string[] {
   const names: string[] = [];
   let at: DetailedPeerCertificate | undefined = leaf;

@@ -1,7 +1,7 @@
 /**
- * The image of runs that name none: made once, from this machine's own tools, without a network. A static busybox when there is
- * one, otherwise a shell and the small tools with the libraries that they link. It is named by its content, so a changed tool
- * gives a new image and an unchanged one is found again.
+ * The image of runs that name none: made once, from this machine's own tools, without a network. It holds a static busybox when there is one, otherwise a
+ * shell and the small tools with the libraries that they link. Its name is a digest of its content, so a changed tool gives a new image and an unchanged one
+ * is found again.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { writeTar } from './tar.ts';
 import type { TarEntry } from './tar.ts';
 
 const COMMAND_TIMEOUT_MS = 60_000;
-/** `prog`, its interpreter and its libraries. */
+/** Each is copied with its interpreter and its libraries. */
 const TOOLS = [
   'sh',
   'cat',
@@ -56,7 +56,7 @@ const FOLDERS: TarEntry[] = [
     path,
     mode: 0o755,
   })),
-  // The engine's tmpfs takes the mode of what it covers: anything less and the task could not write there.
+  // The engine's tmpfs takes the mode of the folder that it covers; with a stricter one the task could not write there.
   ...['tmp', 'workspace'].map((path): TarEntry => ({ type: 'directory', path, mode: 0o1777 })),
   file('etc/passwd', 'root:x:0:0:root:/:/bin/sh\ntask:x:65532:65532:task:/workspace:/bin/sh\n'),
   file('etc/group', 'root:x:0:\ntask:x:65532:\n'),
@@ -91,12 +91,12 @@ export function isStaticElf(bytes: Buffer): boolean {
   return count > 0;
 }
 
-/** A root with a shell, as an archive: what the base image is made of. */
+/** Makes a root filesystem with a shell, as an archive. */
 export async function baseRootTar(): Promise<Buffer> {
   return writeTar(await rootEntries(true));
 }
 
-/** Tag of the base image in the engine's local storage; builds it when it is not there. Without busybox only for tests. */
+/** Returns the tag of the base image in the engine's local storage; builds it when it does not exist. Tests alone use it without busybox. */
 export async function ensureBaseImage(engine: string, dataDir: string, useBusybox = true): Promise<string> {
   if (process.platform !== 'linux')
     throw new Error('the base image is made of Linux programs; configure a default image');
@@ -159,11 +159,11 @@ async function linkedEntries(): Promise<TarEntry[]> {
 
 async function librariesOf(program: string): Promise<string[]> {
   const listed = await runCommand(['ldd', program], { timeoutMs: COMMAND_TIMEOUT_MS });
-  if (listed.code !== 0) return []; // "not a dynamic executable": it needs none.
+  if (listed.code !== 0) return []; // "not a dynamic executable": it needs no libraries.
   return parseLdd(listed.stdout);
 }
 
-/** Lines like `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)` and `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
+/** Reads lines like `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)` and `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
 export function parseLdd(text: string): string[] {
   return text
     .split('\n')

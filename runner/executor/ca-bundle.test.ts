@@ -10,7 +10,7 @@ import { makeCertificates, type Certificates } from '../../test/setup/runner/cer
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 
-/** A repository with one commit, served as plain files over TLS. */
+/** Serves a repository with one commit as plain files over TLS. */
 async function serveRepository(certificates: Certificates): Promise<string> {
   const folder = tempDir();
   const git = (...args: string[]) =>
@@ -56,7 +56,7 @@ describe('2.16 a private authority for the programs of builds', () => {
     await expect(heads(url, {})).rejects.toThrow(/certificate/i);
     const bundle = await bundleOf({ ca: certificates.ca, env: {} });
     expect(await heads(url, caEnv(bundle))).toContain('refs/heads/main');
-    // The usual ones are still in it.
+    // The usual authorities are still in it.
     expect(readFileSync(bundle, 'utf8').split('BEGIN CERTIFICATE').length).toBeGreaterThan(50);
 
     const proxy = await startFakeProxy();

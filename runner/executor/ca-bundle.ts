@@ -1,13 +1,13 @@
 /**
- * Authorities for the programs that the daemon starts. git, pack and an engine's client take one file *instead of* their own list, so a private authority alone
- * would shut the public ones out: this file has both. Certificates are public, so containers may read it.
+ * Certificate authorities for the programs that the daemon starts. git, pack and an engine's client take one file *instead of* their own list, so a private
+ * authority alone would exclude the public ones: this file has both. Certificates are public, so containers may read it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { writeDurably } from '../disk/durable-file.ts';
 
-/** Where distributions keep the list that an administrator may have added to. */
+/** Distributions keep the list here that an administrator may have added to. */
 const SYSTEM_BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -15,14 +15,14 @@ const SYSTEM_BUNDLES = [
   '/etc/ssl/cert.pem',
 ];
 
-/** Where containers of builds see it. */
+/** Its path in the containers of builds. */
 export const CA_BUNDLE_IN_CONTAINER = '/run/svc/ca.pem';
-/** Under which image builds may ask for it: `RUN --mount=type=secret,id=svc-ca …`. */
+/** The id by which image builds may mount it: `RUN --mount=type=secret,id=svc-ca …`. */
 export const CA_SECRET = 'svc-ca';
 
 /**
- * Path of the file, written anew; undefined when the operator named no authority: then every program goes by its own list. `NODE_EXTRA_CA_CERTS` counts as
- * `--ca-file` does, because the daemon itself trusts what is in it, and a clone that does not would fail where the daemon works.
+ * Writes the file and returns its path; returns undefined when the operator named no authority: then every program uses its own list. `NODE_EXTRA_CA_CERTS`
+ * counts like `--ca-file`, because the daemon itself trusts what is in it, and a clone without it would fail where the daemon works.
  */
 export async function writeCaBundle(
   dataDir: string,
@@ -50,13 +50,13 @@ async function usualAuthorities(): Promise<string> {
   return rootCertificates.join('\n');
 }
 
-/** Undefined when it cannot be read or holds none: node goes on without it, too. */
+/** Returns undefined when the file cannot be read or holds no certificate: Node ignores such a file, too. */
 async function readCertificates(path: string): Promise<string | undefined> {
   const text = await readFile(path, 'utf8').catch(() => '');
   return text.includes('-----BEGIN CERTIFICATE-----') ? text : undefined;
 }
 
-/** The names by which common tools take such a file. */
+/** The variables by which common tools take such a file. */
 export function caEnv(path: string): Record<string, string> {
   return Object.fromEntries(
     ['SSL_CERT_FILE', 'GIT_SSL_CAINFO', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'NODE_EXTRA_CA_CERTS'].map(

@@ -1,4 +1,4 @@
-/** The version 2 rules on a tree of plain files; version 1 is used for real by the namespaces tests where the machine has it. */
+/** Tests the rules of version 2 on a tree of plain files; the namespaces tests use version 1 where the machine has it. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

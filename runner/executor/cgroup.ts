@@ -1,9 +1,9 @@
 /**
  * Limits by control groups, where this process may make them: version 2, version 1, or the hybrid of both.
  *
- * Every sandbox gets a group of its own below `svc-runner`, in the daemon's own group when that is possible (then a limit on
- * the daemon's service holds for its tasks too), otherwise at the top. In version 2 a group that holds processes cannot have limited
- * children, so a daemon that is alone in its group (a service with Delegate=yes) steps down into a leaf first.
+ * Every sandbox gets a group of its own below `svc-runner`, in the daemon's own group when that is possible (then a limit on the daemon's service holds for
+ * its tasks too), otherwise at the top. In version 2 a group that holds processes cannot have limited children, so a daemon that is alone in its group (a
+ * service with Delegate=yes) moves into a leaf first.
  */
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ const GROUP = 'svc-runner';
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 export type Controller = (typeof CONTROLLERS)[number];
 const CPU_PERIOD_US = 100_000;
-/** The sandbox's own init stands beside the task. */
+/** The sandbox's own init counts besides the task. */
 const PIDS_OVERHEAD = 1;
 const REMOVE_TRIES = 600;
 const REMOVE_WAIT_MS = 5;
 
 export interface SandboxCgroup {
   add(pid: number): Promise<void>;
-  /** How many processes the kernel killed in it for want of memory. */
+  /** Returns how many processes the kernel killed in it because the memory limit was reached. */
   oomKills(): Promise<number>;
   /** Retries while the kernel still counts dying processes. */
   remove(): Promise<void>;
@@ -33,7 +33,7 @@ export interface CgroupHost {
   readonly version: 'v1' | 'v2';
   readonly covers: ReadonlySet<Controller>;
   create(name: string, limits: SandboxLimits): Promise<SandboxCgroup>;
-  /** Removes what an earlier daemon left under this name. */
+  /** Removes the leftovers of an earlier daemon under this name. */
   removeLeftover(name: string): Promise<void>;
 }
 
@@ -44,12 +44,10 @@ export interface CgroupSources {
   pid: number;
 }
 
-/** Undefined when no controller that we need can be used. */
+/** Returns undefined when no controller can be used. */
 export async function detectCgroups(sources: CgroupSources): Promise<CgroupHost | undefined> {
   return (await detectUnified(sources)) ?? (await detectLegacy(sources));
 }
-
-// ---------------------------------------------------------------------------------------------- version 2
 
 async function detectUnified(sources: CgroupSources): Promise<CgroupHost | undefined> {
   const mount = sources.mounts.find((candidate) => candidate.type === 'cgroup2');
@@ -73,7 +71,7 @@ async function openUnified(parent: string, base: string, pid: number): Promise<S
     await enable(base);
     return new Set(await enabled(base));
   } catch {
-    return new Set(); // Not ours to use: the next parent, or no control groups, and describe() says so.
+    return new Set(); // This process may not use it: the next parent is tried, or there are no control groups, and describe() says so.
   }
 }
 
@@ -85,7 +83,7 @@ async function stepDown(parent: string, pid: number): Promise<void> {
   await writeFile(join(leaf, 'cgroup.procs'), String(pid));
 }
 
-/** Only what the group itself was given: a delegated tree often has memory and pids but no cpu. */
+/** Enables only controllers that the group itself has: a delegated tree often has memory and pids but no cpu. */
 async function enable(group: string): Promise<void> {
   const available = words(await readText(join(group, 'cgroup.controllers')));
   const already = await enabled(group);
@@ -109,8 +107,6 @@ async function limitUnified(
   if (covers.has('cpu')) await writeFile(join(group, 'cpu.max'), `${quotaUs(limits)} ${CPU_PERIOD_US}`);
 }
 
-// ---------------------------------------------------------------------------------------------- version 1
-
 async function detectLegacy(sources: CgroupSources): Promise<CgroupHost | undefined> {
   const bases = new Map<Controller, string>();
   for (const controller of CONTROLLERS) {
@@ -124,7 +120,7 @@ async function detectLegacy(sources: CgroupSources): Promise<CgroupHost | undefi
       await proveWritable(base);
       bases.set(controller, base);
     } catch {
-      continue; // Not writable: this controller is not covered, and describe() says so.
+      continue; // This controller is not writable and not covered, and describe() says so.
     }
   }
   if (bases.size === 0) return undefined;
@@ -145,8 +141,6 @@ async function limitLegacy(group: string, limits: SandboxLimits): Promise<void> 
   await writeIfThere(join(group, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
   await writeIfThere(join(group, 'cpu.cfs_quota_us'), String(quotaUs(limits)));
 }
-
-// ------------------------------------------------------------------------------------------------- shared
 
 /** The folder may be there already, made by a daemon of another user. */
 async function proveWritable(base: string): Promise<void> {
@@ -241,7 +235,7 @@ function words(text: string | undefined): string[] {
   return (text ?? '').split(/\s+/).filter((word) => word !== '');
 }
 
-/** In a container the mount may show only a part of the tree: the path relative to what is mounted. */
+/** Returns the path relative to the mounted part of the tree: in a container the mount may show only a part. */
 function relative(own: string, mountRoot: string): string {
   if (mountRoot === '/' || mountRoot === '') return own;
   return own === mountRoot || own.startsWith(`${mountRoot}/`) ? own.slice(mountRoot.length) : '/';

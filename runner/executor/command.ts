@@ -1,17 +1,17 @@
-/** Runs one short command of the host (an engine call, ldd, mkfifo) with a time limit. Never through a shell. */
+/** Runs one short command of the host (an engine call, ldd, mkfifo) with a time limit and without a shell. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** More than any answer that we read; beyond it the command is killed rather than the daemon's memory filled. */
+/** The limit is above any expected answer; a command that exceeds it is killed before it fills the daemon's memory. */
 const OUTPUT_BYTES_MAX = 16 * 1_048_576;
 
 export interface CommandResult {
-  /** Absent when killed by a signal, by us at the time limit, or never started. */
+  /** Absent when it was killed by a signal or at the time limit, or never started. */
   code?: number;
   stdout: string;
   stderr: string;
-  /** Why there is no usable exit code: time limit, not installed, too much output. */
+  /** The reason why there is no usable exit code: time limit, not installed, too much output. */
   failure?: string;
 }
 
@@ -21,7 +21,7 @@ export interface CommandOptions {
   cwd?: string;
 }
 
-/** Never rejects: what went wrong is in the result. */
+/** Never rejects: errors are in the result. */
 export async function runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
   const [program, ...args] = argv;
   if (program === undefined) return { stdout: '', stderr: '', failure: 'empty command' };
@@ -37,7 +37,7 @@ export async function runCommand(argv: readonly string[], options: CommandOption
     const fail = (reason: string) => {
       failure ??= reason;
       child.kill('SIGKILL');
-      // A grandchild may hold the pipes open: do not wait for it.
+      // A grandchild may hold the pipes open: it is not waited for.
       child.stdout.destroy();
       child.stderr.destroy();
     };
@@ -75,7 +75,7 @@ export async function runCommand(argv: readonly string[], options: CommandOption
   });
 }
 
-/** The last non-empty lines of what a failed command said, for a message. */
+/** The failure of a command for a message: its last non-empty lines. */
 export function failureText(result: CommandResult): string {
   if (result.failure !== undefined) return result.failure;
   const lines = `${result.stderr}\n${result.stdout}`.split('\n').filter((line) => line.trim() !== '');

@@ -1,11 +1,11 @@
-/** Which executor works on this machine. Each candidate must have run a task here before it is taken. */
+/** Finds the executors that work on this machine. Each candidate must have run a task here before it is taken. */
 import { createDockerExecutor } from './docker.ts';
 import { probe } from './engine-setup.ts';
 import type { BuildEngine, DetectOptions, Executor, ExecutorName } from './executor.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 import { createPodmanExecutor } from './podman.ts';
 
-/** One line a candidate: what was tried, why it does not work here, what to install. */
+/** `attempts` has one line for each candidate: what was tried, why it does not work here, what to install. */
 export class ExecutorUnavailableError extends Error {
   override readonly name = 'ExecutorUnavailableError';
   readonly attempts: readonly string[];
@@ -16,7 +16,7 @@ export class ExecutorUnavailableError extends Error {
   }
 }
 
-/** Strongest first. */
+/** The one with the strongest isolation comes first. */
 const CANDIDATES: readonly { name: ExecutorName; create: (options: DetectOptions) => Promise<Executor> }[] = [
   { name: 'podman', create: createPodmanExecutor },
   { name: 'docker', create: createDockerExecutor },

@@ -1,4 +1,4 @@
-/** docker: the daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
+/** The executor for docker, whose daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
 import { failureText, findProgram, runCommand } from './command.ts';
 import { ENGINE_TIMEOUTS } from './engine.ts';
 import { EngineExecutor } from './engine-executor.ts';
@@ -16,7 +16,7 @@ export interface DockerInfo {
   SecurityOptions?: string[] | null;
 }
 
-/** Throws with why it does not work here and what to install. */
+/** Throws with the reason why it does not work here and what to install. */
 export async function createDockerExecutor(options: DetectOptions): Promise<Executor> {
   const program = findProgram('docker');
   if (program === undefined) throw new Error('not installed; install docker-ce or podman');
@@ -76,6 +76,6 @@ export function parseDockerInfo(text: string): DockerInfo {
   try {
     return JSON.parse(text) as DockerInfo;
   } catch {
-    return {}; // Not JSON: the daemon did not answer, and stderr says why.
+    return {}; // The daemon did not answer with JSON, and stderr says why.
   }
 }

@@ -1,4 +1,7 @@
-/** The arguments that create a task's container: one place, so that podman and docker get the same walls. Never joined, never through a shell. */
+/**
+ * The arguments that create a task's container, in one place, so that podman and docker set the same limits. They are never joined and never pass through a
+ * shell.
+ */
 import { CA_BUNDLE_IN_CONTAINER } from './ca-bundle.ts';
 import { engineArgv, type Engine } from './engine.ts';
 import type { SandboxSpec } from './executor.ts';
@@ -9,9 +12,9 @@ export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';
 const SHELL_PATH = '/run/svc/sh';
 const OPEN_FILES = 1024;
-/** One file that a build step writes. */
+/** Largest file that a build step may write. */
 const CLONE_FILE_BYTES_MAX = 4 * 1_073_741_824;
-/** The engine's own time limit only matters when the daemon died: well after ours, so that they never race. */
+/** The engine's own time limit only matters when the daemon has died. It is well after the daemon's, so that the two never race. */
 const ENGINE_DEADLINE_SLACK_SECONDS = 60;
 
 export interface CreateOptions {
@@ -20,7 +23,7 @@ export interface CreateOptions {
   image: string;
   /** File with the launch script, readable to everybody inside a folder that only the runner can enter. */
   launchFile: string;
-  /** Beside it, where the network has a server of names of ours. */
+  /** Lies beside it, where the network has a name server of the runner. */
   resolverFile?: string;
   hostCpus: number;
   nowMs: number;
@@ -63,7 +66,7 @@ function labels({ spec, nowMs }: CreateOptions): string[] {
 
 function isolation(engine: Engine, spec: SandboxSpec): string[] {
   return [
-    // Without the option: the engine's own network, from which nothing of this machine's loopback can be reached.
+    // Without the option the container has the engine's own network, from which this machine's loopback cannot be reached.
     ...networkArgs(spec.network),
     '--read-only',
     `--user=${spec.clone?.user ?? TASK_USER}`,
@@ -95,7 +98,7 @@ function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
     `--memory-swap=${memoryMb}m`,
     // docker refuses more than the machine has.
     `--cpus=${Math.min(cpus, hostCpus)}`,
-    // Without these a daemon's own raised limits can make the runtime fail.
+    // Without these limits a daemon's own raised limits can make the runtime fail.
     `--ulimit=nofile=${OPEN_FILES}:${OPEN_FILES}`,
     `--ulimit=nproc=${engine.processesPerUser}:${engine.processesPerUser}`,
     '--ulimit=core=0:0',
@@ -111,9 +114,9 @@ function mounts(engine: Engine, { spec, launchFile, resolverFile }: CreateOption
     `--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=${tmpMb}m,mode=1777`,
     spec.clone === undefined
       ? `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(memoryMb)}m,mode=1777`
-      : // `U`: the engine hands the folder to the user that `user` is on the host.
+      : // With `U` the engine gives the folder to the user that `user` is on the host.
         `--volume=${spec.clone.folder}:/workspace:rw,z${engine.ownUsers === undefined ? '' : ',U'}`,
-    // `z`: on hosts with SELinux the container may not read unlabelled files.
+    // With `z` the container may read the files on hosts with SELinux.
     `--volume=${launchFile}:${LAUNCH_PATH}:ro,z`,
     ...(resolverFile === undefined ? [] : [`--volume=${resolverFile}:/etc/resolv.conf:ro,z`]),
     ...(engine.shellPath === undefined ? [] : [`--volume=${engine.shellPath}:${SHELL_PATH}:ro,z`]),

@@ -1,10 +1,10 @@
 /**
- * Evidence that a container was killed for want of memory, for engines that put containers into control groups themselves
- * (podman with the cgroupfs manager, as root).
+ * Evidence that a container was killed because its memory limit was reached, for engines that put containers into control groups themselves (podman with the
+ * cgroupfs manager, as root).
  *
- * The engine's own `OOMKilled` is written by its monitor when it hears of the event; on control groups version 1 that races with
- * the end of the container and is often missed. A container's own group is gone by the time its end is known, but a parent group of
- * ours is not: version 2 counts the kills of children in it, version 1 keeps the highest usage of the whole tree.
+ * The engine's own `OOMKilled` is written by its monitor when it is notified of the event; on control groups version 1 that races with the end of the
+ * container and is often missed. A container's own group is gone by the time its end is known, but a parent group of the runner is not: version 2 counts the
+ * kills of children in it, version 1 keeps the highest usage of the whole tree.
  */
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ export async function createEngineCgroups(runnerId: string): Promise<EngineCgrou
       return [...new Set(lists.flat())];
     },
     async tidy() {
-      await Promise.allSettled(points.map((point) => rmdir(join(point, parent)))); // In use, or not there: both are fine.
+      await Promise.allSettled(points.map((point) => rmdir(join(point, parent)))); // It is in use or does not exist: both are fine.
     },
   };
 }
@@ -73,6 +73,6 @@ async function subgroups(group: string): Promise<string[]> {
     const entries = await readdir(group, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   } catch {
-    return []; // No such group in this hierarchy.
+    return []; // This hierarchy has no such group.
   }
 }

@@ -1,4 +1,4 @@
-/** Engines that misbehave: small programs in the place of podman and docker. */
+/** Tests engines that misbehave: small programs in the place of podman and docker. */
 import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -141,7 +141,7 @@ describe('an engine that misbehaves', () => {
       );
     expect(await ended(125, false)).toMatchObject({ reason: 'exit', exitCode: 125 });
     expect(await ended(137, true)).toMatchObject({ reason: 'memory', exitCode: 137, signal: 'SIGKILL' });
-    // A child was killed for memory and the task coped.
+    // A child was killed for memory and the task went on.
     expect(await ended(0, true)).toMatchObject({ reason: 'exit', exitCode: 0 });
   });
 

@@ -27,7 +27,7 @@ export interface EngineExecutorOptions {
   runnerId: string;
   /** Folder only this user can enter, for launch scripts. */
   launchFolder: string;
-  /** For runs without an image. */
+  /** Used for runs without an image. */
   defaultImage: string;
   description: string;
   storageFolder?: string;
@@ -123,7 +123,7 @@ export class EngineExecutor implements Executor {
     return inspected.stdout.split('\n').flatMap(parseLeftover);
   }
 
-  /** SIGTERM, the grace of the container's own stop timeout (5 s), SIGKILL; then every trace of it. */
+  /** Sends SIGTERM, after the container's own stop timeout (5 s) SIGKILL, then removes everything of it. */
   async #stop(left: Leftover): Promise<void> {
     const { engine } = this.#options;
     await runCommand(engineArgv(engine, 'stop', left.id), { timeoutMs: engine.timeouts.removeMs });
@@ -146,7 +146,7 @@ export class EngineExecutor implements Executor {
     for (const name of (await readdir(launchFolder)).filter(dead))
       await rm(join(launchFolder, name), { recursive: true, force: true });
     for (const name of ((await cgroups?.leftovers()) ?? []).filter(dead)) {
-      // Only empty groups can be removed: one whose container the engine has not quite ended stays for the next round.
+      // Only empty groups can be removed: one whose container the engine has not quite ended is removed in the next round.
       await cgroups
         ?.remove(name)
         .catch((error: Error) =>

@@ -1,9 +1,8 @@
 /**
  * One run in a container: create, start attached, inspect, remove.
  *
- * `create` and `start` are separate calls so that the engine's own errors (image missing) never mix with the task's output, and
- * the container is not removed by the engine, because its state is read after its end. Every call has a time limit; an
- * engine that hangs makes an `engine_error`, not a stuck runner.
+ * `create` and `start` are separate calls so that the engine's own errors (image missing) never mix with the task's output, and the container is not removed
+ * by the engine, because its state is read after its end. Every call has a time limit; an engine that hangs makes an `engine_error`, not a stuck runner.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -26,7 +25,7 @@ import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './sup
 const TAIL_BYTES = 2_048;
 /** podman and docker use it for their own failures. */
 const ENGINE_FAILED = 125;
-/** A clone of millions of files. */
+/** Enough for a clone of millions of files. */
 const CHOWN_MS = 120_000;
 const NEVER = '0001-01-01T00:00:00Z';
 
@@ -67,7 +66,7 @@ export class EngineSandbox implements Sandbox {
     const { engine, spec, name, image, folder } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const launchFile = join(folder, 'launch');
-    // 0444 inside a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
+    // The file is 0444 in a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
     await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
     const network = typeof spec.network === 'object' ? spec.network : undefined;
     const resolverFile = join(folder, 'resolv.conf');
@@ -76,7 +75,7 @@ export class EngineSandbox implements Sandbox {
     const argv = createArgv(engine, {
       spec,
       name,
-      // What the operator configured may be named as the engine likes; what a task asks for may not.
+      // An image that the operator configured may have any name that the engine knows; one that a task asks for may not.
       image: spec.image === undefined ? image : await resolveImage(engine, spec.image),
       launchFile,
       ...(network === undefined ? {} : { resolverFile }),
@@ -101,13 +100,13 @@ export class EngineSandbox implements Sandbox {
       name,
     );
     const child = spawn(program, args, {
-      // podman's monitor leaves a file `oom` in the working directory when the kernel kills for memory; this folder goes with the sandbox.
+      // podman's monitor writes a file `oom` to its working directory when the kernel kills for memory; this folder is removed with the sandbox.
       cwd: folder,
       stdio: [spec.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: true,
     });
     this.#child = child;
-    child.stdin?.on('error', () => undefined); // The task may end without reading its input.
+    child.stdin?.on('error', () => undefined); // A task may end without reading its input.
     child.stdin?.end(spec.stdin);
     const exited = new Promise<ProcessExit>((resolve) => {
       child.once('error', (error) => {
@@ -149,7 +148,7 @@ export class EngineSandbox implements Sandbox {
         message: `${engine.name} did not start ${image}: ${state.Error || this.#said()}`,
       };
     }
-    // Our entrypoint is a shell that always reports 127 itself; when init complains, there was no shell to begin with.
+    // The entrypoint is a shell that reports 127 itself; when init fails, there was no shell to begin with.
     if (engine.shellPath === undefined && /failed to exec|exec .* failed/.test(this.#said())) {
       return {
         reason: 'engine_error',
@@ -173,7 +172,7 @@ export class EngineSandbox implements Sandbox {
     await this.#takeBackClone();
   }
 
-  /** The engine sets the container up without its task, whose network is then there to be completed. */
+  /** The engine sets the container up without its task, whose network then exists and can be completed. */
   async #openWayOut(network: OwnNetwork): Promise<void> {
     const { engine, name, folder } = this.#options;
     const argv = engineArgv(engine, 'init', ...this.#hooks(), name);
@@ -197,7 +196,7 @@ export class EngineSandbox implements Sandbox {
     const signal = signalOfExitCode(exitCode);
     const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
     if (state.Status === 'running') {
-      // The attached client died, not the container: its output is lost from here on, so the run cannot count.
+      // The attached client has ended without the container: the output is lost from here on, so the run cannot count.
       return {
         reason: 'engine_error',
         message: `lost the connection to the container (client exit ${exit.code ?? exit.signal})`,
@@ -236,7 +235,10 @@ export class EngineSandbox implements Sandbox {
       throw new SandboxError(`${name} is not removed: ${failureText(removed)}`);
   }
 
-  /** The engine gave the clone to a user of the container, and the build goes on with it as this one. Nothing that could put links into the way runs any more. */
+  /**
+   * The engine gave the clone to a user of the container, and the build goes on with it as this user. No process that could place links into its paths runs
+   * any more.
+   */
   async #takeBackClone(): Promise<void> {
     const { engine, spec } = this.#options;
     if (spec.clone === undefined || engine.ownUsers === undefined) return;
@@ -253,7 +255,7 @@ export class EngineSandbox implements Sandbox {
     const { engine, image, name } = this.#options;
     const said = failureText(created);
     if (/name .*already in use|is already in use by container/i.test(said)) {
-      this.#created = false; // It is not ours to remove.
+      this.#created = false; // It is not this sandbox's container.
       return new SandboxError(`a container ${name} exists already`);
     }
     if (NOT_THERE.test(said)) return new SandboxError(notThere(engine, image));
@@ -284,6 +286,6 @@ function parseState(text: string): State | undefined {
   try {
     return JSON.parse(text) as State;
   } catch {
-    return undefined; // Not an answer of an engine: the caller reports what came instead.
+    return undefined; // The engine did not answer with JSON: the caller reports its output instead.
   }
 }

@@ -1,4 +1,4 @@
-/** What both engines need once, before the first run: a place for launch scripts, a shell to read them, a proof that it works. */
+/** The preparation that both engines need before the first run: a folder for launch scripts, a shell to read them, a proof that the engine works. */
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, lstat, mkdir, rename, statfs, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -12,11 +12,11 @@ const PROBE_SECONDS = 30;
 const PROCESSES_PER_USER_MAX = 16_384;
 const PROBE_TEXT = 'sandbox-probe';
 
-/** Undefined when the host has no static busybox: then the image's own /bin/sh reads the launch script. */
+/** Returns undefined when the host has no static busybox: then the image's own /bin/sh reads the launch script. */
 export async function prepareShell(dataDir: string): Promise<string | undefined> {
   const busybox = await findStaticBusybox();
   if (busybox === undefined) return undefined;
-  // A copy: what is mounted into tasks must not change under them when the host is upgraded, nor carry the host's labels.
+  // The shell is copied: a mounted file must not change under tasks when the host is upgraded, nor carry the host's labels.
   const path = join(resolve(dataDir), 'task-shell');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await copyFile(busybox, `${path}.new`);
@@ -26,8 +26,9 @@ export async function prepareShell(dataDir: string): Promise<string | undefined>
 }
 
 /**
- * Folder with the hook that opens a task's pipes to it. The runtime gives them to the task's user, but for a container with users of its own it may not, and
- * then /dev/stdout cannot be opened by its name. They can be reached through the task's own processes alone, so that others may open them is no way in.
+ * Makes the folder with the hook that opens a task's pipes to it. The runtime gives the pipes to the task's user, but for a container with users of its own
+ * it may not, and then /dev/stdout cannot be opened by its name. Only the task's own processes can reach the pipes, so opening them to others gives no
+ * access.
  */
 export async function prepareHooks(dataDir: string): Promise<string> {
   const folder = join(resolve(dataDir), 'hooks');
@@ -45,7 +46,7 @@ export async function prepareHooks(dataDir: string): Promise<string> {
   return folder;
 }
 
-/** Launch scripts hold the tasks' environment: kept in memory where a tmpfs can be had, and entered by this user only. */
+/** Launch scripts hold the tasks' environment, so the folder is in memory where a tmpfs can be had, and closed to other users. */
 export async function prepareLaunchFolder(dataDir: string, runnerId: string): Promise<string> {
   const uid = process.geteuid?.() ?? 0;
   // Two runners on one machine never share a folder, nor does one runner with another data folder.
@@ -70,7 +71,7 @@ async function isTmpfs(path: string): Promise<boolean> {
   try {
     return (await statfs(path)).type === TMPFS_MAGIC;
   } catch {
-    return false; // Not there.
+    return false; // It does not exist.
   }
 }
 
@@ -83,7 +84,7 @@ async function claim(path: string, uid: number): Promise<boolean> {
     await chmod(path, 0o700);
     return true;
   } catch {
-    return false; // Not writable: the next candidate.
+    return false; // It is not writable: the next candidate is tried.
   }
 }
 
@@ -97,8 +98,8 @@ export async function taskProcessesMax(): Promise<number> {
 }
 
 /**
- * The image of runs that name none: the configured one, otherwise one made from this machine's tools. A machine without usable tools
- * (macOS) works with a configured image.
+ * Returns the image of runs that name none: the configured one, otherwise one made from this machine's tools. A machine without usable tools (macOS) works
+ * with a configured image.
  */
 export async function chooseImage(
   program: string,
@@ -115,8 +116,8 @@ export async function chooseImage(
 }
 
 /**
- * Runs a task with all walls up; returns why it does not work, or nothing. Twice when the task ended well and its output did not come:
- * podman 4.3.1 was seen to do that, once, on an overloaded machine (docs/sandbox.md), and a daemon that takes it for broken ends.
+ * Runs a task with all limits set; returns why it does not work, or nothing. It runs a second one when the task ended well and its output was missing: podman
+ * 4.3.1 was seen to do that, once, on an overloaded machine (docs/sandbox.md), and a daemon that takes it for broken ends.
  */
 export async function probe(executor: Executor, runnerId: string): Promise<string | undefined> {
   const first = await runProbe(executor, runnerId);

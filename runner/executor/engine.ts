@@ -1,4 +1,4 @@
-/** A container engine of this machine, podman or docker, and how it is called. */
+/** A container engine of this machine, podman or docker, and the start of its command line. */
 
 export type EngineName = 'podman' | 'docker';
 
@@ -6,27 +6,27 @@ export interface Engine {
   name: EngineName;
   /** Absolute path. */
   program: string;
-  /** OCI runtime that works here; absent: the engine's own choice. */
+  /** An OCI runtime that works here; without it, the engine's own choice. */
   runtime?: string;
-  /** Absent: the engine's built-in filter stays (docker ships no file to derive ours from). */
+  /** Without it the engine's built-in filter stays (docker ships no file to derive one from). */
   seccompPath?: string;
-  /** A shell of the host that is mounted for the launch script; absent: the image's own. */
+  /** A shell of the host that is mounted for the launch script; without it, the image's own. */
   shellPath?: string;
   timeouts: EngineTimeouts;
   /** Hard limit of processes for the task's user, see taskProcessesMax. */
   processesPerUser: number;
-  /** Each container has users of the host for itself, given out by the engine. Absent: they are the host's own. */
+  /** Each container has users of the host for itself, allocated by the engine. Without it, containers share the host's own users. */
   ownUsers?: { hooksFolder: string };
   /** Parent group for evidence of memory kills, see engine-cgroup.ts. */
   cgroupParentOf?: (containerName: string) => string;
 }
 
-/** How long the engine may take to answer before it counts as dead. */
+/** Time limits of the engine's calls, after which it counts as dead. */
 export interface EngineTimeouts {
   createMs: number;
   callMs: number;
   removeMs: number;
-  /** From `start` until the container must be running. */
+  /** Time from `start` until the container must be running. */
   startMs: number;
 }
 

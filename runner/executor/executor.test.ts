@@ -1,4 +1,4 @@
-/** What every sandbox must hold, asked of each kind that this machine has: a real engine and real namespaces, nothing faked. */
+/** Tests the rules for every sandbox on each kind that this machine has: a real engine and real namespaces. */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import {
 } from '../../test/setup/runner/executor-fixtures.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
-/** A stream buffer just below its mark, and one read more. */
+/** A stream buffer just below its mark, plus one read. */
 const CHUNK_BYTES_MAX = 2 * 65_536;
 
 const KINDS = [

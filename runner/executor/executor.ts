@@ -1,18 +1,18 @@
 /**
- * The one interface between the daemon and whatever runs a task on this machine.
+ * The interface between the daemon and the code that runs a task on this machine.
  *
- * An executor owns everything that a run creates on the host (container, namespaces, cgroup, files) from `start` until
- * `done` has resolved; by then nothing of it is left. It decides the reason of an ending exactly once: exit, timeout,
- * cancel and lease loss race for one variable, and the first to write it wins (see supervise.ts).
+ * An executor owns everything that a run creates on the host (container, namespaces, cgroup, files) from `start` until `done` has resolved; by then
+ * everything is removed. It decides the reason of an end exactly once: exit, timeout, cancel and lease loss race for one variable, and the first to write it
+ * wins (see supervise.ts).
  */
 import type { Engine } from './engine.ts';
 
 export type ExecutorName = 'podman' | 'docker' | 'namespaces';
 
 /**
- * Why a run ended. `exit`: by itself, with `exitCode` or `signal`. `engine_error`: it never ran properly, through no fault of
- * the task (image missing, engine dead or hanging); `message` says what. `output` is reserved: output past its limit is cut
- * with a visible marker and the task keeps running.
+ * The reason why a run ended. `exit`: by itself, with `exitCode` or `signal`. `engine_error`: it never ran properly, through no fault of the task (image
+ * missing, engine dead or hanging); `message` gives the cause. `output` is reserved: output past its limit is cut with a visible marker and the task keeps
+ * running.
  */
 export type EndReason =
   | 'exit'
@@ -49,42 +49,45 @@ export interface SandboxSpec {
   /** Absolute; default `/workspace`. */
   workdir?: string;
   stdin?: string;
-  /** For build steps: `private`, the engine's own network, outward only; or one of the container alone, with a way out of ours. */
+  /**
+   * Build steps may have a network: `private` is the engine's own, without access to this machine; an OwnNetwork is the container's alone, with an egress of
+   * the runner.
+   */
   network: 'none' | 'private' | OwnNetwork;
-  /** Build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
+  /** For build steps: a folder of the host that is mounted at /workspace, writable, instead of an empty one in memory. */
   clone?: CloneMount;
   limits: SandboxLimits;
 }
 
 export interface OwnNetwork {
   readonly nameServer: string;
-  /** Makes the way out, when the network is there and nothing runs in it yet. */
+  /** Makes the egress, when the network exists and nothing runs in it yet. */
   open(network: Network): Promise<{ close(): void }>;
 }
 
-/** A network, told by its processes. */
+/** A network, identified by its processes. */
 export interface Network {
-  /** One that is in it. */
+  /** A process that is in it. */
   pid: number;
-  /** One that is among the users to whom it belongs, and whom this user may join. */
+  /** A process in the user namespace that owns it, which this user may join. */
   usersPid: number;
 }
 
 export interface CloneMount {
   folder: string;
-  /** Who owns the folder, as seen in the container: `uid:gid`. Without capabilities nobody else could write there. */
+  /** The owner of the folder inside the container: `uid:gid`. Without capabilities no other user could write there. */
   user: string;
-  /** Authorities to trust, where the runner was given one of its own: mounted, and named in the environment. */
+  /** Certificate authorities, where the runner was given some: mounted, and named in the environment. */
   caFile?: string;
 }
 
 export interface Outcome {
-  /** Absent when no process of the task ended by itself or by a signal that we could see. */
+  /** Absent when no process of the task ended by itself or by a visible signal. */
   exitCode?: number;
-  /** `SIGKILL` and so on; `exitCode` then holds 128 + n, as a shell would say. */
+  /** `SIGKILL` and so on; `exitCode` then holds 128 + n, as in a shell. */
   signal?: string;
   reason: EndReason;
-  /** Monotonic. */
+  /** Measured on the monotonic clock. */
   durationMs: number;
   message?: string;
 }
@@ -112,34 +115,34 @@ export interface WorkRef {
 export interface Executor {
   readonly name: ExecutorName;
   readonly isolation: 'container' | 'namespaces';
-  /** One line for people: engine, version, runtime, how memory is limited. */
+  /** Describes engine, version, runtime and memory limits in one line for people. */
   describe(): string;
   /**
    * Starts the task. Rejects with InvalidSpecError when the spec can never run (bad name, leading '-'); anything that
    * goes wrong with the machine is an outcome with reason `engine_error`.
    */
   start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running>;
-  /** Kills and removes what earlier daemons of this runner left behind, except the live ones; returns those it found. */
+  /** Kills and removes the leftovers of earlier daemons of this runner, except the live ones; returns those it found. */
   reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
-  /** Where its engine keeps images and containers on this machine; absent where there is no engine, or one of another machine. */
+  /** The folder with the engine's images and containers on this machine; absent where there is no engine, or a remote one. */
   readonly storageFolder?: string | undefined;
-  /** Why tasks are users of the host that others of it may be too, and what to do about it; absent where each has users of its own. */
+  /** Set when tasks share users of the host with other processes: the reason, and what to do about it. */
   readonly sharedUsers?: string | undefined;
-  /** What builds need of a container engine; absent where there is none: then this runner cannot build. */
+  /** The container engine for builds; absent where there is none: then this runner cannot build. */
   readonly buildEngine?: BuildEngine;
 }
 
 export interface BuildEngine {
   engine: Engine;
   rootless: boolean;
-  /** In memory where possible, entered by this user only: for secrets. */
+  /** For secrets: in memory where possible, and closed to other users. */
   privateFolder: string;
-  /** For build steps. */
+  /** The image of build steps. */
   stepImage: string;
 }
 
 export interface DetectOptions {
-  /** Only this one; never silently another. */
+  /** Only this executor is tried; never silently another. */
   wanted?: ExecutorName;
   dataDir: string;
   runnerId: string;

@@ -1,10 +1,10 @@
 /**
- * How a task gets its environment without anybody else seeing it.
+ * Passes the environment to a task without showing it to anybody else.
  *
- * A variable given to an engine by `-e` or `--env-file` shows up in `inspect`; one given as `env NAME=value` shows up in the
- * process list. So a small POSIX shell script, read from a file or a pipe that only the task can read, exports the variables
- * and then execs the command. `exec` by a path found in PATH (not by name), because busybox's shell would otherwise run its own applet
- * instead of the image's program; it also gives 127 and 126 the same meaning in every sandbox.
+ * A variable given to an engine by `-e` or `--env-file` shows up in `inspect`; one given as `env NAME=value` shows up in the process list. So a small POSIX
+ * shell script, read from a file or a pipe that only the task can read, exports the variables and then execs the command. It execs a path found in PATH (not
+ * a name), because busybox's shell would otherwise run its own applet instead of the image's program; that also gives 127 and 126 the same meaning in every
+ * sandbox.
  */
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -48,7 +48,7 @@ export function launchScript(env: Readonly<Record<string, string>>, workdir: str
   ].join('\n');
 }
 
-/** A folder that is not there yet is made, which can only succeed on the task's own writable mounts. */
+/** Makes a folder that does not exist, which can only succeed on the task's own writable mounts. */
 function enter(workdir: string): string[] {
   return [
     `cd ${workdir} 2>/dev/null || { mkdir -p ${workdir} && cd ${workdir}; } 2>/dev/null || {`,
@@ -57,7 +57,7 @@ function enter(workdir: string): string[] {
   ];
 }
 
-/** Walks PATH by hand; leaves IFS as it was and globbing on. */
+/** Walks PATH without external programs; leaves IFS as it was and globbing on. */
 const RESOLVE = `if [ -z "$svc_path" ]; then
   set -f; IFS=:
   for svc_dir in $PATH; do

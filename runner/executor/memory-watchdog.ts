@@ -1,6 +1,6 @@
 /**
- * The memory limit where no control group can be had: samples what the sandbox's processes and its tmpfs mounts hold. A task that
- * allocates faster than the sampling can exceed the limit for one interval; a control group cannot be exceeded at all.
+ * The memory limit where no control group can be had: samples the memory of the sandbox's processes and its tmpfs mounts. A task that allocates faster than
+ * the sampling can exceed the limit for one interval; a control group cannot be exceeded at all.
  */
 import { statfs } from 'node:fs/promises';
 import { ownMemoryBytes, treeOf } from './procfs.ts';
@@ -52,6 +52,6 @@ async function tmpfsBytes(path: string): Promise<number> {
     const stats = await statfs(path);
     return (stats.blocks - stats.bfree) * stats.bsize;
   } catch {
-    return 0; // Not mounted yet, or the sandbox has just ended.
+    return 0; // It is not mounted yet, or the sandbox has just ended.
   }
 }

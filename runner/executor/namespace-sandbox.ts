@@ -1,8 +1,8 @@
 /**
- * One run in Linux namespaces: the daemon's half of the conversation with the scripts in namespace-script.ts.
+ * One run in Linux namespaces: the daemon's half of the protocol with the scripts in namespace-script.ts.
  *
- * The daemon owns the folder of the run (two FIFOs and a record for the reaper), the control group, and the two processes it
- * can name: `unshare`, which stays outside and waits, and the sandbox's init. Both die with the daemon (parent-death signal).
+ * The daemon owns the folder of the run (two FIFOs and a record for the reaper), the control group, and the two processes it can name: `unshare`, which stays
+ * outside and waits, and the sandbox's init. Both die with the daemon (parent-death signal).
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -25,9 +25,9 @@ import { atMost, SandboxError, signalOfExitCode } from './supervise.ts';
 import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
 
 const SETUP_TIMEOUT_MS = 10_000;
-const LAST_WORDS_MS = 1_000;
-/** What the scripts may say before the task runs; errors are short. */
-const WORDS_BYTES_MAX = 16_384;
+const LAST_MESSAGES_MS = 1_000;
+/** Limit of the scripts' messages before the task runs; errors are short. */
+const MESSAGE_BYTES_MAX = 16_384;
 
 /** Host ids that become root and the task inside; one id each, so nothing else of the host is even nameable. */
 export interface IdMap {
@@ -45,7 +45,7 @@ export interface SandboxHost {
   inherited: readonly number[];
 }
 
-/** What reap needs to find this run again after a crash. */
+/** The record by which reap finds this run again after a crash. */
 export interface SandboxRecord {
   runnerId: string;
   workId: string;
@@ -58,7 +58,7 @@ export interface SandboxRecord {
 export interface NamespaceSandboxOptions {
   spec: SandboxSpec;
   name: string;
-  /** Made by prepare, removed by cleanup. */
+  /** The folder is made by prepare and removed by cleanup. */
   folder: string;
   host: SandboxHost;
   ids: IdMap;
@@ -73,9 +73,9 @@ export class NamespaceSandbox implements Sandbox {
   #initPid: number | undefined;
   #watchdog: MemoryWatchdog | undefined;
   readonly #sources: Socket[] = [];
-  #words = '';
+  #messages = '';
   #closed: Promise<void> = Promise.resolve();
-  #heard: () => void = () => undefined;
+  #wake: () => void = () => undefined;
 
   constructor(options: NamespaceSandboxOptions) {
     this.#options = options;
@@ -99,22 +99,22 @@ export class NamespaceSandbox implements Sandbox {
   }
 
   async start(abort: Abort): Promise<StartedProcess> {
-    // FIFOs rather than node's sockets: a task may open /dev/stdout and /dev/stderr, which a socket refuses.
+    // The pipes are FIFOs rather than Node's sockets: a task may open /dev/stdout and /dev/stderr, which a socket refuses.
     const stdout = await this.#openPipe('stdout');
     const stderr = await this.#openPipe('stderr');
     const child = this.#spawn(stdout.writeFd, stderr.writeFd);
     await Promise.all([closeFd(stdout.writeFd), closeFd(stderr.writeFd)]);
     const control = child.stdio[3] as Duplex;
     this.#listen(control);
-    child.stderr?.on('data', (chunk: Buffer) => this.#hear(chunk));
-    child.stdin?.on('error', () => undefined); // The task may end without reading its input.
+    child.stderr?.on('data', (chunk: Buffer) => this.#receive(chunk));
+    child.stdin?.on('error', () => undefined); // A task may end without reading its input.
     child.stdin?.end(this.#options.spec.stdin);
-    await this.#until('up');
+    await this.#waitFor('up');
     await this.#admit(child);
     const { env, workdir } = this.#options.spec;
     const launch = launchScript({ PATH: TASK_PATH, HOME: '/workspace', ...env }, workdir ?? '/workspace');
     control.end(`go\n${launch}`);
-    await this.#until('started');
+    await this.#waitFor('started');
     this.#watch(abort);
     return {
       stdout: stdout.source,
@@ -134,9 +134,9 @@ export class NamespaceSandbox implements Sandbox {
   }
 
   async verdict(): Promise<Verdict> {
-    await this.#allWords();
-    // Without its last word init was killed, by us or by a reaper: unshare's own exit code then says nothing.
-    const exitCode = Number(/^exit (\d+)$/m.exec(this.#words)?.[1] ?? 128 + 9);
+    await this.#awaitClose();
+    // Without its last message init was killed, by the daemon or by a reaper: unshare's own exit code then means nothing.
+    const exitCode = Number(/^exit (\d+)$/m.exec(this.#messages)?.[1] ?? 128 + 9);
     const signal = signalOfExitCode(exitCode);
     const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
     const kills = (await this.#cgroup?.oomKills()) ?? 0;
@@ -227,7 +227,7 @@ export class NamespaceSandbox implements Sandbox {
         stdio,
         env: { PATH: TASK_PATH },
         cwd: '/',
-        detached: true, // A session of its own: nothing of the daemon's terminal or process group.
+        detached: true, // The session is its own, apart from the daemon's terminal and process group.
       },
     );
   }
@@ -238,11 +238,11 @@ export class NamespaceSandbox implements Sandbox {
       const end = (exit: ProcessExit) => {
         this.#gone = true;
         this.#watchdog?.stop();
-        this.#heard();
+        this.#wake();
         resolve(exit);
       };
       child.once('error', (error) => {
-        this.#words += error.message;
+        this.#messages += error.message;
         end({});
       });
       child.once('exit', (code, signal) =>
@@ -253,40 +253,40 @@ export class NamespaceSandbox implements Sandbox {
   }
 
   #listen(control: Duplex): void {
-    control.on('error', () => undefined); // The other end died; `exited` tells.
+    control.on('error', () => undefined); // `exited` resolves when the other end has died.
     this.#closed = new Promise((resolve) => control.once('close', resolve));
-    control.on('data', (chunk: Buffer) => this.#hear(chunk));
+    control.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
-  #hear(chunk: Buffer): void {
-    if (this.#words.length < WORDS_BYTES_MAX) this.#words += chunk.toString();
-    this.#heard();
+  #receive(chunk: Buffer): void {
+    if (this.#messages.length < MESSAGE_BYTES_MAX) this.#messages += chunk.toString();
+    this.#wake();
   }
 
-  /** The last words may still be in the socket when the exit is seen. */
-  async #allWords(): Promise<void> {
-    await atMost(this.#closed, LAST_WORDS_MS);
+  /** The last messages may still be in the socket when the exit is seen. */
+  async #awaitClose(): Promise<void> {
+    await atMost(this.#closed, LAST_MESSAGES_MS);
   }
 
-  /** Waits for a word on a line of its own; whatever else was said by then is why it did not come. */
-  async #until(word: string): Promise<void> {
+  /** Waits for a signal on a line of its own; all other messages until then are the error. */
+  async #waitFor(signal: string): Promise<void> {
     const deadline = performance.now() + SETUP_TIMEOUT_MS;
-    const spoken = () => this.#words.split('\n').includes(word);
-    while (!spoken() && !this.#gone && performance.now() < deadline) {
-      const heard = new Promise<void>((resolve) => (this.#heard = resolve));
-      if (!spoken() && !this.#gone) await atMost(heard, deadline - performance.now());
+    const received = () => this.#messages.split('\n').includes(signal);
+    while (!received() && !this.#gone && performance.now() < deadline) {
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      if (!received() && !this.#gone) await atMost(woken, deadline - performance.now());
     }
-    if (this.#gone) await this.#allWords();
-    if (spoken()) return;
-    const said = this.#words
+    if (this.#gone) await this.#awaitClose();
+    if (received()) return;
+    const errors = this.#messages
       .split('\n')
       .filter((line) => line !== '' && line !== 'up')
       .join('; ');
     const why = this.#gone ? `ended before the task started` : `was not ready within ${SETUP_TIMEOUT_MS} ms`;
-    throw new SandboxError(`the sandbox ${why}: ${said === '' ? 'no error reported' : said}`);
+    throw new SandboxError(`the sandbox ${why}: ${errors === '' ? 'no error reported' : errors}`);
   }
 
-  /** Between `up` and `go`: names the users, limits the group, leaves a record; nothing of the task has run yet. */
+  /** Runs between `up` and `go`: maps the users, limits the group, writes a record; nothing of the task has run yet. */
   async #admit(child: ChildProcess): Promise<void> {
     const { ids, spec, folder } = this.#options;
     const [initPid] = child.pid === undefined ? [] : await childrenOf(child.pid);
@@ -340,11 +340,11 @@ function killIfThere(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-// Plain descriptors: a FileHandle would close the number again when it is collected, under the socket that owns it by then.
+// Plain descriptors are used because a FileHandle would close the number again when it is collected, under the socket that owns it by then.
 const openFd = promisify(open);
 const closeFd = promisify(close);
 
-/** The read end first, without waiting for a writer; then the write end does not wait either. */
+/** Opens the read end first, without waiting for a writer; then the write end does not wait either. */
 async function openFifo(path: string): Promise<{ source: Socket; writeFd: number }> {
   const readFd = await openFd(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const source = new Socket({ fd: readFd, readable: true, writable: false });

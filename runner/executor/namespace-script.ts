@@ -7,8 +7,8 @@
  * capability, no way back to one, its limits and its own user. It then waits as pid 1, reaping orphans; when the task ends, it
  * ends, and with it everything that is still alive in the namespace, however often it forked or called setsid.
  *
- * Descriptor 3 is a socket to the daemon: words and errors out (`up`, `started`, `exit 0`), `go` and the launch script in. Descriptor 4 is the
- * task's stderr; 2 belongs to unshare and the set-up, whose complaints go to the daemon. The task has neither.
+ * Descriptor 3 is a socket to the daemon: signals and errors out (`up`, `started`, `exit 0`), `go` and the launch script in. Descriptor 4 is the
+ * task's stderr; 2 belongs to unshare and the set-up, whose errors go to the daemon. The task has neither.
  */
 import { lstat, stat } from 'node:fs/promises';
 import { quoteShell } from './launcher.ts';
@@ -20,9 +20,9 @@ export const TASK_ID = 65_534;
 export const TASK_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 export const TASK_TMPFS = ['/tmp', '/workspace', '/dev/shm'] as const;
 
-/** Programs and libraries; everything else of the host's root stays out. */
+/** Folders of programs and libraries; everything else of the host's root stays out. */
 const PROGRAM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-/** What programs need to be found and linked, and nothing that tells who lives on this machine. */
+/** Files that programs need to be found and linked; they reveal nothing about the users of this machine. */
 const ETC_BINDS = [
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
@@ -33,7 +33,7 @@ const ETC_BINDS = [
 ];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom'];
 const DEVICE_LINKS = ['/dev/fd', '/dev/stdin', '/dev/stdout', '/dev/stderr'];
-/** Of the machine as a whole rather than of the sandbox; the list that container runtimes mask, and some more. */
+/** Files about the machine as a whole rather than about the sandbox: the list that container runtimes mask, and some more. */
 const PROC_MASKED = [
   'kcore',
   'keys',
@@ -58,10 +58,10 @@ const PROC_MASKED = [
 ];
 const PROC_HIDDEN_DIRS = ['acpi', 'scsi', 'asound', 'driver'];
 const PROC_READ_ONLY = ['bus', 'fs', 'irq', 'sys'];
-/** Somewhere that every user may enter, to carry the new root; what it holds on the host is out of sight anyway. */
+/** Folders that every user may enter, one of which carries the new root; their contents on the host are hidden then. */
 const MOUNT_POINTS = ['/tmp', '/mnt', '/media', '/srv'];
 
-/** What this machine's root looks like; read once. */
+/** The layout of this machine's root, read once. */
 export interface HostLayout {
   mountPoint: string;
   /** Program folders that are links (`/bin -> usr/bin`). */
@@ -92,7 +92,7 @@ async function present(paths: readonly string[]): Promise<string[]> {
   return paths.filter((_, index) => kinds[index] !== 'absent');
 }
 
-/** @param more Files and folders to show besides programs and what these need to be linked; of those, what is there. */
+/** @param more Files and folders to show besides programs and their libraries, as far as they exist. */
 export async function readHostLayout(more: readonly string[] = []): Promise<HostLayout> {
   const [mountPoint] = await present(MOUNT_POINTS);
   if (mountPoint === undefined)
@@ -135,10 +135,10 @@ export interface ScriptOptions {
   filter: Uint8Array | undefined;
 }
 
-/** In the sandbox's own root: nothing of it lies on the host. */
+/** It is in the sandbox's own root: nothing of it lies on the host. */
 const FILTER = 'svc-filter';
 
-/** "$1" is SETUP, the rest the command. The daemon reads `up` as: all namespaces exist and init is my child's child. */
+/** "$1" is SETUP, the rest the command. After `up` all namespaces exist, and init is the grandchild of this process. */
 export function enterScript(options: ScriptOptions): string {
   // Without a mapped range the kernel forbids setgroups, so the runner's own groups stay; none of what they open is mounted.
   const groups = options.mappedRange ? '--clear-groups' : '--keep-groups';
@@ -169,7 +169,7 @@ export function setupScript(options: ScriptOptions): string {
   return [
     'set -e',
     'echo 500 >/proc/self/oom_score_adj',
-    // Counted from here on: the task gets none of its own. Without a mapped range one more is needed to become TASK_ID.
+    // The limit counts from here on: the task gets no user namespace of its own. Without a mapped range one more is needed to become TASK_ID.
     `echo ${options.mappedRange ? 0 : 1} >/proc/sys/user/max_user_namespaces`,
     `mount -t tmpfs -o mode=0755,size=1m,nr_inodes=1024,nosuid,nodev svc-root ${root}`,
     `cd ${root}`,
@@ -178,7 +178,7 @@ export function setupScript(options: ScriptOptions): string {
     ...(layout.links.length === 0 ? [] : [`cp -P ${layout.links.map(quoteShell).join(' ')} .`]),
     ...(layout.deviceLinks.length === 0 ? [] : [`cp -P ${layout.deviceLinks.join(' ')} dev/`]),
     ...Object.entries(ETC_FILES).map(([name, text]) => `printf %s ${quoteShell(text)} >etc/${name}`),
-    // Below the tmpfs that is about to cover it. One process for all mounts: each program started here costs a millisecond.
+    // The table lies below the tmpfs that is about to cover it. One process makes all mounts, because each program started here costs a millisecond.
     `printf %s ${quoteShell(fstab(options))} >tmp/fstab; mount -a -T tmp/fstab`,
     ...layout.submounts.map(
       (mount) =>
@@ -187,7 +187,7 @@ export function setupScript(options: ScriptOptions): string {
     ...(options.filter === undefined
       ? []
       : [`printf ${octalEscapes(options.filter)} >${FILTER}; chmod 0555 ${FILTER}`]),
-    // Conveniences: a name and a loopback address are missed, not needed.
+    // A host name and a loopback address are conveniences; the sandbox works without them.
     'hostname task 2>/dev/null || :; ip link set lo up 2>/dev/null || :',
     'pivot_root . tmp; cd /; umount -l /tmp; mount -o remount,bind,ro,nosuid,nodev /',
     'set +e',

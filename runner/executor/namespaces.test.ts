@@ -1,4 +1,4 @@
-/** What only the namespaces executor must answer for; what every executor must hold is in executor.test.ts. */
+/** Tests the rules for the namespaces executor alone; those for every executor are in executor.test.ts. */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ describe.runIf(there)('namespaces executor', () => {
     await dataDir.remove();
   });
 
-  /** A program that runs one task in a process of its own, so that it can have another user or be killed. */
+  /** Bundles a program that runs one task in a process of its own, so that it can have another user or be killed. */
   async function bundleRunner(): Promise<string> {
     const outfile = join(dataDir.path, 'run.mjs');
     await build({
@@ -66,7 +66,7 @@ describe.runIf(there)('namespaces executor', () => {
     async () => {
       const bare: number[] = [];
       const tasks: number[] = [];
-      // In turns, so that a machine that is slow or busy is so for both.
+      // The two are measured in turns, so that a machine that is slow or busy is so for both.
       for (let turn = 0; turn < 7; turn += 1) {
         const began = performance.now();
         execFileSync('unshare', ['--mount', '--uts', '--ipc', '--net', '--pid', '--fork', 'true']);
@@ -74,7 +74,7 @@ describe.runIf(there)('namespaces executor', () => {
         tasks.push((await runToEnd(executor, makeSpec(['true']))).durationMs);
       }
       const median = (times: number[]): number => times.toSorted((left, right) => left - right)[3] ?? NaN;
-      // 5 to 8 times were seen, idle (15 ms bare) and with five busy loops on two cores.
+      // 5 to 8 times were measured, idle (15 ms bare) and with five busy loops on two cores.
       expect(
         median(tasks) / median(bare),
         `${tasks.map(Math.round)} ms, bare ${bare.map(Math.round)} ms`,

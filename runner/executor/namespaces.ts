@@ -1,14 +1,14 @@
 /**
  * Sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
  *
- * What holds here as in a container: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only root that
- * holds programs and libraries only; a user that exists nowhere else on the host; no capability and no way to one; no new
- * privileges; no further user namespaces; limits; an emptied environment; everything dies with pid 1.
+ * As in a container there are: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only root that holds programs and libraries only; a user
+ * that exists nowhere else on the host; no capability and no way to one; no new privileges; no further user namespaces; limits; an emptied environment;
+ * everything dies with pid 1.
  *
- * A system-call filter is loaded by a small program of our own (seccomp-loader.ts), on x86-64.
+ * A system-call filter is loaded by a small program of the runner (seccomp-loader.ts), on x86-64.
  *
- * What a container holds and this does not stands in abuse-cases.ts, from which docs/sandbox.md is made. A team that needs more asks for
- * isolation `container`.
+ * test/setup/runner/sandbox-abuse/cases.ts, from which docs/sandbox.md is made, lists what a container withstands and this does not. A team that needs more
+ * asks for isolation `container`.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,11 +40,11 @@ const TOOLS = [
   'rm',
   'sh',
 ];
-/** `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own words. */
+/** `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own message. */
 const VERSION_MIN = { major: 2, minor: 36 };
-/** Beyond what systemd hands to containers (up to 0x6fffffff) and below 2^31, which some tools read as negative. */
+/** The first id is above the range of systemd's containers (up to 0x6fffffff) and below 2^31, because some tools read higher ones as negative. */
 const ID_BASE = 0x7000_0000;
-/** For a runner that is root in a namespace of 65536 users. */
+/** Used by a runner that is root in a namespace of 65536 users. */
 const ID_BASE_SMALL = 60_000;
 const ID_SLOTS = 2_000;
 const REAP_WAIT_MS = 5_000;
@@ -57,7 +57,7 @@ export interface NamespacesOptions {
   useCgroups?: boolean;
 }
 
-/** Throws with what is missing on this machine; does not run anything yet. */
+/** Throws with the missing part; does not run anything yet. */
 export async function createNamespacesExecutor(options: NamespacesOptions): Promise<Executor> {
   if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
   const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
@@ -82,7 +82,7 @@ export async function createNamespacesExecutor(options: NamespacesOptions): Prom
   return new NamespacesExecutor(options, host, nextIds);
 }
 
-/** Without the loader's processor, or in a kernel made without filters, sandboxes run without one, and describe() says so. */
+/** On another processor than the loader's, or in a kernel made without filters, sandboxes run without one, and describe() says so. */
 async function canFilter(): Promise<boolean> {
   return process.arch === 'x64' && (await readText('/proc/sys/kernel/seccomp/actions_avail')) !== undefined;
 }
@@ -183,7 +183,7 @@ function parseRecord(text: string | undefined): SandboxRecord | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as SandboxRecord);
   } catch {
-    return undefined; // Written by a daemon that died in the middle of it: before the task could start.
+    return undefined; // A daemon died while it wrote the record: the task had not started.
   }
 }
 
@@ -195,7 +195,7 @@ async function killRecorded(record: SandboxRecord): Promise<void> {
     try {
       process.kill(record.initPid, 'SIGKILL');
     } catch {
-      return; // Gone between the look and the signal.
+      return; // It ended between the listing and the signal.
     }
     await sleep(10);
   }

@@ -1,14 +1,14 @@
-/** Counts what a task writes and cuts it at the limit, with one marker line that nobody can overlook. */
+/** Counts the output of a task and cuts it at the limit, with one marker line. */
 
 export interface OutputCap {
-  /** What may be passed on of this chunk; empty once the limit was reached and marked. */
+  /** Returns the part of this chunk that may be passed on; empty once the limit was reached and marked. */
   take(chunk: Uint8Array): Uint8Array[];
   readonly truncated: boolean;
 }
 
 const NEWLINE = 0x0a;
 
-/** One cap for both streams: the marker appears once, on the stream that crossed the limit. */
+/** Both streams share one cap: the marker appears once, on the stream that crossed the limit. */
 export function createOutputCap(bytesMax: number): OutputCap {
   let bytes = 0;
   let truncated = false;

@@ -1,9 +1,9 @@
 /**
  * Moves a task's two pipes to the consumer.
  *
- * One reader a pipe, one delivery at a time: the consumer never sees two open calls, and while it is busy nothing is read, so the
- * pipe fills up and the kernel stops the task. What is held in memory is at most one pipe buffer and one chunk a stream.
- * After the cap the pipes are still read, and thrown away, so that the task can run on.
+ * There is one reader for each pipe and one delivery at a time: the consumer never sees two open calls, and while it is busy nothing is read, so the pipe
+ * fills up and the kernel stops the task. At most one pipe buffer and one chunk of each stream are held in memory. After the cap the pipes are still read,
+ * and the data discarded, so that the task can run on.
  */
 import type { Readable } from 'node:stream';
 import type { OnOutput, OutputStream } from './executor.ts';
@@ -21,7 +21,7 @@ export interface PumpOptions {
   stderr: Readable;
   outputBytes: number;
   onOutput: OnOutput;
-  /** The consumer failed: output after this is lost, so the run must not go on as if nothing had happened. */
+  /** Runs when the consumer failed: output after this is lost, so the run must not go on. */
   onSinkError: (error: Error) => void;
 }
 
@@ -49,7 +49,7 @@ export function pumpOutput(options: PumpOptions): OutputPump {
         for (const piece of cap.take(chunk)) await deliver(stream, piece);
       }
     } catch {
-      // The pipe was closed under us: the process is gone, and its ending is reported by whoever watches it.
+      // The pipe was closed because the process is gone, whose end is reported elsewhere.
     }
   };
 

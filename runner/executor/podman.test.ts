@@ -1,4 +1,4 @@
-/** What only podman must answer for; what every executor must hold is in executor.test.ts. */
+/** Tests the rules for podman alone; those for every executor are in executor.test.ts. */
 import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -99,10 +99,10 @@ describe.runIf(there)('podman executor', () => {
   });
 
   describe.runIf(process.getuid?.() === 0)('as root, with a range of users for containers', () => {
-    /** Uids of the host that processes with this command line have. */
+    /** Returns the host's uids of the processes with this command line. */
     const usersOf = async (line: string): Promise<number[]> => {
       const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-      const read = async (path: string) => await readFile(path, 'utf8').catch(() => ''); // Ended meanwhile.
+      const read = async (path: string) => await readFile(path, 'utf8').catch(() => ''); // It has ended meanwhile.
       const found = await Promise.all(
         pids.map(async (pid) =>
           (await read(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ').trim() === line

@@ -1,4 +1,4 @@
-/** podman: picks an OCI runtime that works here by really running a container with all walls up. */
+/** The executor for podman: picks an OCI runtime that works here by running a container with all limits set. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failureText, findProgram, runCommand } from './command.ts';
@@ -32,7 +32,7 @@ interface PodmanInfo {
   store?: { graphRoot?: string };
 }
 
-/** Throws with why it does not work here and what to install. */
+/** Throws with the reason why it does not work here and what to install. */
 export async function createPodmanExecutor(options: DetectOptions): Promise<Executor> {
   const program = findProgram('podman');
   if (program === undefined)
@@ -63,7 +63,7 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
   const failures: string[] = [];
   for (const runtime of candidates(info.host.ociRuntime.name)) {
     let failed = '';
-    // Rootless, everything of the engine is in a range of its user already.
+    // A rootless engine is in a range of its user's ids as a whole already.
     for (const ownUsers of rootless ? [false] : [true, false]) {
       const sharedUsers = ownUsers || rootless ? undefined : await adviceForPodman(failed);
       const users = ownUsers ? 'users of its own' : rootless ? 'rootless' : 'users of the host';
@@ -96,7 +96,7 @@ async function readInfo(program: string): Promise<PodmanInfo> {
   return JSON.parse(answer.stdout) as PodmanInfo;
 }
 
-/** The engine's own choice first, then whatever else is installed. */
+/** The engine's own choice comes first, then every other runtime that is installed. */
 function candidates(preferred: string): string[] {
   return [...new Set([preferred, ...RUNTIMES])].filter((name) => findProgram(name) !== undefined);
 }
@@ -117,7 +117,7 @@ async function firstReadable(paths: readonly (string | undefined)[]): Promise<[p
     try {
       return [path, await readFile(path, 'utf8')];
     } catch {
-      continue; // Not installed there.
+      continue; // It is not installed there.
     }
   }
   throw new Error(

@@ -1,11 +1,11 @@
-/** Reads of the host's /proc. A process that ends while we look at it is no error: it reads as absent. */
+/** Reads the host's /proc. A process that ends meanwhile reads as absent. */
 import { readFile, readdir } from 'node:fs/promises';
 
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch {
-    return undefined; // Gone, or hidden from us: the caller treats both as absent.
+    return undefined; // It is gone or hidden from this user: the caller treats both as absent.
   }
 }
 
@@ -28,7 +28,7 @@ export async function childrenOf(pid: number): Promise<number[]> {
   );
 }
 
-/** For kernels without CONFIG_PROC_CHILDREN. */
+/** Needed for kernels without CONFIG_PROC_CHILDREN. */
 async function childrenByScan(pid: number): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const parents = await Promise.all(pids.map(async (candidate) => (await statFields(candidate))?.[1]));
@@ -42,7 +42,7 @@ export async function treeOf(pid: number): Promise<number[]> {
   return found;
 }
 
-/** Clock ticks since boot: together with the pid and the boot id it names a process for good. */
+/** Clock ticks since boot: together with the pid and the boot id they identify a process for good. */
 export async function startTimeOf(pid: number): Promise<string | undefined> {
   return (await statFields(pid))?.[19];
 }
@@ -54,8 +54,8 @@ async function statFields(pid: number): Promise<string[] | undefined> {
 }
 
 /**
- * Memory that is the process's own: anonymous and shared-memory pages. Mapped files are left out, because the page cache
- * gives them back under pressure; pages shared after a fork are counted in each process, so the sum errs upwards.
+ * Memory that is the process's own: anonymous and shared-memory pages. Mapped files are left out, because the page cache gives them back under pressure;
+ * pages shared after a fork are counted in each process, so the sum errs upwards.
  */
 export async function ownMemoryBytes(pid: number): Promise<number> {
   const status = (await readText(`/proc/${pid}/status`)) ?? '';
@@ -70,8 +70,8 @@ export async function bootId(): Promise<string> {
 const O_CLOEXEC = 0o2_000_000;
 
 /**
- * Descriptors that this process was born with and would hand on to every child. node opens its own as close-on-exec and marks
- * inherited ones, but stops looking at the first gap after 15.
+ * Descriptors that this process inherited and would pass on to every child. Node opens its own as close-on-exec and marks inherited ones, but stops looking
+ * at the first gap after 15.
  */
 export async function inheritedDescriptors(): Promise<number[]> {
   const found: number[] = [];

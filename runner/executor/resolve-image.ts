@@ -1,13 +1,13 @@
 /**
- * From the name of an image to its full id, by which it is then run. The engine is asked for names in full alone, which it takes for no id, and what it
- * answers with must bear that very name: engines also look for the beginnings of ids, and podman for the endings of names.
+ * Resolves the name of an image to its full id, by which it is then run. The engine is only asked for full names, which it takes for no id, and its answer
+ * must bear that very name: engines also look for the beginnings of ids, and podman for the endings of names.
  */
 import { fullName, parseImage } from '@svc/proto/images/reference.ts';
 import { failureText, runCommand } from './command.ts';
 import { engineArgv, type Engine } from './engine.ts';
 import { SandboxError } from './supervise.ts';
 
-/** Where a name without a host lies, in the order in which the engine itself looks. */
+/** The hosts of a name without a host, in the order in which the engine itself looks. */
 const HOSTS = { podman: ['localhost', 'docker.io'], docker: ['docker.io'] } as const;
 const FORMAT = '--format={{.Id}} {{json .RepoTags}} {{json .RepoDigests}}';
 export const NOT_THERE =
@@ -40,14 +40,14 @@ async function idOf(engine: Engine, name: string): Promise<string | undefined> {
   return [...namesIn(tags), ...namesIn(digests)].includes(name) ? id : undefined;
 }
 
-/** docker leaves out what it takes for understood. */
+/** docker leaves out the parts of a name that are its defaults. */
 function namesIn(json = 'null'): string[] {
   const names = (JSON.parse(json) as string[] | null) ?? [];
   return names.flatMap((name) => {
     try {
       return [fullName(parseImage(name), 'docker.io')];
     } catch {
-      return []; // `<none>` and its like.
+      return []; // The name is `<none>` or the like.
     }
   });
 }

@@ -1,4 +1,4 @@
-/** What the filter does is asked of the kernel in abuse.test.ts; its answer to 32-bit calls here too, because not every kernel has such calls. */
+/** abuse.test.ts asks the kernel what the filter does; its answer to 32-bit calls is tested here too, because not every kernel has such calls. */
 import { describe, expect, it } from 'vitest';
 import { isStaticElf } from './base-image.ts';
 import { ABSENT, REFUSED } from './seccomp.ts';
@@ -18,7 +18,7 @@ describe('seccompLoader()', () => {
   });
 });
 
-/** As the kernel runs it: what the filter says to a call. */
+/** Runs the filter like the kernel: returns its answer to a call. */
 function answerTo(call: { arch: number; number: number; argument?: number }): number {
   const data = new Map([
     [0, call.number],

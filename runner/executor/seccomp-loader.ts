@@ -1,11 +1,11 @@
 /**
- * The system-call filter of sandboxes that have no container engine to load one: a static program of some 800 bytes that loads the filter
- * and becomes the program in its arguments. No tool of util-linux below 2.39 can do that.
+ * The system-call filter of sandboxes that have no container engine to load one: a static program of some 800 bytes that loads the filter and becomes the
+ * program in its arguments. No tool of util-linux below 2.39 can do that.
  *
- * The engine's profile lists what is allowed; this one lists what is refused (seccomp.ts), because the programs of a whole host run under
- * it. Calls that are newer than the list are answered as absent, so that a new kernel opens nothing by itself.
+ * The engine's profile lists what is allowed; this one lists what is refused (seccomp.ts), because the programs of a whole host run under it. Calls that are
+ * newer than the list are answered as absent, so that a new kernel opens nothing by itself.
  *
- * x86-64 alone: the filter knows calls by their numbers, which are other ones elsewhere.
+ * It exists for x86-64 alone: the filter knows calls by their numbers, which differ elsewhere.
  */
 import { ABSENT, NAMESPACE_FLAGS, SOCKET_FAMILIES } from './seccomp.ts';
 import type { REFUSED } from './seccomp.ts';
@@ -13,7 +13,7 @@ import { bytes, CODE_ADDRESS, imm32, imm64, staticElf } from './tiny-elf.ts';
 
 type Refused = (typeof REFUSED)[number] | (typeof ABSENT)[number];
 
-/** Of what may be refused, x86-64 has no call of these names. */
+/** These of the refused calls do not exist on x86-64. */
 export const NOT_ON_X64 = ['umount', 'clock_settime64', 'clock_adjtime64', 'socketcall'] as const;
 
 /** arch/x86/entry/syscalls/syscall_64.tbl of Linux; numbers never change. */
@@ -78,7 +78,7 @@ export const X64_NUMBERS: Readonly<Record<Exclude<Refused, (typeof NOT_ON_X64)[n
 };
 const CLONE = 56;
 const SOCKET = 41;
-/** Linux 6.17: what is numbered above was not looked at. The 32-bit-pointer (x32) calls lie above, too. */
+/** Linux 6.17: calls with higher numbers were not reviewed. The 32-bit-pointer (x32) calls lie above, too. */
 const NUMBER_KNOWN_MAX = 469;
 
 const EPERM = 1;
@@ -99,7 +99,7 @@ const ARCH_X64 = 0xc000_003e;
 const load = (offset: number): Instruction => [0x20, 0, 0, offset];
 const answer = (value: number): Instruction => [0x06, 0, 0, value];
 const ALLOW = answer(0x7fff_0000);
-/** 32-bit programs: their numbers are others, and the answer to a wrong one could not be understood. */
+/** 32-bit programs are killed: their numbers are others, and the answer to a wrong one could not be understood. */
 const KILL = answer(0x8000_0000);
 const refuse = (errno: number): Instruction => answer(0x0005_0000 + errno);
 const when = (operation: number, value: number, then: readonly Instruction[]): Instruction[] => [
@@ -107,7 +107,7 @@ const when = (operation: number, value: number, then: readonly Instruction[]): I
   ...then,
 ];
 
-/** What the kernel is given, in its order. */
+/** The instructions for the kernel, in order. */
 export function filter(): Instruction[] {
   const absent = new Set<string>(ABSENT);
   return [
@@ -133,7 +133,7 @@ export function filter(): Instruction[] {
   ];
 }
 
-/** `loader program argument…`: the program by its path. Exits with 126 when there is no filter to be had or no such program. */
+/** Makes `loader program argument…`, with the program by its path. It exits with 126 when there is no filter or no such program. */
 export function seccompLoader(): Buffer {
   const instructions = filter();
   const code = (programAt: number) =>

@@ -1,7 +1,7 @@
 /**
- * A tighter system-call filter, derived at run time from the profile that the engine's packages installed: its maintainers
- * know this machine's kernel and libraries, and we only take away. podman's default lets a task without capabilities make user
- * namespaces, from where much more of the kernel can be reached.
+ * A tighter system-call filter, derived at run time from the profile that the engine's packages installed: its maintainers know this machine's kernel and
+ * libraries, and the runner only removes calls. podman's default lets a task without capabilities make user namespaces, from where much more of the kernel
+ * can be reached.
  */
 
 /** Refused with EPERM: nothing that a build or a test needs; each has been part of a container escape or a local root. */
@@ -77,14 +77,14 @@ export const ABSENT = [
 ] as const;
 
 /**
- * AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. What a sandbox's network namespace holds, and no more: AF_VSOCK would reach the machine below a
- * virtual one from every namespace, and AF_ALG and rare protocols have been ways into the kernel.
+ * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK, which a sandbox's network namespace needs, and no more: AF_VSOCK would reach the machine below a virtual one
+ * from every namespace, and AF_ALG and rare protocols have been ways into the kernel.
  */
 export const SOCKET_FAMILIES = [1, 2, 10, 16] as const;
 const AF_NETLINK = 16;
 const NETLINK_AUDIT = 9;
 
-/** CLONE_NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWNS, and NEWTIME is clone3's alone. */
+/** CLONE_NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET and NEWNS; NEWTIME exists in clone3 alone. */
 export const NAMESPACE_FLAGS = 0x7e02_0000;
 
 const EPERM = 1;
@@ -136,7 +136,7 @@ export function tightenProfile(source: SeccompProfile): SeccompProfile {
         action: 'SCMP_ACT_ALLOW',
         args: [
           { index: 0, value: family, valueTwo: 0, op: 'SCMP_CMP_EQ' },
-          // As in the engine's own profile: the audit log is not for tasks.
+          // The engine's own profile has it too: tasks must not reach the audit log.
           ...(family === AF_NETLINK
             ? [{ index: 2, value: NETLINK_AUDIT, valueTwo: 0, op: 'SCMP_CMP_NE' }]
             : []),

@@ -1,6 +1,6 @@
 /**
- * Refuses a spec that could never run, or that would be read by an engine as something else than a name: every string of it
- * ends up in an argument list, a path or a label.
+ * Refuses a spec that could never run, or of which an engine would read a part as something else than a name: every text of it ends up in an argument list, a
+ * path or a label.
  */
 import { problemOfImage } from '@svc/proto/images/reference.ts';
 import type { SandboxLimits, SandboxSpec } from './executor.ts';
@@ -14,7 +14,7 @@ export class InvalidSpecError extends Error {
 const STRING_BYTES_MAX = 131_071;
 /** Half of the 2 MiB that a default stack allows for arguments and environment together. */
 const STRINGS_BYTES_MAX = 1_048_576;
-/** Well below 2^31 ms, where a timer would fire at once. */
+/** Well below 2^31 ms, beyond which a timer would fire at once. */
 const TIMEOUT_SECONDS_MAX = 7 * 86_400;
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
@@ -115,7 +115,7 @@ function checkLimit(name: string, value: number, range: Range): void {
   }
 }
 
-/** Short and on one line, whatever was sent. */
+/** Shortens any text to one line. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

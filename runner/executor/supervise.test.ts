@@ -1,4 +1,4 @@
-/** Races that a real sandbox cannot be made to lose on demand: a fake sandbox and fake time. */
+/** Tests races that a real sandbox cannot be made to lose on demand, with a fake sandbox and fake time. */
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Running } from './executor.ts';

@@ -1,12 +1,12 @@
 /**
- * One run from start to clean host, the same for every kind of sandbox.
+ * Takes one run from its start to a clean host, the same for every kind of sandbox.
  *
- *   prepare -> started -> (exit | stop: SIGTERM -> grace -> SIGKILL) -> output drained -> verdict -> cleaned up -> done
+ * prepare -> started -> (exit | stop: SIGTERM -> grace -> SIGKILL) -> output drained -> verdict -> cleaned up -> done
  *
- * What races here: the process's own exit, the deadline, kill() from the daemon, the memory watchdog, a failing consumer.
- * They all write one variable, `cause`, through `claim`; the first writer wins and nobody overwrites it, so "timeout" and
- * "exit" in the same tick give one of the two, never a mix. This function owns that variable, the deadline timer and the
- * signalling loop. What must always hold: `done` resolves, cleanup has been attempted, and no timer is left behind.
+ * These race: the process's own exit, the deadline, kill() from the daemon, the memory watchdog, a failing consumer. They all write one variable, `cause`,
+ * through `claim`; the first writer wins and nobody overwrites it, so "timeout" and "exit" in the same tick give one of the two, never a mix. This function
+ * owns that variable, the deadline timer and the signalling loop. It must always hold that `done` resolves, cleanup has been attempted, and no timer is left
+ * behind.
  */
 import type { Readable } from 'node:stream';
 import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
@@ -14,12 +14,12 @@ import { pumpOutput } from './output-pump.ts';
 import type { OutputPump } from './output-pump.ts';
 
 export const GRACE_MS = 5_000;
-/** SIGTERM may come before the engine knows the container; ask again this often. */
+/** SIGTERM may come before the engine knows the container; it is tried again after this time. */
 const TERM_RETRY_MS = 200;
 const KILL_RETRY_MS = 1_000;
-/** After this long of unanswered SIGKILLs the engine is taken for dead and the run is given up. */
+/** After so long without an effect of SIGKILL the engine is taken for dead and the run is given up. */
 const ABANDON_MS = 20_000;
-/** A killed run's last output may take this long to be stored; the lease may be somebody else's by now. */
+/** The last output of a killed run may take so long to be stored; the lease may be somebody else's by now. */
 const DRAIN_AFTER_KILL_MS = 10_000;
 
 export interface ProcessExit {
@@ -27,7 +27,7 @@ export interface ProcessExit {
   signal?: string;
 }
 
-/** Something that is not the task's fault: it becomes the outcome `engine_error` with this message. */
+/** A failure that is not the task's fault: it becomes the outcome `engine_error` with this message. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
 }
@@ -50,14 +50,14 @@ export interface Verdict {
 /** Ends the run from inside the sandbox's own machinery (watchdog, probe). */
 export type Abort = (reason: 'memory' | 'engine_error', message: string) => void;
 
-/** What one kind of sandbox does for one run; every method has its own time limit. */
+/** The operations of one kind of sandbox for one run; every method has its own time limit. */
 export interface Sandbox {
   prepare(): Promise<void>;
   start(abort: Abort): Promise<StartedProcess>;
-  /** Rejects when it could not be delivered yet; it is then called again. */
+  /** Rejects when the signal could not be delivered yet; it is then called again. */
   signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   verdict(exit: ProcessExit): Promise<Verdict>;
-  /** Removes everything, also after a failed prepare; rejects with what is left. */
+  /** Removes everything, also after a failed prepare; rejects with a message about what is left. */
   cleanup(): Promise<void>;
 }
 
@@ -142,7 +142,7 @@ class Run {
     return this.#outcome(await this.#sandbox.verdict(exit), durationMs);
   }
 
-  /** The only place that sends signals. Sleeps until the cause is set, then climbs the ladder until the process is gone. */
+  /** The only place that sends signals. It sleeps until the cause is set, then escalates until the process is gone. */
   async #signalUntilGone(process: StartedProcess): Promise<void> {
     while (!this.#exited) {
       const changed = this.#changed;

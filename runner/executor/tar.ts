@@ -1,4 +1,4 @@
-/** Writes the little of the ustar format that a root filesystem needs: folders, files and links, all owned by root. */
+/** Writes the part of the ustar format that a root filesystem needs: folders, files and links, all owned by root. */
 
 const BLOCK = 512;
 

@@ -1,11 +1,11 @@
-/** Static x86-64 programs of a few hundred bytes, for what no program of the machine can do for us: no loader, no libraries, nothing to install. */
+/** Makes static x86-64 programs of a few hundred bytes, which need no loader, no libraries and no installation. */
 
 const HEADERS_BYTES = 64 + 56;
 const LOAD_ADDRESS = 0x40_0000;
-/** Where the first byte of the code lies when it runs. */
+/** The address of the first byte of the code at run time. */
 export const CODE_ADDRESS = LOAD_ADDRESS + HEADERS_BYTES;
 
-/** One segment, readable and executable; runs from the first byte of `code`, with the kernel's stack (argc, argv, environment). */
+/** The program is one segment, readable and executable; it runs from the first byte of `code`, with the kernel's stack (argc, argv, environment). */
 export function staticElf(code: Uint8Array): Buffer {
   const size = HEADERS_BYTES + code.length;
   const headers = Buffer.alloc(HEADERS_BYTES);
@@ -27,12 +27,12 @@ export function staticElf(code: Uint8Array): Buffer {
   return Buffer.concat([headers, code]);
 }
 
-/** A shell word for `printf` that prints these bytes, whatever they are. */
+/** Returns a shell word for `printf` that prints these bytes, whatever they are. */
 export function octalEscapes(content: Uint8Array): string {
   return `'${[...content].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')}'`;
 }
 
-/** Machine code and what belongs into it. */
+/** Joins machine code and its operands. */
 export function bytes(...parts: readonly (number | Uint8Array)[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.from([part]) : part)));
 }

@@ -1,16 +1,16 @@
 /**
- * Users of containers of their own: inside, a task is whom the image says; on the host it is one of 65,536 users that nothing else has, nor any
- * other container of the time. podman as root takes them from the range of the user `containers`.
+ * Containers with users of their own: inside, a task has the user that the image names; on the host it is one of 65,536 users that nothing else has, nor any
+ * other container at that time. podman as root takes them from the range of the user `containers`.
  */
 import { readText } from './procfs.ts';
 
-/** All that an image can name; the last one is nobody's. */
+/** All ids that an image can name; the last one is nobody's. */
 export const RANGE_IDS = 65_536;
 const FILES = ['/etc/subuid', '/etc/subgid'];
-/** As podman's own documentation has it: above what distributions and systemd give out. */
+/** The range of podman's own documentation, above what distributions and systemd allocate. */
 const ADVICE = "echo 'containers:2147483647:2147483648' | tee -a /etc/subuid /etc/subgid";
 
-/** What of the two files gives `containers` no range that suffices for one container; empty: both do. */
+/** Names the files that give `containers` no range large enough for one container; empty when both do. */
 export function withoutRange(files: Readonly<Record<string, string | undefined>>): string[] {
   const suffices = (line: string): boolean => {
     const [user, first, count] = line.trim().split(':');
@@ -21,7 +21,7 @@ export function withoutRange(files: Readonly<Record<string, string | undefined>>
   );
 }
 
-/** Why tasks of podman as root are users of the host, and what to do about it. `failure`: of a probe with users of its own. */
+/** Explains why tasks of podman as root share users of the host, with advice. `failure` is that of a probe with users of its own. */
 export async function adviceForPodman(failure: string): Promise<string> {
   const texts = await Promise.all(FILES.map(readText));
   const missing = withoutRange(Object.fromEntries(FILES.map((path, at) => [path, texts[at]])));

@@ -1,4 +1,4 @@
-/** What an earlier or a running daemon has not delivered yet: journal, outbox, spool. */
+/** Counts what a daemon has not delivered yet: journal, outbox, spool. */
 import { readdir } from 'node:fs/promises';
 import { openGrants } from '../../disk/journal.ts';
 import { listSpools } from '../../output/log-spool.ts';

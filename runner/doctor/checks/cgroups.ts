@@ -1,4 +1,4 @@
-/** Whether limits of memory, processors and processes can be held by the kernel. */
+/** Checks whether the kernel can limit memory, processors and processes. */
 import { detectCgroups } from '../../executor/cgroup.ts';
 import { listMounts, readText } from '../../executor/procfs.ts';
 import type { CheckGroup, Finding } from '../check.ts';

@@ -1,4 +1,4 @@
-/** The way to the control plane, step by step: name, proxy, TLS, answer, clock, identity, version. */
+/** Checks the connection to the control plane, step by step: name, proxy, TLS, answer, clock, identity, version. */
 import { lookup } from 'node:dns/promises';
 import {
   judgeOffset,
@@ -136,7 +136,7 @@ async function checkReachable(
 
 function checkClock(reply: HttpReply | undefined): Finding {
   const offsetMs = reply === undefined ? undefined : offsetFromDateField(reply.headers.date, reply);
-  if (offsetMs === undefined) return { status: 'skip', detail: 'the control plane told no time' };
+  if (offsetMs === undefined) return { status: 'skip', detail: 'the control plane sent no time' };
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   const found = `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} the control plane's`;
   switch (judgeOffset(offsetMs, { enrolling: false })) {

@@ -1,4 +1,4 @@
-/** The data folder is there, private, ours and writable. */
+/** Checks that the data folder exists, is private, belongs to this user and is writable. */
 import { existsSync, statSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

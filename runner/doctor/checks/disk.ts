@@ -1,4 +1,4 @@
-/** Free space at the data folder, where clones, output and results lie. */
+/** Checks the free space at the data folder, where clones, output and results lie. */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { freeMb } from '../../disk/free-space.ts';

@@ -1,4 +1,4 @@
-/** Config and key are there and readable. */
+/** Checks that config and key exist and are readable. */
 import { errorText } from '../../platform/errors.ts';
 import { readConfig, readKey, type RunnerConfig } from '../../disk/identity.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';

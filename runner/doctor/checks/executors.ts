@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { surveyExecutors, type ExecutorSurvey } from '../../executor/detect.ts';
-import { findWay, type Way } from '../../build/builder.ts';
+import { detectIsolation, type Isolation } from '../../build/builder.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 const DETAIL_LENGTH_MAX = 300;
@@ -22,7 +22,7 @@ export const executors: CheckGroup = async (context, check) => {
   if (survey.length > 0) await check('builds', async () => await builds(context, survey));
 };
 
-/** Some engines answer a simple question with a page. */
+/** Some engines answer a simple question with a page of text. */
 function shortened(text: string): string {
   return text.length <= DETAIL_LENGTH_MAX
     ? text
@@ -44,27 +44,27 @@ async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]
       await surveyExecutors({
         ...(settings.defaultImage === undefined ? {} : { defaultImage: settings.defaultImage }),
         dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch,
-        // Its own name: the tasks of a running daemon are not the doctor's business.
+        // The id is the doctor's own, because the tasks of a running daemon must not be touched.
         runnerId: `doctor-${process.pid}`,
         log: () => undefined,
       }),
   );
 }
 
-/** What holds builds on this machine, or what to do about it. */
-export function containmentFinding(engine: string, way: Way): Finding {
-  if (way.held)
+/** Reports whether builds are contained on this machine, with advice when they are not. */
+export function containmentFinding(engine: string, isolation: Isolation): Finding {
+  if (isolation.contained)
     return {
-      status: way.flaws === undefined ? 'ok' : 'warn',
-      detail: way.detail,
-      ...(way.flaws === undefined
+      status: isolation.flaws === undefined ? 'ok' : 'warn',
+      detail: isolation.detail,
+      ...(isolation.flaws === undefined
         ? {}
-        : { advice: `${way.flaws}; builds are held by the containment alone until then` }),
+        : { advice: `${isolation.flaws}; builds are held by the containment alone until then` }),
     };
   return {
     status: 'warn',
-    detail: `images are built with ${engine}, and builds are not contained: ${way.why} (${way.engine})`,
-    advice: `a Dockerfile can reach this machine, so a machine that builds for many teams refuses builds; ${way.flaws ?? 'mend what is named here'}`,
+    detail: `images are built with ${engine}, and builds are not contained: ${isolation.why} (${isolation.engine})`,
+    advice: `a Dockerfile can reach this machine, so a machine that builds for many teams refuses builds; ${isolation.flaws ?? 'mend what is named here'}`,
   };
 }
 
@@ -101,7 +101,7 @@ function users({ sharedUsers }: ExecutorSurvey): Finding {
   };
 }
 
-/** With a real build that tries to get out, as the daemon's first. */
+/** Runs a real build that attempts to escape, as the daemon's first one does. */
 async function builds(
   { settings, paths }: CheckContext,
   survey: readonly ExecutorSurvey[],
@@ -115,7 +115,7 @@ async function builds(
     return await withScratch(async (scratch) =>
       containmentFinding(
         found.name,
-        await findWay({ buildEngine, dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch }),
+        await detectIsolation({ buildEngine, dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch }),
       ),
     );
   }

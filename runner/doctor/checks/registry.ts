@@ -1,5 +1,5 @@
 /**
- * The registry that builds push to: reachable, and whether this user may push there. Asked over its API: an upload that is begun and thrown away proves the
+ * Checks the registry that builds push to: whether it is reachable, and whether this user may push there. An upload that is begun and discarded proves the
  * right to push and leaves nothing. With `--push-test` a tiny image is really pushed, under the name `svc-runner-doctor`.
  */
 import { createHttpClient, type HttpClient } from '../../control-plane/http-client.ts';
@@ -51,7 +51,7 @@ async function look(context: CheckContext, named: string, http: HttpClient): Pro
     };
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
-    // Builds may get credentials from the team's entry: that this user has none is no failure of theirs.
+    // Builds may get credentials from the team's entry, so a user without any is no failure.
     const mayHaveOthers =
       error.kind === 'refused' && credentials === undefined && context.registry === undefined;
     return {

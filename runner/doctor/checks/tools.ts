@@ -1,14 +1,14 @@
-/** Programs that builds and deploys use besides the engine. */
+/** Checks the programs that builds and deploys use besides the engine. */
 import { PACK_VERSION } from '../../build/pinned.ts';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import type { CheckGroup, Finding } from '../check.ts';
 
 const VERSION_MS = 10_000;
-/** `git fetch` of one commit, and protocol version 2 as the default. */
+/** This version can fetch one commit and uses protocol version 2 by default. */
 const GIT_MIN = { major: 2, minor: 26 };
 
 export const tools: CheckGroup = async (_context, check) => {
-  // Begun together, told in order. None of them rejects.
+  // They run together and report in order. None of them rejects.
   const [ofGit, ofPack, ofDokku] = [git(), pack(), dokku()];
   await check('git', async () => await ofGit);
   await check('pack', async () => await ofPack);
@@ -71,7 +71,7 @@ async function dokku(): Promise<Finding> {
   return { status: 'ok', detail: found.line };
 }
 
-/** Undefined: not installed. */
+/** Returns undefined when it is not installed. */
 async function versionOf(
   name: string,
   flag: string,

@@ -1,10 +1,10 @@
-/** Whether this user may make user namespaces: rootless podman and the executor `namespaces` need them. */
+/** Checks whether this user may make user namespaces: rootless podman and the executor `namespaces` need them. */
 import { readFile } from 'node:fs/promises';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import type { CheckGroup, Finding } from '../check.ts';
 
 const TRY_MS = 5_000;
-/** Each set by a distribution that is careful. */
+/** Settings by which distributions restrict user namespaces. */
 const SWITCHES: readonly (readonly [path: string, bad: string, mend: string])[] = [
   ['/proc/sys/kernel/unprivileged_userns_clone', '0', 'sysctl -w kernel.unprivileged_userns_clone=1'],
   ['/proc/sys/user/max_user_namespaces', '0', 'sysctl -w user.max_user_namespaces=15000'],
@@ -41,6 +41,6 @@ async function valueOf(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch {
-    return undefined; // Not a switch of this kernel.
+    return undefined; // This kernel has no such setting.
   }
 }

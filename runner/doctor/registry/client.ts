@@ -1,4 +1,4 @@
-/** As much of the OCI distribution API as it takes to know whether one may push: sign in, begin an upload, throw it away. */
+/** The part of the OCI distribution API that tells whether one may push: sign in, begin an upload, discard it. */
 import {
   TransportError,
   type HttpClient,
@@ -9,7 +9,7 @@ import type { Credentials } from './credentials.ts';
 
 export interface RegistryTarget {
   host: string;
-  /** Empty: none. */
+  /** Empty when there is none. */
   namespace: string;
 }
 
@@ -28,7 +28,7 @@ export interface RegistryClient {
   readonly repository: string;
   /** Signs in and proves the right to push; leaves nothing behind. */
   begin(): Promise<void>;
-  /** A call about the repository, signed in. `path` is what follows `/v2/<repository>/`, or a whole address. */
+  /** Makes a signed-in call about the repository. `path` is the part after `/v2/<repository>/`, or a whole address. */
   send(method: HttpRequest['method'], path: string, request?: SendOptions): Promise<HttpReply>;
 }
 
@@ -42,7 +42,7 @@ const ATTEMPT_MS = 15_000;
 const REPLY_BYTES_MAX = 1_048_576;
 const IMAGE = 'svc-runner-doctor';
 
-/** `registry.example.com:5000/acme/web` */
+/** Reads `registry.example.com:5000/acme/web`. */
 export function parseTarget(text: string): RegistryTarget {
   const [host = '', ...rest] = text.replace(/^https?:\/\//, '').split('/');
   const namespace = rest.filter((part) => part !== '').join('/');
@@ -56,10 +56,10 @@ export function parseTarget(text: string): RegistryTarget {
   return { host, namespace };
 }
 
-/** Plain http is for loopback, as in builds. */
+/** Plain http is used for loopback only, as in builds. */
 function originOf({ host }: RegistryTarget): string {
   const local = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host);
-  // Docker Hub answers at another name than images are called by.
+  // Docker Hub's API has another host name than its images.
   return `${local ? 'http' : 'https'}://${host === 'docker.io' ? 'registry-1.docker.io' : host}`;
 }
 
@@ -82,7 +82,7 @@ export function createRegistryClient(options: {
         bytesMax: REPLY_BYTES_MAX,
         ...(sent.body === undefined ? {} : { body: sent.body }),
         headers: {
-          // Other hosts (where uploads may lead) are not shown the credentials.
+          // Credentials are not sent to other hosts, to which an upload may lead.
           ...(authorization === undefined || url.origin !== origin ? {} : { authorization }),
           ...(sent.accept === undefined ? {} : { accept: sent.accept }),
           ...(sent.contentType === undefined ? {} : { 'content-type': sent.contentType }),

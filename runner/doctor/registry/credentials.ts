@@ -1,4 +1,4 @@
-/** This user's own login at a registry, from the files that podman login and docker login write. Helpers that keep it elsewhere are named, not run. */
+/** Reads this user's own login at a registry from the files that podman login and docker login write. A credential helper is named, not run. */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export interface Credentials {
   username: string;
   password: string;
-  /** The file. */
+  /** The file that holds them. */
   source: string;
 }
 
@@ -26,7 +26,7 @@ function places(env: NodeJS.ProcessEnv): string[] {
   return [
     env['REGISTRY_AUTH_FILE'],
     env['XDG_RUNTIME_DIR'] && join(env['XDG_RUNTIME_DIR'], 'containers', 'auth.json'),
-    // What podman falls back to for root without a session.
+    // podman's default for root without a session.
     process.getuid?.() === 0 ? '/run/containers/0/auth.json' : undefined,
     join(home, '.config', 'containers', 'auth.json'),
     join(env['DOCKER_CONFIG'] || join(home, '.docker'), 'config.json'),
@@ -45,6 +45,6 @@ async function authIn(path: string, host: string): Promise<string | undefined> {
     const auth = auths?.[host]?.auth;
     return typeof auth === 'string' && auth !== '' ? auth : undefined;
   } catch {
-    return undefined; // Unreadable: the engine will say so when it needs it.
+    return undefined; // The file is unreadable: the engine will report that when it needs it.
   }
 }

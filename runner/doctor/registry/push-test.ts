@@ -6,7 +6,7 @@ const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 const CONFIG = 'application/vnd.oci.image.config.v1+json';
 export const TAG = 'svc-runner-doctor';
 
-/** The digest that the registry stored. */
+/** Returns the digest that the registry stored. */
 export async function pushTinyImage(client: RegistryClient): Promise<string> {
   const config = bytesOf({
     architecture: 'amd64',

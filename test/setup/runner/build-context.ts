@@ -1,4 +1,4 @@
-/** A build's surroundings for tests of one phase: a real workspace, programs that record how they were called, and no engine. */
+/** The context of a build for tests of one phase: a real workspace, programs that record their arguments, and no engine. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -12,9 +12,9 @@ import type { BuildOffer } from '../../../runner/control-plane/wire.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface TestContext extends BuildContext {
-  /** Everything that was said and written, together. */
+  /** All lines and output together. */
   text(): string;
-  /** A program of this name that notes its arguments, a line each, and then runs the script. */
+  /** Makes a program of this name that records its arguments, a line each, and then runs the script. */
   fake(name: string, script?: string): string;
   /** Calls of a fake, each with its arguments. */
   calls(name: string): string[][];
@@ -81,13 +81,13 @@ export async function testContext(
   };
 }
 
-/** Of a machine that cannot contain builds. */
+/** The builder of a machine that cannot contain builds. */
 export function uncontainedBuilder(): Builder {
   return {
     allowUncontained: false,
     notReady: () => [],
     noteRefusal: () => undefined,
-    way: async () => ({ held: false, why: 'no namespaces here', engine: 'podman 5.3.2' }),
+    isolation: async () => ({ contained: false, why: 'no namespaces here', engine: 'podman 5.3.2' }),
     open: () => Promise.reject(new Error('nothing is contained here')),
     close: async () => undefined,
   };

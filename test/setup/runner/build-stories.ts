@@ -1,4 +1,4 @@
-/** What the stories of builds have in common: a repository, a registry, and looks at the engine from outside. */
+/** Shared helpers for tests of whole builds: a repository, a registry, and inspection of the engine from outside. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -21,7 +21,7 @@ export async function registry(options?: RegistryOptions): Promise<Registry> {
   return server;
 }
 
-/** A tree that builds without a network: a static busybox on nothing, which serves its root folder. */
+/** A tree that builds without a network: a static busybox on an empty image, which serves its root folder. */
 export async function appTree(more: Record<string, TreeEntry> = {}): Promise<Record<string, TreeEntry>> {
   const busybox = await findStaticBusybox();
   if (busybox === undefined) throw new Error('busybox-static is needed: apt-get install busybox-static');
@@ -40,7 +40,7 @@ STOPSIGNAL SIGKILL
 CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]
 `;
 
-/** All stories of a file are of one machine, which need not prove its containment to each of their daemons. */
+/** All tests of a file run on one machine, so their daemons share the proof of its containment. */
 let proof: string | undefined;
 
 export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]): DaemonProcess {
@@ -82,13 +82,13 @@ export async function orphans(home: RunnerHome, runnerId: string): Promise<strin
   );
 }
 
-/** What buildah wrote down about one of its containers. */
+/** Reads buildah's record of one of its containers. */
 function noteOf(id: string): string {
   const path = `/var/lib/containers/storage/overlay-containers/${id}/userdata/buildah.json`;
   return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
-/** What is left of clones and secrets. */
+/** Lists the remaining folders of clones and secrets. */
 export function folders(home: RunnerHome): string[] {
   const builds = join(home.dataDir, 'builds');
   const secrets = ['/dev/shm', '/run']
@@ -103,11 +103,11 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // Not there, or gone since it was listed.
+    return []; // It does not exist, or has gone since it was listed.
   }
 }
 
-/** Removes what a story deployed. */
+/** Removes what a test deployed. */
 export function removeAppsAfter(runnerId: string): void {
   onTestFinished(async () => {
     const names = await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}');

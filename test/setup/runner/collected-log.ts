@@ -1,4 +1,4 @@
-/** A log that keeps its lines, for assertions about what was said and what was not. */
+/** A log that keeps its lines, for assertions about them. */
 import type { Log, LogFields } from '../../../runner/platform/log.ts';
 
 export interface CollectedLog extends Log {

@@ -21,7 +21,7 @@ export interface Bundle {
   remove(): void;
 }
 
-/** Beside node_modules, because packages stay outside of the bundle. */
+/** The bundle lies beside node_modules, because packages stay outside of it. */
 export async function buildBundle(): Promise<Bundle> {
   const cache = join(RUNNER, '..', 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
@@ -56,7 +56,7 @@ export interface RunnerHome {
   file(name: string): string;
 }
 
-/** An enrolled data folder, without the enrollment. */
+/** Makes an enrolled data folder, without the enrollment. */
 export function makeHome(plane: FakeControlPlane, config: object = {}): RunnerHome {
   const root = tempDir();
   const dataDir = join(root, 'data');
@@ -90,7 +90,7 @@ export interface DaemonProcess {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** `entry`: a file, with Node's own flags before it where it needs any. */
+/** `entry` is a file, with Node's own flags before it where it needs any. */
 export function startProcess(
   entry: string | readonly string[],
   args: readonly string[],
@@ -117,7 +117,7 @@ export function startProcess(
   };
 }
 
-/** The program as it runs in a checkout, without a build. */
+/** The arguments for Node that run the program from a checkout, without a build. */
 export const SOURCE_ENTRY = [
   '--import',
   import.meta.resolve('tsx'),
@@ -125,7 +125,7 @@ export const SOURCE_ENTRY = [
   join(RUNNER, 'main.ts'),
 ];
 
-/** The daemon with the fake executor on this home. */
+/** Starts the daemon with the fake executor on this home. */
 export function startFakeDaemon(
   bundle: Bundle,
   home: RunnerHome,

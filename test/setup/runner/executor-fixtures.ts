@@ -1,4 +1,4 @@
-/** For tests of this folder: specs with small limits, a collected run, and looks at the host from outside the sandbox. */
+/** Helpers for tests of executors: specs with small limits, a collected run, and inspection of the host from outside the sandbox. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import type {
 } from '../../../runner/executor/executor.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Of these tests alone: an engine still holds what others left in it that were killed, and it knows its containers by names made of this. */
+/** Unique to this process: an engine may still hold containers of tests that were killed, and it knows its containers by names made of this. */
 const MARK = randomBytes(6).toString('hex');
 export const RUNNER_ID = `rnr_${MARK}`;
 
@@ -45,7 +45,7 @@ export function makeSpec(command: readonly string[], changes: SpecChanges = {}):
 
 export interface Collected {
   running: Running;
-  /** What has come so far. */
+  /** The output so far. */
   text(): string;
 }
 
@@ -84,7 +84,7 @@ interface HostProcess {
 async function hostProcesses(): Promise<HostProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const read = async (pid: string) =>
-    (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim(); // Ended meanwhile.
+    (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim(); // It has ended meanwhile.
   return await Promise.all(pids.map(async (pid) => ({ pid, line: await read(pid) })));
 }
 
@@ -92,7 +92,7 @@ export async function hostCommandLines(): Promise<string[]> {
   return (await hostProcesses()).map((process) => process.line);
 }
 
-/** Bytes that the process whose command line ends with `line` has written, once they have not changed for ten looks. */
+/** Returns how many bytes the process whose command line ends with `line` has written, once the number has not changed for ten checks. */
 export async function settledWrites(line: string): Promise<number> {
   const ends = (command: string) => command.endsWith(line) && !command.includes('svc');
   const writer = await waitFor(

@@ -1,6 +1,6 @@
 /**
- * The far end of the wire for tests: a small control plane that keeps the protocol's promises (signatures, epochs, offers, leases, offsets,
- * digests, idempotent reports), and breaks them where a test asks for it: lost answers, foreign pages, skewed clocks, revocation.
+ * A small control plane for tests that keeps the rules of the protocol (signatures, epochs, offers, leases, offsets, digests, idempotent reports), and breaks
+ * them where a test asks for it: lost answers, foreign pages, skewed clocks, revocation.
  */
 import { randomUUID, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -44,7 +44,10 @@ export type FakeCall =
   | 'build-report'
   | 'healthz';
 
-/** `lose_answer`: done, and the connection is cut instead of answered. `reset`: cut before anything is done. `hang`: never answered. */
+/**
+ * `lose_answer`: the call is handled, and the connection is cut instead of answered. `reset`: the connection is cut before the call is handled. `hang`: the
+ * call is never answered.
+ */
 export type Step = 'lose_answer' | 'reset' | 'hang' | CannedReply;
 
 export interface CannedReply {
@@ -69,7 +72,7 @@ export interface FakeControlPlane {
   readonly runs: Map<string, FakeRun>;
   intervals: { heartbeatMs: number; pollWaitMs: number; leaseMs: number };
   offerMs: number;
-  /** Server's clock less the real one. */
+  /** The server's clock less the real one. */
   clockMs: number;
   revoked: boolean;
   directives: { sendDiagnostics?: boolean; paused?: boolean; flagged?: boolean };
@@ -77,8 +80,8 @@ export interface FakeControlPlane {
   boot: string | undefined;
   /** Answers every call like this while set. */
   outage: Step | undefined;
-  /** Heartbeats that name this phase are cut off before anything is done. */
-  deafTo: BuildPhase | undefined;
+  /** Connections of heartbeats that name this phase are cut before they are handled. */
+  droppedPhase: BuildPhase | undefined;
   register(publicKey: string): void;
   submit(spec?: Partial<RunOffer>): FakeRun;
   submitBuild(spec: Partial<BuildOffer>): FakeRun;
@@ -127,7 +130,7 @@ class Plane implements FakeControlPlane {
   directives: FakeControlPlane['directives'] = {};
   boot: string | undefined;
   outage: Step | undefined;
-  deafTo: BuildPhase | undefined;
+  droppedPhase: BuildPhase | undefined;
   readonly oldBoots = new Set<string>();
   draining = false;
   key: { id: string; object: KeyObject; text: string } | undefined;
@@ -209,7 +212,7 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
   plane.calls.push(record);
   response.setHeader('date', new Date(Date.now() + plane.clockMs).toUTCString());
   const named = name === 'heartbeat' ? (record.body as HeartbeatRequest).leases : [];
-  if (plane.deafTo !== undefined && named.some(({ phase }) => phase === plane.deafTo))
+  if (plane.droppedPhase !== undefined && named.some(({ phase }) => phase === plane.droppedPhase))
     return void request.socket.destroy();
   if (step === 'reset') return void request.socket.destroy();
   if (step === 'hang') return;

@@ -30,7 +30,7 @@ export interface FakeEvent {
   id: string;
   epoch: number;
   reason?: string;
-  /** Wall clock. */
+  /** Time of the wall clock. */
   atMs: number;
 }
 
@@ -127,7 +127,7 @@ function stepsOf(command: readonly string[]): ScriptStep[] {
   return JSON.parse(args[0] ?? '[]') as ScriptStep[];
 }
 
-/** A command that runs these steps. */
+/** Makes a command that runs these steps. */
 export function script(...steps: ScriptStep[]): string[] {
   return ['script', JSON.stringify(steps)];
 }

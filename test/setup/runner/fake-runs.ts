@@ -22,7 +22,7 @@ export interface FakeRun {
   pollId: string | undefined;
   expiresAtMs: number;
   cancelRequested: boolean;
-  /** Of the current epoch. */
+  /** Output of the current epoch. */
   output: Buffer;
   chunks: { stream: WireLogStream; text: string }[];
   complete: boolean;
@@ -51,9 +51,9 @@ export class Refusal extends Error {
   }
 }
 
-/** Of this process alone: engines know containers by these ids, and hold what others left in them that were killed. */
+/** Unique to this process: engines know containers by these ids, and may still hold those of tests that were killed. */
 const mark = randomBytes(3).toString('hex');
-/** How the ids begin that control planes of this process make up. */
+/** The beginnings of the ids that control planes of this process make. */
 export const OWN_IDS: Readonly<Record<WorkKind, string>> = { run: `run_${mark}_`, build: `bld_${mark}_` };
 let made = 0;
 
@@ -84,12 +84,12 @@ export function renew(table: RunTable, run: FakeRun): void {
   run.expiresAtMs = performance.now() + table.intervals.leaseMs;
 }
 
-/** As the real one, which does not revive a lease that ran out, swept or not. */
+/** Like the real control plane, it does not revive a lease that ran out, swept or not. */
 export function hasLease(run: FakeRun): boolean {
   return (run.state === 'offered' || run.state === 'running') && run.expiresAtMs >= performance.now();
 }
 
-/** The run, if this epoch is the current one; its lease may have run out. */
+/** Returns the run if this epoch is the current one; its lease may have run out. */
 export function currentRun(table: RunTable, id: string, epoch: number): FakeRun | undefined {
   const run = table.runs.get(id);
   if (run === undefined || run.epoch !== epoch) return undefined;
@@ -100,7 +100,7 @@ export function sweep(table: RunTable): void {
   for (const run of table.runs.values()) {
     if ((run.state !== 'offered' && run.state !== 'running') || run.expiresAtMs >= performance.now())
       continue;
-    // As the real one: what may have been pushed or deployed is not done again without a person's word.
+    // The real control plane does not repeat a build that may have pushed or deployed, unless a person asks for it.
     const phase = run.phases.at(-1);
     run.state = phase === 'publishing' || phase === 'deploying' ? 'ended' : 'queued';
   }

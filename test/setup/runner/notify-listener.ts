@@ -1,4 +1,7 @@
-/** systemd's end of NOTIFY_SOCKET for tests. Node has no datagram sockets of that kind, so python listens; it also answers the barrier, as systemd does. */
+/**
+ * systemd's end of NOTIFY_SOCKET for tests. Node has no datagram sockets of that kind, so a python program listens; it also answers the barrier, as systemd
+ * does.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -20,11 +23,11 @@ while True:
 
 export interface NotifyListener {
   socket: string;
-  /** One a message, its lines joined by `|`, barriers left out. */
+  /** The messages, their lines joined by `|`, without barriers. */
   messages(): string[];
 }
 
-/** False, and said, when this machine lacks one of the programs. */
+/** Returns false, with a printed note, when this machine lacks one of the programs. */
 export function canListenToNotify(): boolean {
   const missing = ['systemd-notify', 'python3'].filter((program) => {
     try {

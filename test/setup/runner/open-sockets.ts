@@ -1,7 +1,7 @@
-/** What a process listens on, from the kernel's own tables and the inodes of its open files. */
+/** Lists the sockets that a process listens on, from the kernel's own tables and the inodes of its open files. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** State word of a listening TCP socket, and of an unconnected UDP one, which could receive from anybody. */
+/** State of a listening TCP socket, and of an unconnected UDP one, which could receive from anybody. */
 const TCP_LISTEN = '0A';
 const UDP_UNCONNECTED = '07';
 /** `__SO_ACCEPTCON` in the flags of /proc/net/unix. */
@@ -40,7 +40,7 @@ function socketInodes(pid: number): Set<string> {
     try {
       return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
     } catch {
-      return []; // Closed between the listing and the look.
+      return []; // It was closed between the listing and the reading.
     }
   });
   return new Set(inodes);

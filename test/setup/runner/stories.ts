@@ -1,9 +1,9 @@
-/** What the stories of the daemon have in common: one bundle a test file, one control plane a test. */
+/** Shared helpers for tests of the daemon: one bundle for each test file, one control plane for each test. */
 import { beforeAll, onTestFinished } from 'vitest';
 import { buildBundle, type Bundle } from './daemon-process.ts';
 import { startFakeControlPlane, type FakeControlPlane, type FakeOptions } from './fake-control-plane.ts';
 
-/** Call at the top of a test file. */
+/** Must be called at the top of a test file. */
 export function useBundle(): () => Bundle {
   let bundle: Bundle | undefined;
   beforeAll(async () => {

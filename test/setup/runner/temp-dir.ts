@@ -1,4 +1,4 @@
-/** A folder of its own for one test, gone afterwards. */
+/** Makes a folder for one test, which is removed afterwards. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

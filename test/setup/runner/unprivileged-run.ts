@@ -1,4 +1,4 @@
-/** Run as an ordinary user by namespaces.test.ts: one task through the namespaces executor; prints what came of it as JSON. */
+/** namespaces.test.ts runs this program as an ordinary user: it runs one task through the namespaces executor and prints the result as JSON. */
 import { createNamespacesExecutor } from '../../../runner/executor/namespaces.ts';
 import { makeSpec, runToEnd, shell } from './executor-fixtures.ts';
 

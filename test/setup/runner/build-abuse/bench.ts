@@ -1,4 +1,4 @@
-/** What abuse-cases.ts works with: builds of hostile Dockerfiles by two teams, contained as on any runner, and what none of them may see or touch. */
+/** The environment of cases.ts: builds of hostile Dockerfiles by two teams, contained as on any runner, and the data that none of them may see or change. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -11,21 +11,21 @@ import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine.
 import { findProgram } from '../../../../runner/executor/command.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
 import { writeTar, type TarEntry } from '../../../../runner/executor/tar.ts';
-import { createBuilder, type Builder, type Way } from '../../../../runner/build/builder.ts';
+import { createBuilder, type Builder, type Isolation } from '../../../../runner/build/builder.ts';
 import type { BuildContext } from '../../../../runner/build/context.ts';
 import { createControl } from '../../../../runner/build/control.ts';
-import type { Endpoint, World } from '../../../../runner/build/egress.ts';
+import type { Endpoint, HostNetwork } from '../../../../runner/build/egress.ts';
 import { buildImage, localTag } from '../../../../runner/build/image.ts';
 import { planOf } from '../../../../runner/build/plan.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf } from '../../../../runner/build/workspace.ts';
 
-/** Of one build. */
+/** Time limit of one build. */
 const BUILD_SECONDS = 150;
-/** The first public address that comes to mind; nothing is there in these tests but a server of ours. */
+/** A well-known public address; in these tests only the bench's own server answers there. */
 export const PUBLIC = '93.184.216.34';
 
 export interface AbuseBuild {
-  /** How it failed; undefined when it made an image. */
+  /** The reason of the failure; undefined when the build made an image. */
   failure: string | undefined;
   output: string;
   /** The output without the lines that repeat the Dockerfile. */
@@ -39,19 +39,19 @@ export interface BuildOf {
   memoryMb?: number;
   secrets?: Record<string, string>;
   variables?: Record<string, string>;
-  /** Kept: as long as another build of the case needs the image. */
+  /** The image is kept under this name, for another build of the case. */
   keep?: string;
 }
 
 export interface Bench {
-  /** In the runner's key file, in another team's image, cache and secrets, and at what is not public. */
+  /** It is in the runner's key file, in another team's image, cache and secrets, and on servers that are not public. */
   readonly secret: string;
   readonly keyFile: string;
   readonly engine: BuildEngine;
-  /** Beyond loopback; each request is counted. */
+  /** A server beyond loopback; each request is counted. */
   readonly hostPort: number;
   requests(): number;
-  /** What was called of the world, by address. */
+  /** Outgoing connections by address. */
   readonly called: Endpoint[];
   /** Addresses of names, one answer after the other; the last stays. */
   readonly names: Map<string, string[][]>;
@@ -60,12 +60,12 @@ export interface Bench {
   imageOfMachine(name: string, label: string | undefined): Promise<string>;
   /** Id of the image that was kept under the name. */
   idOf(team: string, keep: string): Promise<string>;
-  /** Whatever the builds have left on the machine; nothing, when all is well. */
+  /** Leftovers of the builds on the machine; empty when all is well. */
   leftovers(): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** A stage with a shell, and what a step of it sees of where the hole of CVE-2024-1753 leads. */
+/** A stage with a shell that lists what a step sees behind the flaw of CVE-2024-1753. */
 export function escape(script: string): string {
   return [
     'FROM scratch AS b',
@@ -118,18 +118,18 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     log: { debug() {}, info() {}, warn() {}, error() {} } as never,
     now: () => new Date(),
   });
-  const way = await builder.way();
-  if (!way.held) throw new Error(`builds are not contained here: ${way.why}`);
+  const isolation = await builder.isolation();
+  if (!isolation.contained) throw new Error(`builds are not contained here: ${isolation.why}`);
   const host = await serve(secret);
   const parts: Parts = {
     dataDir,
     engine,
     builder,
-    way,
+    isolation,
     secret,
     root: await baseRootTar(),
     images: [],
-    ...world(host.port),
+    ...hostNetwork(host.port),
   };
   const mounts = new Set(await mountsOf(dataDir));
   return {
@@ -157,7 +157,7 @@ export async function createBench(dataDir: string, runtime: string | undefined):
   };
 }
 
-/** Mounts at or of the folder; other stories mount and unmount what is theirs meanwhile. */
+/** Mounts at or of the folder; other tests mount and unmount their own meanwhile. */
 async function mountsOf(folder: string): Promise<string[]> {
   const mounts = await listMounts();
   return mounts.map(({ root, point }) => `${root} at ${point}`).filter((mount) => mount.includes(folder));
@@ -167,13 +167,13 @@ interface Parts {
   dataDir: string;
   engine: BuildEngine;
   builder: Builder;
-  way: Way & { held: true };
+  isolation: Isolation & { contained: true };
   secret: string;
   root: Buffer;
   images: string[];
   called: Endpoint[];
   names: Map<string, string[][]>;
-  world: World;
+  hostNetwork: HostNetwork;
 }
 
 async function serve(secret: string): Promise<{ server: Server; port: number; requests: () => number }> {
@@ -186,14 +186,14 @@ async function serve(secret: string): Promise<{ server: Server; port: number; re
   return { server, port: (server.address() as AddressInfo).port, requests: () => count };
 }
 
-/** Names as the bench has them; whatever is called turns out to be the bench's own server. */
-function world(port: number): Pick<Parts, 'called' | 'names' | 'world'> {
+/** Resolves names as the bench has them; every connection ends at the bench's own server. */
+function hostNetwork(port: number): Pick<Parts, 'called' | 'names' | 'hostNetwork'> {
   const called: Endpoint[] = [];
   const names = new Map<string, string[][]>();
   return {
     called,
     names,
-    world: {
+    hostNetwork: {
       async resolve(name) {
         const answers = names.get(name) ?? [[]];
         return (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
@@ -209,7 +209,7 @@ function world(port: number): Pick<Parts, 'called' | 'names' | 'world'> {
 let sequence = 0;
 
 async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<AbuseBuild> {
-  const { dataDir, engine, builder, way } = parts;
+  const { dataDir, engine, builder, isolation } = parts;
   sequence += 1;
   const plan = planOf(
     {
@@ -239,7 +239,7 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
   }
   const output: string[] = [];
   const control = createControl(BUILD_SECONDS * 1_000);
-  const contained = { ...(await builder.open(way, plan.team)), world: parts.world };
+  const contained = { ...(await builder.open(isolation, plan.team)), hostNetwork: parts.hostNetwork };
   const context: BuildContext = {
     plan,
     workspace,
@@ -289,7 +289,7 @@ async function imageOfMachine(parts: Parts, name: string, label: string | undefi
   return made.stdout.trim().split('\n').at(-1) ?? '';
 }
 
-/** From the engine's own notes: ids are the names of folders. */
+/** Reads the engine's own records, in which ids are the names of folders. */
 async function idOf(parts: Parts, team: string, keep: string): Promise<string> {
   const folder = join(parts.dataDir, 'stores', team, 'graph', 'overlay-images');
   const found = readdirSync(folder).find((name) => statSync(join(folder, name)).isDirectory());

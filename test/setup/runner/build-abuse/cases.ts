@@ -1,5 +1,5 @@
 /**
- * What a hostile Dockerfile tries, what must hold, and what of it docker holds. One list: abuse.test.ts runs it on this machine, and docs/sandbox.md
+ * The attacks of a hostile Dockerfile, with the expected result and the result with docker. abuse.test.ts runs this list on this machine, and docs/sandbox.md
  * holds its table.
  */
 import { existsSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { escape, linkTar, PUBLIC, steps, type AbuseBuild, type Bench } from './b
 
 export interface BuildAbuseCase {
   abuse: string;
-  /** What must hold afterwards, whatever the engine's version. */
+  /** The result with any version of the engine. */
   held: string;
-  /** With docker, whose daemon builds out of the runner's hands. */
+  /** The result with docker, whose daemon builds outside of the runner's control. */
   docker: string;
   act: (bench: Bench) => Promise<void>;
 }
@@ -19,18 +19,18 @@ export interface BuildAbuseCase {
 const BY_VERSION = 'by its version alone (25.0.2 or newer)';
 const NOT_HELD = 'not held';
 
-/** By address: a static busybox looks up no names. */
+/** Calls by address, because a static busybox cannot look up names. */
 const call = (host: string, port: number) => `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${host} ${port}`;
 
-/** Ran, and saw nothing of what it must not see. */
+/** Expects that the build ran and saw none of the protected data. */
 function expectBlind(bench: Bench, build: AbuseBuild, ran = 'it ran'): void {
   expect(build.said).toContain(ran);
   expect(build.said).not.toContain(bench.secret);
-  // As `ls` would list it: in complaints and in what the engine repeats of the Dockerfile it stands within a line.
+  // The line is compared with the output of `ls`: error messages, and the engine's copy of the Dockerfile, hold the name within a line.
   expect(build.said.split('\n')).not.toContain(basename(bench.keyFile));
 }
 
-/** Looks and writes where the runner's key is, below the folder that the hole leads to. */
+/** Lists and writes the runner's key folder, below the folder that the flaw leads to. */
 const atKey = ({ keyFile }: Bench, root: string) =>
   `echo it ran; cat '${root}${keyFile}' 2>/dev/null; ls -a '${root}${dirname(keyFile)}' 2>/dev/null; echo x >'${root}${keyFile}.written'; true`;
 

@@ -1,4 +1,4 @@
-/** What abuse-cases.ts works with: runs on one executor, and looks at the host for anything that a run left behind. */
+/** The environment of cases.ts: runs on one executor, and a search of the host for leftovers of a run. */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,14 +22,14 @@ const CONTAINERS_FILE = 'overlay-containers/containers.json';
 export type Kind = 'podman' | 'namespaces';
 
 export interface BytesRun extends Finished {
-  /** Of stdout, as they came. */
+  /** stdout as it came. */
   bytes: Buffer;
 }
 
 export interface Bench {
   readonly kind: Kind;
   readonly executor: Executor;
-  /** Known to the daemon, to its key file and to a neighbour; no task may print it. */
+  /** It is in the daemon's memory, in its key file and in a neighbour; no task may print it. */
   readonly secret: string;
   readonly keyFile: string;
   readonly keyName: string;
@@ -37,13 +37,13 @@ export interface Bench {
   run(script: string, changes?: SpecChanges): Promise<BytesRun>;
   start(script: string, changes?: SpecChanges): Promise<Collected>;
   stream(command: string[], changes: SpecChanges, onChunk: (chunk: Uint8Array) => void): Promise<Outcome>;
-  /** A few at a time, in order. */
+  /** Runs the scripts, a few at a time; returns the results in order. */
   runAll(scripts: readonly string[]): Promise<BytesRun[]>;
   /** A base image whose programs are setuid root. */
   setuidImage(): Promise<string>;
-  /** Kills what a case that failed has left running. */
+  /** Kills the runs that a failed case left. */
   endAll(): Promise<void>;
-  /** What is left on the host of the runs so far; nothing, when all is well. */
+  /** Leftovers of the runs on the host; empty when all is well. */
   leftovers(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -189,7 +189,7 @@ async function foldersBelow(roots: readonly string[], depth = 8): Promise<string
   if (depth === 0) return [];
   const lists = await Promise.all(
     roots.map(async (root) => {
-      const entries = await readdir(root, { withFileTypes: true }).catch(() => []); // Not there, or gone meanwhile.
+      const entries = await readdir(root, { withFileTypes: true }).catch(() => []); // It does not exist, or has gone meanwhile.
       return entries.filter((entry) => entry.isDirectory()).map((entry) => join(root, entry.name));
     }),
   );
@@ -198,5 +198,5 @@ async function foldersBelow(roots: readonly string[], depth = 8): Promise<string
 }
 
 async function textOf(path: string): Promise<string> {
-  return await readFile(path, 'utf8').catch(() => ''); // Ended meanwhile.
+  return await readFile(path, 'utf8').catch(() => ''); // It has ended meanwhile.
 }

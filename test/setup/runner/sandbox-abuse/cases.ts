@@ -1,6 +1,6 @@
 /**
- * What a hostile task tries, what must hold, and what the namespaces executor does not hold. One list: abuse.test.ts runs it on every
- * executor of this machine, and docs/sandbox.md holds its table.
+ * The attacks of a hostile task, with the expected result and what the namespaces executor does not withstand. abuse.test.ts runs this list on every executor
+ * of this machine, and docs/sandbox.md holds its table.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -24,13 +24,13 @@ import { waitFor } from '../../wait-for.ts';
 
 export interface AbuseCase {
   abuse: string;
-  /** What must hold afterwards; that the host is clean and the next task runs must hold after each. */
+  /** The expected result; besides, the host must be clean and the next task must run after each case. */
   held: string;
-  /** What of it the namespaces executor does not hold, and because of what. */
+  /** What the namespaces executor does not withstand, and the reason. */
   namespaces?: string;
-  /** For what no test can do. */
+  /** Absent for a case that cannot be tested. */
   act?: (bench: Bench) => Promise<void>;
-  /** Its program is of x86-64. */
+  /** The program of the case exists for x86-64 only. */
   x64Only?: true;
 }
 
@@ -38,7 +38,7 @@ const [EPERM, ENOSYS, EAFNOSUPPORT, ENETUNREACH, ECONNREFUSED] = [1, 38, 97, 101
 const FATAL_SIGNALS = 'HUP INT QUIT ILL ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ SYS'.split(
   ' ',
 );
-/** Beyond what the test runner itself may take meanwhile. */
+/** Allowed growth, above what the test process itself may take meanwhile. */
 const DAEMON_GROWTH_BYTES_MAX = 192 * 1_048_576;
 const MIB = 1_048_576;
 
@@ -49,7 +49,7 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
     namespaces:
       'not held apart from other tasks where no pids control group can be written, because the rlimit that is left counts all processes of one user, and tasks of a runner that is not root share one',
     async act(bench) {
-      // One fork of the first shell, before the others: one that cannot fork any more ends.
+      // The first shell forks once before the others, because a shell that cannot fork any more ends.
       const run = await bench.run('bomb() { bomb | bomb & }; (bomb) & exec sleep 30', {
         limits: { timeoutSeconds: 1.5 },
       });
@@ -214,7 +214,7 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
     async act(bench) {
       const calls = [...FILTERED_CALLS, COMPAT_CALL];
       const run = await bench.run(probeScript(calls));
-      // The last call, a 32-bit one, is answered by the filter, ends the program by it, or is unknown to the kernel itself.
+      // The last call, a 32-bit one, is answered by the filter, kills the program by it, or is unknown to the kernel.
       const kernel = hasCompatCalls() ? undefined : { exitCode: 139 };
       const filter = bench.kind === 'namespaces' ? { exitCode: 159, signal: 'SIGSYS' } : { exitCode: 0 };
       expect(run).toMatchObject(kernel ?? filter);

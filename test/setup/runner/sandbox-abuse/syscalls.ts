@@ -1,4 +1,4 @@
-/** A program for tests that makes system calls which no shell can make, and prints how the kernel answered. x86-64 alone. */
+/** A program for tests that makes system calls which no shell can make, and prints the kernel's answers. It exists for x86-64 only. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,9 +16,9 @@ import {
 export interface Call {
   what: string;
   number: number;
-  /** Bytes are handed over by their address. */
+  /** Bytes are passed by their address. */
   args: readonly (number | bigint | Uint8Array)[];
-  /** As a 32-bit program would call it. */
+  /** Makes the call like a 32-bit program. */
   compat?: true;
 }
 
@@ -81,7 +81,7 @@ export const FILTERED_CALLS: readonly Call[] = [
   { what: 'an AF_PACKET socket', number: 41, args: [17, 3, 0] },
 ];
 
-/** What the missing capabilities refuse. */
+/** Calls that are refused because the capability is missing. */
 export const CAPABILITY_CALLS: readonly Call[] = [
   { what: 'setuid to root', number: 105, args: [0] },
   { what: 'setgroups', number: 116, args: [0, 0] },
@@ -89,7 +89,7 @@ export const CAPABILITY_CALLS: readonly Call[] = [
   { what: 'a raw socket', number: 41, args: [2, 3, 1] },
 ];
 
-/** Comes last: where 32-bit calls are not filtered by name, the filter kills who makes one; where the kernel has none, it ends with SIGSEGV. */
+/** It comes last: where 32-bit calls are not filtered by name, the filter kills the caller; where the kernel has none, the caller ends with SIGSEGV. */
 export const COMPAT_CALL: Call = {
   what: 'unshare as a 32-bit call',
   number: UNSHARE_386,
@@ -123,7 +123,7 @@ export function probeScript(calls: readonly Call[]): string {
   return `printf ${octalEscapes(probe(calls))} >/workspace/probe && chmod 755 /workspace/probe && /workspace/probe`;
 }
 
-/** Whether this machine's kernel answers 32-bit calls at all; one without IA-32 emulation ends who makes one with SIGSEGV. */
+/** Tells whether this machine's kernel answers 32-bit calls; without IA-32 emulation the caller ends with SIGSEGV. */
 export function hasCompatCalls(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'svc-compat-'));
   const program = join(folder, 'probe');
@@ -141,7 +141,7 @@ export function hasCompatCalls(): boolean {
   }
 }
 
-/** What the program printed, by call. */
+/** Reads the printed answers, by call. */
 export function readAnswers(calls: readonly Call[], output: Uint8Array): Record<string, number> {
   const errorNumberMax = 133;
   return Object.fromEntries(
@@ -198,7 +198,7 @@ function probe(calls: readonly Call[]): Buffer {
   return staticElf(Buffer.concat([code, data]));
 }
 
-/** write(1, rsp + index, 1), after each call: what was learned before a deadly one is out. */
+/** Calls write(1, rsp + index, 1) after each call, so that earlier answers are printed before a deadly call. */
 function printOne(index: number): Buffer[] {
   return [
     bytes(0xb8, 1, 0, 0, 0, 0xbf, 1, 0, 0, 0), // mov eax, write; mov edi, 1
