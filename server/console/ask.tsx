@@ -27,9 +27,9 @@ export function Ask({ title, verb, danger = false, act, onClose, children }: Ask
     sending.value = true;
     failure.value = undefined;
     try {
-      const told = await act();
+      const message = await act();
       onClose();
-      announce(told);
+      announce(message);
     } catch (error) {
       // The sign-in form comes up instead.
       if (!isUnauthenticated(error)) failure.value = explain(error);

@@ -20,9 +20,9 @@ export interface LastGood<T> {
   /** What is known from elsewhere, such as the answer of a change. */
   set(data: T): void;
   /** What the server told of its own accord: as good as a reading, and better than one that is under way. */
-  tell(data: T): void;
+  replace(data: T): void;
   /** The connection that would have told of changes broke. */
-  doubt(error: unknown): void;
+  markStale(error: unknown): void;
   /** Reads no more by itself. */
   end(): void;
 }
@@ -33,7 +33,7 @@ export function lastGood<T>(
 ): LastGood<T> {
   const data = signal<T | undefined>(undefined);
   const loading = signal(false);
-  const { unknown, settle, doubt } = createDoubts(() => void load());
+  const { unknown, settle, markStale } = createStaleness(() => void load());
   let running: Promise<void> | undefined;
   let again = false;
   /** An answer to somebody who has left since, or that came behind later news, is thrown away. */
@@ -55,7 +55,7 @@ export function lastGood<T>(
       settle();
       onLoaded?.(now, before);
     } catch (error) {
-      if (reader === owner) doubt(error);
+      if (reader === owner) markStale(error);
     }
   };
 
@@ -80,12 +80,12 @@ export function lastGood<T>(
     unknown,
     load,
     set: (value) => void (data.value = value),
-    tell: (value) => {
+    replace: (value) => {
       owner += 1;
       data.value = value;
       settle();
     },
-    doubt,
+    markStale,
     end: () => {
       owner += 1;
       settle();
@@ -95,7 +95,7 @@ export function lastGood<T>(
 }
 
 /** Since when it is unknown, and the tries to know it again, further and further apart. */
-function createDoubts(retry: () => void) {
+function createStaleness(retry: () => void) {
   const unknown = signal<{ sinceMs: number; why: string } | undefined>(undefined);
   let timer: number | undefined;
   let pauseMs = RETRY_FIRST_MS;
@@ -104,7 +104,7 @@ function createDoubts(retry: () => void) {
     pauseMs = RETRY_FIRST_MS;
     unknown.value = undefined;
   };
-  const doubt = (error: unknown): void => {
+  const markStale = (error: unknown): void => {
     // The sign-in form says what there is to say.
     if (isUnauthenticated(error)) return;
     unknown.value = { sinceMs: unknown.peek()?.sinceMs ?? Date.now(), why: explain(error) };
@@ -112,5 +112,5 @@ function createDoubts(retry: () => void) {
     timer = window.setTimeout(retry, pauseMs);
     pauseMs = Math.min(RETRY_MAX_MS, pauseMs * 2);
   };
-  return { unknown, settle, doubt };
+  return { unknown, settle, markStale };
 }

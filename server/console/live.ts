@@ -99,25 +99,25 @@ export async function pause(ms: number, ending: AbortSignal): Promise<void> {
 /** How often a page asks for what it would be told, while its stream is down. */
 export const ASK_EVERY_MS = 5_000;
 
-export interface ToldSource<E> {
+export interface StateSource<E> {
   /** As for LiveSource. */
   open(ending: AbortSignal): AsyncIterable<E>;
   /** `first`: the first event of a connection, which tells how all stands. */
-  onTold(event: E, first: boolean): void;
+  onState(event: E, first: boolean): void;
   /** Asks instead; never rejects. */
   ask(): Promise<void>;
 }
 
 /** `asking`: the stream is down, so that changes show up some seconds late. */
-export type Standing = 'opening' | 'live' | 'asking';
+export type LiveStatus = 'opening' | 'live' | 'asking';
 
-export interface Told {
-  readonly standing: ReadonlySignal<Standing>;
+export interface FollowedState {
+  readonly status: ReadonlySignal<LiveStatus>;
   end(): void;
 }
 
 /** Follows a stream that tells a state, and asks for that state while there is no stream. */
-export function followTold<E>(source: ToldSource<E>): Told {
+export function followState<E>(source: StateSource<E>): FollowedState {
   const connection = createLive();
   const lost = signal(false);
   let asking: AbortController | undefined;
@@ -143,12 +143,12 @@ export function followTold<E>(source: ToldSource<E>): Told {
     },
     onEvent: ({ event, first }) => {
       stopAsking();
-      source.onTold(event, first);
+      source.onState(event, first);
     },
     onLost: () => void startAsking(),
   });
   return {
-    standing: computed(() => (connection.on.value ? 'live' : lost.value ? 'asking' : 'opening')),
+    status: computed(() => (connection.on.value ? 'live' : lost.value ? 'asking' : 'opening')),
     end: () => {
       end();
       stopAsking();

@@ -311,7 +311,7 @@ describe.skipIf(!here)('the table of features', () => {
     await close();
   });
 
-  it('filters by words and by standing, and keeps that in the address', async () => {
+  it('filters by words and by state, and keeps that in the address', async () => {
     const { page, close } = await console_.openAsStaff('/console/features');
     await switchOf(page, 'host.ci').waitFor();
     await page.getByRole('searchbox').fill('customer runners');

@@ -10,7 +10,7 @@ import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { duration } from '../../words.ts';
-import { Doubt } from '../../doubt.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
 import { State, Via } from './build-state.tsx';
 import { builds } from './calls.ts';
@@ -30,7 +30,7 @@ export function BuildList({ environment }: { readonly environment: Environment }
       createLive().follow({
         open: (ending) => every(POLL_MS, ending),
         onEvent: async () => await first.load(),
-        onLost: first.doubt,
+        onLost: first.markStale,
       }),
     [],
   );
@@ -60,7 +60,7 @@ export function BuildList({ environment }: { readonly environment: Environment }
   const shown = [...new Map([...known.builds, ...older.value].map((build) => [build.id, build])).values()];
   return (
     <>
-      <Doubt of={first} />
+      <StaleNotice of={first} />
       {shown.length === 0 ? (
         <div class="empty">
           <p>Nothing was built in {environment.name} yet.</p>

@@ -13,7 +13,7 @@ import { Ago } from '../../time.tsx';
 import { useTitlePart } from '../../title.ts';
 import { useLastGood } from '../../use-last-good.ts';
 import { counted, duration } from '../../words.ts';
-import { Doubt } from '../../doubt.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
 import { State, Via } from './build-state.tsx';
 import { builds } from './calls.ts';
@@ -47,7 +47,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
     return createLive().follow({
       open: (ending) => every(POLL_MS, ending),
       onEvent: async () => await read.load(),
-      onLost: read.doubt,
+      onLost: read.markStale,
     });
   }, [running]);
   const now = useTick(running);
@@ -77,7 +77,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
         </span>
         <Via build={build} />
       </header>
-      <Doubt of={read} />
+      <StaleNotice of={read} />
       <Verdict build={build} />
       <Actions build={build} session={session} />
       <div class="build-parts">

@@ -1,6 +1,6 @@
 /** Builds of an environment, and one of them with its phases and its output. */
 import { useEffect } from 'preact/hooks';
-import { Doubt } from '../../doubt.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
 import { readPlace } from '../../place.ts';
@@ -64,7 +64,7 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
           </div>
         )}
       </div>
-      <Doubt of={place} />
+      <StaleNotice of={place} />
       {environment === undefined ? (
         <NoEnvironment place={known} />
       ) : (

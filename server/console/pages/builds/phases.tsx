@@ -1,7 +1,7 @@
 /** Where the time went: each phase with its own time and a bar on the build's own scale. The bars say nothing that the text does not. */
 import type { Build } from '@svc/sdk';
 import { duration } from '../../words.ts';
-import { STANDING, stepsOf } from './words.ts';
+import { STATUS_LABELS, stepsOf } from './words.ts';
 import type { Step } from './words.ts';
 
 export interface PhasesProps {
@@ -28,7 +28,7 @@ export function Phases({ build, now, deploys }: PhasesProps) {
 }
 
 function Phase({
-  step: { name, standing, fromMs, toMs },
+  step: { name, status, fromMs, toMs },
   begin,
   span,
 }: {
@@ -40,9 +40,9 @@ function Phase({
   const took = known ? Math.max(0, toMs - fromMs) : 0;
   const from = known ? Math.min(99, Math.max(0, ((fromMs - begin) / span) * 100)) : 0;
   return (
-    <li class={`phase phase-${standing}`}>
+    <li class={`phase phase-${status}`}>
       <span class="phase-name">{name}</span>
-      <span class="phase-standing">{STANDING[standing]}</span>
+      <span class="phase-status">{STATUS_LABELS[status]}</span>
       <span class="phase-took">{known ? duration(took) : ''}</span>
       <svg class="phase-bar" aria-hidden="true" width="100%" height="10">
         <rect class="phase-ground" x="0" y="4" width="100%" height="2" />

@@ -25,8 +25,8 @@ const build = (more: Partial<Build>): Build => ({
 const now = Date.parse(at(40));
 const shown = (of: Build, deploys = true): string[] =>
   stepsOf(of, now, deploys).map(
-    ({ name, standing, fromMs, toMs }) =>
-      `${name} ${standing}${fromMs === undefined || toMs === undefined ? '' : ` ${(toMs - fromMs) / 1_000}`}`,
+    ({ name, status, fromMs, toMs }) =>
+      `${name} ${status}${fromMs === undefined || toMs === undefined ? '' : ` ${(toMs - fromMs) / 1_000}`}`,
   );
 
 describe('linkOf()', () => {

@@ -43,7 +43,7 @@ export function linkOf(address: string): string | undefined {
 
 export interface Step {
   readonly name: string;
-  readonly standing: 'done' | 'running' | 'failed' | 'stopped' | 'ahead' | 'waited' | 'skipped';
+  readonly status: 'done' | 'running' | 'failed' | 'stopped' | 'ahead' | 'waited' | 'skipped';
   /** Absent for what has not begun. */
   readonly fromMs?: number;
   readonly toMs?: number;
@@ -59,7 +59,7 @@ export function stepsOf(build: Build, nowMs: number, deploys: boolean): Step[] {
   const first = build.startedAt ?? build.phases[0]?.startedAt;
   const waited: Step = {
     name: 'Waiting for a runner',
-    standing: first !== undefined || ended ? 'waited' : 'running',
+    status: first !== undefined || ended ? 'waited' : 'running',
     fromMs: created,
     toMs: first === undefined ? end : Date.parse(first),
   };
@@ -70,7 +70,7 @@ export function stepsOf(build: Build, nowMs: number, deploys: boolean): Step[] {
     ? []
     : planned.slice(reached === undefined ? 0 : planned.indexOf(reached) + 1).map((phase): Step => ({
         name: PHASE[phase],
-        standing: 'ahead',
+        status: 'ahead',
       }));
   return [waited, ...begun, ...ahead];
 }
@@ -86,7 +86,7 @@ interface Begun {
 function stepOf({ build, times, index, end }: Begun): Step {
   const last = index === build.phases.length - 1;
   const open = times.finishedAt === undefined;
-  const standing =
+  const status =
     last && build.state === 'failed'
       ? 'failed'
       : last && build.state === 'cancelled'
@@ -96,13 +96,13 @@ function stepOf({ build, times, index, end }: Begun): Step {
           : 'done';
   return {
     name: PHASE[times.phase],
-    standing,
+    status,
     fromMs: Date.parse(times.startedAt),
     toMs: times.finishedAt === undefined ? end : Date.parse(times.finishedAt),
   };
 }
 
-export const STANDING: Readonly<Record<Step['standing'], string>> = {
+export const STATUS_LABELS: Readonly<Record<Step['status'], string>> = {
   done: 'done',
   running: 'running',
   failed: 'failed',

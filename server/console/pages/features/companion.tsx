@@ -6,7 +6,7 @@ import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
 import { companion, followCompanion } from './companion-store.ts';
 import { Key } from './key.tsx';
-import { LIFECYCLE, standingOf, VISIBILITY } from './words.ts';
+import { LIFECYCLE, effectiveState, VISIBILITY } from './words.ts';
 
 export function Companion() {
   useEffect(() => followCompanion(), []);
@@ -96,7 +96,7 @@ function Features({ of }: { readonly of: CompanionFeatures }) {
 
 function CompanionRow({ name, feature }: { readonly name: string; readonly feature: ResolvedFeature }) {
   const known = typeof feature === 'object' ? feature : { enabled: feature, blockedBy: [] };
-  const standing = standingOf({ enabled: known.enabled, reason: known.reason ?? 'disabled' });
+  const state = effectiveState({ enabled: known.enabled, reason: known.reason ?? 'disabled' });
   return (
     <tr role="row">
       <th scope="row" role="rowheader" class="cell-feature">
@@ -105,15 +105,11 @@ function CompanionRow({ name, feature }: { readonly name: string; readonly featu
         </code>
       </th>
       <td role="cell" class="cell-state">
-        <div class={`state state-${standing}`}>
+        <div class={`state state-${state}`}>
           <p class="state-line">
-            <Icon of={standing} />
+            <Icon of={state} />
             <span>
-              {standing === 'on'
-                ? 'On'
-                : standing === 'off'
-                  ? 'Off'
-                  : `Blocked by ${known.blockedBy.join(', ')}`}
+              {state === 'on' ? 'On' : state === 'off' ? 'Off' : `Blocked by ${known.blockedBy.join(', ')}`}
             </span>
           </p>
         </div>

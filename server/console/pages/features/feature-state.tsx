@@ -3,21 +3,19 @@ import type { PlatformFeature } from '@svc/sdk';
 import { Icon } from '../../icons.tsx';
 import { consider } from './change.ts';
 import { RowLinks } from './row-links.tsx';
-import { lockReason, position, standingOf } from './words.ts';
+import { lockReason, position, effectiveState } from './words.ts';
 
 export const whyId = (key: string): string => `why-${key}`;
 
 export function FeatureState({ feature }: { readonly feature: PlatformFeature }) {
-  const standing = standingOf(feature);
+  const state = effectiveState(feature);
   const lock = lockReason(feature);
   return (
-    <div class={`state state-${standing}`}>
+    <div class={`state state-${state}`}>
       <div id={whyId(feature.key)}>
         <p class="state-line">
-          <Icon of={standing} />
-          <span>
-            {standing === 'blocked' ? <Blockers feature={feature} /> : standing === 'on' ? 'On' : 'Off'}
-          </span>
+          <Icon of={state} />
+          <span>{state === 'blocked' ? <Blockers feature={feature} /> : state === 'on' ? 'On' : 'Off'}</span>
         </p>
         {lock !== undefined && (
           <p class="state-more">
@@ -26,8 +24,8 @@ export function FeatureState({ feature }: { readonly feature: PlatformFeature })
           </p>
         )}
       </div>
-      {standing === 'blocked' && <RootCauses feature={feature} />}
-      {standing === 'blocked' && lock === undefined && <OwnSwitch feature={feature} />}
+      {state === 'blocked' && <RootCauses feature={feature} />}
+      {state === 'blocked' && lock === undefined && <OwnSwitch feature={feature} />}
     </div>
   );
 }

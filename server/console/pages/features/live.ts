@@ -12,6 +12,6 @@ export function followChanges(): () => void {
   return connection.follow({
     open: (ending) => platformFeatures.watch({}, { signal: ending, maxRetries: 0 }),
     onEvent: async () => await list.load(),
-    onLost: list.doubt,
+    onLost: list.markStale,
   });
 }

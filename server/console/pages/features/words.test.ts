@@ -1,6 +1,6 @@
 import type { PlatformFeature } from '@svc/sdk';
 import { describe, expect, it } from 'vitest';
-import { actorName, counted, isBlocked, lockReason, outcome, standingOf } from './words.ts';
+import { actorName, counted, isBlocked, lockReason, outcome, effectiveState } from './words.ts';
 
 const feature = (changes: Partial<PlatformFeature>): PlatformFeature => ({
   key: 'host.a',
@@ -20,16 +20,16 @@ const feature = (changes: Partial<PlatformFeature>): PlatformFeature => ({
   ...changes,
 });
 
-describe('standingOf()', () => {
+describe('effectiveState()', () => {
   it.each([
     [true, 'enabled', 'on'],
     [false, 'disabled', 'off'],
     [false, 'dependency_disabled', 'blocked'],
     [false, 'cycle_detected', 'blocked'],
     [false, 'unknown_feature', 'off'],
-  ] as const)('of enabled %s for reason %s is %s', (enabled, reason, standing) => {
-    expect(standingOf({ enabled, reason })).toBe(standing);
-    expect(isBlocked({ enabled, reason })).toBe(standing === 'blocked');
+  ] as const)('of enabled %s for reason %s is %s', (enabled, reason, state) => {
+    expect(effectiveState({ enabled, reason })).toBe(state);
+    expect(isBlocked({ enabled, reason })).toBe(state === 'blocked');
   });
 });
 

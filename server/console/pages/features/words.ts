@@ -8,17 +8,17 @@ import type {
   Visibility,
 } from '@svc/sdk';
 
-export type Standing = 'on' | 'off' | 'blocked';
+export type EffectiveState = 'on' | 'off' | 'blocked';
 
 type Resolved = Pick<PlatformFeature, 'enabled' | 'reason'>;
 
-export function standingOf({ enabled, reason }: Resolved): Standing {
+export function effectiveState({ enabled, reason }: Resolved): EffectiveState {
   if (enabled) return 'on';
   return reason === 'dependency_disabled' || reason === 'cycle_detected' ? 'blocked' : 'off';
 }
 
 /** Its own switch says on, and yet it is not: moving the switch would change nothing. */
-export const isBlocked = (feature: Resolved): boolean => standingOf(feature) === 'blocked';
+export const isBlocked = (feature: Resolved): boolean => effectiveState(feature) === 'blocked';
 
 export const LIFECYCLE: Readonly<Record<Lifecycle, string>> = {
   planned: 'Planned',

@@ -89,8 +89,8 @@ export function AtOnce({
     busy.value = true;
     problem.value = '';
     try {
-      const told = await act();
-      if (told !== '') announce(told);
+      const message = await act();
+      if (message !== '') announce(message);
     } catch (error) {
       if (!isUnauthenticated(error)) problem.value = explain(error);
     } finally {

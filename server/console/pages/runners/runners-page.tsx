@@ -2,16 +2,16 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';
-import { Doubt } from '../../doubt.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { LiveMark } from '../../live-mark.tsx';
-import type { Standing } from '../../live.ts';
+import type { LiveStatus } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Failed, Reading } from '../../reading.tsx';
 import { param, setParams } from '../../router.ts';
 import { useLastGood } from '../../use-last-good.ts';
-import { useTold } from '../../use-told.ts';
+import { useLiveState } from '../../use-live-state.ts';
 import { counted } from '../../words.ts';
 import { teams } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
@@ -64,7 +64,7 @@ export function RunnersPage() {
 
 function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: Signal<boolean> }) {
   const roster = useLastGood(async () => await readRoster(team.id));
-  const standing = useTold(rosterSource(team.id, roster));
+  const status = useLiveState(rosterSource(team.id, roster));
   const known = roster.data.value;
   useSignalEffect(() => {
     absent.value = roster.data.value === 'absent';
@@ -75,7 +75,7 @@ function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: S
   const opened = known?.runners.find(({ id }) => id === runnerId);
   return (
     <>
-      {known !== undefined && <Summary roster={known} standing={standing} />}
+      {known !== undefined && <Summary roster={known} status={status} />}
       {known === undefined ? (
         unknown === undefined ? (
           <Reading what="the runners" rows={3} />
@@ -91,13 +91,7 @@ function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: S
   );
 }
 
-function Summary({
-  roster: { runners },
-  standing,
-}: {
-  readonly roster: Roster;
-  readonly standing: Standing;
-}) {
+function Summary({ roster: { runners }, status }: { readonly roster: Roster; readonly status: LiveStatus }) {
   const good = runners.filter((each) => healthWords(each).tone === 'good').length;
   const leases = runners.reduce((sum, each) => sum + each.leases, 0);
   return (
@@ -107,7 +101,7 @@ function Summary({
           {good} of {runners.length} ready or working · {counted(leases, 'item', 'items')} of work in hand
         </span>
       )}
-      <LiveMark standing={standing} />
+      <LiveMark status={status} />
     </p>
   );
 }
@@ -143,7 +137,7 @@ interface KnownProps {
 function Known({ team, roster, doubtful, of }: KnownProps) {
   return (
     <>
-      <Doubt of={of} />
+      <StaleNotice of={of} />
       {team.operator === 'service' && (
         <Notice kind="plain">
           Work of this team runs on the service's own machines. Its runners get none of it until staff assign

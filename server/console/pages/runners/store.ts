@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
 import { isMissing } from '../../api.ts';
 import type { LastGood } from '../../last-good.ts';
-import type { ToldSource } from '../../live.ts';
+import type { StateSource } from '../../live.ts';
 import { onForget } from '../../session.ts';
 import { runners } from './calls.ts';
 
@@ -25,11 +25,11 @@ export async function readRoster(teamId: string): Promise<RosterAnswer> {
   }
 }
 
-/** What there is for `useTold`. */
-export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): ToldSource<RunnersEvent> {
+/** What there is for `useLiveState`. */
+export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): StateSource<RunnersEvent> {
   return {
     open: (ending) => runners.watch(teamId, { signal: ending, maxRetries: 0 }),
-    onTold: ({ runners: list, health }) => roster.tell({ runners: list, health }),
+    onState: ({ runners: list, health }) => roster.replace({ runners: list, health }),
     ask: roster.load,
   };
 }

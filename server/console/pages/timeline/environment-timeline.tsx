@@ -5,12 +5,12 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { Environment, TimelineEntry } from '@svc/sdk';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
-import { Doubt } from '../../doubt.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
 import { LiveMark } from '../../live-mark.tsx';
-import type { Standing } from '../../live.ts';
+import type { LiveStatus } from '../../live.ts';
 import { Failed, Reading } from '../../reading.tsx';
 import { useTick } from '../../tick.ts';
-import { useTold } from '../../use-told.ts';
+import { useLiveState } from '../../use-live-state.ts';
 import { counted, duration } from '../../words.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { clearFilter, currentFilter, matches } from './filter.ts';
@@ -28,7 +28,7 @@ export function EnvironmentTimeline({ environment }: { readonly environment: Env
     void kept.load();
     return timeline.end;
   }, []);
-  const standing = useTold(source);
+  const status = useLiveState(source);
   const known = kept.data.value;
   const unknown = kept.unknown.value;
   if (known === undefined) {
@@ -37,8 +37,8 @@ export function EnvironmentTimeline({ environment }: { readonly environment: Env
   }
   return (
     <>
-      <Summary known={known} standing={standing} />
-      <Doubt of={kept} />
+      <Summary known={known} status={status} />
+      <StaleNotice of={kept} />
       {known.entries.length === 0 ? (
         <NoneYet environment={environment} />
       ) : (
@@ -54,10 +54,10 @@ export function EnvironmentTimeline({ environment }: { readonly environment: Env
 
 function Summary({
   known: { entries, hasOlder },
-  standing,
+  status,
 }: {
   readonly known: Known;
-  readonly standing: Standing;
+  readonly status: LiveStatus;
 }) {
   const open = entries.filter((entry) => outcomeOf(entry) === 'open').length;
   const commits = new Set(entries.map(({ commitSha, id }) => commitSha ?? id)).size;
@@ -70,7 +70,7 @@ function Summary({
           {open > 0 && ` · ${open} under way`}
         </span>
       )}
-      <LiveMark standing={standing} />
+      <LiveMark status={status} />
     </p>
   );
 }

@@ -1,7 +1,7 @@
 /** Which entries are shown. The filter lives in the address, so that a link shows the same ones. */
 import type { TimelineEntry } from '@svc/sdk';
 import { param, setParams } from '../../router.ts';
-import { outcomeOf, sourceName, sourceOf, standingOf } from './words.ts';
+import { outcomeOf, sourceName, sourceOf, statusOf } from './words.ts';
 
 export interface Filter {
   readonly text: string;
@@ -47,7 +47,7 @@ export function matches(entry: TimelineEntry, { text, status, branch, source }: 
   if (branch !== '' && entry.branch !== branch) return false;
   if (source !== '' && sourceOf(entry) !== source) return false;
   const { name, commitSha, actor, trigger, runnerName, reason } = entry;
-  const [word] = standingOf(entry);
+  const [word] = statusOf(entry);
   const words = [
     name,
     commitSha,

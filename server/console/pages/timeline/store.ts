@@ -6,7 +6,7 @@ import type { TimelineEntry, TimelineEvent } from '@svc/sdk';
 import { client } from '../../api.ts';
 import { lastGood } from '../../last-good.ts';
 import type { LastGood } from '../../last-good.ts';
-import type { ToldSource } from '../../live.ts';
+import type { StateSource } from '../../live.ts';
 import { append, begin, change, cursorBehind, WATCHED } from './known.ts';
 import type { Known } from './known.ts';
 import { newsWords } from './words.ts';
@@ -16,7 +16,7 @@ const FRESH_MS = 6_000;
 
 export interface FollowedTimeline {
   readonly kept: LastGood<Known>;
-  readonly source: ToldSource<TimelineEvent>;
+  readonly source: StateSource<TimelineEvent>;
   /** Ids of entries that came or changed a moment ago. */
   readonly fresh: ReadonlySignal<ReadonlySet<string>>;
   /** The same in words, for who cannot see it. */
@@ -50,9 +50,9 @@ export function createTimeline(environmentId: string): FollowedTimeline {
     news,
     source: {
       open: (ending) => timeline.watch(environmentId, { limit: WATCHED }, { signal: ending, maxRetries: 0 }),
-      onTold: (event, first) => {
+      onState: (event, first) => {
         const before = kept.data.peek();
-        kept.tell(first || before === undefined ? begin(before, event.entries) : change(before, event));
+        kept.replace(first || before === undefined ? begin(before, event.entries) : change(before, event));
         if (!first && before !== undefined) show(event.entries, before);
       },
       ask: kept.load,

@@ -1,6 +1,6 @@
 /** Shows the timeline of the environment that the address names. */
 import { useEffect } from 'preact/hooks';
-import { Doubt } from '../../doubt.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
 import { readPlace } from '../../place.ts';
@@ -41,7 +41,7 @@ export function TimelinePage() {
               </a>
             )}
           </div>
-          <Doubt of={place} />
+          <StaleNotice of={place} />
           {known.environment === undefined ? (
             <NoEnvironment place={known} />
           ) : (

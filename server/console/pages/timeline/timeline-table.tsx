@@ -15,7 +15,7 @@ import {
   scaleOf,
   sourceName,
   sourceOf,
-  standingOf,
+  statusOf,
   timesOf,
 } from './words.ts';
 
@@ -100,7 +100,7 @@ interface RowProps extends Pick<TimelineTableProps, 'environment' | 'now' | 'fre
 }
 
 function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
-  const [, tone] = standingOf(entry);
+  const [, tone] = statusOf(entry);
   return (
     <tr role="row" class={fresh.value.has(entry.id) ? 'row fresh' : 'row'}>
       <th scope="row" role="rowheader" class="cell-entry">
@@ -110,8 +110,8 @@ function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
           {entry.attempt > 1 && <span class="pill">attempt {entry.attempt}</span>}
         </p>
       </th>
-      <td role="cell" class="cell-standing">
-        <Standing entry={entry} />
+      <td role="cell" class="cell-status">
+        <Status entry={entry} />
       </td>
       <td role="cell" class="cell-times">
         <Bar times={timesOf(entry, now)} tone={tone} scaleMs={scaleMs} />
@@ -145,8 +145,8 @@ function Name({ entry, environment }: { readonly entry: TimelineEntry; readonly 
   );
 }
 
-function Standing({ entry }: { readonly entry: TimelineEntry }) {
-  const [word, tone] = standingOf(entry);
+function Status({ entry }: { readonly entry: TimelineEntry }) {
+  const [word, tone] = statusOf(entry);
   const reason = reasonOf(entry);
   return (
     <>

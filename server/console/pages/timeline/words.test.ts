@@ -6,7 +6,7 @@ import {
   newsWords,
   reasonOf,
   scaleOf,
-  standingOf,
+  statusOf,
   timesOf,
   timesWords,
 } from './words.ts';
@@ -27,14 +27,14 @@ const run = (status: CiStatus, more: Partial<TimelineEntry> = {}): TimelineEntry
 });
 const said = (entry: TimelineEntry, nowMs: number): string => timesWords(timesOf(entry, nowMs));
 
-describe('standingOf()', () => {
+describe('statusOf()', () => {
   it('has a word of its own for each, and shows those of a newer server as they are', () => {
-    expect(standingOf(run('success'))).toEqual(['Succeeded', 'good']);
-    expect(standingOf(run('queued', { blocked: true }))).toEqual(['Waiting', 'warn']);
+    expect(statusOf(run('success'))).toEqual(['Succeeded', 'good']);
+    expect(statusOf(run('queued', { blocked: true }))).toEqual(['Waiting', 'warn']);
     expect(
-      standingOf({ ...run('success'), kind: 'build', status: 'publishing', buildState: 'publishing' }),
+      statusOf({ ...run('success'), kind: 'build', status: 'publishing', buildState: 'publishing' }),
     ).toEqual(['Publishing', 'busy']);
-    expect(standingOf({ ...run('success'), status: 'resting', ciStatus: 'resting' as CiStatus })).toEqual([
+    expect(statusOf({ ...run('success'), status: 'resting', ciStatus: 'resting' as CiStatus })).toEqual([
       'resting',
       'quiet',
     ]);

@@ -34,7 +34,7 @@ export const sourceOf = ({ kind, provider }: TimelineEntry): string =>
 export const sourceName = (source: string): string =>
   source === 'build' ? 'Built here' : (PROVIDER[source as CiProvider] ?? source);
 
-export function standingOf({
+export function statusOf({
   buildState,
   ciStatus,
   status,
@@ -162,9 +162,9 @@ export function commitWords(entries: readonly TimelineEntry[]): string {
 
 /** What came at once, for who cannot see it: the first two and how many more. */
 export function newsWords(changed: readonly TimelineEntry[]): string {
-  const told = changed.slice(0, 2).map((entry) => `${entry.name}: ${standingOf(entry)[0].toLowerCase()}`);
-  const more = changed.length - told.length;
-  return [...told, more > 0 && `${counted(more, 'more change', 'more changes')}`].filter(Boolean).join('; ');
+  const named = changed.slice(0, 2).map((entry) => `${entry.name}: ${statusOf(entry)[0].toLowerCase()}`);
+  const more = changed.length - named.length;
+  return [...named, more > 0 && `${counted(more, 'more change', 'more changes')}`].filter(Boolean).join('; ');
 }
 
 /** Page of a commit at the hosts whose addresses are known. */

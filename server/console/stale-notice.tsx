@@ -3,9 +3,9 @@ import type { LastGood } from './last-good.ts';
 import { Notice } from './notice.tsx';
 import { At } from './time.tsx';
 
-export function Doubt<T>({ of: { unknown, load } }: { readonly of: LastGood<T> }) {
-  const doubt = unknown.value;
-  if (doubt === undefined) return null;
+export function StaleNotice<T>({ of: { unknown, load } }: { readonly of: LastGood<T> }) {
+  const stale = unknown.value;
+  if (stale === undefined) return null;
   return (
     <Notice
       kind="warn"
@@ -17,9 +17,9 @@ export function Doubt<T>({ of: { unknown, load } }: { readonly of: LastGood<T> }
       }
     >
       <strong>
-        Unknown since <At ms={doubt.sinceMs} />.
+        Unknown since <At ms={stale.sinceMs} />.
       </strong>{' '}
-      {doubt.why} Below is what was known then.
+      {stale.why} Below is what was known then.
     </Notice>
   );
 }
