@@ -59,11 +59,8 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
       const page = openPage(ctx, environment.id, request);
       const before = page.after === undefined ? undefined : Number(page.after[0]);
       const rows = await listBuilds(ctx.db.sql, environment, { take: page.take, before });
-      const { items, nextCursor } = closePage(page, rows, ({ number }) => [number]);
-      return {
-        builds: items.map((row) => toMessage(row)),
-        ...(nextCursor === undefined ? {} : { nextCursor }),
-      };
+      const { items, ...next } = closePage(page, rows, ({ number }) => [number]);
+      return { ...next, builds: items.map((row) => toMessage(row)) };
     },
     get: async (which, ctx: Ctx) => {
       const { build } = await buildOf(ctx, which);

@@ -1,19 +1,20 @@
 /** A build as its rows have it, and as callers see it. The only file of the feature that reads them. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { BuildState, BuildTrigger } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import type { BuildSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import { BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { enumNumber } from '../../platform/resource/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import { BuildSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import type { Build } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { shown } from '../../platform/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import { DEPLOYING, END_REASONS, PUBLISHING } from '../work/index.ts';
-import type { EndReasonWord, WorkState } from '../work/index.ts';
+import { DEPLOYING, PUBLISHING } from '../work/index.ts';
+import type { WorkItem, WorkState } from '../work/index.ts';
+import type { builds } from './schema.ts';
 
-export type StoredState = 'open' | 'awaiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-export type StateWord = Exclude<StoredState, 'open'> | 'queued' | 'running' | 'publishing' | 'deploying';
+export type StateWord =
+  | Exclude<BuildRow['state'], 'open'>
+  | 'queued'
+  | 'running'
+  | 'publishing'
+  | 'deploying';
 
 export interface PhaseRow {
   readonly phase: number;
@@ -22,63 +23,44 @@ export interface PhaseRow {
   readonly selfReportedMs: number | null;
 }
 
-export interface BuildRow {
-  readonly id: string;
-  readonly teamId: string;
-  readonly environmentId: string;
-  readonly number: number;
-  readonly state: StoredState;
-  readonly trigger: 'manual' | 'rollback';
-  readonly rollbackOf: string | null;
-  readonly branch: string;
-  readonly commit: string | null;
-  readonly buildType: Environment['buildType'];
-  readonly image: string | null;
-  readonly digest: string | null;
-  readonly address: string | null;
-  readonly approval: 'none' | 'required' | 'approved' | 'rejected';
-  readonly needsDecision: boolean;
-  readonly message: string | null;
-  readonly workId: string;
-  readonly traceId: string;
-  readonly createdAt: Date;
-  readonly finishedAt: Date | null;
-  /** Of the item that stands for it; null while there is none. */
+type Shown =
+  | 'id'
+  | 'teamId'
+  | 'environmentId'
+  | 'number'
+  | 'state'
+  | 'trigger'
+  | 'rollbackOf'
+  | 'branch'
+  | 'commit'
+  | 'buildType'
+  | 'image'
+  | 'digest'
+  | 'address'
+  | 'approval'
+  | 'needsDecision'
+  | 'message'
+  | 'workId'
+  | 'traceId'
+  | 'createdAt'
+  | 'finishedAt';
+
+/** With what its item says, the one that stands for it; null while there is none. Runner, attempts, times and output are over all of its items. */
+export interface BuildRow
+  extends
+    Pick<typeof builds.$inferSelect, Shown>,
+    Pick<WorkItem, 'reason' | 'exitCode' | 'runnerId' | 'attempt' | 'startedAt' | 'meteredMs' | 'logBytes'> {
   readonly workState: WorkState | null;
   readonly workPhase: number | null;
+  readonly workMessage: string | null;
   readonly cancelRequested: boolean;
   /** Another build holds its environment. */
   readonly environmentBusy: boolean;
-  readonly reason: EndReasonWord | null;
-  readonly exitCode: number | null;
-  readonly workMessage: string | null;
-  readonly runnerId: string | null;
   readonly runnerName: string | null;
-  /** Over all its items. */
-  readonly attempt: number;
-  readonly startedAt: Date | null;
-  readonly meteredMs: number | null;
-  readonly logBytes: number;
-  readonly logMissing: number;
-  readonly logDiffers: boolean;
+  readonly logMissingBytes: number;
+  readonly logMismatch: boolean;
   readonly phases: readonly PhaseRow[];
 }
-
-export const BUILD_STATES: Readonly<Record<StateWord, BuildState>> = {
-  queued: BuildState.QUEUED,
-  running: BuildState.RUNNING,
-  publishing: BuildState.PUBLISHING,
-  deploying: BuildState.DEPLOYING,
-  awaiting_approval: BuildState.AWAITING_APPROVAL,
-  succeeded: BuildState.SUCCEEDED,
-  failed: BuildState.FAILED,
-  cancelled: BuildState.CANCELLED,
-};
-
-const TRIGGERS: Readonly<Record<BuildRow['trigger'], BuildTrigger>> = {
-  manual: BuildTrigger.MANUAL,
-  rollback: BuildTrigger.ROLLBACK,
-};
 
 /** Runner and time of an item that has not begun yet are those of the item before it. */
 const selectBuilds = (sql: SqlTag) => sql`
@@ -89,7 +71,7 @@ const selectBuilds = (sql: SqlTag) => sql`
     exists (select from builds o where o.environment_id = b.environment_id and o.number < b.number and o.finished_at is null) as "environmentBusy", w.reason, w.exit_code as "exitCode", w.message as "workMessage",
     r.id as "runnerId", r.name as "runnerName",
     coalesce(t.attempt, 0)::int as attempt, t.started_at as "startedAt", t.metered_ms as "meteredMs", coalesce(t.log_bytes, 0)::int as "logBytes",
-    least(coalesce(t.log_missing, 0), 4294967295)::bigint as "logMissing", coalesce(t.log_differs, false) as "logDiffers",
+    least(coalesce(t.log_missing, 0), 4294967295)::bigint as "logMissingBytes", coalesce(t.log_differs, false) as "logMismatch",
     coalesce(p.phases, '[]') as phases
   from builds b
   left join work_items w on w.id = b.work_id
@@ -141,61 +123,28 @@ export function stateOf({
   return workPhase === DEPLOYING ? 'deploying' : workPhase === PUBLISHING ? 'publishing' : 'running';
 }
 
-/** The field if there is a value: absent fields stay absent. */
-function some<K extends string, V>(key: K, value: V | null | undefined): { readonly [k in K]?: V } {
-  return value === null || value === undefined ? {} : ({ [key]: value } as { readonly [k in K]: V });
-}
-
-const at = (date: Date | null) => (date === null ? null : timestampFromDate(date));
-
 /** What is to be said of its end. Of one that a person ended after its item had done its part, the item's end says nothing. */
 function endOf(row: BuildRow) {
-  if (row.finishedAt === null) return {};
-  const byPerson = row.state === 'cancelled' && row.workState !== 'cancelled';
-  const reason = byPerson ? 'cancelled' : row.reason;
-  return {
-    ...some('reason', reason === null ? null : END_REASONS[reason]),
-    ...(byPerson ? {} : some('exitCode', row.exitCode)),
-    ...some('message', row.message ?? (byPerson ? null : row.workMessage)),
-    ...some('meteredMs', row.meteredMs),
-  };
+  const nothing = { reason: null, exitCode: null, message: null, meteredMs: null };
+  if (row.finishedAt === null) return nothing;
+  const { meteredMs, message } = row;
+  if (row.state === 'cancelled' && row.workState !== 'cancelled')
+    return { ...nothing, meteredMs, message, reason: 'cancelled' };
+  return { meteredMs, reason: row.reason, exitCode: row.exitCode, message: message ?? row.workMessage };
 }
 
-export function toMessage(row: BuildRow, waiting?: Waiting): MessageInitShape<typeof BuildSchema> {
-  const phase = row.workPhase || (row.phases.at(-1)?.phase ?? 0);
-  return {
-    id: row.id,
-    environmentId: row.environmentId,
-    teamId: row.teamId,
-    number: row.number,
-    state: BUILD_STATES[stateOf(row)],
-    ...(phase === 0 ? {} : { phase }),
-    phases: row.phases.map((each) => ({
-      phase: each.phase,
-      startedAt: timestampFromDate(new Date(each.startedAt)),
-      ...some('finishedAt', at(each.finishedAt === null ? null : new Date(each.finishedAt))),
-      ...some('selfReportedMs', each.selfReportedMs),
-    })),
-    trigger: TRIGGERS[row.trigger],
-    ...some('rollbackOf', row.rollbackOf),
-    branch: row.branch,
-    ...some('commit', row.commit),
-    buildType: enumNumber(BuildTypeSchema, row.buildType),
-    ...some('image', row.image),
-    ...some('digest', row.digest),
-    ...some('address', row.address),
-    attempt: row.attempt,
-    ...some('runnerId', row.runnerId),
-    ...some('runnerName', row.runnerName),
+export function toMessage(row: BuildRow, waiting?: Waiting): Build {
+  return shown(BuildSchema, {
+    ...row,
     ...endOf(row),
-    needsDecision: row.needsDecision,
-    createdAt: timestampFromDate(row.createdAt),
-    ...some('startedAt', at(row.startedAt)),
-    ...some('finishedAt', at(row.finishedAt)),
-    logBytes: row.logBytes,
-    logMissingBytes: row.logMissing,
-    logMismatch: row.logDiffers,
-    cancelRequested: row.cancelRequested,
-    ...some('waiting', waiting),
-  };
+    state: stateOf(row),
+    // 0: its item has begun none.
+    phase: row.workPhase || row.phases.at(-1)?.phase,
+    phases: row.phases.map((phase) => ({
+      ...phase,
+      startedAt: new Date(phase.startedAt),
+      finishedAt: phase.finishedAt === null ? null : new Date(phase.finishedAt),
+    })),
+    waiting,
+  });
 }

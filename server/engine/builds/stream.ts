@@ -5,17 +5,16 @@
  * State: the place behind which it goes on (item, grant, offset, phases told of that grant), which is also the position that a client comes back with. The
  * build is read before the output, so that what was stored before its end is certainly seen.
  */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { BuildEventSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { BuildEventSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import type { BuildEvent } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { LOG_STREAMS, nextPauseMs, OutputReader, standingOf, tailPosition } from '../work/index.ts';
+import { shown } from '../../platform/resource/index.ts';
+import type { Row } from '../../platform/resource/index.ts';
+import { nextPauseMs, OutputReader, standingOf, tailPosition } from '../work/index.ts';
 import type { Output, OutputPosition, Wake } from '../work/index.ts';
-import { BUILD_STATES, findBuild, stateOf } from './row.ts';
+import { findBuild, stateOf } from './row.ts';
 import type { BuildRow, StateWord } from './row.ts';
-
-export type BuildEvent = MessageInitShape<typeof BuildEventSchema>;
 
 export interface FollowBuildDeps {
   readonly sql: SqlTag;
@@ -92,16 +91,17 @@ class Teller {
     this.place = place;
   }
 
-  event(more: Omit<BuildEvent, 'position' | 'attempt' | '$typeName'>): BuildEvent {
+  event(more: Omit<Row<BuildEvent>, 'position' | 'attempt'>): BuildEvent {
     const { item, epoch, offset, phases } = this.place;
     const before = this.items.slice(0, item).reduce((sum, each) => sum + each.begun.length, 0);
     const own = this.items[item]?.begun.filter((begun) => begun <= epoch).length ?? 0;
-    return { position: `${item}-${epoch}-${offset}-${phases}`, attempt: Math.max(1, before + own), ...more };
+    const position = `${item}-${epoch}-${offset}-${phases}`;
+    return shown(BuildEventSchema, { ...more, position, attempt: Math.max(1, before + own) });
   }
 
   state(word: StateWord): BuildEvent {
     this.shown = word;
-    return this.event({ state: BUILD_STATES[word] });
+    return this.event({ state: word });
   }
 
   /** Phases that began before the output that ends at `end`. A new grant begins its own count. */
@@ -112,7 +112,7 @@ class Teller {
       if (epoch > this.place.epoch) this.place = { ...this.place, epoch, offset: 0, phases: 0 };
       if (this.#indexInEpoch(epoch, phase) < this.place.phases) continue;
       this.place = { ...this.place, phases: this.place.phases + 1 };
-      yield this.event({ phase, at: timestampFromDate(new Date(at)) });
+      yield this.event({ phase, at: new Date(at) });
     }
   }
 
@@ -121,12 +121,7 @@ class Teller {
     const { epoch, offset, text, stream, missing, at } = output;
     const phases = epoch === this.place.epoch ? this.place.phases : 0;
     this.place = { ...this.place, epoch, offset, phases };
-    yield this.event({
-      text,
-      stream: LOG_STREAMS[stream],
-      at: timestampFromDate(at),
-      ...(missing === undefined ? {} : { missingBytes: missing }),
-    });
+    yield this.event({ text, stream, at, missingBytes: missing });
   }
 
   nextItem(): void {

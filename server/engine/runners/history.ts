@@ -1,7 +1,4 @@
 /** What a runner held and gave back. Times are the control plane's, to the millisecond; its own measurements stand beside them. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { LeaseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 
 export interface LeaseRow {
@@ -48,19 +45,4 @@ export async function listHistory(
     left join work_reports p on p.work_id = x.work_id and p.epoch = x.epoch
     where x.runner_id = ${runnerId} and x.ended_at is not null ${behind}
     order by x.granted_at desc nulls last, x.work_id desc nulls last limit ${take}::int`;
-}
-
-export function leaseMessage(row: LeaseRow): MessageInitShape<typeof LeaseSchema> {
-  return {
-    workId: row.workId,
-    kind: row.kind,
-    epoch: row.epoch,
-    outcome: row.outcome,
-    grantedAt: timestampFromDate(row.grantedAt),
-    ...(row.startedAt === null ? {} : { startedAt: timestampFromDate(row.startedAt) }),
-    endedAt: timestampFromDate(row.endedAt),
-    ...(row.meteredMs === null ? {} : { meteredMs: row.meteredMs }),
-    ...(row.selfReportedMs === null ? {} : { selfReportedMs: row.selfReportedMs }),
-    contactGapMs: row.contactGapMs,
-  };
 }

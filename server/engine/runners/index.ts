@@ -6,9 +6,8 @@ import { createEnroll, purgeTokens } from './enroll.ts';
 import type { Enroll } from './enroll.ts';
 import { startWatch } from './watch.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RunnersService } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { LeaseSchema, RunnersService } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
@@ -19,13 +18,14 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
+import { shown } from '../../platform/resource/index.ts';
 import { revokeRunner } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { clearStrikes, pause, requestDiagnostics, resume } from './change.ts';
 import type { Changed } from './change.ts';
 import { diagnose } from './diagnose.ts';
 import { issueToken } from './enroll.ts';
-import { leaseMessage, listHistory } from './history.ts';
+import { listHistory } from './history.ts';
 import { createRosterWatches, eventsOf } from './live.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';
@@ -62,11 +62,11 @@ export function createRunners(deps: RunnersDeps): Handlers<Ctx> {
   return implement(RunnersService, { ...readCalls(deps), ...changeCalls(deps) });
 }
 
-async function shown(
+async function runnerNow(
   { settings }: RunnersDeps,
   { db, clock }: Ctx,
   { teamId, runnerId }: Which,
-): Promise<MessageInitShape<typeof RunnerSchema>> {
+): Promise<Runner> {
   const row = await findRunner(db.sql, teamId, runnerId);
   if (row === undefined) throw notFound('runner');
   return toMessage(row, clock.now(), settings);
@@ -82,7 +82,7 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
     },
     watch: async ({ teamId }, { db, clock, call }) =>
       eventsOf(watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal)),
-    get: async (request, ctx) => await shown(deps, ctx, request),
+    get: async (request, ctx) => await runnerNow(deps, ctx, request),
     getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),
     listHistory: async ({ teamId, runnerId, limit, cursor }, ctx) => {
       const { db } = ctx;
@@ -92,8 +92,8 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       const after =
         page.after === undefined ? undefined : { grantedAt: String(grantedAt), workId: String(workId) };
       const rows = await listHistory(db.sql, { runnerId, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.grantedText, row.itemId]);
-      return { leases: items.map(leaseMessage), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      const { items, ...next } = closePage(page, rows, (row) => [row.grantedText, row.itemId]);
+      return { ...next, leases: items.map((row) => shown(LeaseSchema, row)) };
     },
     diagnose: async ({ teamId, live }, { db, clock, call }) =>
       await diagnose({ sql: db.sql, clock, limits: settings, configured, liveWaitMs }, teamId, {
@@ -117,7 +117,7 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
         sql: SqlTag,
       ) => Promise<(Changed & { readonly details?: AuditAct['details'] }) | undefined>;
     },
-  ): Promise<MessageInitShape<typeof RunnerSchema>> => {
+  ): Promise<Runner> => {
     const { teamId, runnerId } = which;
     await ctx.db.transact(async (db) => {
       const done = await change(db.sql);
@@ -127,7 +127,7 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
       const details = { name: done.name, ...done.details };
       await recordAct(db, ctx, { chain: teamId, action, target: runnerId, details });
     });
-    return await shown(deps, ctx, which);
+    return await runnerNow(deps, ctx, which);
   };
   return {
     createEnrollToken: async ({ teamId }, ctx) =>
@@ -146,7 +146,7 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
       }),
     requestDiagnostics: async (which, ctx) => {
       if (!(await requestDiagnostics(ctx.db.sql, which))) throw notFound('runner');
-      return await shown(deps, ctx, which);
+      return await runnerNow(deps, ctx, which);
     },
     pause: async (request, ctx) =>
       await changed(ctx, request, {
@@ -183,9 +183,7 @@ async function issue(
     throw apiError(
       'limit_reached',
       `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
-      {
-        details: { limit: runnersPerTeamMax },
-      },
+      { details: { resource: 'runner', limit: runnersPerTeamMax } },
     );
   }
   const { id, token, expiresAt } = issued;

@@ -1,26 +1,29 @@
 /** A runner as its row has it, and as its team sees it: never its key. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { shown } from '../../platform/resource/index.ts';
 import { isBelow } from '../work/index.ts';
 import { healthOf } from './health.ts';
 import type { HealthFacts, HealthLimits } from './health.ts';
-import type { Diagnostics } from './schema.ts';
+import type { runners } from './schema.ts';
 
-export interface RunnerRow extends HealthFacts {
-  readonly id: string;
-  readonly teamId: string;
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
+type Shown =
+  | 'id'
+  | 'teamId'
+  | 'name'
+  | 'labels'
+  | 'version'
+  | 'isolation'
+  | 'executor'
+  | 'enrolledAt'
+  | 'lastHeartbeatAt'
+  | 'pauseNote'
+  | 'diagnostics';
+
+export interface RunnerRow
+  extends HealthFacts, Omit<Pick<typeof runners.$inferSelect, Shown>, keyof HealthFacts> {
   readonly leases: number;
-  readonly version: string;
-  readonly isolation: string;
-  readonly executor: string;
-  readonly enrolledAt: Date;
-  readonly lastHeartbeatAt: Date | null;
-  readonly pauseNote: string | null;
-  readonly diagnostics: Diagnostics | null;
 }
 
 const LIST_MAX = 500;
@@ -51,47 +54,13 @@ export async function findRunner(sql: SqlTag, teamId: string, id: string): Promi
   return row;
 }
 
-const optional = <K extends string>(key: K, date: Date | null) =>
-  (date === null ? {} : { [key]: timestampFromDate(date) }) as {
-    readonly [k in K]?: ReturnType<typeof timestampFromDate>;
-  };
-
-export function toMessage(
-  row: RunnerRow,
-  now: Date,
-  limits: HealthLimits,
-): MessageInitShape<typeof RunnerSchema> {
+export function toMessage(row: RunnerRow, now: Date, limits: HealthLimits): Runner {
   const { diagnostics } = row;
-  return {
-    id: row.id,
-    teamId: row.teamId,
-    name: row.name,
+  return shown(RunnerSchema, {
+    ...row,
     health: healthOf(row, now, limits),
-    labels: { ...row.labels },
-    leases: row.leases,
-    strikes: row.strikes,
     flagged: row.strikes >= limits.strikesMax,
-    notReady: [...row.notReady],
-    version: row.version,
     upgradeRecommended: isBelow(row.version, limits.recommendedVersion),
-    isolation: row.isolation,
-    executor: row.executor,
-    enrolledAt: timestampFromDate(row.enrolledAt),
-    ...optional('lastHeartbeatAt', row.lastHeartbeatAt),
-    ...optional('lastSeenAt', row.lastSeenAt),
-    ...optional('pausedAt', row.pausedAt),
-    ...optional('pausedUntil', row.pausedUntil),
-    ...(row.pauseNote === null ? {} : { pauseNote: row.pauseNote }),
-    ...optional('revokedAt', row.revokedAt),
-    ...(diagnostics === null
-      ? {}
-      : {
-          diagnostics: {
-            containerCliVersion: diagnostics.containerCliVersion,
-            deployCliVersion: diagnostics.deployCliVersion,
-            workspaceFreeMb: diagnostics.workspaceFreeMb,
-            at: timestampFromDate(new Date(diagnostics.at)),
-          },
-        }),
-  };
+    diagnostics: diagnostics && { ...diagnostics, at: new Date(diagnostics.at) },
+  });
 }

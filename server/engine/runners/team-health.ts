@@ -1,8 +1,8 @@
 /** The health of a team's runners together, and the work that waits for them. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { TeamHealthSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { TeamHealthSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { TeamHealth } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { shown } from '../../platform/resource/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import type { Blocked } from './pool-facts.ts';
 import { blockedWaiting, whyWaiting } from './waiting.ts';
@@ -10,7 +10,7 @@ import { blockedWaiting, whyWaiting } from './waiting.ts';
 const ITEMS_MAX = 10;
 
 interface HealthRow {
-  readonly since: Date | null;
+  readonly since: Date;
   readonly reason: Blocked;
   readonly enrolled: number;
 }
@@ -29,11 +29,7 @@ interface ItemRow {
   readonly createdAt: Date;
 }
 
-export async function teamHealth(
-  sql: SqlTag,
-  settings: WorkSettings,
-  teamId: string,
-): Promise<MessageInitShape<typeof TeamHealthSchema>> {
+export async function teamHealth(sql: SqlTag, settings: WorkSettings, teamId: string): Promise<TeamHealth> {
   const [[health], queues, items] = await Promise.all([
     sql<HealthRow[]>`
       select h.degraded_since as since, h.reason,
@@ -59,25 +55,19 @@ export async function teamHealth(
   const waiting = await whyWaiting(sql, settings, items);
   const oldest = queues.map((queue) => queue.oldest).toSorted((a, b) => a.getTime() - b.getTime())[0];
   const countOf = (kind: string): number => queues.find((queue) => queue.kind === kind)?.count ?? 0;
-  return {
+  return shown(TeamHealthSchema, {
     degraded: health !== undefined,
-    ...(health?.since === undefined || health.since === null
-      ? {}
-      : {
-          since: timestampFromDate(health.since),
-          reason: blockedWaiting(health.reason, { enrolled: health.enrolled, reasons: null }, settings),
-        }),
+    since: health?.since,
+    reason: health && blockedWaiting(health.reason, { ...health, reasons: null }, settings),
     stuckWork: {
       runs: countOf('run'),
       builds: countOf('build'),
-      ...(oldest === undefined ? {} : { oldestAt: timestampFromDate(oldest) }),
+      oldestAt: oldest,
       // One that was taken a moment ago is left out: it does not wait.
       items: items.flatMap(({ id, shownId, kind, createdAt }) => {
         const why = waiting.get(id);
-        return why === undefined
-          ? []
-          : [{ id: shownId, kind, createdAt: timestampFromDate(createdAt), waiting: why }];
+        return why === undefined ? [] : [{ id: shownId, kind, createdAt, waiting: why }];
       }),
     },
-  };
+  });
 }

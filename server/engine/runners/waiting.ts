@@ -2,16 +2,18 @@
  * Why an item of work waits, and what to do about it. Nothing is stored: the answer is what the queue and the runners look like at the moment of the
  * question, one query for any number of items. The first rule that holds wins: what nobody can help before what only takes time.
  */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { WaitingSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { WaitingReason, WaitingReasonSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { Waiting as WaitingMessage } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { enumNumber } from '../../platform/resource/index.ts';
+import type { Row } from '../../platform/resource/index.ts';
 import { boundRunner, isTurn } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';
 import type { Blocked, PoolFacts } from './pool-facts.ts';
 
-export type Waiting = MessageInitShape<typeof WaitingSchema>;
+/** As it goes into a message. */
+export type Waiting = Row<WaitingMessage>;
 
 export interface WaitingItem {
   readonly id: string;
@@ -72,21 +74,13 @@ const ENVIRONMENT_BUSY: Waiting = {
     'another build of its environment is at work; it starts when that one has ended, or cancel that one',
 };
 
-const REASONS: Readonly<Record<Blocked, WaitingReason>> = {
-  no_live_runner: WaitingReason.NO_LIVE_RUNNER,
-  not_ready: WaitingReason.NOT_READY,
-  version_too_old: WaitingReason.VERSION_TOO_OLD,
-  all_paused: WaitingReason.ALL_PAUSED,
-  flagged: WaitingReason.FLAGGED,
-};
-
 /** What is the matter with a pool where no runner is able, for its own team. */
 export function blockedWaiting(
   blocked: Blocked,
   facts: Pick<PoolFacts, 'enrolled' | 'reasons'>,
   { silentMs, minVersion }: WaitingSettings,
 ): Waiting {
-  return { reason: REASONS[blocked], detail: detailOf() };
+  return { reason: enumNumber(WaitingReasonSchema, blocked), detail: detailOf() };
 
   function detailOf(): string {
     switch (blocked) {
@@ -145,7 +139,7 @@ function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | un
   }
   if (blocked !== null) {
     return {
-      reason: REASONS[blocked],
+      reason: enumNumber(WaitingReasonSchema, blocked),
       detail: `${where}: ${boundBlocked(blocked, facts, settings)}${OR_REVOKE}`,
     };
   }

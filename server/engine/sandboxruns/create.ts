@@ -1,6 +1,5 @@
 /** Submits a run: fills in what the caller left open, seals what only the runner may read, and stores it in one statement. */
-import { create, toBinary } from '@bufbuild/protobuf';
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -33,26 +32,20 @@ export const DEFAULT_LIMITS: RunSpec['limits'] = {
   outputBytes: 16_777_216,
 };
 
-export async function createRun(
-  deps: CreateDeps,
-  request: CreateRequest,
-  ctx: Ctx,
-): Promise<MessageInitShape<typeof SandboxRunSchema>> {
+export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: Ctx): Promise<SandboxRun> {
   const createdAt = ctx.clock.now();
   const id = newId('run', createdAt.getTime());
   const spec = specOf(deps.secrets, id, request);
-  const answer = create(
-    SandboxRunSchema,
-    toMessage(newRow({ id, teamId: request.teamId, spec, labels: request.labels, createdAt })),
-  );
+  const { teamId, labels } = request;
+  const answer = toMessage(newRow({ id, teamId, spec, labels, createdAt }));
   const work = {
     id,
     kind: 'run',
-    teamId: request.teamId,
+    teamId,
     createdBy: ctx.caller.userId,
     createdAt,
     spec,
-    labels: request.labels,
+    labels,
     needsContainer: spec.isolation === 'container',
     timeoutMs: spec.limits.timeoutSeconds * 1_000,
     logLimit: spec.limits.outputBytes + LOG_SLACK_BYTES,
@@ -105,6 +98,6 @@ function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateReque
 
 function invalid(field: string, rule: string, message: string): Error {
   return apiError('validation_failed', message, {
-    details: { fields: [{ field, rule, message }] },
+    details: { resource: 'sandbox run', fields: [{ field, rule, message }] },
   });
 }

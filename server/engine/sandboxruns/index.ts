@@ -27,7 +27,7 @@ export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
 async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
   const row = await findRun(db.sql, teams.teamIds, runId);
   if (row === undefined) throw notFound('sandbox run');
-  teams.require(row.team_id);
+  teams.require(row.teamId);
   return row;
 }
 
@@ -44,11 +44,8 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const [createdAt, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
       const rows = await listRuns(ctx.db.sql, { teamId: request.teamId, states, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.created_at.toISOString(), row.id]);
-      return {
-        sandboxRuns: items.map((row) => toMessage(row)),
-        ...(nextCursor === undefined ? {} : { nextCursor }),
-      };
+      const { items, ...next } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
+      return { ...next, sandboxRuns: items.map((row) => toMessage(row)) };
     },
 
     get: async ({ runId }, ctx) => {
@@ -69,7 +66,7 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
 
     cancel: async ({ runId }, ctx) => {
       const { db, teams } = ctx;
-      const { id, team_id: teamId } = await visibleRun(ctx, runId);
+      const { id, teamId } = await visibleRun(ctx, runId);
       const cancelled = await cancel(db.sql, [teamId], id);
       const runnerId = cancelled?.tell === true ? cancelled.runnerId : null;
       db.afterCommit(() => {

@@ -1,11 +1,9 @@
 /** The output of a run as its callers see it. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { LogEventSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { followOutput, LOG_STREAMS, tailPosition } from '../work/index.ts';
+import { LogEventSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import type { LogEvent } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { followOutput, tailPosition } from '../work/index.ts';
 import type { FollowDeps, FollowOptions, OutputPosition } from '../work/index.ts';
-
-export type LogEvent = MessageInitShape<typeof LogEventSchema>;
 
 export interface FollowRun extends Omit<FollowOptions, 'workId' | 'after'> {
   readonly runId: string;
@@ -24,14 +22,11 @@ export async function* followLogs(
       ? await tailPosition(deps.sql, runId, tailBytes)
       : positionOf(after ?? '0-0');
   for await (const output of followOutput(deps, { ...options, workId: runId, after: position })) {
-    yield {
+    yield shown(LogEventSchema, {
+      ...output,
       position: `${output.epoch}-${output.offset}`,
-      stream: LOG_STREAMS[output.stream],
-      text: output.text,
-      epoch: output.epoch,
-      at: timestampFromDate(output.at),
-      ...(output.missing === undefined ? {} : { missingBytes: output.missing }),
-    };
+      missingBytes: output.missing,
+    });
   }
 }
 

@@ -1,82 +1,67 @@
 /** A sandbox run as its row has it, and as callers see it. The only file of the feature that knows column names. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { Purpose } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import type { SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { shown } from '../../platform/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import { END_REASONS, ISOLATIONS, NETWORKS, RUN_STATES } from '../work/index.ts';
-import type { EndReasonWord, RunSpec, WorkState } from '../work/index.ts';
+import type { RunSpec, WorkItem, WorkState } from '../work/index.ts';
 
-export interface RunRow {
-  readonly id: string;
-  readonly team_id: string;
-  readonly state: WorkState;
-  readonly reason: EndReasonWord | null;
-  readonly exit_code: number | null;
-  readonly message: string | null;
+type Shown =
+  | 'id'
+  | 'teamId'
+  | 'state'
+  | 'reason'
+  | 'exitCode'
+  | 'message'
+  | 'labels'
+  | 'attempt'
+  | 'runnerId'
+  | 'createdAt'
+  | 'claimedAt'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'meteredMs'
+  | 'selfReportedMs'
+  | 'logBytes'
+  | 'logMissing';
+
+export interface RunRow extends Pick<WorkItem, Shown> {
   readonly spec: RunSpec;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly attempt: number;
-  readonly runner_id: string | null;
-  readonly runner_name: string | null;
-  readonly created_at: Date;
-  readonly claimed_at: Date | null;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly metered_ms: number | null;
-  readonly self_reported_ms: number | null;
-  readonly log_bytes: number;
-  readonly log_missing: number;
+  readonly runnerName: string | null;
   /** The stored output is not the announced one, also after it was sent again. */
-  readonly log_differs: boolean;
-  readonly cancel_requested: boolean;
+  readonly logMismatch: boolean;
+  readonly cancelRequested: boolean;
 }
 
 /** What a run is from its submission until somebody claims it. */
-export function newRow({
-  id,
-  teamId,
-  spec,
-  labels,
-  createdAt,
-}: {
-  readonly id: string;
-  readonly teamId: string;
-  readonly spec: RunSpec;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly createdAt: Date;
-}): RunRow {
+export function newRow(made: Pick<RunRow, 'id' | 'teamId' | 'spec' | 'labels' | 'createdAt'>): RunRow {
   return {
-    id,
-    team_id: teamId,
+    ...made,
     state: 'queued',
     reason: null,
-    exit_code: null,
+    exitCode: null,
     message: null,
-    spec,
-    labels,
     attempt: 0,
-    runner_id: null,
-    runner_name: null,
-    created_at: createdAt,
-    claimed_at: null,
-    started_at: null,
-    finished_at: null,
-    metered_ms: null,
-    self_reported_ms: null,
-    log_bytes: 0,
-    log_missing: 0,
-    log_differs: false,
-    cancel_requested: false,
+    runnerId: null,
+    runnerName: null,
+    claimedAt: null,
+    startedAt: null,
+    finishedAt: null,
+    meteredMs: null,
+    selfReportedMs: null,
+    logBytes: 0,
+    logMissing: 0,
+    logMismatch: false,
+    cancelRequested: false,
   };
 }
 
 const columns = (sql: SqlTag) => sql`
-  w.id, w.team_id, w.state, w.reason, w.exit_code, w.message, w.spec - 'sealed' as spec, w.labels, w.attempt, w.runner_id, r.name as runner_name,
-  w.created_at, w.claimed_at, w.started_at, w.finished_at, w.metered_ms, w.self_reported_ms, w.log_bytes, w.log_missing,
-  w.log_mismatch and not w.log_complete as log_differs,
-  w.cancel_requested_at is not null as cancel_requested`;
+  w.id, w.team_id as "teamId", w.state, w.reason, w.exit_code as "exitCode", w.message, w.spec - 'sealed' as spec, w.labels, w.attempt,
+  w.runner_id as "runnerId", r.name as "runnerName", w.created_at as "createdAt", w.claimed_at as "claimedAt", w.started_at as "startedAt",
+  w.finished_at as "finishedAt", w.metered_ms as "meteredMs", w.self_reported_ms as "selfReportedMs", w.log_bytes as "logBytes",
+  w.log_missing as "logMissing", w.log_mismatch and not w.log_complete as "logMismatch",
+  w.cancel_requested_at is not null as "cancelRequested"`;
 
 export async function findRun(
   sql: SqlTag,
@@ -114,44 +99,9 @@ export async function listRuns(
     order by w.created_at desc nulls last, w.id desc nulls last limit ${take}::int`;
 }
 
-/** The field if there is a value: absent fields stay absent. */
-function some<K extends string, V>(key: K, value: V | null | undefined): { readonly [k in K]?: V } {
-  return value === null || value === undefined ? {} : ({ [key]: value } as { readonly [k in K]: V });
-}
+const UINT32_MAX = 4_294_967_295;
 
-const at = (date: Date | null) => (date === null ? null : timestampFromDate(date));
-
-export function toMessage(row: RunRow, waiting?: Waiting): MessageInitShape<typeof SandboxRunSchema> {
-  const { spec } = row;
-  return {
-    id: row.id,
-    teamId: row.team_id,
-    purpose: Purpose.AGENT_TASK,
-    state: RUN_STATES[row.state],
-    ...some('reason', row.reason === null ? null : END_REASONS[row.reason]),
-    ...some('exitCode', row.exit_code),
-    ...some('message', row.message),
-    ...some('image', spec.image),
-    command: [...spec.command],
-    workdir: spec.workdir,
-    envNames: [...spec.envNames],
-    network: NETWORKS[spec.network],
-    isolation: ISOLATIONS[spec.isolation],
-    limits: { ...spec.limits },
-    labels: { ...row.labels },
-    attempt: row.attempt,
-    ...some('runnerId', row.runner_id),
-    ...some('runnerName', row.runner_name),
-    createdAt: timestampFromDate(row.created_at),
-    ...some('claimedAt', at(row.claimed_at)),
-    ...some('startedAt', at(row.started_at)),
-    ...some('finishedAt', at(row.finished_at)),
-    ...some('meteredMs', row.metered_ms),
-    ...some('selfReportedMs', row.self_reported_ms),
-    logBytes: row.log_bytes,
-    logMissingBytes: Math.min(row.log_missing, 4_294_967_295),
-    logMismatch: row.log_differs,
-    cancelRequested: row.cancel_requested,
-    ...some('waiting', waiting),
-  };
+export function toMessage(row: RunRow, waiting?: Waiting): SandboxRun {
+  const logMissingBytes = Math.min(row.logMissing, UINT32_MAX);
+  return shown(SandboxRunSchema, { ...row.spec, ...row, logMissingBytes, waiting });
 }

@@ -9,7 +9,7 @@ import {
   RunState,
   SandboxRunsService,
 } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { CreateRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import type { LogEvent, CreateRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -26,7 +26,6 @@ import type { World } from '../../../test/setup/work/world.ts';
 import { createSandboxRuns } from './index.ts';
 import { unfinished } from '../work/index.ts';
 import { followLogs } from './logs.ts';
-import type { LogEvent } from './logs.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 const there = await has('postgres');

@@ -29,18 +29,11 @@ export type { RunSpec } from './run-spec.ts';
 export { defaultWorkSettings } from './settings.ts';
 export type { WorkSettings } from './settings.ts';
 export { sharedRead } from './shared-read.ts';
+export type { WorkItem } from './schema.ts';
 export type { EndReasonWord, WorkState } from './states.ts';
 export { submit } from './submit.ts';
 export { isBelow, runnerIsBelow } from './version.ts';
 export { createWake } from './wake.ts';
 export type { Wake } from './wake.ts';
-export {
-  END_REASONS,
-  ISOLATIONS,
-  LOG_STREAMS,
-  NETWORKS,
-  RUN_STATES,
-  isolationWord,
-  stateWord,
-} from './words.ts';
+export { isolationWord, stateWord } from './words.ts';
 export { createTeamWork } from './team-work.ts';

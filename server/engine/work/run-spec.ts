@@ -1,9 +1,9 @@
 /** What a sandbox run executes, as it is stored, and the offer made of it. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type { RunOffer } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { shown } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Grant } from './claim.ts';
-import { ISOLATIONS, NETWORKS } from './words.ts';
 import type { IsolationWord } from './words.ts';
 
 /** Stored as JSON; all defaults are filled in. */
@@ -49,28 +49,10 @@ function openInput(secrets: Pick<Secrets, 'open'>, workId: string, sealed: strin
   return JSON.parse(Buffer.from(secrets.open(sealedAt(workId), sealed)).toString('utf8')) as RunInput;
 }
 
-export function runOffer(
-  grant: Grant,
-  offerMs: number,
-  secrets: Pick<Secrets, 'open'>,
-): MessageInitShape<typeof RunOfferSchema> {
+export function runOffer(grant: Grant, offerMs: number, secrets: Pick<Secrets, 'open'>): RunOffer {
   const { workId: id, leaseId, epoch, attempt } = grant;
   // Written by submit alone, from a RunSpec.
   const spec = grant.spec as unknown as RunSpec;
   const input = openInput(secrets, id, spec.sealed);
-  return {
-    id,
-    leaseId,
-    epoch,
-    leaseMs: offerMs,
-    attempt,
-    ...(spec.image === undefined ? {} : { image: spec.image }),
-    command: [...spec.command],
-    env: { ...input.env },
-    workdir: spec.workdir,
-    ...(input.stdin === undefined ? {} : { stdin: input.stdin }),
-    network: NETWORKS[spec.network],
-    isolation: ISOLATIONS[spec.isolation],
-    limits: { ...spec.limits },
-  };
+  return shown(RunOfferSchema, { ...spec, ...input, id, leaseId, epoch, leaseMs: offerMs, attempt });
 }

@@ -138,6 +138,8 @@ export const workItems = pgTable(
   ],
 );
 
+export type WorkItem = typeof workItems.$inferSelect;
+
 export const workLeases = pgTable(
   'work_leases',
   {

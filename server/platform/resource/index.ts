@@ -4,3 +4,4 @@ export type { Transition } from './change.ts';
 export { inTeams, lockTeam, rowsOf } from './rows.ts';
 export type { Changes, NewRow, RowOf, Who } from './rows.ts';
 export { enumNumber, enumWord, given, shown } from './shown.ts';
+export type { Row } from './shown.ts';

@@ -1,6 +1,6 @@
 /**
- * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of enums become their numbers, a Date
- * becomes a Timestamp, and null leaves an optional field unset. Columns that the message does not have are left out.
+ * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of enums become their numbers (a number stays),
+ * a Date becomes a Timestamp, and null leaves an optional field unset. Columns that the message does not have are left out.
  */
 import { create, isFieldSet } from '@bufbuild/protobuf';
 import type { DescEnum, DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
@@ -28,20 +28,23 @@ type Stated<M, K extends keyof M> = K extends `$${string}`
           ? false
           : true;
 
-type Cell<T> = T extends undefined
+/** `Numbers`: a value of an enum may be its number too. */
+type Cell<T, Numbers extends boolean = true> = T extends undefined
   ? never
   : T extends Timestamp
     ? Date
     : T extends Uint8Array
       ? Uint8Array
       : T extends ReadonlyArray<infer Item>
-        ? ReadonlyArray<Cell<Item>>
+        ? ReadonlyArray<Cell<Item, Numbers>>
         : T extends Message
           ? Row<T>
           : T extends number
             ? `${number}` extends `${T}`
               ? number
-              : string
+              : Numbers extends true
+                ? string | T
+                : string
             : T extends Readonly<Record<string, infer Item>>
               ? CellsOf<T, Item>
               : T;
@@ -99,7 +102,8 @@ function conversion(field: DescField): Convert | undefined {
 function ofOne({ enum: words, message }: DescField): Convert | undefined {
   if (words !== undefined) {
     const { byName } = enumNames(words);
-    return (value) => byName.get(value as string) ?? enumNumber(words, String(value));
+    return (value) =>
+      typeof value === 'number' ? value : (byName.get(value as string) ?? enumNumber(words, String(value)));
   }
   if (message === undefined) return undefined;
   if (message.typeName === 'google.protobuf.Timestamp') return (value) => timestampFromDate(value as Date);
@@ -124,7 +128,7 @@ export function given<Desc extends DescMessage>(
 
 /** What `given` makes of a message: every field may be missing. */
 export type Given<M> = {
-  readonly [K in keyof M as K extends `$${string}` ? never : K]?: Cell<Exclude<M[K], undefined>>;
+  readonly [K in keyof M as K extends `$${string}` ? never : K]?: Cell<Exclude<M[K], undefined>, false>;
 };
 
 function back(field: DescField, value: unknown): unknown {
