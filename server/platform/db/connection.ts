@@ -31,6 +31,8 @@ export interface Connection {
   /** Statements under way. */
   readonly load: number;
   run(query: Query): Promise<unknown>;
+  /** Resolves when nothing is under way. One may wait at a time. */
+  idle(): Promise<void>;
   /** Cuts it; what is under way is rejected. */
   end(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export function connectionError(code: keyof typeof MESSAGES): Error {
 /** Connects when it gets its first statement. */
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const pending = new Set<(error: Error) => void>();
+  let whenIdle: (() => void) | undefined;
   let over: Error | undefined;
   let hasDialled = false;
 
@@ -67,6 +70,8 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     events.onLost(error);
     const timeout = pending.size === 0 ? 1 : 0; // seconds
     for (const reject of pending) reject(error);
+    pending.clear();
+    whenIdle?.();
     await client.end({ timeout });
   };
 
@@ -123,9 +128,13 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
           (value: V): void => {
             pending.delete(reject);
             settle(value);
+            if (pending.size === 0) whenIdle?.();
           };
         answer.then(settled(resolve), settled(reject));
       }),
+    idle: async () => {
+      if (pending.size > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
+    },
     end: async () => await end(connectionError('CONNECTION_ENDED')),
   };
 }

@@ -166,6 +166,27 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
     }
   }, 120_000);
 
+  it('all survive a transaction that begins while a fresh connection still has statements waiting', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const db = openDatabase({ url: database.url, max: 2 });
+      const label = `fresh-${round}`;
+      const plain = Array.from(
+        { length: 40 },
+        async (_, n) => await db.sql`insert into burst values (${label}, ${n})`,
+      );
+      // Of what has waited for its connection the driver sends a half, and what comes next before the other half.
+      await Promise.race(plain);
+      const failing = db.transact(async ({ sql }) => {
+        await sql`insert into burst values (${label}, 1000)`;
+        await Promise.all(plain);
+        throw new Error('no');
+      });
+      await expect(failing).rejects.toThrow('no');
+      expect(await count('burst', label), `rows of round ${round}`).toBe(40);
+      await db.close(1_000);
+    }
+  });
+
   it('get lost with the driver as it comes, so max_pipeline is needed', async () => {
     expect(await driverAsItComes('burst')).toBeGreaterThan(0);
   }, 120_000);

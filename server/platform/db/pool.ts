@@ -87,7 +87,11 @@ export function createPool({ max, waitMs, ...options }: PoolOptions): Pool {
         const { connection } = (member = leastLoaded());
         return await new Promise((resolve, reject) => {
           member!.whenLost = reject;
-          work(connection).then(resolve, reject);
+          // The driver does not always keep to the order in which it was given statements: a transaction begins when those before it are done.
+          connection
+            .idle()
+            .then(async () => await work(connection))
+            .then(resolve, reject);
         });
       } finally {
         if (member !== undefined) member.whenLost = undefined;
