@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 
-/** What each prefix names. A new kind of row adds its prefix here, so that no two kinds share one. */
+/** Prefixes of rows that are no plain resources, and of those whose features make ids themselves. */
 export type IdPrefix =
   | 'att'
   | 'bld'

@@ -14,6 +14,8 @@ export interface ValidRequest {
   readonly as?: 'session' | 'staff_session' | 'nobody';
   /** The right caller acts behind all others: it takes away what they need. */
   readonly last?: true;
+  /** Nobody can do more by it than before; otherwise grants.ts says what bounds it. */
+  readonly givesNothing?: true;
 }
 
 export type Requests = Readonly<Record<string, ValidRequest>>;

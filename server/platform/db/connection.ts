@@ -57,6 +57,28 @@ export function connectionError(code: keyof typeof MESSAGES): Error {
   return Object.assign(new Error(MESSAGES[code]), { code });
 }
 
+function driverOptions({ name, statementTimeoutMs, role }: ConnectionOptions) {
+  return {
+    max: 1,
+    // With the default, acknowledged writes are lost when a transaction begins while a hundred statements are in flight.
+    max_pipeline: 1e9,
+    max_lifetime: null,
+    // When the connection dies during the driver's query for types, that error is nobody's and ends the process.
+    fetch_types: false,
+    connect_timeout: CONNECT_TIMEOUT_MS / 1_000,
+    onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on
+    connection: {
+      application_name: name,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      lock_timeout: LOCK_TIMEOUT_MS,
+      ...PLANNING,
+      ...(role === undefined ? {} : { role }),
+    },
+    types: TYPES,
+  };
+}
+
 /** Connects when it gets its first statement. */
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const pending = new Set<(error: Error) => void>();
@@ -90,26 +112,10 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
   };
 
   const client = postgres(options.url, {
-    max: 1,
-    // With the default, acknowledged writes are lost when a transaction begins while a hundred statements are in flight.
-    max_pipeline: 1e9,
-    max_lifetime: null,
-    // When the connection dies during the driver's query for types, that error is nobody's and ends the process.
-    fetch_types: false,
-    connect_timeout: CONNECT_TIMEOUT_MS / 1_000,
+    ...driverOptions(options),
     socket: dialOnce,
     onclose: () => void end(connectionError('CONNECTION_CLOSED')),
     onnotify: events.onNotify,
-    onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on
-    connection: {
-      application_name: options.name,
-      statement_timeout: options.statementTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      lock_timeout: LOCK_TIMEOUT_MS,
-      ...PLANNING,
-      ...(options.role === undefined ? {} : { role: options.role }),
-    },
-    types: TYPES,
     // The driver's types leave out `socket` and `onnotify`, and want one type for all custom values.
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
 

@@ -15,7 +15,6 @@ import type {
 import type { DescEnum } from '@bufbuild/protobuf';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import { id, instant } from '../db/columns.ts';
-import type { IdPrefix } from '../ids.ts';
 import { teams } from './schema.ts';
 
 export interface Resource<Column extends string = string> {
@@ -23,12 +22,14 @@ export interface Resource<Column extends string = string> {
   readonly name: string;
   /** Of one row, for people: `build step`. */
   readonly kind: string;
-  readonly prefix: IdPrefix;
+  /** Of ids: `bst` makes `bst_…`. No other table has it. */
+  readonly prefix: string;
   /** By the column of its id: another row of the team that the row belongs to, and goes with. */
   readonly within?: { readonly [Name in Column]?: TeamTable };
 }
 
 const resources = new WeakMap<PgTable, Resource>();
+const prefixes = new Map<string, string>();
 
 export function resourceOf(table: PgTable): Resource {
   const found = resources.get(table);
@@ -59,7 +60,10 @@ export function teamTable<Own extends Record<string, PgColumnBuilderBase>>(
   columns: BuildColumns<string, Columns<Own>, 'pg'>;
   dialect: 'pg';
 }> {
-  const { name } = resource;
+  const { name, prefix } = resource;
+  if ((prefixes.get(prefix) ?? name) !== name)
+    throw new Error(`the tables ${name} and ${prefixes.get(prefix)} have the same prefix, ${prefix}`);
+  prefixes.set(prefix, name);
   const all: Columns<Own> = { ...columns, ...teamColumns() };
   const table = pgTable(name, all, (t) => {
     const own = getTableColumns(table) as unknown as Readonly<Record<string, AnyPgColumn>> & TeamTable;
