@@ -34,6 +34,7 @@ import type { Database } from './platform/db/index.ts';
 import type { Feature, System } from './platform/feature.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from './platform/log.ts';
+import { addJobMetrics, purgeJobs, startWorker } from './platform/jobs/index.ts';
 import { startLoop } from './platform/loop.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
@@ -126,7 +127,7 @@ async function assemble(
   };
   const features = await startFeatures(system, passwords);
   for (const { stop } of features.all) if (stop !== undefined) stops.push(stop);
-  if (config.roles.worker) startJobs(system, features.all, stops);
+  if (config.roles.worker) startBackground(system, features.all, stops);
   const authenticator = startAuthenticator(system, features.ciJobs);
   stops.push(authenticator.stop);
 
@@ -150,16 +151,24 @@ async function assemble(
   return { port, baseUrl, internalPort, db, firstStart: firstStart && { ...firstStart, baseUrl } };
 }
 
-/** In the order of the features. Old rows are deleted by one feature after the other. */
-function startJobs({ db, clock, onError }: System, features: readonly Feature[], stops: Stops): void {
+/** Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature after the other. */
+function startBackground(system: System, features: readonly Feature[], stops: Stops): void {
+  const { db, clock, registry, onError } = system;
+  const { sql } = db;
+  const kinds = features.flatMap(({ jobs = [] }) => jobs);
   const purge = async (): Promise<void> => {
-    await purgeIdempotencyKeys(db.sql, clock);
+    await purgeIdempotencyKeys(sql, clock);
+    await purgeJobs(sql);
     for (const { purges = [] } of features)
       for (const purgeOld of purges) await purgeOld(clock.now().getTime());
   };
-  const jobs = features.flatMap(({ jobs: starts = [] }) => starts.map((start) => start()));
-  jobs.push(startLoop({ everyMs: PURGE_EVERY_MS, run: purge, onError }));
-  stops.push(async () => await Promise.all(jobs.map(async (job) => await job.stop())));
+  const counts = addJobMetrics(registry, { sql, onError, kinds: kinds.map(({ kind }) => kind) });
+  const running = [
+    ...features.flatMap(({ loops = [] }) => loops.map((start) => start())),
+    startWorker({ db, kinds, onError, ...counts }),
+    startLoop({ everyMs: PURGE_EVERY_MS, run: purge, onError }),
+  ];
+  stops.push(async () => await Promise.all(running.map(async (each) => await each.stop())));
 }
 
 interface GatewayParts {

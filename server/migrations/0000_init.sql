@@ -310,21 +310,6 @@ CREATE TABLE "ci_runs" (
 	CONSTRAINT "ci_runs_lost" CHECK (not "ci_runs"."lost" or "ci_runs"."status" = 'unknown')
 );
 --> statement-breakpoint
-CREATE TABLE "ci_tasks" (
-	"id" text PRIMARY KEY NOT NULL,
-	"team_id" text NOT NULL,
-	"connection_id" text NOT NULL,
-	"kind" text NOT NULL,
-	"key" text NOT NULL,
-	"lane" text NOT NULL,
-	"payload" jsonb NOT NULL,
-	"version" integer DEFAULT 1 NOT NULL,
-	"attempts" integer DEFAULT 0 NOT NULL,
-	"due_at" timestamp with time zone NOT NULL,
-	"claimed_until" timestamp with time zone,
-	"created_at" timestamp with time zone NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE "ci_deliveries" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
@@ -756,6 +741,23 @@ CREATE TABLE "settings" (
 	"value" text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "jobs" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"key" text,
+	"lane" text NOT NULL,
+	"payload" jsonb NOT NULL,
+	"state" text DEFAULT 'waiting' NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"epoch" integer DEFAULT 0 NOT NULL,
+	"version" integer DEFAULT 1 NOT NULL,
+	"last_error" text,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "jobs_state" CHECK ("jobs"."state" in ('waiting', 'running', 'dead'))
+);
+--> statement-breakpoint
 CREATE TABLE "audit_entries" (
 	"chain" text NOT NULL,
 	"seq" integer NOT NULL,
@@ -881,8 +883,6 @@ CREATE UNIQUE INDEX "ci_runs_team_id" ON "ci_runs" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "ci_runs_external" ON "ci_runs" USING btree ("connection_id","external_run_id","external_attempt");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "ci_tasks_key" ON "ci_tasks" USING btree ("connection_id","kind","key");
---> statement-breakpoint
 CREATE UNIQUE INDEX "ci_deliveries_once" ON "ci_deliveries" USING btree ("connection_id","delivery_id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "ci_webhooks_connection" ON "ci_webhooks" USING btree ("connection_id");
@@ -934,6 +934,10 @@ CREATE UNIQUE INDEX "webhook_deliveries_team_id" ON "webhook_deliveries" USING b
 CREATE UNIQUE INDEX "webhook_deliveries_once" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_endpoints_team_id" ON "webhook_endpoints" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "jobs_key" ON "jobs" USING btree ("kind","key") WHERE "jobs"."state" <> 'dead';
+--> statement-breakpoint
+CREATE UNIQUE INDEX "jobs_lane" ON "jobs" USING btree ("lane") WHERE "jobs"."state" = 'running';
 --> statement-breakpoint
 CREATE UNIQUE INDEX "teams_one_service_pool" ON "teams" USING btree ("service_pool") WHERE "teams"."service_pool";
 --> statement-breakpoint
@@ -993,8 +997,6 @@ ALTER TABLE "ci_runs" ADD CONSTRAINT "ci_runs_connection_fk" FOREIGN KEY ("team_
 --> statement-breakpoint
 ALTER TABLE "ci_runs" ADD CONSTRAINT "ci_runs_pipeline_fk" FOREIGN KEY ("team_id","pipeline_id") REFERENCES "public"."ci_pipelines"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "ci_tasks" ADD CONSTRAINT "ci_tasks_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
---> statement-breakpoint
 ALTER TABLE "ci_deliveries" ADD CONSTRAINT "ci_deliveries_connection_fk" FOREIGN KEY ("team_id","connection_id") REFERENCES "public"."ci_connections"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "ci_run_joins" ADD CONSTRAINT "ci_run_joins_run_id_ci_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."ci_runs"("id") ON DELETE cascade ON UPDATE no action;
@@ -1047,6 +1049,8 @@ ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_fk"
 --> statement-breakpoint
 ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
+ALTER TABLE "jobs" ADD CONSTRAINT "jobs_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
 ALTER TABLE "teams" ADD CONSTRAINT "teams_region_id_regions_id_fk" FOREIGN KEY ("region_id") REFERENCES "public"."regions"("id") ON DELETE no action ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "space_members" ADD CONSTRAINT "space_members_space_id_spaces_id_fk" FOREIGN KEY ("space_id") REFERENCES "public"."spaces"("id") ON DELETE cascade ON UPDATE no action;
@@ -1092,10 +1096,6 @@ CREATE INDEX "ci_runs_of_environment" ON "ci_runs" USING btree ("environment_id"
 CREATE INDEX "ci_runs_open" ON "ci_runs" USING btree ("heard_at") WHERE "ci_runs"."status" in ('queued', 'running');
 --> statement-breakpoint
 CREATE INDEX "ci_runs_poll" ON "ci_runs" USING btree ("poll_at") WHERE "ci_runs"."poll_at" is not null;
---> statement-breakpoint
-CREATE INDEX "ci_tasks_due" ON "ci_tasks" USING btree ("due_at");
---> statement-breakpoint
-CREATE INDEX "ci_tasks_lane" ON "ci_tasks" USING btree ("lane","claimed_until") WHERE "ci_tasks"."claimed_until" is not null;
 --> statement-breakpoint
 CREATE INDEX "ci_deliveries_newest" ON "ci_deliveries" USING btree ("connection_id","id" DESC NULLS LAST);
 --> statement-breakpoint
@@ -1147,9 +1147,11 @@ CREATE INDEX "notifications_unread" ON "notifications" USING btree ("user_id") W
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_newest" ON "webhook_deliveries" USING btree ("endpoint_id","id");
 --> statement-breakpoint
-CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" USING btree ("next_attempt_at") WHERE "webhook_deliveries"."state" = 'pending';
---> statement-breakpoint
 CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");
+--> statement-breakpoint
+CREATE INDEX "jobs_due" ON "jobs" USING btree ("due_at") WHERE "jobs"."state" in ('waiting', 'running');
+--> statement-breakpoint
+CREATE INDEX "jobs_turn" ON "jobs" USING btree ("kind","team_id","due_at","id") WHERE "jobs"."state" <> 'dead';
 --> statement-breakpoint
 CREATE INDEX "space_members_user" ON "space_members" USING btree ("user_id");
 --> statement-breakpoint

@@ -1,6 +1,6 @@
 /**
  * What a feature hands to the system, and what the system hands to a feature. Whoever starts the system knows no feature by name: it serves what the
- * records of server/features.ts hold, starts their jobs in that order, and stops them in the opposite one.
+ * records of server/features.ts hold, starts their loops in that order, and stops them in the opposite one.
  */
 import type { App } from '@svc/proto/http/call.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -12,6 +12,7 @@ import type { Clock } from './clock.ts';
 import type { Caller, Ctx } from './context.ts';
 import type { CredentialChanges } from './credential-changes.ts';
 import type { Database, SqlTag } from './db/index.ts';
+import type { JobKind } from './jobs/index.ts';
 import type { SafeFetch } from './safe-fetch.ts';
 import type { Secrets } from './secrets.ts';
 import type { Fragment } from './sql.ts';
@@ -33,7 +34,7 @@ export interface System {
   onError(error: unknown): void;
 }
 
-export interface Job {
+export interface Running {
   /** Resolves when what runs has ended. */
   stop(): Promise<unknown>;
 }
@@ -48,8 +49,10 @@ export interface Feature {
   readonly services?: ReadonlyArray<Handlers<Ctx>>;
   /** Paths of foreign protocols, which no contract describes. */
   readonly endpoints?: (app: Pick<App<Caller>, 'admit'>) => Readonly<Record<string, Endpoint>>;
-  /** On workers; any number of servers may run them at once. */
-  readonly jobs?: ReadonlyArray<() => Job>;
+  /** On workers: what repeats. Any number of servers may run it at once. */
+  readonly loops?: ReadonlyArray<() => Running>;
+  /** On workers: background work that must not be lost. */
+  readonly jobs?: readonly JobKind[];
   /** Every hour on workers: deletes what has been kept for long enough. */
   readonly purges?: ReadonlyArray<(nowMs: number) => Promise<unknown>>;
   readonly effects?: readonly EventEffect[];

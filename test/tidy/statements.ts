@@ -21,7 +21,6 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/oidc/',
     'server/connect/ci/run-joins.ts',
     'server/connect/ci/run-names.ts',
-    'server/connect/ci/tasks/',
     'server/connect/ci/webhooks/',
     'server/engine/builds/offer.ts',
     'server/engine/outbox/',

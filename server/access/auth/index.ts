@@ -1,4 +1,4 @@
-import type { Job, System } from '../../platform/feature.ts';
+import type { Running, System } from '../../platform/feature.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { Authenticator } from './authenticate.ts';
@@ -15,7 +15,7 @@ export { ID_TOKEN_BYTES_MAX } from './job-credentials.ts';
 export type { JobCredentials } from './job-credentials.ts';
 
 /** Not a feature that is called: it says who calls. */
-export function startAuthenticator(system: System, ciJobs: JobCredentials): Authenticator & Job {
+export function startAuthenticator(system: System, ciJobs: JobCredentials): Authenticator & Running {
   const { config, publicUrls, onError } = system;
   const authenticator = createAuthenticator({
     ...system,

@@ -23,6 +23,8 @@ export interface Connection {
   /** Where neither host nor provider tells it; ask forgeOf(). */
   readonly forge: ForgeId | null;
   readonly apiUrl: string | null;
+  /** The repository's host asked to be left alone until then. */
+  readonly quietUntil: Date | null;
   /** Sealed; see token.ts. */
   readonly token: string | null;
   readonly commitStatusMode: CommitStatusMode;
@@ -60,7 +62,7 @@ export type NewConnection = Pick<
 const columns = (sql: SqlTag) => sql`
   id, team_id as "teamId", provider, repository_host as "repositoryHost", repository_path as "repositoryPath",
   repository_key as "repositoryKey", project_id as "projectId", default_branch as "defaultBranch", ingest_mode as "ingestMode", status,
-  status_detail as "statusDetail", forge, api_url as "apiUrl", token, commit_status_mode as "commitStatusMode",
+  status_detail as "statusDetail", forge, api_url as "apiUrl", quiet_until as "quietUntil", token, commit_status_mode as "commitStatusMode",
   commit_status_detail as "commitStatusDetail", commit_status_stopped as "commitStatusStopped", oidc_issuer as "oidcIssuer", oidc_repository_id as "oidcRepositoryId",
   oidc_owner_id as "oidcOwnerId", oidc_pinned_at as "oidcPinnedAt", oidc_repository_path as "oidcRepositoryPath",
   oidc_policy as "oidcPolicy", generic_mapping as "genericMapping",
@@ -159,6 +161,14 @@ export async function updateConnection({ sql }: Database, c: Connection): Promis
       status_detail = ${c.statusDetail}, commit_status_mode = ${c.commitStatusMode}, commit_status_detail = ${c.commitStatusDetail},
       commit_status_stopped = ${c.commitStatusStopped}, oidc_policy = ${jsonOrNull(c.oidcPolicy)}, generic_mapping = ${jsonOrNull(c.genericMapping)}, updated_at = ${c.updatedAt}
     where id = ${c.id} and team_id = ${c.teamId}`;
+}
+
+export async function keepQuiet(
+  { sql }: Database,
+  { id }: Pick<Connection, 'id'>,
+  until: Date,
+): Promise<void> {
+  await sql`update ci_connections set quiet_until = greatest(quiet_until, ${until}) where id = ${id}`;
 }
 
 /** False when somebody else was faster. */

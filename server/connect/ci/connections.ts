@@ -102,7 +102,7 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
         if (fields.length === 0 && before.commitStatusStopped === after.commitStatusStopped)
           return presentConnection(before);
         await updateConnection(db, after);
-        await followChange(db, secrets, before, after);
+        await followChange(db, secrets, { before, after });
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
         await recordAct(db, ctx, act('ci_connection.updated', after, news));
         const isNextOther = fields.includes('ingestMode') || fields.includes('projectId');
@@ -114,7 +114,7 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
       await ctx.db.transact(async (db) => {
         const locked = await lockConnection(db, connection);
         if (locked === undefined) return;
-        await stopSubscription(db, locked, clock.now());
+        await stopSubscription(db, locked);
         if (await deleteConnection(db, locked))
           await recordAct(db, ctx, act('ci_connection.deleted', connection));
       });
@@ -144,7 +144,7 @@ async function connect(ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnecti
     return { connection: theirs, isNew: false };
   }
   await insertWebhook(db, made, made.createdAt);
-  await startSubscription(db, secrets, made, made.createdAt);
+  await startSubscription(db, made, { secrets, now: made.createdAt });
   await recordAct(db, ctx, act('ci_connection.created', made));
   return { connection: made, isNew: true };
 }
@@ -153,14 +153,13 @@ async function connect(ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnecti
 async function followChange(
   db: Database,
   secrets: CiDeps['secrets'],
-  before: Connection,
-  after: Connection,
+  { before, after }: { readonly before: Connection; readonly after: Connection },
 ): Promise<void> {
   if (before.projectId !== after.projectId) await placeRuns(db, after);
   if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
   if (before.ingestMode === after.ingestMode) return;
-  if (takesWebhooks(after)) await startSubscription(db, secrets, after, after.updatedAt);
-  else await stopSubscription(db, after, after.updatedAt);
+  if (takesWebhooks(after)) await startSubscription(db, after, { secrets, now: after.updatedAt });
+  else await stopSubscription(db, after);
 }
 
 const CHANGEABLE = [

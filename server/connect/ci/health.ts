@@ -6,14 +6,15 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { isJobOpen } from '../../platform/jobs/index.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
+import { askHost } from './background.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
 import { readConnection } from './connections-store.ts';
 import { KNOWN_HOSTS } from './forges/forge.ts';
 import { ASKABLE, ASKABLE_ID } from './providers/runs.ts';
 import { POLL_EVERY_MS, runById } from './runs-store.ts';
-import { want } from './tasks/store.ts';
 import type { CiProvider } from './words.ts';
 
 const HOUR_MS = 3_600_000;
@@ -74,12 +75,17 @@ export async function askSilent(database: Database, now: Date): Promise<number> 
       update ci_runs r set poll_at = ${now}::timestamptz + (0.9 + 0.2 * random()) * ${POLL_EVERY_MS}::int * interval '1 millisecond'
       from due, ci_connections c
       where r.id = due.id and c.id = r.connection_id
-      returning r.id, r.team_id as "teamId", r.connection_id as "connectionId", ${canBeAsked(sql)} and not exists (
-        select 1 from ci_tasks t where t.connection_id = r.connection_id and t.kind = 'poll_run' and t.key = r.id) as "isToBeAsked"`;
+      returning r.id, r.team_id as "teamId", r.connection_id as "connectionId", 
+        ${canBeAsked(sql)} and not ${isJobOpen(sql, 'ci_poll_run', sql`r.connection_id || ' ' || r.id`)} as "isToBeAsked"`;
     const asked = rows.filter(({ isToBeAsked }) => isToBeAsked);
     for (const { id, teamId, connectionId } of asked) {
-      const lane = `runs ${connectionId}`;
-      await want(db, { id: connectionId, teamId }, { kind: 'poll_run', key: id, lane }, now);
+      const job = {
+        kind: 'ci_poll_run',
+        key: id,
+        lane: `runs ${connectionId}`,
+        payload: { runId: id },
+      } as const;
+      await askHost(db, { id: connectionId, teamId }, job);
     }
     return asked.length;
   });
@@ -152,7 +158,7 @@ async function giveUp(
       const run = await runById(db, id);
       const connection = await readConnection(db, connectionId);
       if (run !== undefined && connection !== undefined)
-        await wantCommitStatus(db, connection, undefined, run, now);
+        await wantCommitStatus(db, connection, { before: undefined, run });
     }
     return rows.length;
   });

@@ -2,10 +2,11 @@
 import type { JobCredentials } from '../../access/auth/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
+import type { JobKind } from '../../platform/jobs/index.ts';
 import type { Loop } from '../../platform/loop.ts';
+import { pollJob } from './health-poll.ts';
 import { startCiHealth } from './health.ts';
 import { createCiJobs, createVerifyIdToken, purgeIdTokens } from './oidc/index.ts';
-import { startCiTasks } from './tasks/index.ts';
 import {
   createAdminCiDeliveries,
   createWebhookEndpoint,
@@ -13,6 +14,8 @@ import {
   purgeCiDeliveries,
   startReading,
 } from './webhooks/index.ts';
+import { subscribeJob, unsubscribeJob } from './webhooks/subscribe.ts';
+import type { SubscriptionDeps } from './webhooks/subscribe.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
@@ -20,7 +23,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { connectionMethods } from './connections.ts';
-import { discoveryMethods } from './discovery/index.ts';
+import { commitStatusJob } from './commit-status/handler.ts';
+import { discoverJob, discoveryMethods } from './discovery/index.ts';
 import { tokenMethods } from './forges/token.ts';
 import { oidcMethods } from './oidc/index.ts';
 import type { VerifyIdToken } from './oidc/index.ts';
@@ -53,6 +57,11 @@ export function createCi(deps: CiDeps): Handlers<Ctx> {
   });
 }
 
+/** What repositories' hosts are asked and told in the background. */
+export function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
+  return [discoverJob(deps), subscribeJob(deps), unsubscribeJob(deps), commitStatusJob(deps), pollJob(deps)];
+}
+
 /** Connect, and the credentials of CI jobs for whoever asks who calls. */
 export function startCi(system: System, gate: FeatureGate): Feature & { readonly ciJobs: JobCredentials } {
   const { config, db, clock, publicUrl } = system;
@@ -74,11 +83,8 @@ export function startCi(system: System, gate: FeatureGate): Feature & { readonly
       createAdminCiDeliveries({ wakeReading }),
     ],
     endpoints: () => createWebhookEndpoint({ ...system, gate, onStored: wakeReading }),
-    jobs: [
-      () => (reading = startReading(system)),
-      () => startCiHealth(system),
-      () => startCiTasks({ ...system, allowPrivate }),
-    ],
+    loops: [() => (reading = startReading(system)), () => startCiHealth(system)],
+    jobs: ciJobKinds({ ...system, allowPrivate }),
     purges: [
       async () => await purgeIdTokens(db.sql, clock),
       async (nowMs) => await purgeCiDeliveries(db.sql, nowMs),

@@ -38,7 +38,7 @@ const columns = (sql: SqlTag) => sql`
   r.created_at as "createdAt", r.updated_at as "updatedAt"`;
 const tables = (sql: SqlTag) => sql`ci_runs r join ci_pipelines p on p.id = r.pipeline_id`;
 
-/** For background work, whose tasks name the run themselves. */
+/** For background work, whose jobs name the run themselves. */
 export async function runById({ sql }: Database, id: string): Promise<Run | undefined> {
   const [row] = await sql<Run[]>`select ${columns(sql)} from ${tables(sql)} where r.id = ${id}`;
   return row;
@@ -134,7 +134,7 @@ export async function hear(
   const { state, steps } = acceptAll(undefined, events);
   const made = await insertRun(db, connection, stored, state, now);
   if (made !== undefined) {
-    await wantCommitStatus(db, connection, undefined, made, now);
+    await wantCommitStatus(db, connection, { before: undefined, run: made });
     return { run: made, isNew: true, steps };
   }
   const theirs = await readNamed(db, connection, stored, true); // Somebody else's first report was faster.
@@ -197,7 +197,7 @@ export async function rewriteRun(db: Database, connection: Connection, run: Run,
   await updateRun(db, { ...run, ...view, ...placed }, now);
   if (run.status !== view.status) await closeJobs(db, run.id, view);
   const after = (await readNamed(db, connection, run, false)) ?? run;
-  await wantCommitStatus(db, connection, run, after, now);
+  await wantCommitStatus(db, connection, { before: run, run: after });
   return after;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import type { Job } from '../../platform/feature.ts';
+import type { Running } from '../../platform/feature.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
@@ -61,7 +61,7 @@ export function createCheckpointer({ sql, clock, signer, file }: CheckpointerDep
 }
 
 /** Any number of processes may do it, each into its own data folder or all into one. */
-export function startCheckpoints(deps: CheckpointerDeps, onError: (error: unknown) => void): Job {
+export function startCheckpoints(deps: CheckpointerDeps, onError: (error: unknown) => void): Running {
   const checkpointer = createCheckpointer(deps);
   const looking = startLoop({
     everyMs: LOOK_EVERY_MS,

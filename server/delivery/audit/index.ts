@@ -10,6 +10,6 @@ export function auditFeature({ config, clock, db, secrets, onError }: System): F
   const signer = createSigner(secrets);
   return {
     services: createAudit({ signer, file }),
-    jobs: [() => startCheckpoints({ sql: db.sql, clock, signer, file }, onError)],
+    loops: [() => startCheckpoints({ sql: db.sql, clock, signer, file }, onError)],
   };
 }

@@ -6,6 +6,7 @@
 import type { EventEffect, Feature, System } from '../../platform/feature.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { wakeWorkers } from '../../platform/jobs/index.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 
@@ -36,12 +37,16 @@ export async function publish({ sql, effects, batch = BATCH }: PublishDeps): Pro
   return row?.count ?? 0;
 }
 
-export interface OutboxDeps extends Pick<PublishDeps, 'sql' | 'effects'> {
-  onError(error: unknown): void;
-}
-
-export function startOutbox({ onError, ...deps }: OutboxDeps): Loop {
-  return startLoop({ everyMs: EVERY_MS, onError, run: async () => (await publish(deps)) === BATCH });
+function startOutbox({ db, onError }: System, effects: readonly EventEffect[]): Loop {
+  return startLoop({
+    everyMs: EVERY_MS,
+    onError,
+    run: async () => {
+      const count = await publish({ sql: db.sql, effects });
+      if (count > 0) wakeWorkers(db);
+      return count === BATCH;
+    },
+  });
 }
 
 /** Published a week ago and longer; the ids sort by time. */
@@ -51,9 +56,9 @@ export async function purgeOutbox(sql: SqlTag, nowMs: number): Promise<number> {
   return count;
 }
 
-export function outboxFeature({ db, onError }: System, effects: readonly EventEffect[]): Feature {
+export function outboxFeature(system: System, effects: readonly EventEffect[]): Feature {
   return {
-    jobs: [() => startOutbox({ sql: db.sql, effects, onError })],
-    purges: [async (nowMs) => await purgeOutbox(db.sql, nowMs)],
+    loops: [() => startOutbox(system, effects)],
+    purges: [async (nowMs) => await purgeOutbox(system.db.sql, nowMs)],
   };
 }

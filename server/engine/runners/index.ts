@@ -224,7 +224,7 @@ export function runnersFeature(system: System, engine: Engine): Feature & { read
     services: [
       createRunners({ ...system, ...engine, runnersPerTeamMax, configured: configuredNames(config) }),
     ],
-    jobs: [() => startWatch({ sql: db.sql, settings, onError })],
+    loops: [() => startWatch({ sql: db.sql, settings, onError })],
     purges: [async () => await purgeTokens(db.sql)],
   };
 }

@@ -38,7 +38,7 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
   };
   return {
     engine: { hints: createHints({ queue, onError }), settings, wake, wakeRelay },
-    jobs: [
+    loops: [
       () => (relay = startRelay({ sql, queue, settings, onError })),
       () => startSweeper({ sql, settings, onSwept, onError }),
       () => startNonceRotation(sql, onError),

@@ -1,23 +1,23 @@
 /**
- * Sends what is due, any number of workers at once:
+ * Sends deliveries, each by a job of its own:
  *
  *     pending ──2xx──> delivered
  *        │ ^
  *        │ └─ anything else: again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 24 h
  *        └──the last of them fails──> failed
  *
- * A worker takes a delivery by moving its next attempt ahead, sends outside of any transaction, and writes what came of it only if the
- * delivery is still at the attempt that it began: a worker that dies loses a minute and no delivery. The same message may arrive twice; its
- * id is the same then.
+ * It is sent outside of any transaction, and what came of it is written only if the delivery is still at the attempt that was begun. The same message may
+ * arrive twice; its id is the same then.
  */
-import type { SafeFetch } from '../../platform/safe-fetch.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { JobFailed } from '../../platform/jobs/index.ts';
+import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import type { SafeFetch } from '../../platform/safe-fetch.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Attempt } from './schema.ts';
 import { signedHeaders } from './sign.ts';
-import { startLoop } from '../../platform/loop.ts';
-import { rowId } from '../../platform/sql.ts';
-import type { Loop } from '../../platform/loop.ts';
+import { ms, rowId } from '../../platform/sql.ts';
+import { DELIVERY_JOB } from './store.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -35,12 +35,10 @@ export const RETRY_MS: readonly number[] = [
 ];
 /** An endpoint that answered nothing well for so long is disabled. */
 export const DISABLE_AFTER_DAYS = 5;
-const EVERY_MS = 1_000;
-/** Attempts of one pass at once; of one endpoint, so that a slow one does not take all. */
-const BATCH = 20;
-const BATCH_ENDPOINT = 4;
-/** Longer than an attempt can take: then its worker is taken for dead. */
-const CLAIM_MS = MINUTE;
+const AT_ONCE = 20;
+const OF_TEAM = 10;
+/** Longer than an attempt can take: the fetch has a limit of its own. */
+const TIMEOUT_MS = 30 * SECOND;
 const GONE = 410;
 /** The answer is read to its end for the connection's sake, and thrown away. */
 const ANSWER_BYTES_MAX = 65_536;
@@ -49,7 +47,6 @@ export interface DeliverDeps {
   readonly sql: SqlTag;
   readonly secrets: Pick<Secrets, 'open'>;
   readonly fetch: SafeFetch;
-  onError(error: unknown): void;
 }
 
 interface Due {
@@ -65,52 +62,56 @@ interface Due {
 /** Where a secret is sealed for. */
 export const secretPlace = (endpointId: string): string => `webhook_endpoints.secret:${endpointId}`;
 
-async function takeDue(sql: SqlTag): Promise<readonly Due[]> {
-  return await sql<Due[]>`
-    with first as (
-      select d.id, d.endpoint_id, d.next_attempt_at from webhook_deliveries d
-      where d.state = 'pending' and d.next_attempt_at <= now() order by d.next_attempt_at limit ${BATCH * 50}::int
-    ),
-    fair as (
-      select f.id, row_number() over (partition by f.endpoint_id order by f.next_attempt_at, f.id) as place from first f
-    ),
-    due as (
-      select d.id from webhook_deliveries d
-      where d.id in (select f.id from fair f where f.place <= ${BATCH_ENDPOINT}::int) and d.state = 'pending' and d.next_attempt_at <= now()
-      order by d.next_attempt_at limit ${BATCH}::int for update skip locked
-    )
-    update webhook_deliveries d set
-      next_attempt_at = clock_timestamp() + ${CLAIM_MS}::int * interval '1 millisecond', attempt_count = d.attempt_count + 1
-    from due, webhook_endpoints h
-    where d.id = due.id and h.id = d.endpoint_id
+/** The attempt begins. Undefined: the delivery is over, or went with its endpoint. */
+async function begin(sql: SqlTag, id: string): Promise<Due | undefined> {
+  const [due] = await sql<Due[]>`
+    update webhook_deliveries d set attempt_count = d.attempt_count + 1 from webhook_endpoints h
+    where d.id = ${id} and d.state = 'pending' and h.id = d.endpoint_id
     returning d.id, d.endpoint_id as "endpointId", d.body, d.attempt_count as "attemptCount", h.url, h.secret,
       case when h.previous_until > now() then h.previous_secret end as "previousSecret"`;
+  return due;
 }
 
-/** One pass. Returns how many attempts were made. */
-export async function deliverDue(deps: DeliverDeps, signal?: AbortSignal): Promise<number> {
-  const due = await takeDue(deps.sql);
-  await Promise.all(due.map(async (delivery) => await attempt(deps, delivery, signal)));
-  return due.length;
+export function deliveryJob(deps: DeliverDeps): JobKind<{ readonly deliveryId: string }> {
+  return {
+    kind: DELIVERY_JOB,
+    attempts: RETRY_MS.length + 1,
+    backoff: (attempts) => RETRY_MS[attempts - 1] ?? 0,
+    concurrency: AT_ONCE,
+    perTeam: OF_TEAM,
+    timeoutMs: TIMEOUT_MS,
+    run: async (job, signal) => {
+      const due = await begin(deps.sql, job.payload.deliveryId);
+      if (due !== undefined) await attempt(deps, { due, job }, signal);
+    },
+    gaveUp: async ({ payload }) => await giveUp(deps.sql, payload.deliveryId),
+  };
 }
 
-async function attempt(deps: DeliverDeps, due: Due, signal: AbortSignal | undefined): Promise<void> {
+interface Attempted {
+  readonly due: Due;
+  readonly job: Pick<Job, 'retryInMs'>;
+}
+
+async function attempt(deps: DeliverDeps, { due, job }: Attempted, signal: AbortSignal): Promise<void> {
   const at = new Date();
   const startedMs = performance.now();
-  const { status, error } = await post(deps, due, at, signal);
+  const { status, error } = await post(deps, { due, at }, signal);
   // Stopped in the middle: whether it arrived is not known. The next worker sends it again, with the same id.
-  if (signal?.aborted === true) return;
+  signal.throwIfAborted();
   const durationMs = Math.round(performance.now() - startedMs);
   const made: Attempt = { at: at.toISOString(), durationMs, status: status ?? null, error };
-  await (error === '' ? settleWell(deps.sql, due, made) : settleBadly(deps.sql, due, made));
+  if (error === '') return await settleWell(deps.sql, due, made);
+  const isTriedAgain = await settleBadly(deps.sql, { due, made, retryInMs: job.retryInMs });
+  throw new JobFailed(error, { isFinal: !isTriedAgain });
 }
 
 async function post(
   { secrets, fetch }: DeliverDeps,
-  { id, endpointId, body, url, secret, previousSecret }: Due,
-  at: Date,
-  signal: AbortSignal | undefined,
+  { due, at }: { readonly due: Due; readonly at: Date },
+  signal: AbortSignal,
 ): Promise<{ readonly status?: number; readonly error: string }> {
+  const { id, endpointId, body, url, secret, previousSecret } = due;
   const open = (sealed: string): string =>
     Buffer.from(secrets.open(secretPlace(endpointId), sealed)).toString();
   const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map(open);
@@ -126,7 +127,7 @@ async function post(
       },
       body,
       bytesMax: ANSWER_BYTES_MAX,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     const well = status >= 200 && status < 300;
     const redirect = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
@@ -145,14 +146,18 @@ async function settleWell(sql: SqlTag, { id, endpointId, attemptCount }: Due, ma
     update webhook_endpoints h set failing_since = null where h.id = ${endpointId} and h.failing_since is not null`;
 }
 
-async function settleBadly(
-  sql: SqlTag,
-  { id, endpointId, url, attemptCount }: Due,
-  made: Attempt,
-): Promise<void> {
-  const wait = RETRY_MS[attemptCount - 1] ?? null;
+interface Failure {
+  readonly due: Due;
+  readonly made: Attempt;
+  readonly retryInMs: number | undefined;
+}
+
+/** Whether the delivery waits for another attempt. */
+async function settleBadly(sql: SqlTag, { due, made, retryInMs }: Failure): Promise<boolean> {
+  const { id, endpointId, url, attemptCount } = due;
+  const isLast = retryInMs === undefined;
   const gone = made.status === GONE;
-  await sql`
+  const [after] = await sql<Array<{ state: string }>>`
     with before as materialized (select h.id, h.enabled from webhook_endpoints h where h.id = ${endpointId} for update),
     ailing as (
       update webhook_endpoints h set failing_since = coalesce(h.failing_since, now()),
@@ -179,24 +184,15 @@ async function settleBadly(
     )
     update webhook_deliveries d set
       attempts = d.attempts || ${sql.json([{ ...made }])}::jsonb,
-      state = case when a.enabled and ${wait}::bigint is not null then 'pending' else 'failed' end,
-      next_attempt_at = case when a.enabled and ${wait}::bigint is not null then now() + ${wait}::bigint * interval '1 millisecond' end
+      state = case when a.enabled and not ${isLast}::boolean then 'pending' else 'failed' end,
+      next_attempt_at = case when a.enabled and not ${isLast}::boolean then now() + ${ms(sql, retryInMs ?? 0)} end
     from ailing a
-    where d.id = ${id} and d.attempt_count = ${attemptCount}::int and d.state = 'pending'`;
+    where d.id = ${id} and d.attempt_count = ${attemptCount}::int and d.state = 'pending'
+    returning d.state`;
+  return after?.state === 'pending';
 }
 
-export function startDeliveries(deps: DeliverDeps): Loop {
-  const stopping = new AbortController();
-  const loop = startLoop({
-    everyMs: EVERY_MS,
-    onError: deps.onError,
-    run: async () => (await deliverDue(deps, stopping.signal)) > 0,
-  });
-  return {
-    wake: loop.wake,
-    stop: async () => {
-      stopping.abort();
-      await loop.stop();
-    },
-  };
+/** What no attempt has settled: its workers were lost, or failed by themselves. */
+async function giveUp(sql: SqlTag, id: string): Promise<void> {
+  await sql`update webhook_deliveries set state = 'failed', next_attempt_at = null where id = ${id} and state = 'pending'`;
 }

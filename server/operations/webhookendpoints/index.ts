@@ -23,7 +23,7 @@ import { change, inTeams, rowsOf, shown } from '../../platform/resource/index.ts
 import type { RowOf } from '../../platform/resource/index.ts';
 import { urlProblem } from '../../platform/safe-fetch.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { secretPlace, startDeliveries } from './deliver.ts';
+import { deliveryJob, secretPlace } from './deliver.ts';
 import { webhookDeliveries, webhookEndpoints } from './schema.ts';
 import { newSecret } from './sign.ts';
 import { deliveriesMade, eventsOnTheirWay, insertTest, purgeDeliveries } from './store.ts';
@@ -75,7 +75,7 @@ function createWebhookEndpoints(deps: Deps): Handlers<Ctx> {
     },
     test: async ({ teamId, endpointId }, ctx: Ctx) => {
       const { enabled } = await endpoints.find(ctx, endpointId);
-      const id = await insertTest(ctx.db.sql, { teamId, endpointId });
+      const id = await insertTest(ctx.db, { teamId, endpointId });
       if (id !== undefined) return showDelivery(await deliveries.find(ctx, id));
       throw apiError('state_conflict', 'the endpoint is disabled and is sent nothing; enable it first', {
         details: { resource: endpoints.kind, enabled },
@@ -94,7 +94,7 @@ export function webhookEndpointsFeature(system: System): Feature {
   const { config, db } = system;
   return {
     services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
-    jobs: [() => startDeliveries({ ...system, sql: db.sql })],
+    jobs: [deliveryJob({ ...system, sql: db.sql })],
     purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
     effects: [deliveriesMade],
   };

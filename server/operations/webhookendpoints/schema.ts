@@ -57,17 +57,15 @@ export const webhookDeliveries = teamTable(
     /** The body as it is sent, the same bytes in every attempt. */
     body: text('body').notNull(),
     state: enumColumn('state', DeliveryState, DeliveryStateSchema).notNull(),
+    /** With the one that runs now. */
     attemptCount: integer('attempt_count').notNull().default(0),
     attempts: jsonb('attempts').$type<readonly Attempt[]>().notNull().default([]),
-    /** Null once it is over. While an attempt runs: when it counts as lost with its worker. */
+    /** Null once it is over. The job of the delivery decides; this is what people see of it. */
     nextAttemptAt: instant('next_attempt_at'),
   },
   (t) => [
     uniqueIndex('webhook_deliveries_once').on(t.endpointId, t.eventId),
     index('webhook_deliveries_newest').on(t.endpointId, t.id),
-    index('webhook_deliveries_due')
-      .on(t.nextAttemptAt)
-      .where(sql`${t.state} = 'pending'`),
     check('webhook_deliveries_due', sql`(${t.state} = 'pending') = (${t.nextAttemptAt} is not null)`),
   ],
 );

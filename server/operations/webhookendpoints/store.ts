@@ -1,12 +1,17 @@
 /** How deliveries are made and how long they are kept. */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { jobsAdded, wakeWorkers } from '../../platform/jobs/index.ts';
 import { rowId } from '../../platform/sql.ts';
 import type { Fragment } from '../../platform/sql.ts';
 
 /** Holds nothing of the team but its id. */
 const TEST_EVENT = 'webhook.test';
 const KEPT_MS = 30 * 24 * 60 * 60_000;
+
+export const DELIVERY_JOB = 'webhook_delivery';
+/** Attempts at once for one endpoint, so that a slow one does not take all: each delivery is of one of so many lanes of its endpoint. */
+const LANES = 4;
 
 interface Which {
   readonly teamId: string;
@@ -17,8 +22,18 @@ interface Which {
 const bodyOf = (sql: SqlTag, event: Fragment, at: Fragment, data: Fragment): Fragment => sql`
   json_build_object('type', ${event}, 'timestamp', to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', ${data})::text`;
 
+/** A job for each row of the CTE `delivered`. */
+const deliveryJobs = (sql: SqlTag): Fragment =>
+  jobsAdded(
+    sql,
+    DELIVERY_JOB,
+    sql`
+      select team_id, 'webhook endpoint ' || endpoint_id || ' ' || floor(random() * ${LANES}::int) as lane, jsonb_build_object('deliveryId', id) as payload
+      from delivered`,
+  );
+
 /**
- * CTE `delivered`: one delivery for each endpoint that wants an event of the CTE `published`. A team without endpoints costs one look into an
+ * CTE `delivered`: one delivery, and its job, for each endpoint that wants an event of the CTE `published`. A team without endpoints costs one look into an
  * index. A build has finished when it has, and not with each of its items: one that waits for a person's word has none that ends it.
  */
 export function deliveriesMade(sql: SqlTag): Fragment {
@@ -44,7 +59,8 @@ export function deliveriesMade(sql: SqlTag): Fragment {
       ) x
       join webhook_endpoints h on h.team_id = e.team_id and h.enabled and x.event = any(h.events)
       on conflict (endpoint_id, event_id) do nothing
-    )`;
+      returning id, team_id, endpoint_id
+    ), delivery_jobs as (${deliveryJobs(sql)})`;
 }
 
 /** Events that an endpoint is or was sent and may still be, which go to its address of the moment. Locks the endpoint. */
@@ -63,13 +79,18 @@ export async function eventsOnTheirWay(
 }
 
 /** Undefined: the endpoint is disabled. */
-export async function insertTest(sql: SqlTag, { teamId, endpointId }: Which): Promise<string | undefined> {
+export async function insertTest(db: Database, { teamId, endpointId }: Which): Promise<string | undefined> {
+  const { sql } = db;
   const id = newId('msg');
   const { count } = await sql`
+    with delivered as (
     insert into webhook_deliveries as d (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
     select ${id}, h.team_id, h.id, ${id}, ${TEST_EVENT},
       ${bodyOf(sql, sql`${TEST_EVENT}::text`, sql`now()`, sql`json_build_object('teamId', h.team_id, 'endpointId', h.id)`)}, 'pending', now(), now()
-    from webhook_endpoints h where h.team_id = ${teamId} and h.id = ${endpointId} and h.enabled`;
+    from webhook_endpoints h where h.team_id = ${teamId} and h.id = ${endpointId} and h.enabled
+    returning id, team_id, endpoint_id
+    ) ${deliveryJobs(sql)}`;
+  wakeWorkers(db);
   return count === 1 ? id : undefined;
 }
 

@@ -2,9 +2,10 @@
 import { createSafeFetch } from '../../../server/platform/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/platform/secrets.ts';
 import type { Secrets } from '../../../server/platform/secrets.ts';
-import { taskHandlers } from '../../../server/connect/ci/tasks/index.ts';
-import { beginDue } from '../../../server/connect/ci/tasks/worker.ts';
-import type { TaskHandlers, TasksDeps } from '../../../server/connect/ci/tasks/worker.ts';
+import { ciJobKinds } from '../../../server/connect/ci/index.ts';
+import type { SubscriptionDeps } from '../../../server/connect/ci/webhooks/subscribe.ts';
+import { createWorker } from '../../../server/platform/jobs/index.ts';
+import type { JobKind } from '../../../server/platform/jobs/index.ts';
 import { systemClock } from '../../../server/platform/clock.ts';
 import type { Clock } from '../../../server/platform/clock.ts';
 import { startTestServer } from '../server.ts';
@@ -16,11 +17,11 @@ export interface Background {
   readonly server: TestServer;
   /** Moved by `later`; the server itself goes by the real one. */
   readonly clock: Clock;
-  readonly deps: TasksDeps & { readonly handlers: Required<TaskHandlers> };
   readonly secrets: Secrets;
+  kind(name: string): JobKind;
   later(ms: number): void;
-  /** Does what is due and what becomes due by that, until nothing is. */
-  work(): Promise<void>;
+  /** Does what is due and what becomes due by that, until nothing is. `deps`: in place of those of this world. */
+  work(deps?: Partial<SubscriptionDeps>): Promise<void>;
   /** A host on loopback, until `clean`. */
   startForge(routes: readonly Route[]): Promise<FakeForge>;
   connect(wanted: WantedConnection): Promise<string>;
@@ -53,27 +54,33 @@ export async function startBackground(): Promise<Background> {
   const forges: FakeForge[] = [];
   const secrets = createSecrets(loadKek(undefined, dataDir));
   const fetch = createSafeFetch({ allowPrivate: true });
-  const handlers = taskHandlers({
-    db,
-    clock,
-    secrets,
-    fetch,
-    publicUrl: () => PUBLIC_URL,
-    allowPrivate: true,
-  });
-  const deps: Background['deps'] = { db, clock, handlers, onError: (error) => errors.push(error) };
+  const deps = { db, clock, secrets, fetch, publicUrl: () => PUBLIC_URL, allowPrivate: true };
+  const onError = (error: unknown): void => void errors.push(error);
+  const { signal } = new AbortController();
+  /** By how much jobs are behind the clock. */
+  let behindMs = 0;
+  const catchUp = async (): Promise<void> => {
+    const ms = behindMs;
+    behindMs = 0;
+    await db.sql`update jobs set due_at = due_at - ${ms}::float8 * interval '1 millisecond'`;
+  };
   return {
     server,
     clock,
-    deps,
     secrets,
-    later: (ms) => void (aheadMs += ms),
-    work: async () => {
-      for (;;) {
-        const begun = await beginDue(deps, new AbortController().signal);
-        if (begun.length === 0) return;
-        await Promise.all(begun);
-      }
+    kind: (name) => {
+      const kind = ciJobKinds(deps).find((each) => each.kind === name);
+      if (kind === undefined) throw new Error(`there are no jobs of kind ${name}`);
+      return kind;
+    },
+    later: (ms) => {
+      aheadMs += ms;
+      behindMs += ms;
+    },
+    work: async (others) => {
+      await catchUp();
+      const worker = createWorker({ db, kinds: ciJobKinds({ ...deps, ...others }), onError }, { signal });
+      while ((await worker.begin()) > 0) await worker.settled();
     },
     startForge: async (routes) => {
       const forge = await startFakeForge(routes);
@@ -85,7 +92,7 @@ export async function startBackground(): Promise<Background> {
     clean: async () => {
       await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
       await db.sql`delete from ci_connections`;
-      await db.sql`delete from ci_tasks`;
+      await db.sql`delete from jobs`;
       if (errors.length > 0) throw new AggregateError(errors.splice(0), 'handlers threw');
     },
   };

@@ -67,8 +67,8 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
   const patch = async (id: string, body: object) =>
     expect((await call(`PATCH /ci/connections/${id}`, body)).status).toBe(200);
   const states = (posted: FakeCommits['posted']) => posted.map(({ state }) => state);
-  const tasks = async () =>
-    Number((await background.server.db.sql`select count(*)::int as n from ci_tasks`)[0]?.['n']);
+  const openJobs = async () =>
+    (await background.server.db.sql`select 1 from jobs where state <> 'dead'`).length;
 
   it('tells a commit at GitHub that a run runs and how it ended, and no more', async () => {
     const { id, posted } = await connected();
@@ -91,7 +91,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
         target_url: url,
       },
     ]);
-    expect(await tasks()).toBe(0);
+    expect(await openJobs()).toBe(0);
     expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
   });
 
@@ -148,8 +148,9 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
     // Told before, by a worker that died before it could say so.
     await background.server.db.sql`update ci_commit_statuses set told_word = null, told_run_id = null`;
     await background.server.db.sql`
-      insert into ci_tasks (id, team_id, connection_id, kind, key, lane, payload, due_at, created_at)
-      select 'cit_again', team_id, connection_id, 'commit_status', 'again', 'again', jsonb_build_object('sha', sha, 'context', context), 'epoch', now()
+      insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
+      select 'job_again', team_id, 'ci_commit_status', 'again', jsonb_build_object('connectionId', connection_id, 'sha', sha, 'context', context),
+        'epoch', now()
       from ci_commit_statuses`;
     await background.work();
     expect(forge.asked).toHaveLength(2);
@@ -200,7 +201,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
   it('ends a burst with the last state, told once', async () => {
     const { id, posted } = await connected();
     const run = await report(id, { status: 'queued' });
-    expect(await tasks()).toBe(0);
+    expect(await openJobs()).toBe(0);
     await call(`PATCH /ci/runs/${run}`, { status: 'running' });
     await complete(run, 'failed');
     await background.work();
@@ -406,7 +407,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
         await background.work();
         background.later(HOUR_MS);
       }
-      expect(await tasks()).toBe(0);
+      expect(await openJobs()).toBe(0);
       expect((await connection(id))['commitStatusDetail']).toMatch(/^POST .* was answered with 502$/);
       isDown = false;
       await report(id, { status: 'success' });

@@ -1,8 +1,11 @@
 /**
  * Tells commits how their runs stand, at the repository's host. What is to be told is wanted in the transaction that changes a run (wanted.ts), and sent
- * here, by a task which reads the run again: a burst of changes ends with the last of them, and nothing that the host does holds a run up.
+ * here, by a job which reads the run again: a burst of changes ends with the last of them, and nothing that the host does holds a run up.
  */
+import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/index.ts';
+import type { Job, JobKind } from '../../../platform/jobs/index.ts';
+import { connectionJob, forgeErrorOf } from '../background.ts';
 import { forgeApi } from '../forges/call.ts';
 import type { ForgeDeps, ForgeError } from '../forges/call.ts';
 import { postStatus as postToAzure } from '../providers/azure/status.ts';
@@ -11,8 +14,6 @@ import { postStatus as postToGithub } from '../providers/github/status.ts';
 import { postStatus as postToGitlab } from '../providers/gitlab/status.ts';
 import { runById } from '../runs-store.ts';
 import type { Run } from '../runs-store.ts';
-import type { Task } from '../tasks/store.ts';
-import type { TaskHandler } from '../tasks/worker.ts';
 import type { ForgeId } from '../words.ts';
 import { descriptionOf, wordOf } from './status.ts';
 import type { PostStatus } from './status.ts';
@@ -32,55 +33,61 @@ export const POSTS_MAX = 50;
 
 export interface CommitStatusDeps extends ForgeDeps {
   readonly db: Database;
+  readonly clock: Clock;
   /** Where people reach the console. */
   readonly publicUrl: () => string;
 }
 
-const nameOf = ({ connectionId, payload }: Task): StatusName => ({
-  connectionId,
+const nameOf = ({ payload }: Job): StatusName => ({
+  connectionId: String(payload['connectionId']),
   sha: String(payload['sha']),
   context: String(payload['context']),
 });
 
-export function commitStatusHandler({ db, publicUrl, ...forges }: CommitStatusDeps): TaskHandler {
-  return {
-    run: async (task, connection, signal) => {
-      const name = nameOf(task);
-      const stored = tells(connection) ? await readStatus(db, name) : undefined;
-      const run = stored === undefined ? undefined : await runById(db, stored.runId);
-      if (stored === undefined || run === undefined) return;
-      const { toldWord, toldRunId, posts } = stored;
-      const word = wordOf(run);
-      if (word === undefined || (word === toldWord && run.id === toldRunId)) return;
-      // Its pipeline became known by another name before anything was told: that one is told.
-      if ((await contextOfRun(db, run)) !== name.context) return;
-      if (posts >= POSTS_MAX) {
-        await noteDetail(db.sql, connection, tooMany(name));
-        return;
-      }
-      const api = forgeApi(forges, connection, signal);
-      await POST[api.forge](api, {
-        sha: name.sha,
-        context: name.context,
-        word,
-        description: descriptionOf(run),
-        targetUrl: run.externalUrl ?? timelineUrl(publicUrl(), run),
-        branch: run.branch ?? undefined,
-        tag: run.tag ?? undefined,
-        ownRunId: connection.provider === api.forge ? run.externalRunId : undefined,
-      });
-      await noteTold(db.sql, name, { word, runId: run.id });
-      if (connection.commitStatusDetail !== null) await noteDetail(db.sql, connection, null);
+export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatusDeps): JobKind {
+  return connectionJob(
+    { db, clock },
+    {
+      kind: 'ci_commit_status',
+      run: async (connection, job, signal) => {
+        const name = nameOf(job);
+        const stored = tells(connection) ? await readStatus(db, name) : undefined;
+        const run = stored === undefined ? undefined : await runById(db, stored.runId);
+        if (stored === undefined || run === undefined) return;
+        const { toldWord, toldRunId, posts } = stored;
+        const word = wordOf(run);
+        if (word === undefined || (word === toldWord && run.id === toldRunId)) return;
+        // Its pipeline became known by another name before anything was told: that one is told.
+        if ((await contextOfRun(db, run)) !== name.context) return;
+        if (posts >= POSTS_MAX) {
+          await noteDetail(db.sql, connection, tooMany(name));
+          return;
+        }
+        const api = forgeApi(forges, connection, signal);
+        await POST[api.forge](api, {
+          sha: name.sha,
+          context: name.context,
+          word,
+          description: descriptionOf(run),
+          targetUrl: run.externalUrl ?? timelineUrl(publicUrl(), run),
+          branch: run.branch ?? undefined,
+          tag: run.tag ?? undefined,
+          ownRunId: connection.provider === api.forge ? run.externalRunId : undefined,
+        });
+        await noteTold(db.sql, name, { word, runId: run.id });
+        if (connection.commitStatusDetail !== null) await noteDetail(db.sql, connection, null);
+      },
+      gaveUp: async (connection, thrown, job) => {
+        const error = forgeErrorOf(thrown);
+        const { sha } = nameOf(job);
+        if (isOfCommit(error))
+          await noteDetail(db.sql, connection, `commit ${sha.slice(0, 12)}: ${error.message}`);
+        else if (!error.isFinal || error.problem === 'answer_invalid')
+          await noteDetail(db.sql, connection, error.message);
+        else await stopPosting(db.sql, connection, error.message);
+      },
     },
-    gaveUp: async (task, connection, error) => {
-      const { sha } = nameOf(task);
-      if (isOfCommit(error))
-        await noteDetail(db.sql, connection, `commit ${sha.slice(0, 12)}: ${error.message}`);
-      else if (error.passing || error.problem === 'answer_invalid')
-        await noteDetail(db.sql, connection, error.message);
-      else await stopPosting(db.sql, connection, error.message);
-    },
-  };
+  );
 }
 
 /** Of a run that has no page of its own at its CI system. */

@@ -1,9 +1,9 @@
 /** What commits are to be told, wanted in the transaction that changes a run; handler.ts sends it. */
 import type { Database } from '../../../platform/db/index.ts';
+import { askHost } from '../background.ts';
 import type { Connection } from '../connections-store.ts';
 import { forgeOf } from '../forges/forge.ts';
 import type { Run } from '../runs-store.ts';
-import { want } from '../tasks/store.ts';
 import { contextOf, wordOf } from './status.ts';
 import { isSecondOfName, nameRun, pipelinePath, toldContext } from './store.ts';
 
@@ -21,9 +21,7 @@ export function tells(connection: Connection): boolean {
 export async function wantCommitStatus(
   db: Database,
   connection: Connection,
-  before: Run | undefined,
-  run: Run,
-  now: Date,
+  { before, run }: { readonly before: Run | undefined; readonly run: Run },
 ): Promise<void> {
   // The head of a pull request is its job's word, and whoever opened it wrote what that job works on: no commit is called good by it.
   if (connection.provider === 'github' && run.trigger === 'pull_request_target') return;
@@ -38,18 +36,13 @@ export async function wantCommitStatus(
   const context = await contextOfRun(db, run);
   if (!(await nameRun(db, run, context))) return;
   const { teamId, repositoryKey } = connection;
-  await want(
-    db,
-    connection,
-    {
-      kind: 'commit_status',
-      key: `${run.commitSha} ${context}`,
-      // GitLab makes two jobs of two statuses that it is sent at once.
-      lane: `commit ${teamId} ${repositoryKey} ${run.commitSha}`,
-      payload: { sha: run.commitSha, context },
-    },
-    now,
-  );
+  await askHost(db, connection, {
+    kind: 'ci_commit_status',
+    key: `${run.commitSha} ${context}`,
+    // GitLab makes two jobs of two statuses that it is sent at once.
+    lane: `commit ${teamId} ${repositoryKey} ${run.commitSha}`,
+    payload: { sha: run.commitSha, context },
+  });
 }
 
 /**

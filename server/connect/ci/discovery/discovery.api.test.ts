@@ -12,7 +12,7 @@ import { gitlabTrees } from '../../../../test/setup/forges/gitlab-trees.ts';
 import { has } from '../../../../test/setup/needs.ts';
 import { join, stranger } from '../../../../test/setup/people.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
-import { readConnection } from '../connections-store.ts';
+import type { Job } from '../../../platform/jobs/index.ts';
 
 const postgresHere = await has('postgres');
 const TOKEN = 'a-token-of-the-host';
@@ -398,34 +398,34 @@ describe.skipIf(!postgresHere)('discovery', () => {
     expect(new Set(asked.map(({ body }) => body['id'])).size).toBe(1);
     const first = await ended(id);
     expect(first['id']).toBe(asked[0]?.body['id']);
-    // A worker that took the task, began, and was never heard of again.
+    // A worker that took the job, began, and was never heard of again.
     await server.db.sql`
       insert into ci_discoveries (id, team_id, connection_id, state, branch, requested_at)
       values ('cid_dead', ${teamId}, ${id}, 'running', 'main', now())`;
     await server.db.sql`
-      insert into ci_tasks (id, team_id, connection_id, kind, key, lane, payload, attempts, due_at, claimed_until, created_at)
-      values ('cit_dead', ${teamId}, ${id}, 'discover', 'latest', ${id}, '{}', 1, now(), now() - interval '1 second', now())`;
+      insert into jobs (id, team_id, kind, key, lane, payload, state, attempts, due_at, created_at)
+      values ('job_dead', ${teamId}, 'ci_discover', ${`${id} latest`}, ${id}, ${server.db.sql.json({ connectionId: id })}, 'running', 1,
+        now() - interval '1 second', now())`;
     expect(await ended(id)).toMatchObject({ id: 'cid_dead', state: 'succeeded' });
   });
 
   it('counts what ended first when two workers search at once', async () => {
     const { id, repository, forge } = await connected(GITHUB, { '.github/workflows/ci.yml': CI });
     const { body: asked } = await post(`/ci/connections/${id}/discover`);
-    const connection = await readConnection(server.db, id);
-    if (connection === undefined) throw new Error(`no connection ${id}`);
-    const task = {
-      id: 'cit_x',
+    const job: Job = {
+      id: 'job_x',
       teamId,
-      connectionId: id,
-      kind: 'discover',
-      key: 'latest',
-      payload: {},
-      version: 1,
+      kind: 'ci_discover',
+      key: `${id} latest`,
+      payload: { connectionId: id },
       attempts: 1,
-      claimedUntil: new Date(),
-    } as const;
-    const { discover } = background.deps.handlers;
-    const run = async () => await discover.run(task, connection, new AbortController().signal);
+      epoch: 1,
+      version: 1,
+      lastError: null,
+      retryInMs: undefined,
+    };
+    const { signal } = new AbortController();
+    const run = async () => await background.kind('ci_discover').run(job, signal);
     // While one asks for a file, another one begins.
     let once = true;
     let other: Promise<void> | undefined;

@@ -1,15 +1,15 @@
 /**
- * The background half of discovery. A worker that dies leaves the search open and its task to the next one, which begins anew; of two that search at
+ * The background half of discovery. A worker that dies leaves the search open and its job to the next one, which begins anew; of two that search at
  * the same time the first to end counts. What a search found is stored, and its pipelines defined, in one transaction.
  */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/index.ts';
+import type { JobKind } from '../../../platform/jobs/index.ts';
+import { connectionJob } from '../background.ts';
 import { ForgeError, forgeApi } from '../forges/call.ts';
 import type { ForgeDeps } from '../forges/call.ts';
 import type { Connection } from '../connections-store.ts';
 import { PROVIDERS } from '../providers/index.ts';
-import type { Task } from '../tasks/store.ts';
-import type { TaskHandler } from '../tasks/worker.ts';
 import { definePipelines } from './pipelines-store.ts';
 import { failureOf, NoBranch, search } from './search.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -23,53 +23,40 @@ export interface DiscoverDeps extends ForgeDeps {
   readonly clock: Clock;
 }
 
-/** Somebody waits for the answer, and may ask again: 15 s of patience with a host, not hours. */
-const ATTEMPTS_MAX = 3;
-const WAIT_MAX_MS = 60_000;
-/** Ends well before others take its worker for dead. */
-const TIME_MAX_MS = 4 * 60_000;
-
-export function discoverHandler(deps: DiscoverDeps): TaskHandler {
+export function discoverJob(deps: DiscoverDeps): JobKind {
   const { db } = deps;
   const readers = createReaders();
-  return {
-    run: async (task, connection, signal) => {
+  return connectionJob(deps, {
+    kind: 'ci_discover',
+    // Somebody waits for the answer, and may ask again: 15 s of patience with a host, not hours.
+    attempts: 3,
+    patienceMs: 60_000,
+    timeoutMs: 4 * 60_000,
+    run: async (connection, _job, signal) => {
       const begun = await beginDiscovery(db, connection);
-      if (begun === undefined) return; // Somebody else has ended it.
-      try {
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(TIME_MAX_MS)]);
-        await discover({ ...deps, readers, signal: limited }, connection, begun);
-      } catch (error) {
-        if (signal.aborted || mayStillSucceed(error, task)) throw error;
-        await giveUp(deps, connection, begun, error);
-        if (!(error instanceof ForgeError || error instanceof NoBranch)) throw error;
-      }
+      // Otherwise somebody else has ended it.
+      if (begun !== undefined) await discover({ ...deps, readers, signal }, connection, begun);
     },
-    gaveUp: async (_task, connection, error) => {
+    gaveUp: async (connection, error) => {
       const begun = await beginDiscovery(db, connection);
-      if (begun !== undefined) await giveUp(deps, connection, begun, error);
+      if (begun !== undefined) await giveUp(deps, { connection, begun, error });
     },
-  };
+  });
 }
 
-function mayStillSucceed(error: unknown, { attempts }: Pick<Task, 'attempts'>): boolean {
-  if (error instanceof NoBranch || attempts >= ATTEMPTS_MAX) return false;
-  if (!(error instanceof ForgeError)) return true;
-  return error.passing && (error.retryAfterMs ?? 0) <= WAIT_MAX_MS;
+interface Failed {
+  readonly connection: Connection;
+  readonly begun: Begun;
+  readonly error: unknown;
 }
 
-async function giveUp(
-  { db, clock }: DiscoverDeps,
-  connection: Connection,
-  { id }: Begun,
-  error: unknown,
-): Promise<void> {
+async function giveUp({ db, clock }: DiscoverDeps, { connection, begun, error }: Failed): Promise<void> {
   const isTold = error instanceof ForgeError || error instanceof NoBranch;
   const why = isTold
     ? failureOf(error, connection.token !== null)
     : 'internal: the search ended by an error of this service, whose operators were told';
   await db.transact(async (tx) => {
-    await fail(tx, id, why, clock.now());
+    await fail(tx, begun.id, why, clock.now());
     await forgetOld(tx, connection);
   });
 }

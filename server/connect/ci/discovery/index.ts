@@ -8,14 +8,14 @@ import { enumNames } from '@svc/proto/http/enum-names.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Ctx } from '../../../platform/context.ts';
 import { notFound } from '../../../platform/not-found.ts';
+import { askHost } from '../background.ts';
 import { connectionOf } from '../connections.ts';
-import { want } from '../tasks/store.ts';
 import { providerNumber } from '../words.ts';
 import type { FoundPipeline } from './snapshot.ts';
 import { latestDiscovery, openDiscovery } from './store.ts';
 import type { Discovery } from './store.ts';
 
-export { discoverHandler } from './handler.ts';
+export { discoverJob } from './handler.ts';
 
 type Methods = Pick<Implementation<typeof CiService, Ctx>, 'discover' | 'getDiscovery'>;
 
@@ -27,7 +27,7 @@ export function discoveryMethods({ clock }: { readonly clock: Clock }): Methods 
       const now = clock.now();
       const discovery = await ctx.db.transact(async (db) => {
         if (await openDiscovery(db, connection, now))
-          await want(db, connection, { kind: 'discover', key: 'latest' }, now);
+          await askHost(db, connection, { kind: 'ci_discover', key: 'latest' });
         return await latestDiscovery(db, connection);
       });
       if (discovery === undefined) throw notFound('CI connection'); // Deleted meanwhile.

@@ -1,4 +1,5 @@
 /** One search: a branch's commit, one bounded look at it, its files. Asks the repository's host alone and stores nothing. */
+import { JobFailed } from '../../../platform/jobs/index.ts';
 import type { ForgeApi, ForgeError } from '../forges/call.ts';
 import { TREES } from '../providers/index.ts';
 import type { CiDefinitionProvider } from './definitions.ts';
@@ -18,7 +19,11 @@ export interface Search {
 }
 
 /** The branch that was looked for is not there. */
-export class NoBranch extends Error {}
+export class NoBranch extends JobFailed {
+  constructor(message: string) {
+    super(message, { isFinal: true });
+  }
+}
 
 export async function search(api: ForgeApi, { branch, own, known, reading }: Search): Promise<Snapshot> {
   const tree = TREES[api.forge](api);

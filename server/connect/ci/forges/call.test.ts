@@ -99,7 +99,11 @@ describe('forgeApi()', () => {
       [503, 'provider_unavailable', true],
     ] as const;
     for (const [status, problem, passing] of problems)
-      expect(await refused('github', status), String(status)).toMatchObject({ status, problem, passing });
+      expect(await refused('github', status), String(status)).toMatchObject({
+        status,
+        problem,
+        isFinal: !passing,
+      });
     expect((await refused('github', 301)).message).toContain('was the repository moved?');
   });
 
@@ -123,16 +127,16 @@ describe('forgeApi()', () => {
     ['a secondary limit', 403, { 'retry-after': '60' }, 60_000],
   ] as const)('waits as it is asked to: %s', async (_name, status, headers, ms) => {
     const error = await refused('github', status, headers);
-    expect(error.passing).toBe(true);
+    expect(error.isFinal).toBe(false);
     // Dates have no parts of a second, and the test takes time.
-    expect(Math.abs((error.retryAfterMs ?? -1) - ms)).toBeLessThan(10_000);
+    expect(Math.abs((error.retryInMs ?? -1) - ms)).toBeLessThan(10_000);
   });
 
   it('waits for a minute when only the words tell a limit', async () => {
     const body = '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes."}';
     expect(await refused('github', 403, {}, body)).toMatchObject({
       problem: 'rate_limited',
-      retryAfterMs: 60_000,
+      retryInMs: 60_000,
     });
   });
 
@@ -140,7 +144,7 @@ describe('forgeApi()', () => {
     const left = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': String(inSeconds(60)) };
     expect(await refused('github', 403, left)).toMatchObject({
       problem: 'forbidden',
-      retryAfterMs: undefined,
+      retryInMs: undefined,
     });
   });
 
@@ -181,7 +185,7 @@ describe('forgeApi()', () => {
     ] as const;
     for (const [of, problem, passing] of problems) {
       const { outcome } = await ask('github', new SafeFetchError(of, 'as it is'));
-      expect(outcome).toMatchObject({ problem, passing });
+      expect(outcome).toMatchObject({ problem, isFinal: !passing });
     }
     const { outcome } = await ask('github', { body: Buffer.from('no JSON') }).catch((error: unknown) => ({
       outcome: error,

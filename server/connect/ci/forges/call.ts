@@ -1,4 +1,5 @@
 /** Calls to the API of a repository's host, with the connection's token, through the fetch that reaches public addresses alone. */
+import { JobFailed } from '../../../platform/jobs/index.ts';
 import { SafeFetchError } from '../../../platform/safe-fetch.ts';
 import type { SafeFetch, SafeRequest } from '../../../platform/safe-fetch.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
@@ -18,23 +19,19 @@ export type ForgeProblem =
   | 'provider_unavailable'
   | 'answer_invalid';
 
+/** The same may succeed later. */
+const PASSING: ReadonlySet<ForgeProblem> = new Set(['rate_limited', 'provider_unavailable']);
+
 /** What the host answered instead of what was asked for. Its message may be shown to the team; it holds no token. */
-export class ForgeError extends Error {
+export class ForgeError extends JobFailed {
   readonly problem: ForgeProblem;
   /** HTTP status; absent when there was no answer. */
   readonly status: number | undefined;
-  /** How long the host asks to be left alone. */
-  readonly retryAfterMs: number | undefined;
-  constructor(problem: ForgeProblem, message: string, more: { status?: number; retryAfterMs?: number } = {}) {
-    super(message);
+  constructor(problem: ForgeProblem, message: string, more: { status?: number; retryInMs?: number } = {}) {
+    super(message, { isFinal: !PASSING.has(problem), retryInMs: more.retryInMs });
     this.name = 'ForgeError';
     this.problem = problem;
     this.status = more.status;
-    this.retryAfterMs = more.retryAfterMs;
-  }
-  /** Whether the same may succeed later. */
-  get passing(): boolean {
-    return this.problem === 'rate_limited' || this.problem === 'provider_unavailable';
   }
 }
 
@@ -165,8 +162,8 @@ function refusal(what: string, { status, headers, body }: Answered, token: strin
   // A host that repeats what it was sent would have the token shown to people.
   const said = messageOf(body)?.replaceAll(token ?? NONE, '…');
   const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(said ?? '');
-  const retryAfterMs = waitOf(headers) ?? (isSecondary ? SECONDARY_MS : undefined);
-  const limited = status === 429 || (status === 403 && retryAfterMs !== undefined);
+  const retryInMs = waitOf(headers) ?? (isSecondary ? SECONDARY_MS : undefined);
+  const limited = status === 429 || (status === 403 && retryInMs !== undefined);
   const moved =
     status >= 300 && status < 400 ? ', and redirects are not followed: was the repository moved?' : '';
   return new ForgeError(
@@ -174,7 +171,7 @@ function refusal(what: string, { status, headers, body }: Answered, token: strin
     `${what} was answered with ${status}${said === undefined ? '' : `: ${said}`}${moved}`,
     {
       status,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(retryInMs === undefined ? {} : { retryInMs }),
     },
   );
 }

@@ -46,7 +46,7 @@ export function tokenMethods({
         );
       await ctx.db.transact(async (db) => {
         await storeToken(db, after);
-        await startSubscription(db, secrets, after, ctx.clock.now());
+        await startSubscription(db, after, { secrets, now: ctx.clock.now() });
         await recordAct(
           db,
           ctx,

@@ -47,7 +47,7 @@ export function webhookMethods({ secrets, publicUrl }: CiDeps): Methods {
       await ctx.db.transact(async (db) => {
         const locked = await lockConnection(db, connection);
         if (locked === undefined) throw notFound('CI connection');
-        const used = await giveSecret(db, secrets, locked, wanted, ctx.clock.now());
+        const used = await giveSecret(db, locked, { secrets, scheme: wanted, now: ctx.clock.now() });
         await recordAct(db, ctx, act('ci_webhook.secret_rotated', locked, { scheme: used }));
       });
       const { webhook, shown } = await present(ctx, connection);
@@ -60,7 +60,7 @@ export function webhookMethods({ secrets, publicUrl }: CiDeps): Methods {
       const connection = await connectionOf(ctx, connectionId);
       if (!canSubscribe(connection)) throw cannotSubscribe(connection);
       await ctx.db.transact(async (db) => {
-        await startSubscription(db, secrets, connection, ctx.clock.now());
+        await startSubscription(db, connection, { secrets, now: ctx.clock.now() });
         await recordAct(db, ctx, act('ci_webhook.subscription_requested', connection));
       });
       return (await present(ctx, connection)).shown;

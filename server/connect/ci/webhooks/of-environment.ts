@@ -67,7 +67,7 @@ async function takeBack(db: Database, ctx: Ctx, { connectionId }: Webhook): Prom
   const connection = known === undefined ? undefined : await lockConnection(db, known);
   if (connection === undefined) throw notFound('webhook');
   const now = ctx.clock.now();
-  await stopSubscription(db, connection, now);
+  await stopSubscription(db, connection);
   await updateSecret(db, connectionId, { secret: null, previousSecret: null, previousUntil: null });
   await updateConnection(db, { ...connection, ingestMode: 'direct', updatedAt: now });
   await recordAct(db, ctx, act('ci_webhook.deleted', connection));

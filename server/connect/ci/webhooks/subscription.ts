@@ -1,9 +1,9 @@
-/** When a webhook has a secret, and when its provider is asked for a subscription or to take it back. The asking itself is a task's. */
+/** When a webhook has a secret, and when its provider is asked for a subscription or to take it back. The asking itself is a job's. */
 import type { Database } from '../../../platform/db/index.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
+import { askHost } from '../background.ts';
 import type { Connection } from '../connections-store.ts';
 import { forgeOf } from '../forges/forge.ts';
-import { want } from '../tasks/store.ts';
 import { newSecret, OVERLAP_MS, sealSecret } from './secret.ts';
 import type { Scheme } from './secret.ts';
 import { lockWebhook, setSubscription, updateSecret } from './store.ts';
@@ -24,53 +24,50 @@ export function canSubscribe(connection: Connection): boolean {
   );
 }
 
+/** How a new secret is sealed, and when. */
+interface Sealing {
+  readonly secrets: Pick<Secrets, 'seal'>;
+  readonly now: Date;
+}
+
 /**
  * Brings the webhook in line with its connection: one that takes webhooks has a secret, and a subscription where that can be made. To be called in the
  * transaction of each change of mode or token.
  */
-export async function startSubscription(
-  db: Database,
-  secrets: Pick<Secrets, 'seal'>,
-  connection: Connection,
-  now: Date,
-): Promise<void> {
+export async function startSubscription(db: Database, connection: Connection, how: Sealing): Promise<void> {
   if (!takesWebhooks(connection)) return;
   const webhook = await lockWebhook(db, connection.id);
   if (webhook === undefined) return; // The connection was deleted at this very moment.
-  if (webhook.secret === null) await replaceSecret(db, secrets, connection, webhook, webhook.scheme, now);
-  await subscribe(db, connection, now);
+  if (webhook.secret === null)
+    await replaceSecret(db, connection, { ...how, webhook, scheme: webhook.scheme });
+  await subscribe(db, connection);
 }
 
 /** A new secret, also for the provider where the subscription is ours. Returns the scheme that it is for. */
 export async function giveSecret(
   db: Database,
-  secrets: Pick<Secrets, 'seal'>,
   connection: Connection,
-  wanted: Scheme | undefined,
-  now: Date,
+  { scheme: wanted, ...how }: Sealing & { readonly scheme: Scheme | undefined },
 ): Promise<Scheme> {
   const webhook = await lockWebhook(db, connection.id);
   if (webhook === undefined) throw new Error(`connection ${connection.id} has no webhook`);
   const scheme = wanted ?? webhook.scheme;
-  await replaceSecret(db, secrets, connection, webhook, scheme, now);
-  await subscribe(db, connection, now);
+  await replaceSecret(db, connection, { ...how, webhook, scheme });
+  await subscribe(db, connection);
   return scheme;
 }
 
-async function subscribe(db: Database, connection: Connection, now: Date): Promise<void> {
+async function subscribe(db: Database, connection: Connection): Promise<void> {
   if (!canSubscribe(connection)) return;
   await setSubscription(db, connection.id, { state: 'pending' });
-  await want(db, connection, { kind: 'subscribe', key: 'webhook' }, now);
+  await askHost(db, connection, { kind: 'ci_subscribe', key: 'webhook' });
 }
 
 /** The one before goes on for a day, unless another scheme was chosen: that counts at once. */
 async function replaceSecret(
   db: Database,
-  secrets: Pick<Secrets, 'seal'>,
   { provider }: Pick<Connection, 'provider'>,
-  webhook: Webhook,
-  scheme: Scheme,
-  now: Date,
+  { webhook, scheme, secrets, now }: Sealing & { readonly webhook: Webhook; readonly scheme: Scheme },
 ): Promise<void> {
   const keeps = webhook.secret !== null && webhook.scheme === scheme;
   await updateSecret(db, webhook.connectionId, {
@@ -82,14 +79,14 @@ async function replaceSecret(
 }
 
 /**
- * What the provider has of ours is to go, also what a task is making at this moment. The row knows it until it is gone; the payload is for a connection
+ * What the provider has of ours is to go, also what a job is making at this moment. The row knows it until it is gone; the payload is for a connection
  * that is deleted with its row.
  */
-export async function stopSubscription(db: Database, connection: Connection, now: Date): Promise<void> {
+export async function stopSubscription(db: Database, connection: Connection): Promise<void> {
   const webhook = await lockWebhook(db, connection.id);
   if (webhook === undefined) return;
   await setSubscription(db, connection.id, { state: 'none' });
   if (webhook.providerHookId === null && webhook.subscription !== 'pending') return;
   const payload = { providerHookId: webhook.providerHookId, connection };
-  await want(db, connection, { kind: 'unsubscribe', key: 'webhook', payload }, now);
+  await askHost(db, connection, { kind: 'ci_unsubscribe', key: 'webhook', payload });
 }

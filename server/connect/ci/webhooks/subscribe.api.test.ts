@@ -8,9 +8,6 @@ import { fakeHooks, githubHooks } from '../../../../test/setup/forges/github-hoo
 import type { FakeHooks } from '../../../../test/setup/forges/github-hooks.ts';
 import { gitlabHooks } from '../../../../test/setup/forges/gitlab-hooks.ts';
 import { has } from '../../../../test/setup/needs.ts';
-import { systemClock } from '../../../platform/clock.ts';
-import { taskHandlers } from './index.ts';
-import { beginDue } from './worker.ts';
 
 const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
@@ -152,7 +149,7 @@ describe.skipIf(!postgresHere)('webhook subscriptions', () => {
       await call(`DELETE /ci/connections/${id}`);
       await background.work();
       expect(hooks).toEqual([]);
-      expect(await background.server.db.sql`select 1 from ci_tasks`).toHaveLength(0);
+      expect(await background.server.db.sql`select 1 from jobs`).toHaveLength(0);
     });
 
     it('are gone already when somebody took them away there', async () => {
@@ -316,17 +313,11 @@ describe.skipIf(!postgresHere)('webhook subscriptions', () => {
 
   it('are not asked for with an address that no host reaches', async () => {
     const { id, forge } = await connected('github');
-    const { db, clock } = background.deps;
-    const unreachable = taskHandlers({
-      db,
-      clock,
+    await background.work({
       fetch: async () => await Promise.reject(new Error('nothing is sent')),
-      secrets: background.secrets,
       publicUrl: () => 'http://127.0.0.1:8080',
       allowPrivate: false,
     });
-    const deps = { ...background.deps, clock: systemClock, handlers: unreachable };
-    await Promise.all(await beginDue(deps, new AbortController().signal));
     expect(forge.asked).toEqual([]);
     expect(await webhook(id)).toMatchObject({
       subscription: 'failed',

@@ -1,7 +1,9 @@
-/** Subscriptions at a repository's host: made or repaired, and taken back. Both are tasks of the connection's own lane, one after the other. */
+/** Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's own lane, one after the other. */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
+import type { Job, JobKind } from '../../../platform/jobs/index.ts';
 import { urlProblem } from '../../../platform/safe-fetch.ts';
+import { connectionJob, forgeErrorOf } from '../background.ts';
 import { readConnection } from '../connections-store.ts';
 import type { Connection } from '../connections-store.ts';
 import { forgeApi, ForgeError } from '../forges/call.ts';
@@ -11,11 +13,9 @@ import { hooks as github } from '../providers/github/hooks.ts';
 import { hooks as gitlab } from '../providers/gitlab/hooks.ts';
 import type { Hooks } from '../providers/hooks.ts';
 import { clip, idOf } from '../providers/read.ts';
-import { openSecrets } from '../webhooks/secret.ts';
-import { lockWebhook, readWebhook, setSubscription, webhookUrl } from '../webhooks/store.ts';
-import { canSubscribe } from '../webhooks/subscription.ts';
-import type { Task } from './store.ts';
-import type { TaskHandler } from './worker.ts';
+import { openSecrets } from './secret.ts';
+import { lockWebhook, readWebhook, setSubscription, webhookUrl } from './store.ts';
+import { canSubscribe } from './subscription.ts';
 
 const HOOKS: Readonly<Partial<Record<Connection['provider'], Hooks>>> = { bitbucket, github, gitlab };
 
@@ -28,28 +28,29 @@ export interface SubscriptionDeps extends ForgeDeps {
   readonly allowPrivate: boolean;
 }
 
-export function subscribeHandler(deps: SubscriptionDeps): TaskHandler {
+export function subscribeJob(deps: SubscriptionDeps): JobKind {
   const { db } = deps;
-  return {
-    run: async (_task, connection, signal) => {
+  return connectionJob(deps, {
+    kind: 'ci_subscribe',
+    run: async (connection, _job, signal) => {
       const hooks = HOOKS[connection.provider];
       if (hooks === undefined || !canSubscribe(connection)) return;
       const api = forgeApi(deps, connection, signal);
-      const id = await put(deps, hooks, api, connection);
+      const id = await put(deps, { hooks, api, connection });
       if (id === undefined) return;
       if (await noteActive(db, connection.id, id)) await markWorking(db.sql, connection);
       else await removeIfThere(hooks, api, id);
     },
-    gaveUp: async (_task, { id }, error) => {
-      const connection = await readConnection(db, id);
-      if (connection === undefined || !canSubscribe(connection)) return; // Nobody wants it any more.
+    gaveUp: async (connection, thrown) => {
+      if (!canSubscribe(connection)) return; // Nobody wants it any more.
+      const error = forgeErrorOf(thrown);
       const needs = HOOKS[connection.provider]?.needs;
       const advice = OF_TOKEN.has(error.problem) ? `; the token needs ${needs}` : '';
       const detail = clip(`${error.message}${advice}`, DETAIL_MAX);
-      await setSubscription(db, id, { state: 'failed', detail });
+      await setSubscription(db, connection.id, { state: 'failed', detail });
       await markFailing(db.sql, connection, `webhook subscription: ${detail}`);
     },
-  };
+  });
 }
 
 /** What a token is told that may not do it. */
@@ -60,11 +61,9 @@ const DETAIL_MAX = 1_000;
 /** Answers the host's id. Undefined: there is no webhook to subscribe. */
 async function put(
   { db, clock, secrets, publicUrl, allowPrivate }: SubscriptionDeps,
-  hooks: Hooks,
-  api: ForgeApi,
-  { id: connectionId }: Connection,
+  { hooks, api, connection }: { hooks: Hooks; api: ForgeApi; connection: Connection },
 ): Promise<string | undefined> {
-  const webhook = await readWebhook(db, connectionId);
+  const webhook = await readWebhook(db, connection.id);
   const secret = webhook === undefined ? undefined : openSecrets(secrets, webhook, clock.now())[0];
   if (webhook === undefined || secret === undefined) return undefined;
   const { scheme, providerHookId: knownId } = webhook;
@@ -95,29 +94,30 @@ async function noteActive(
   });
 }
 
-export function unsubscribeHandler(deps: SubscriptionDeps): TaskHandler {
+export function unsubscribeJob(deps: SubscriptionDeps): JobKind {
   const { db } = deps;
-  return {
-    run: async (task, connection, signal) => {
+  return connectionJob(deps, {
+    kind: 'ci_unsubscribe',
+    run: async (connection, job, signal) => {
       const hooks = HOOKS[connection.provider];
       const webhook = await readWebhook(db, connection.id);
-      const id = webhook === undefined ? hookOf(task) : webhook.providerHookId;
+      const id = webhook === undefined ? hookOf(job) : webhook.providerHookId;
       // It is wanted again, or there is none.
       const isWanted = webhook !== undefined && webhook.subscription !== 'none';
       if (hooks === undefined || isWanted || typeof id !== 'string' || connection.token === null) return;
       await removeIfThere(hooks, forgeApi(deps, connection, signal), id);
       await setSubscription(db, connection.id, { state: 'none', providerHookId: null });
     },
-    gaveUp: async (_task, connection, error) => {
+    gaveUp: async (connection, error) => {
       const webhook = await readWebhook(db, connection.id);
       if (webhook?.subscription !== 'none') return;
-      const detail = clip(`the subscription could not be taken back: ${error.message}`, DETAIL_MAX);
-      await setSubscription(db, connection.id, { state: 'none', detail });
+      const why = `the subscription could not be taken back: ${forgeErrorOf(error).message}`;
+      await setSubscription(db, connection.id, { state: 'none', detail: clip(why, DETAIL_MAX) });
     },
-  };
+  });
 }
 
-const hookOf = ({ payload }: Task): string | undefined => idOf(payload['providerHookId']);
+const hookOf = ({ payload }: Job): string | undefined => idOf(payload['providerHookId']);
 
 async function removeIfThere(hooks: Hooks, api: ForgeApi, id: string): Promise<void> {
   try {

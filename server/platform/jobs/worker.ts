@@ -1,0 +1,172 @@
+/**
+ * Runs jobs, in any number of processes at once:
+ *
+ *     waiting ──claimed──> running ──done──> (no row)
+ *        ^                    │ │
+ *        └── failed, not yet ─┘ └── failed for good, or once too often ──> dead
+ *
+ * A claim ends by itself after the kind's time limit, so that a worker that dies loses time and no job; what it says later changes nothing, because
+ * another claim has another epoch. State: the jobs at work in this process.
+ */
+import type { Database } from '../db/index.ts';
+import { startLoop } from '../loop.ts';
+import type { Loop } from '../loop.ts';
+import { JobFailed, JobNotYet } from './kind.ts';
+import type { Job, JobKind } from './kind.ts';
+import { buryJob, claimJobs, finishJob, onWake, returnJob } from './store.ts';
+import type { Claimed } from './store.ts';
+
+/** Jobs of other processes, and those that became due. */
+const EVERY_MS = 1_000;
+/** How long a job may take to end after its time limit. */
+const GRACE_MS = 30_000;
+/** Waits are shorter by up to so much, so that what failed together does not come again together. */
+const JITTER = 0.1;
+
+export type Outcome = 'done' | 'failed';
+
+export interface WorkerDeps {
+  readonly db: Database;
+  readonly kinds: readonly JobKind[];
+  /** It is told of every failure but JobFailed. */
+  onError(error: unknown): void;
+  /** An attempt has ended. */
+  onEnd?(kind: string, outcome: Outcome): void;
+}
+
+export interface Worker {
+  /** Claims as many jobs as there is room for, and begins them. Returns how many. */
+  begin(): Promise<number>;
+  /** Resolves when those that were begun have ended. */
+  settled(): Promise<void>;
+}
+
+export interface WorkerOptions {
+  /** Jobs at work are given back then. */
+  readonly signal: AbortSignal;
+  /** A job has ended. */
+  readonly onFree?: () => void;
+}
+
+export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions): Worker {
+  const lines = new Map(deps.kinds.map((kind) => [kind.kind, { kind, atWork: new Set<Promise<void>>() }]));
+  const start = (job: Claimed): void => {
+    const line = lines.get(job.kind);
+    if (line === undefined) throw new Error(`job ${job.id} of kind ${job.kind} was not asked for`);
+    const work = runJob(deps, line.kind, { job, stopping: signal }).then(() => {
+      line.atWork.delete(work);
+      onFree?.();
+    });
+    line.atWork.add(work);
+  };
+  return {
+    begin: async () => {
+      const free = [...lines.values()].filter(({ kind, atWork }) => atWork.size < kind.concurrency);
+      if (free.length === 0) return 0;
+      const claims = free.map(({ kind: { kind, concurrency, perTeam, timeoutMs }, atWork }) => ({
+        kind,
+        take: concurrency - atWork.size,
+        perTeam,
+        leaseMs: timeoutMs + GRACE_MS,
+      }));
+      const claimed = await claimJobs(deps.db, claims);
+      claimed.forEach(start);
+      return claimed.length;
+    },
+    settled: async () => {
+      await Promise.all([...lines.values()].flatMap(({ atWork }) => [...atWork]));
+    },
+  };
+}
+
+export function startWorker(deps: WorkerDeps): Loop {
+  const stopping = new AbortController();
+  // There is room again, and the lane is free.
+  const worker = createWorker(deps, { signal: stopping.signal, onFree: () => loop.wake() });
+  const loop = startLoop({
+    everyMs: EVERY_MS,
+    onError: deps.onError,
+    run: async () => (await worker.begin()) > 0,
+  });
+  const forget = onWake(loop.wake);
+  return {
+    wake: loop.wake,
+    stop: async () => {
+      forget();
+      stopping.abort();
+      await loop.stop();
+      await worker.settled();
+    },
+  };
+}
+
+interface AtWork {
+  readonly job: Claimed;
+  readonly stopping: AbortSignal;
+}
+
+/** Never rejects: a job that cannot even be given back comes back with the end of its claim. */
+async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping }: AtWork): Promise<void> {
+  const { db, onError, onEnd } = deps;
+  const waitMs = kind.backoff(claimed.attempts) * (1 - JITTER * Math.random());
+  const job: Job = { ...claimed, retryInMs: claimed.attempts < kind.attempts ? waitMs : undefined };
+  try {
+    // Whoever had the last attempt was lost with it, perhaps by it.
+    if (job.attempts > kind.attempts)
+      throw new Error(`${kind.kind}: ${job.lastError ?? 'no attempt is left'}`);
+    await withTimeLimit(kind, stopping, async (signal) => await kind.run(job, signal));
+    await finishJob(db.sql, job);
+    onEnd?.(kind.kind, 'done');
+  } catch (error) {
+    const reason = stopping.aborted ? new JobNotYet(0) : error;
+    if (!(reason instanceof JobNotYet)) onEnd?.(kind.kind, 'failed');
+    await endFailed({ ...deps, kind }, job, reason).catch(onError);
+  }
+}
+
+async function endFailed(
+  { db: { sql }, kind, onError }: WorkerDeps & { readonly kind: JobKind },
+  job: Job,
+  reason: unknown,
+): Promise<void> {
+  if (reason instanceof JobNotYet) return await returnJob(sql, job, reason);
+  const failed = reason instanceof JobFailed ? reason : undefined;
+  if (failed === undefined) onError(reason);
+  const error = reason instanceof Error ? reason.message : String(reason);
+  const inMs = job.retryInMs === undefined ? undefined : (failed?.retryInMs ?? job.retryInMs);
+  if (inMs !== undefined && inMs <= (kind.patienceMs ?? Infinity) && failed?.isFinal !== true)
+    return await returnJob(sql, job, { error, inMs });
+  try {
+    await kind.gaveUp?.(job, reason);
+  } catch (second) {
+    onError(second);
+    return await returnJob(sql, job, { error, inMs: kind.backoff(job.attempts) });
+  }
+  await buryJob(sql, job, error);
+}
+
+async function withTimeLimit(
+  { kind, timeoutMs }: JobKind,
+  stopping: AbortSignal,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const limit = new AbortController();
+  const abort = (): void => limit.abort();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    abort();
+  }, timeoutMs);
+  stopping.addEventListener('abort', abort);
+  try {
+    stopping.throwIfAborted();
+    await work(limit.signal);
+  } catch (cause) {
+    if (isLate && !(cause instanceof JobFailed))
+      throw new Error(`${kind}: no end within ${timeoutMs} ms`, { cause });
+    throw cause;
+  } finally {
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', abort);
+  }
+}
