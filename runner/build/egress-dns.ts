@@ -41,7 +41,7 @@ export function createNames(): Names {
 
 export interface Question {
   name: string;
-  /** Where header and question end, for the reply. */
+  /** The position after header and question, where the answer begins in the reply. */
   end: number;
   type: number;
 }

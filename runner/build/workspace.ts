@@ -80,7 +80,7 @@ export async function writeSecret(
 export interface Swept {
   id: string;
   epoch: number;
-  /** Why a part of it is left. */
+  /** The reason why a part of it is left. */
   problem?: string;
 }
 

@@ -7,11 +7,11 @@ export interface FlagSpec {
   readonly value?: string;
   /** May be given several times. */
   readonly repeated?: boolean;
-  /** What it does; its bounds and its default are printed behind it. */
+  /** The flag's meaning; its bounds and its default are printed behind it. */
   readonly help: string;
   /** Least and largest number. */
   readonly bounds?: readonly [min: number, max: number];
-  /** As it would be written, or what is done without it. */
+  /** The default as it would be written, or a text about the behaviour without the flag. */
   readonly fallback?: string;
   /** Environment variable that is read when the flag is absent. */
   readonly env?: string;

@@ -42,7 +42,7 @@ interface State {
   dead: boolean;
   diagnostics: WireDiagnostics | undefined;
   failures: number;
-  /** How many beats in a row found no such route, and when the first of them did. */
+  /** The number of beats in a row that found no such route, and the time of the first. */
   unserved: { count: number; sinceMs: number } | undefined;
   /** The beat under way. */
   flight: { controller: AbortController; startedMs: number } | undefined;

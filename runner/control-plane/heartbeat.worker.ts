@@ -58,7 +58,7 @@ port.on('message', (message: ToHeartbeat) => {
 setInterval(() => {
   silentChecks += 1;
   if (silentChecks < SILENT_CHECKS_MAX) return;
-  // Not through the log: it needs the main thread.
+  // The message does not go through the log, which needs the main thread.
   writeSync(
     2,
     `svc-runner: the main thread has not moved for ${(SILENT_CHECKS_MAX * WATCH_MS) / 1000} s, killing this process\n`,

@@ -85,7 +85,7 @@ function errorOf(body: Buffer): ErrorReply['error'] | undefined {
       return undefined;
     return error as ErrorReply['error'];
   } catch {
-    // Not JSON: the page of something in between.
+    // The body is not JSON: a proxy or the like has answered.
     return undefined;
   }
 }
@@ -150,7 +150,7 @@ function parseObject(body: Buffer): object | undefined {
     const value: unknown = JSON.parse(body.toString('utf8'));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    // Not JSON: an HTML page with status 200 is the classic.
+    // The body is not JSON; the common case is an HTML page with status 200.
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ export interface Gate {
   readonly wanted: number;
 }
 
-/** How much better than the limit a value must be to open again. */
+/** A value must be better than the limit by this share to open the gate again. */
 const MARGIN = 0.1;
 
 /** Closed below `least`, until the value is at least a tenth above it. */

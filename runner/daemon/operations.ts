@@ -8,7 +8,7 @@ import { metricsText, METRICS_MS, writeMetrics } from './metrics.ts';
 import { EXIT } from './shutdown.ts';
 import { openStatusSocket } from './status-socket.ts';
 
-/** How often an outdated daemon checks whether it is idle. */
+/** Interval at which an outdated daemon checks whether it is idle. */
 const IDLE_MS = 1_000;
 
 export interface Operations {

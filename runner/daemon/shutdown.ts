@@ -1,5 +1,5 @@
 /**
- * How this process ends. Three signals, each implying those before it:
+ * The end of this process comes by three signals, each implying those before it:
  *
  *   stopTaking  first SIGTERM or SIGINT: no new work; what runs is finished
  *   cancelWork  second one, or the drain time is over: running tasks are killed and go back to the queue

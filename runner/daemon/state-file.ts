@@ -37,9 +37,9 @@ export interface DaemonState {
   runs: { id: string; epoch: number; phase: WorkPhase; since: string }[];
   /** Leases that heartbeats name: work, and results under way. */
   leases: number;
-  /** How many grants in the journal are not closed. */
+  /** Number of grants in the journal that are not closed. */
   journalOpen: number;
-  /** How many reports have no definite answer. */
+  /** Number of reports without a definite answer. */
   outbox: number;
   /** Bytes of output on this disk that are not delivered yet. */
   spoolBytes: number;

@@ -91,7 +91,7 @@ export async function restore(engine: Engine, names: AppNames): Promise<void> {
 
 export interface Restored {
   app: string;
-  /** Why the app could not be restored. */
+  /** The reason why the app could not be restored. */
   problem?: string;
 }
 

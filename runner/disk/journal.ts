@@ -1,5 +1,5 @@
 /**
- * What this daemon did with each grant of work, so that a later process knows: one JSON line an event, synced before the step that it announces.
+ * Records what this daemon did with each grant of work for a later process: one JSON line an event, synced before the step that it announces.
  *
  *   offered → accepted → started → (phase …) → ended → reported
  *        \________\_________\________\___→ dropped   (declined, superseded, lease lost, or the daemon died)

@@ -36,7 +36,7 @@ export function newReportId(): string {
   return randomUUID();
 }
 
-/** How long a report has waited: by the monotonic clock within one start of the machine, else by the wall clock, never negative. */
+/** Time that a report has waited: by the monotonic clock within one start of the machine, else by the wall clock, never negative. */
 export function waitedMs(entry: OutboxEntry, machineBoot: string): number {
   const waited =
     entry.machineBoot === machineBoot ? monotonicMs() - entry.putMonotonicMs : wallMs() - entry.putAtMs;

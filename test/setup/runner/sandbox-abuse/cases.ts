@@ -26,7 +26,7 @@ export interface AbuseCase {
   abuse: string;
   /** The expected result; besides, the host must be clean and the next task must run after each case. */
   held: string;
-  /** What the namespaces executor does not withstand, and the reason. */
+  /** The part that the namespaces executor does not withstand, with the reason. */
   namespaces?: string;
   /** Absent for a case that cannot be tested. */
   act?: (bench: Bench) => Promise<void>;
