@@ -142,6 +142,7 @@ function createStream(index: PatternIndex): StreamMasker {
   let maskedBytes = 0;
 
   const advance = (data: Buffer, final: boolean): Buffer => {
+    const input = { data, final };
     const pieces: Buffer[] = [];
     // Everything before this has been passed on or masked.
     let done = maskedBytes;
@@ -149,7 +150,7 @@ function createStream(index: PatternIndex): StreamMasker {
     for (; at < data.length; at += 1) {
       at = nextCandidate(index, data, at);
       if (at >= data.length) break;
-      const found = matchAt(index, data.subarray(at), final);
+      const found = matchAt(index, input, at);
       if (found === 'unfinished') break;
       if (found === 0) continue;
       // A find that begins inside of another one only extends it.
@@ -194,15 +195,22 @@ function nextCandidate({ firstPair, secondPair }: PatternIndex, data: Buffer, at
   return last + 1;
 }
 
-/** Length of the longest pattern at the start of `rest`, 0 for none; `unfinished` when a longer one may still follow. */
-function matchAt(index: PatternIndex, rest: Buffer, final: boolean): number | 'unfinished' {
-  if (rest.length < PREFIX_BYTES)
-    return !final && index.shortBeginnings.has(rest.toString('latin1')) ? 'unfinished' : 0;
-  if (index.firstPair[rest.readUInt16BE(0)] !== 1) return 0;
-  for (const pattern of index.byPrefix.get(rest.readUInt32BE(0)) ?? []) {
-    if (pattern.length <= rest.length) {
-      if (pattern.compare(rest, 0, pattern.length) === 0) return pattern.length;
-    } else if (!final && pattern.compare(rest, 0, rest.length, 0, rest.length) === 0) {
+interface Input {
+  data: Buffer;
+  /** Nothing follows. */
+  final: boolean;
+}
+
+/** Length of the longest pattern at this place, 0 for none; `unfinished` when a longer one may still follow. */
+function matchAt(index: PatternIndex, { data, final }: Input, at: number): number | 'unfinished' {
+  const left = data.length - at;
+  if (left < PREFIX_BYTES)
+    return !final && index.shortBeginnings.has(data.toString('latin1', at)) ? 'unfinished' : 0;
+  if (index.firstPair[data.readUInt16BE(at)] !== 1) return 0;
+  for (const pattern of index.byPrefix.get(data.readUInt32BE(at)) ?? []) {
+    if (pattern.length <= left) {
+      if (pattern.compare(data, at, at + pattern.length) === 0) return pattern.length;
+    } else if (!final && pattern.compare(data, at, data.length, 0, left) === 0) {
       return 'unfinished';
     }
   }
