@@ -107,7 +107,7 @@ export const BOUNDED: Readonly<Record<string, Bounded>> = {
   'svc.ci.v1.CiService/SubscribeWebhook': {
     gives: 'the secret of a webhook, to the host of the repository',
     bound: ofConnection,
-    story: 'server/connect/ci/background.api.test.ts',
+    story: 'server/connect/ci/webhooks/subscribe.api.test.ts',
   },
   'svc.ci.v1.CiService/UpdateConnection': {
     gives: 'other jobs the right to report',
