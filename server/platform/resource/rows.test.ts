@@ -12,7 +12,7 @@ import { rowsOf, transition, unlessTaken } from './index.ts';
 import { enumColumn, teamTable } from './team-table.ts';
 
 const things = teamTable(
-  { name: 'things', kind: 'thing', prefix: 'inc' },
+  { name: 'things', kind: 'thing', prefix: 'thg' },
   {
     name: text('name').notNull(),
     size: integer('size').notNull().default(0),
