@@ -1,36 +1,72 @@
-/** Regions: who operates the machines that run a team's work. */
-import type { TeamWork } from '../../access/teams/index.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { createAdminTeams } from './assign-region.ts';
+/** Regions: who operates the machines that run a team's work. There are few of them, made at the first start; staff assign them to teams. */
+import { asc, eq } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { Operator as OperatorNumber, RegionsService } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
+import { RegionSchema, RegionsService } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
+import { AdminTeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { findTeam, lockTeam, setTeamRegion, showTeam } from '../../access/teams/index.ts';
+import type { TeamWork } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Operator } from '../../platform/resource/schema.ts';
-import { listRegions } from './store.ts';
-import type { Region } from './store.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Feature } from '../../platform/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { regions } from '../../platform/resource/schema.ts';
 
-export { insertRegion, regionOfTeam } from './store.ts';
+export type Region = typeof regions.$inferSelect;
 
-const OPERATORS: Readonly<Record<Operator, OperatorNumber>> = {
-  service: OperatorNumber.SERVICE,
-  customer: OperatorNumber.CUSTOMER,
-};
-
-export function operatorNumber(operator: Operator): OperatorNumber {
-  return OPERATORS[operator];
+export function regionsFeature(work: TeamWork): Feature {
+  return { services: [createRegions(), createAdminTeams(work)] };
 }
 
-export function createRegions(): Handlers<Ctx> {
+function createRegions(): Handlers<Ctx> {
   return implement(RegionsService, {
-    list: async (_request, ctx: Ctx) => ({ regions: (await listRegions(ctx.db)).map(present) }),
+    list: async (_request, { db }: Ctx) => {
+      const rows = await db.orm.select().from(regions).orderBy(asc(regions.name), asc(regions.id));
+      return { regions: rows.map((row) => shown(RegionSchema, row)) };
+    },
   });
 }
 
-function present(region: Region) {
-  return { id: region.id, name: region.name, operator: operatorNumber(region.operator) };
+function createAdminTeams(work: TeamWork): Handlers<Ctx> {
+  return implement(AdminTeamsService, {
+    setRegion: async ({ teamId, regionId }, ctx: Ctx) =>
+      await ctx.db.transact(async (db) => {
+        await lockTeam(db, teamId);
+        const before = await findTeam(db, teamId);
+        if (before === undefined) throw notFound('team');
+        const { id, operator } = await regionOf(db, regionId);
+        await setTeamRegion(db, teamId, id);
+        // Waiting work of the team follows its operator.
+        await work.reroute(db, { id: teamId, operator });
+        if (before.regionId !== id) {
+          const details = { from: before.regionId, to: id, operator };
+          const act = { action: 'team.region_assigned', target: teamId, details };
+          await recordAct(db, ctx, { ...act, chain: teamId });
+          await recordAct(db, ctx, { ...act, chain: PLATFORM_CHAIN }); // Acts of staff stand there too.
+        }
+        return showTeam({ ...before, regionId: id, operator }, ctx.teams.role(teamId));
+      }),
+  });
 }
 
-export function regionsFeature(work: TeamWork): Feature {
-  return { services: [createRegions(), createAdminTeams({ work })] };
+export async function insertRegion({ orm }: Database, region: Region): Promise<void> {
+  await orm.insert(regions).values(region);
+}
+
+/** Throws `region_unknown`. */
+async function regionOf({ orm }: Database, id: string): Promise<Region> {
+  const [row] = await orm.select().from(regions).where(eq(regions.id, id));
+  if (row === undefined)
+    throw apiError('region_unknown', 'no region has this id; list them with "svc regions list"');
+  return row;
+}
+
+export async function regionOfTeam({ sql }: Database, teamId: string): Promise<Region> {
+  const [row] = await sql<Region[]>`
+    select r.id, r.name, r.operator from teams t join regions r on r.id = t.region_id where t.id = ${teamId}`;
+  if (row === undefined) throw new Error(`team ${teamId} is gone`);
+  return row;
 }
