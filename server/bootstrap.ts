@@ -114,18 +114,11 @@ async function fill(
   }
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {
     const expiresAt = new Date(ms + KEY_LIFE_MS);
-    const created = await insertApiKey(db, deps, {
-      userId,
-      name,
-      scopes,
-      teamId: undefined,
-      parentId: undefined,
-      expiresAt,
-    });
+    const created = await insertApiKey(db, deps, { userId, name, scopes, expiresAt });
     await record({
       chain: PLATFORM_CHAIN,
       action: 'api_key.created',
-      target: created.row.id,
+      target: created.id,
       details: { name, scopes, expiresAt: expiresAt.toISOString() },
     });
     return created.secret;

@@ -34,11 +34,12 @@ export function boundedTeam(
   scopes: readonly string[] = [],
 ): string | undefined {
   const team = asked ?? caller.onlyTeamId;
-  if (team !== undefined && scopes.includes(STAFF_SCOPE))
-    throw apiError(
-      'validation_failed',
-      `a key with the scope "${STAFF_SCOPE}" acts on the whole platform and cannot be narrowed to a team; leave out one of the two`,
-    );
+  if (team !== undefined && scopes.includes(STAFF_SCOPE)) {
+    const message = `a key with the scope "${STAFF_SCOPE}" acts on the whole platform and cannot be narrowed to a team; leave out one of the two`;
+    throw apiError('validation_failed', message, {
+      details: { fields: [{ field: 'teamId', rule: 'staff', message }] },
+    });
+  }
   if (team !== undefined && !caller.memberships.has(team)) throw notFound('team');
   return team;
 }

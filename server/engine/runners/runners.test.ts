@@ -206,7 +206,7 @@ describe.skipIf(!there)('runners of a team', () => {
         parentId: undefined,
         expiresAt,
       };
-      const { row } = await insertApiKey(world.db, { clock: systemClock, secrets }, key);
+      const row = await insertApiKey(world.db, { clock: systemClock, secrets }, key);
       const caller = { kind: 'api_key', credentialId: row.id } as const;
       const issued = [await token(caller), await token(caller)];
       await join({ token: issued[0]!, name: 'in time' });

@@ -8,15 +8,13 @@ import { PLATFORM_CHAIN, recordAct } from '../ledger/index.ts';
 import type { Changes, RowOf, Rows } from './rows.ts';
 import type { TeamTable } from './team-table.ts';
 
+/** A row of a table in which rows without a team may stand, too. */
 interface Target {
   readonly id: string;
-  readonly teamId: string;
+  readonly teamId: string | null;
 }
 
-interface Subject {
-  readonly id: string;
-  readonly teamId?: string;
-}
+type Subject = Pick<Target, 'id'> & Partial<Target>;
 
 export interface Act<Row> {
   /** As the ledger names it: `<thing>.<past participle>`. */
@@ -50,8 +48,8 @@ export async function change<Row>(
   return await ctx.db.transact(async (db) => {
     const row = await work({ ...ctx, db });
     if (row !== undefined && row !== null) {
-      const { id, teamId = PLATFORM_CHAIN } = on ?? (row as Row & Target);
-      const entry = { chain: teamId, action, target: id };
+      const { id, teamId } = on ?? (row as Row & Target);
+      const entry = { chain: teamId ?? PLATFORM_CHAIN, action, target: id };
       await recordAct(db, ctx, details === undefined ? entry : { ...entry, details: details(row) });
     }
     return row;
