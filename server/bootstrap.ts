@@ -108,8 +108,8 @@ async function fill(
     { id: poolId, name: 'service pool', servicePool: true },
     { id: teamId, name: 'first team', servicePool: false },
   ]) {
-    await insertTeam(db, { ...team, kind: 'organization', regionId, createdAt: now });
-    await insertMember(db, team.id, { userId, role: 'owner', joinedAt: now });
+    await insertTeam(db, { ...team, regionId, createdAt: now });
+    await insertMember(db, { teamId: team.id, userId, role: 'owner', joinedAt: now });
     await record({ chain: team.id, action: 'team.created', target: team.id, details: { name: team.name } });
   }
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {

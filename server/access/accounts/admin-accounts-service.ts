@@ -4,10 +4,9 @@ import { AccountDetailsSchema, AdminAccountsService } from '@svc/proto/gen/svc/a
 import type { AccountDetails } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { change, shown } from '../../platform/resource/index.ts';
 import { createClaim } from './claims.ts';
 import { findUserByEmail, findUserById, setEmailVerified } from './store.ts';
 import type { User } from './store.ts';
@@ -16,16 +15,15 @@ export function createAdminAccounts(): Handlers<Ctx> {
   return implement(AdminAccountsService, {
     find: async ({ email }, ctx: Ctx) => show(await findUserByEmail(ctx.db, email)),
     verifyEmail: async ({ userId }, ctx: Ctx) => {
-      await ctx.db.transact(async (db) => {
-        if (!(await setEmailVerified(db, userId, ctx.clock.now()))) return;
-        await recordAct(db, ctx, {
-          chain: PLATFORM_CHAIN,
-          action: 'account.email_verified',
-          target: userId,
-          details: { email: (await findUserById(db, userId))?.email ?? '' },
-        });
-      });
-      return show(await findUserById(ctx.db, userId));
+      const act = {
+        action: 'account.email_verified',
+        on: { id: userId },
+        details: ({ email }: User) => ({ email }),
+      };
+      const verified = await change<User | undefined>(ctx, act, async (tx) =>
+        setEmailVerified(tx.db, userId, tx.clock.now()),
+      );
+      return show(verified ?? (await findUserById(ctx.db, userId)));
     },
     createClaim: async ({ email }, ctx: Ctx) => {
       const { token, expiresAt } = await createClaim(ctx, email);

@@ -5,8 +5,8 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { AuthService } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
+import type { LoginRequest } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
 import type { SessionTimes } from '../../config.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { CredentialChanges } from '../../platform/credential-changes.ts';
 import type { Secrets } from '../../platform/secrets.ts';
@@ -19,7 +19,6 @@ import { findTotp } from './totp-store.ts';
 import type { Tries } from './tries.ts';
 
 export interface AuthDeps {
-  readonly clock: Clock;
   readonly secrets: Secrets;
   readonly passwords: Passwords;
   readonly changes: CredentialChanges;
@@ -32,10 +31,10 @@ const COOKIE = '__Host-sid';
 
 export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
   return implement(AuthService, {
-    login: async ({ email, password, totpCode }, ctx: Ctx) => {
-      const user = await checkPassword(deps, ctx, email, password);
-      await checkSecondFactor(deps, ctx, user, totpCode);
-      const session = await openSession({ db: ctx.db, clock: deps.clock, times: deps.sessions }, user);
+    login: async (request, ctx: Ctx) => {
+      const user = await checkPassword(deps, ctx, request);
+      await checkSecondFactor(deps, ctx, { user, code: request.totpCode });
+      const session = await openSession({ ...ctx, times: deps.sessions }, user);
       if (session === undefined) throw wrongPassword();
       setCookie(ctx, session.token, sessionTimesOf(deps.sessions, user.staff).absoluteMs);
       return { token: session.token, expiresAt: timestampFromDate(session.expiresAt), userId: user.id };
@@ -62,8 +61,7 @@ function setCookie(ctx: Ctx, token: string, maxAgeMs: number): void {
 async function checkPassword(
   deps: AuthDeps,
   { db, call }: Ctx,
-  email: string,
-  password: string,
+  { email, password }: LoginRequest,
 ): Promise<User> {
   const account = normalizeEmail(email);
   const isKnown = deps.tries.password.spend(account, call.remoteAddress);
@@ -86,12 +84,11 @@ function wrongPassword(): Error {
 async function checkSecondFactor(
   deps: AuthDeps,
   ctx: Ctx,
-  user: User,
-  code: string | undefined,
+  { user, code }: { readonly user: User; readonly code: string | undefined },
 ): Promise<void> {
   const totp = await findTotp(ctx.db, user.id);
-  if (totp === undefined || totp.confirmed_at === null) return;
+  if (totp === undefined || totp.confirmedAt === null) return;
   if (code === undefined)
     throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
-  await checkCode(deps, ctx, user, code);
+  await checkCode(deps, ctx, { user, code });
 }

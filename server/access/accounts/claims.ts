@@ -5,18 +5,20 @@
  * the new account.
  */
 import { randomBytes } from 'node:crypto';
+import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ClaimEmailRequest } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { revokeAllKeys } from '../apikeys/index.ts';
-import { appendAudit, PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { CredentialChanges } from '../../platform/credential-changes.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { change } from '../../platform/resource/index.ts';
 import { checkPasswordStrength } from './password.ts';
 import type { Passwords } from './password.ts';
+import { accountClaims } from './schema.ts';
 import { hashToken } from './session-token.ts';
 import { endAllSessions } from './sessions.ts';
 import { createUser, findUserByEmail, lockUserByEmail, normalizeEmail, retireUser } from './store.ts';
@@ -25,16 +27,20 @@ import { removeTotp } from './totp-store.ts';
 
 const LIFE_MS = 7 * 86_400_000;
 
-/** What teams do when one account gives way to another; server/access/teams implements it. Both run in the transaction of the claim. */
+/** What teams do when one account gives way to another; server/access/teams implements it. Both get the transaction of the claim. */
 export interface TeamsOfAccount {
   /** Before the account's row is locked: who joins, invites or leaves locks the team first. */
   lock(db: Database, userId: string): Promise<void>;
   /** `from` leaves all its teams; those that it owned alone pass to `to`. */
-  handOver(db: Database, ctx: Ctx, who: { readonly from: User; readonly to: User }): Promise<void>;
+  handOver(tx: Ctx, who: Handover): Promise<void>;
+}
+
+export interface Handover {
+  readonly from: User;
+  readonly to: User;
 }
 
 export interface ClaimDeps {
-  readonly clock: Clock;
   readonly passwords: Passwords;
   readonly changes: CredentialChanges;
   readonly teamsOfAccount: TeamsOfAccount;
@@ -49,40 +55,36 @@ export async function createClaim(
   const now = ctx.clock.now();
   const expiresAt = new Date(now.getTime() + LIFE_MS);
   const id = newId('clm', now.getTime());
-  await ctx.db.transact(async (db) => {
+  const details = () => ({ email, expiresAt: expiresAt.toISOString() });
+  await change(ctx, { action: 'account_claim.created', on: { id }, details }, async ({ db }) => {
     assertUnverified(await findUserByEmail(db, email));
-    await db.sql`
+    return await db.sql`
       insert into account_claims (id, email, token_hash, created_by, created_at, expires_at)
       values (${id}, ${email}, ${hashToken(token)}, ${ctx.caller.userId}, ${now}, ${expiresAt})
       on conflict (email) where used_at is null do update set
         id = excluded.id, token_hash = excluded.token_hash, created_by = excluded.created_by,
         created_at = excluded.created_at, expires_at = excluded.expires_at`;
-    await recordAct(db, ctx, {
-      chain: PLATFORM_CHAIN,
-      action: 'account_claim.created',
-      target: id,
-      details: { email, expiresAt: expiresAt.toISOString() },
-    });
   });
   return { token, expiresAt };
 }
 
 /** Makes the verified account. */
 export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailRequest): Promise<User> {
-  const { clock, passwords } = deps;
+  const { passwords } = deps;
   const { token, username, password } = request;
-  const claimed = await findClaim(ctx.db, token, clock.now());
+  const claimed = await findClaim(ctx.db, token, ctx.clock.now());
   if (claimed === undefined) throw claimInvalid();
   checkPasswordStrength(password, { email: claimed.email, username });
   // Both before the transaction: they take long.
   const passwordHash = await passwords.hash(password);
   const unknownHash = await passwords.hash(randomBytes(32).toString('base64url'));
-  const now = clock.now();
+  const now = ctx.clock.now();
   const id = newId('user', now.getTime());
   const { email } = claimed;
   const user = { id, email, username, staff: false, passwordHash, emailVerifiedAt: now, createdAt: now };
   try {
     await ctx.db.transact(async (db) => {
+      const tx = { ...ctx, db };
       const claim = await takeClaim(db, token, now);
       if (claim === undefined) throw claimInvalid();
       const before = await findUserByEmail(db, claim.email);
@@ -91,8 +93,8 @@ export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailReq
       assertUnverified(holder);
       if (holder !== undefined) await retireUser(db, holder.id, unknownHash);
       await createUser(db, user);
-      if (holder !== undefined) await giveWay(deps, db, ctx, { from: holder, to: user });
-      await record(db, ctx, user, {
+      if (holder !== undefined) await giveWay(deps, tx, { from: holder, to: user });
+      await record(tx, user, {
         action: 'account.claimed',
         target: id,
         details: { email: user.email, claimId: claim.id },
@@ -101,47 +103,35 @@ export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailReq
   } catch (error) {
     // The next try finds it.
     if (isUniqueViolation(error, 'users_email'))
-      throw apiError('state_conflict', 'the address got an account at this very moment; try again');
+      throw conflict('the address got an account at this very moment; try again');
     throw error;
   }
   return user;
 }
 
-async function giveWay(
-  { clock, changes, teamsOfAccount }: ClaimDeps,
-  db: Database,
-  ctx: Ctx,
-  who: { readonly from: User; readonly to: User },
-): Promise<void> {
+async function giveWay({ changes, teamsOfAccount }: ClaimDeps, tx: Ctx, who: Handover): Promise<void> {
   const { from, to } = who;
+  const { db } = tx;
   await endAllSessions(db, from.id);
-  await revokeAllKeys(db, from.id, clock.now());
+  await revokeAllKeys(db, from.id, tx.clock.now());
   await removeTotp(db, from.id);
-  await teamsOfAccount.handOver(db, ctx, who);
+  await teamsOfAccount.handOver(tx, who);
   await changes.announce(db, { userId: from.id });
   const details = { email: from.email, username: from.username, by: to.id };
-  await record(db, ctx, to, { action: 'account.gave_way', target: from.id, details });
+  await record(tx, to, { action: 'account.gave_way', target: from.id, details });
 }
 
 /** The caller is nobody yet: the new account is the actor. */
 async function record(
-  db: Database,
-  ctx: Ctx,
+  { db, call, clock }: Ctx,
   { id, username }: User,
   act: { readonly action: string; readonly target: string; readonly details: Record<string, string> },
 ): Promise<void> {
   const actor = { kind: 'user', id, display: username } as const;
-  await appendAudit(
-    db,
-    { ...act, chain: PLATFORM_CHAIN, actor, requestId: ctx.call.requestId },
-    ctx.clock.now(),
-  );
+  await appendAudit(db, { ...act, chain: PLATFORM_CHAIN, actor, requestId: call.requestId }, clock.now());
 }
 
-interface Claim {
-  readonly id: string;
-  readonly email: string;
-}
+type Claim = Pick<typeof accountClaims.$inferSelect, 'id' | 'email'>;
 
 /** It holds as long as who vouched is staff. */
 async function findClaim({ sql }: Database, token: string, now: Date): Promise<Claim | undefined> {
@@ -154,17 +144,22 @@ async function findClaim({ sql }: Database, token: string, now: Date): Promise<C
 async function takeClaim(db: Database, token: string, now: Date): Promise<Claim | undefined> {
   const claim = await findClaim(db, token, now);
   if (claim === undefined) return undefined;
-  const { count } =
-    await db.sql`update account_claims set used_at = ${now} where id = ${claim.id} and token_hash = ${hashToken(token)} and used_at is null`;
-  return count === 1 ? claim : undefined;
+  const { id, tokenHash, usedAt } = accountClaims;
+  const taken = await db.orm
+    .update(accountClaims)
+    .set({ usedAt: now })
+    .where(and(eq(id, claim.id), eq(tokenHash, hashToken(token)), isNull(usedAt)))
+    .returning({ id });
+  return taken.length === 1 ? claim : undefined;
 }
 
 function assertUnverified(holder: User | undefined): void {
-  if (holder !== undefined && holder.emailVerifiedAt !== null) throw conflict();
+  if (holder !== undefined && holder.emailVerifiedAt !== null)
+    throw conflict('the address belongs to a verified account already; sign in with it');
 }
 
-function conflict(): Error {
-  return apiError('state_conflict', 'the address belongs to a verified account already; sign in with it');
+function conflict(message: string): Error {
+  return apiError('state_conflict', message, { details: { resource: 'account' } });
 }
 
 function claimInvalid(): Error {

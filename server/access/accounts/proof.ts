@@ -3,7 +3,6 @@
  * account's own locks are changed. Wrong ones count as tries, like those at sign-in.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Passwords } from './password.ts';
@@ -12,16 +11,16 @@ import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
 import type { Tries } from './tries.ts';
 
 export interface ProofDeps {
-  readonly clock: Clock;
   readonly secrets: Secrets;
   readonly passwords: Passwords;
   readonly tries: Tries;
 }
 
 /** Where the database is asked, and from where the tries come. */
-export type Where = Pick<Ctx, 'db' | 'call'>;
+type Where = Pick<Ctx, 'db' | 'call' | 'clock'>;
 
 export interface Proof {
+  readonly user: User;
   readonly currentPassword?: string | undefined;
   readonly code?: string | undefined;
 }
@@ -30,8 +29,7 @@ export interface Proof {
 export async function assertInPerson(
   deps: ProofDeps,
   ctx: Where,
-  user: User,
-  { currentPassword, code }: Proof,
+  { user, currentPassword, code }: Proof,
 ): Promise<void> {
   if (currentPassword === undefined && code === undefined) {
     throw apiError(
@@ -39,36 +37,34 @@ export async function assertInPerson(
       'the session alone is not enough for this; send currentPassword, or code with a one-time code',
     );
   }
-  if (currentPassword !== undefined) await checkCurrentPassword(deps, ctx, user, currentPassword);
-  if (code !== undefined) await checkCode(deps, ctx, user, code);
+  if (currentPassword !== undefined) await checkCurrentPassword(deps, ctx, { user, currentPassword });
+  if (code !== undefined) await checkCode(deps, ctx, { user, code });
 }
 
 async function checkCurrentPassword(
   { tries, passwords }: ProofDeps,
   { call }: Where,
-  user: User,
-  password: string,
+  { user, currentPassword }: { readonly user: User; readonly currentPassword: string },
 ): Promise<void> {
   tries.password.spend(user.email, call.remoteAddress);
-  const { ok } = await passwords.verify(password, user.passwordHash);
+  const { ok } = await passwords.verify(currentPassword, user.passwordHash);
   if (!ok) throw apiError('credentials_invalid', 'the current password is wrong');
   tries.password.wasRight(user.email, call.remoteAddress);
 }
 
 /** A code of the app, or a recovery code. Throws `totp_invalid`, also for an account without a confirmed one. */
 export async function checkCode(
-  { tries, clock, secrets }: ProofDeps,
-  { db, call }: Where,
-  user: User,
-  code: string,
+  { tries, secrets }: ProofDeps,
+  { db, call, clock }: Where,
+  { user, code }: { readonly user: User; readonly code: string },
 ): Promise<void> {
   tries.code.spend(user.id, call.remoteAddress);
   const totp = await findTotp(db, user.id);
-  const confirmed = totp !== undefined && totp.confirmed_at !== null ? totp : undefined;
+  const confirmed = totp !== undefined && totp.confirmedAt !== null ? totp : undefined;
   const ok =
     confirmed !== undefined &&
     (/^\d{6}$/.test(code)
-      ? await acceptTotpCode({ db, clock, secrets }, user.id, confirmed, code)
+      ? await acceptTotpCode({ db, clock, secrets }, confirmed, code)
       : await acceptRecoveryCode(db, user.id, code));
   if (!ok) {
     throw apiError(

@@ -1,8 +1,10 @@
 /** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
+import { and, eq, ne } from 'drizzle-orm';
 import type { SessionTimes } from '../../config.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { sessions } from './schema.ts';
 import { hashToken, newSessionToken } from './session-token.ts';
 import type { User } from './store.ts';
 
@@ -37,20 +39,20 @@ export async function openSession(
   return count === 1 ? { id, token, expiresAt } : undefined;
 }
 
-export async function endSession({ sql }: Database, sessionId: string): Promise<void> {
-  await sql`delete from sessions where id = ${sessionId}`;
+export async function endSession({ orm }: Database, sessionId: string): Promise<void> {
+  await orm.delete(sessions).where(eq(sessions.id, sessionId));
 }
 
 export async function endOtherSessions(
-  { sql }: Database,
+  { orm }: Database,
   userId: string,
   keptSessionId: string,
 ): Promise<void> {
-  await sql`delete from sessions where user_id = ${userId} and id <> ${keptSessionId}`;
+  await orm.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, keptSessionId)));
 }
 
-export async function endAllSessions({ sql }: Database, userId: string): Promise<void> {
-  await sql`delete from sessions where user_id = ${userId}`;
+export async function endAllSessions({ orm }: Database, userId: string): Promise<void> {
+  await orm.delete(sessions).where(eq(sessions.userId, userId));
 }
 
 /** Forgets sessions that ended by age, and those that nobody used for longer than any idle limit. */

@@ -1,9 +1,10 @@
-/** Accounts in the database. The only file that knows the columns of `users`. */
+/** Accounts in the database. */
 import { randomBytes } from 'node:crypto';
+import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { users } from './schema.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { users } from './schema.ts';
 
 export type User = Readonly<typeof users.$inferSelect>;
 
@@ -11,76 +12,87 @@ export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-const columns = (sql: SqlTag) => sql`
-  id, email, username, staff, password_hash as "passwordHash", email_verified_at as "emailVerifiedAt", created_at as "createdAt"`;
-
-export async function findUserByEmail({ sql }: Database, email: string): Promise<User | undefined> {
-  const [row] = await sql<User[]>`select ${columns(sql)} from users where email = ${normalizeEmail(email)}`;
+export async function findUserByEmail({ orm }: Database, email: string): Promise<User | undefined> {
+  const [row] = await orm
+    .select()
+    .from(users)
+    .where(eq(users.email, normalizeEmail(email)));
   return row;
 }
 
 /** Until the end of the transaction nobody else changes the account. */
-export async function lockUserByEmail({ sql }: Database, email: string): Promise<User | undefined> {
-  const [row] = await sql<
-    User[]
-  >`select ${columns(sql)} from users where email = ${normalizeEmail(email)} for update`;
+export async function lockUserByEmail({ orm }: Database, email: string): Promise<User | undefined> {
+  const [row] = await orm
+    .select()
+    .from(users)
+    .where(eq(users.email, normalizeEmail(email)))
+    .for('update');
   return row;
 }
 
-export async function findUserById({ sql }: Database, id: string): Promise<User | undefined> {
-  const [row] = await sql<User[]>`select ${columns(sql)} from users where id = ${id}`;
+export async function findUserById({ orm }: Database, id: string): Promise<User | undefined> {
+  const [row] = await orm.select().from(users).where(eq(users.id, id));
   return row;
 }
 
 /** Throws `username_taken`; an e-mail address that has an account already is the caller's to check. */
-export async function createUser({ sql }: Database, user: User): Promise<void> {
-  try {
-    await sql`
-      insert into users (id, email, username, password_hash, staff, email_verified_at, created_at)
-      values (${user.id}, ${normalizeEmail(user.email)}, ${user.username}, ${user.passwordHash}, ${user.staff}, ${user.emailVerifiedAt}, ${user.createdAt})`;
-  } catch (error) {
-    throw isUniqueViolation(error, 'users_username') ? usernameTaken(user.username) : error;
-  }
+export async function createUser({ orm }: Database, user: User): Promise<void> {
+  await unlessTaken(user.username, orm.insert(users).values({ ...user, email: normalizeEmail(user.email) }));
 }
 
-export async function setUsername({ sql }: Database, userId: string, username: string): Promise<void> {
-  try {
-    await sql`update users set username = ${username} where id = ${userId}`;
-  } catch (error) {
-    throw isUniqueViolation(error, 'users_username') ? usernameTaken(username) : error;
-  }
+/** Throws `username_taken`. */
+export async function setUsername({ orm }: Database, userId: string, username: string): Promise<void> {
+  await unlessTaken(username, orm.update(users).set({ username }).where(eq(users.id, userId)));
 }
 
 /** In place of the one that `user` was read with. False: that was changed meanwhile. */
 export async function renewPasswordHash(
-  { sql }: Database,
+  { orm }: Database,
   { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>,
   renewed: string,
 ): Promise<boolean> {
-  const { count } =
-    await sql`update users set password_hash = ${renewed} where id = ${id} and password_hash = ${passwordHash}`;
-  return count === 1;
+  const changed = await orm
+    .update(users)
+    .set({ passwordHash: renewed })
+    .where(and(eq(users.id, id), eq(users.passwordHash, passwordHash)))
+    .returning({ id: users.id });
+  return changed.length === 1;
 }
 
-/** True when it was not before. */
-export async function setEmailVerified({ sql }: Database, userId: string, at: Date): Promise<boolean> {
-  const { count } =
-    await sql`update users set email_verified_at = ${at} where id = ${userId} and email_verified_at is null`;
-  return count === 1;
+/** The account, when its address was not verified before. */
+export async function setEmailVerified(
+  { orm }: Database,
+  userId: string,
+  at: Date,
+): Promise<User | undefined> {
+  const [row] = await orm
+    .update(users)
+    .set({ emailVerifiedAt: at })
+    .where(and(eq(users.id, userId), isNull(users.emailVerifiedAt)))
+    .returning();
+  return row;
 }
 
 /** The account lets go of its address and its name, and nobody knows its password. What it is called instead nobody can hold before it. */
 export async function retireUser(
-  { sql }: Database,
+  { orm }: Database,
   userId: string,
   unknownPasswordHash: string,
 ): Promise<void> {
   const name = `gone-${randomBytes(12).toString('hex')}`;
-  await sql`
-    update users set email = ${`${name}@account.invalid`}, username = ${name}, password_hash = ${unknownPasswordHash}
-    where id = ${userId}`;
+  await orm
+    .update(users)
+    .set({ email: `${name}@account.invalid`, username: name, passwordHash: unknownPasswordHash })
+    .where(eq(users.id, userId));
 }
 
-function usernameTaken(username: string): Error {
-  return apiError('username_taken', `user name "${username}" is taken; choose another one`);
+async function unlessTaken(username: string, work: PromiseLike<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isUniqueViolation(error, 'users_username')) throw error;
+    throw apiError('username_taken', `user name "${username}" is taken; choose another one`, {
+      cause: error,
+    });
+  }
 }

@@ -3,36 +3,34 @@
  * recovery code leaves the list in the statement that accepts it, so that of two sign-ins with the same code one is refused.
  */
 import { createHash } from 'node:crypto';
+import { and, eq, lt } from 'drizzle-orm';
 import { randomBase62 } from '../../platform/base62.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { totp } from './schema.ts';
 import { matchStep } from './totp-code.ts';
 
 const RECOVERY_CODES = 10;
 
-export interface Totp {
-  /** Sealed, see platform/secrets.ts. */
-  readonly secret: string;
-  readonly confirmed_at: Date | null;
-  readonly recovery_hashes: readonly string[];
+/** `secret` is sealed, see platform/secrets.ts. */
+export type Totp = typeof totp.$inferSelect;
+
+export interface TotpDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
 }
 
 const sealedAt = (userId: string): string => `totp.secret:${userId}`;
 
-export async function findTotp({ sql }: Database, userId: string): Promise<Totp | undefined> {
-  const [row] = await sql<
-    Totp[]
-  >`select secret, confirmed_at, recovery_hashes from totp where user_id = ${userId}`;
+export async function findTotp({ orm }: Database, userId: string): Promise<Totp | undefined> {
+  const [row] = await orm.select().from(totp).where(eq(totp.userId, userId));
   return row;
 }
 
 /** Replaces an unconfirmed secret. False when a confirmed one is there. */
-export async function putPendingTotp(
-  deps: { db: Database; clock: Clock; secrets: Secrets },
-  userId: string,
-  secret: Uint8Array,
-): Promise<boolean> {
+export async function putPendingTotp(deps: TotpDeps, userId: string, secret: Uint8Array): Promise<boolean> {
   const sealed = deps.secrets.seal(sealedAt(userId), secret);
   const { count } = await deps.db.sql`
     insert into totp (user_id, secret, created_at) values (${userId}, ${sealed}, ${deps.clock.now()})
@@ -42,23 +40,26 @@ export async function putPendingTotp(
 }
 
 /** Accepts a code of the app at most once. */
-export async function acceptTotpCode(
-  deps: { db: Database; clock: Clock; secrets: Secrets },
-  userId: string,
-  totp: Totp,
-  code: string,
-): Promise<boolean> {
-  const secret = deps.secrets.open(sealedAt(userId), totp.secret);
+export async function acceptTotpCode(deps: TotpDeps, found: Totp, code: string): Promise<boolean> {
+  const { userId } = found;
+  const secret = deps.secrets.open(sealedAt(userId), found.secret);
   const step = matchStep(secret, code, deps.clock.now());
   if (step === undefined) return false;
-  const { count } = await deps.db
-    .sql`update totp set last_step = ${step} where user_id = ${userId} and last_step < ${step}`;
-  return count === 1;
+  const accepted = await deps.db.orm
+    .update(totp)
+    .set({ lastStep: step })
+    .where(and(eq(totp.userId, userId), lt(totp.lastStep, step)))
+    .returning({ userId: totp.userId });
+  return accepted.length === 1;
 }
 
-export async function confirmTotp({ sql }: Database, userId: string, now: Date): Promise<readonly string[]> {
+/** Answers the recovery codes. */
+export async function confirmTotp({ orm }: Database, userId: string, now: Date): Promise<string[]> {
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBase62(16).toLowerCase());
-  await sql`update totp set confirmed_at = ${now}, recovery_hashes = ${codes.map(hashRecovery)} where user_id = ${userId}`;
+  await orm
+    .update(totp)
+    .set({ confirmedAt: now, recoveryHashes: codes.map(hashRecovery) })
+    .where(eq(totp.userId, userId));
   return codes;
 }
 
@@ -71,11 +72,9 @@ export async function acceptRecoveryCode({ sql }: Database, userId: string, code
 }
 
 /** True when codes were asked for until now. */
-export async function removeTotp({ sql }: Database, userId: string): Promise<boolean> {
-  const rows = await sql<
-    Array<{ confirmed: boolean }>
-  >`delete from totp where user_id = ${userId} returning confirmed_at is not null as confirmed`;
-  return rows[0]?.confirmed === true;
+export async function removeTotp({ orm }: Database, userId: string): Promise<boolean> {
+  const [row] = await orm.delete(totp).where(eq(totp.userId, userId)).returning();
+  return row !== undefined && row.confirmedAt !== null;
 }
 
 /** Plain SHA-256 is enough: the codes have 80 random bits and more. */

@@ -7,19 +7,16 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength, createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
 import type { Passwords, User } from '../accounts/index.ts';
 import { appendAudit, recordAct } from '../../platform/ledger/index.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { CredentialChanges } from '../../platform/credential-changes.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
-import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import { awaitWord, findInvite, useInvite } from './invites.ts';
+import { findInvite, noteAwaiting, useInvite } from './invites.ts';
 import type { Invite } from './invites.ts';
 import { findMember, findTeam, insertMember, lockTeam } from './store.ts';
 import type { Member, Team } from './store.ts';
 
 export interface AcceptDeps {
-  readonly clock: Clock;
   readonly passwords: Passwords;
   readonly changes: CredentialChanges;
 }
@@ -38,15 +35,17 @@ export async function acceptInvite(
 ): Promise<{ team: Team; member: Member } | undefined> {
   const { caller, db } = ctx;
   if (caller.kind !== 'anonymous' && caller.kind !== 'session') throw inPersonOnly();
-  const invite = await findInvite(db, request.token, deps.clock.now());
+  const { token } = request;
+  const invite = await findInvite(db, token, ctx.clock.now());
   if (invite === undefined) throw invalid();
-  const fresh = caller.kind === 'anonymous' ? await newAccount(deps, db, invite, request) : undefined;
+  const { email } = invite;
+  const fresh = caller.kind === 'anonymous' ? await newAccount(deps, ctx, { ...request, email }) : undefined;
   try {
-    return await db.transact(async (tx) => {
+    return await db.transact(async (handle) => {
       // Removing its maker takes the same lock, and may have come first.
-      await lockTeam(tx, invite.teamId);
-      if ((await findInvite(tx, request.token, deps.clock.now())) === undefined) throw invalid();
-      return await join(deps, tx, ctx, invite, fresh);
+      await lockTeam(handle, invite.teamId);
+      if ((await findInvite(handle, token, ctx.clock.now())) === undefined) throw invalid();
+      return await join(deps, { ...ctx, db: handle }, { invite, fresh });
     });
   } catch (error) {
     if (isUniqueViolation(error, 'users_email')) throw signInFirst();
@@ -78,25 +77,23 @@ function signInFirst(): Error {
 
 /** Outside of the transaction, because the hash takes long. */
 async function newAccount(
-  deps: AcceptDeps,
-  db: Database,
-  invite: Invite,
-  request: Acceptance,
+  { passwords }: AcceptDeps,
+  { db, clock }: Ctx,
+  { email, username, password }: Acceptance & { readonly email: string },
 ): Promise<User> {
-  const { username, password } = request;
-  if ((await findUserByEmail(db, invite.email)) !== undefined) throw signInFirst();
+  if ((await findUserByEmail(db, email)) !== undefined) throw signInFirst();
   if (username === undefined || password === undefined) {
     throw apiError(
       'credentials_missing',
       'send username and password to create the account, or sign in and accept again',
     );
   }
-  checkPasswordStrength(password, { email: invite.email, username });
-  const passwordHash = await deps.passwords.hash(password);
-  const createdAt = deps.clock.now();
+  checkPasswordStrength(password, { email, username });
+  const passwordHash = await passwords.hash(password);
+  const createdAt = clock.now();
   return {
     id: newId('user', createdAt.getTime()),
-    email: invite.email,
+    email,
     username,
     staff: false,
     passwordHash,
@@ -106,54 +103,41 @@ async function newAccount(
 }
 
 async function join(
-  deps: AcceptDeps,
-  db: Database,
-  ctx: Ctx,
-  invite: Invite,
-  fresh: User | undefined,
+  { changes }: AcceptDeps,
+  tx: Ctx,
+  { invite, fresh }: { readonly invite: Invite; readonly fresh: User | undefined },
 ): Promise<{ team: Team; member: Member } | undefined> {
-  const { caller } = ctx;
-  const now = deps.clock.now();
+  const { caller, db, clock, call } = tx;
+  const { id: inviteId, teamId, email, role } = invite;
+  const now = clock.now();
   const user = fresh ?? (await findUserById(db, caller.userId));
-  if (user === undefined || user.email !== invite.email) {
+  if (user === undefined || user.email !== email) {
     throw apiError(
       'invite_other_account',
       'the invitation is for another e-mail address than the one of this account; sign in with the invited one',
     );
   }
+  const { id: userId, username } = user;
   if (fresh === undefined && user.emailVerifiedAt === null) {
-    await awaitWord(db, invite.id, user.id, now);
-    const details = { email: invite.email, username: user.username };
-    await recordAct(db, ctx, {
-      chain: invite.teamId,
-      action: 'team_invite.awaits_confirmation',
-      target: invite.id,
-      details,
-    });
+    await noteAwaiting(db, { inviteId, userId }, now);
+    const details = { email, username };
+    const act = { action: 'team_invite.awaits_confirmation', target: inviteId, details };
+    await recordAct(db, tx, { ...act, chain: teamId });
     return undefined;
   }
-  if (!(await useInvite(db, invite.id, now))) throw invalid();
+  if (!(await useInvite(db, inviteId, now))) throw invalid();
   if (fresh !== undefined) await createUser(db, fresh);
-  await insertMember(db, invite.teamId, { userId: user.id, role: invite.role, joinedAt: now });
-  await deps.changes.announce(db, { userId: user.id });
-  const team = await findTeam(db, invite.teamId);
-  const member = await findMember(db, invite.teamId, user.id);
-  if (team === undefined || member === undefined) throw invalid(); // deleted at this very moment
-  const act = {
-    chain: team.id,
-    action: 'team_member.added',
-    target: user.id,
-    details: {
-      username: user.username,
-      role: member.role,
-      inviteId: invite.id,
-      newAccount: fresh !== undefined,
-    },
-  };
-  if (fresh === undefined) await recordAct(db, ctx, act);
+  await insertMember(db, { teamId, userId, role, joinedAt: now });
+  await changes.announce(db, { userId });
+  const team = await findTeam(db, teamId);
+  const member = await findMember(db, { teamId, userId });
+  if (team === undefined || member === undefined) throw invalid(); // It was deleted at this very moment.
+  const details = { username, role: member.role, inviteId, newAccount: fresh !== undefined };
+  const act = { chain: teamId, action: 'team_member.added', target: userId, details };
+  if (fresh === undefined) await recordAct(db, tx, act);
   else {
-    const actor = { kind: 'user' as const, id: fresh.id, display: fresh.username };
-    await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, now);
+    const actor = { kind: 'user' as const, id: userId, display: username };
+    await appendAudit(db, { ...act, actor, requestId: call.requestId }, now);
   }
   return { team, member };
 }

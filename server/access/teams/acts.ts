@@ -1,39 +1,46 @@
 /** What changes a team, its members and its invitations: each in one transaction with its entry in the ledger. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { CreateRequest } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type {
+  CreateRequest,
+  InviteMemberRequest,
+  UpdateRequest,
+} from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../accounts/index.ts';
 import { revokeKeysOfTeam } from '../apikeys/index.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
 import type { Limits } from '../../config.ts';
 import type { Ctx, Role } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { assertMayGrantRole } from '../../platform/grants.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { change, given } from '../../platform/resource/index.ts';
+import type { Operator } from '../../platform/resource/schema.ts';
 import { roleName } from '../../platform/scopes.ts';
 import type { AcceptDeps } from './accept-invite.ts';
-import { createInvite, deleteInvite, endInvitesOf } from './invites.ts';
-import { assertMayGive, changeRole, lockedActor, removeMember } from './members.ts';
+import { createInvite, deleteInvite, endInvitesOf, findInviteById, useInvite } from './invites.ts';
+import type { InviteOfTeam, InviteRow, MadeInvite } from './invites.ts';
+import { assertMayGive, assertNotLastOwner, lockedActor, lockedPair } from './members.ts';
 import {
   countOwnedTeams,
   defaultRegion,
+  deleteMember,
   deleteTeam,
+  findMember,
   findMemberByEmail,
   findTeam,
   insertMember,
   insertTeam,
   lockTeam,
+  setMemberRole,
   updateTeam,
 } from './store.ts';
-import type { Member, Team, TeamChanges } from './store.ts';
+import type { Member, Membership, Team, TeamChanges } from './store.ts';
 
 /** What dispatch does for teams; server/engine/work implements it. Both run in the transaction of the change. */
 export interface TeamWork {
   /** Queued work of the team follows its region's operator; offered and running work stays. */
-  reroute(
-    db: Database,
-    team: { readonly id: string; readonly operator: 'service' | 'customer' },
-  ): Promise<void>;
+  reroute(db: Database, team: { readonly id: string; readonly operator: Operator }): Promise<void>;
   /** Before a team goes: its runners are revoked and its open work is cancelled. */
   close(db: Database, teamId: string): Promise<void>;
 }
@@ -43,64 +50,16 @@ export interface TeamsDeps extends AcceptDeps {
   readonly work: TeamWork;
 }
 
+/** What an entry of the ledger about a whole team is about. */
+const aTeam = (teamId: string) => ({ id: teamId, teamId });
+
 export async function teamOf(db: Database, teamId: string): Promise<Team> {
   const team = await findTeam(db, teamId);
   if (team === undefined) throw notFound('team');
   return team;
 }
 
-export async function invite(
-  db: Database,
-  ctx: Ctx,
-  request: { readonly teamId: string; readonly email: string; readonly role: Role },
-): ReturnType<typeof createInvite> {
-  const { caller, clock } = ctx;
-  assertMayGrantRole(caller, request.role);
-  assertMayGive(await lockedActor(db, request.teamId, caller.userId), request.role);
-  if ((await findMemberByEmail(db, request.teamId, request.email)) !== undefined) {
-    throw apiError('already_member', 'the person is a member of the team already; change the role instead');
-  }
-  const created = await createInvite({ db, clock, caller }, request);
-  const { id, email, role, teamId } = created.invite;
-  await recordAct(db, ctx, {
-    chain: teamId,
-    action: 'team_invite.created',
-    target: id,
-    details: { email, role },
-  });
-  return created;
-}
-
-export async function changeTeam(
-  db: Database,
-  ctx: Ctx,
-  teamId: string,
-  changes: TeamChanges,
-): Promise<Team> {
-  if (!(await lockTeam(db, teamId))) throw notFound('team');
-  const before = await teamOf(db, teamId);
-  await updateTeam(db, teamId, changes);
-  const after = await teamOf(db, teamId);
-  const fields = (['name', 'description', 'avatarUrl', 'kind'] as const).filter(
-    (field) => before[field] !== after[field],
-  );
-  if (fields.length > 0) {
-    await recordAct(db, ctx, {
-      chain: teamId,
-      action: 'team.updated',
-      target: teamId,
-      details: { fields, ...(fields.includes('name') && { from: before.name, to: after.name }) },
-    });
-  }
-  return after;
-}
-
-export async function createTeam(
-  deps: TeamsDeps,
-  db: Database,
-  ctx: Ctx,
-  request: CreateRequest,
-): Promise<Team> {
+export async function createTeam(deps: TeamsDeps, ctx: Ctx, request: CreateRequest): Promise<Team> {
   const { caller } = ctx;
   if (caller.onlyTeamId !== undefined) {
     throw apiError(
@@ -108,126 +67,200 @@ export async function createTeam(
       'the API key is narrowed to one team and cannot create another; use one that is not',
     );
   }
-  const verifiedAt = (await findUserById(db, caller.userId))?.emailVerifiedAt ?? null;
-  if (verifiedAt === null) {
-    throw apiError(
-      'email_unverified',
-      'the e-mail address of the account is not verified, so that it cannot found a team; ask those who run this installation to verify it',
-    );
-  }
-  const owned = await countOwnedTeams(db, caller.userId);
-  if (owned >= deps.limits.teamsMax) {
-    throw apiError(
-      'limit_reached',
-      `the account owns ${owned} teams, at most ${deps.limits.teamsMax} are allowed`,
-      {
-        details: { limit: deps.limits.teamsMax, current: owned },
-      },
-    );
-  }
-  const now = deps.clock.now();
-  const region = await defaultRegion(db);
-  const id = newId('team', now.getTime());
-  await insertTeam(db, {
-    id,
-    name: request.name,
-    kind: 'organization',
-    regionId: region.id,
-    servicePool: false,
-    createdAt: now,
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    const { id: teamId } = await foundTeam(deps, tx, request.name);
+    for (const member of request.members) await invite(tx, { ...member, teamId });
+    await deps.changes.announce(db, { userId: caller.userId });
+    return await teamOf(db, teamId);
   });
-  await insertMember(db, id, { userId: caller.userId, role: 'owner', joinedAt: now });
-  await recordAct(db, ctx, {
-    chain: id,
-    action: 'team.created',
-    target: id,
-    details: { name: request.name },
-  });
-  for (const { email, role } of request.members) {
-    await invite(db, ctx, {
-      teamId: id,
-      email: email.trim().toLowerCase(),
-      role: role === undefined ? 'developer' : roleName(role),
-    });
-  }
-  await deps.changes.announce(db, { userId: caller.userId });
-  return await teamOf(db, id);
 }
 
-export async function removeTeam(deps: TeamsDeps, db: Database, ctx: Ctx, teamId: string): Promise<void> {
-  if (!(await lockTeam(db, teamId))) throw notFound('team');
-  const team = await teamOf(db, teamId);
-  if (team.servicePool)
-    throw apiError(
-      'team_protected',
-      'this team holds the runners of the service itself and cannot be deleted',
+async function foundTeam({ limits }: TeamsDeps, ctx: Ctx, name: string): Promise<{ readonly id: string }> {
+  const { userId } = ctx.caller;
+  const createdAt = ctx.clock.now();
+  const id = newId('team', createdAt.getTime());
+  const act = { action: 'team.created', on: aTeam(id), details: () => ({ name }) };
+  return await change(ctx, act, async ({ db }) => {
+    await assertVerified(db, userId);
+    await refuseTooMany(db, userId, limits.teamsMax);
+    await insertTeam(db, { id, name, regionId: await defaultRegion(db), createdAt });
+    await insertMember(db, { teamId: id, userId, role: 'owner', joinedAt: createdAt });
+    return { id };
+  });
+}
+
+async function assertVerified(db: Database, userId: string): Promise<void> {
+  const verifiedAt = (await findUserById(db, userId))?.emailVerifiedAt ?? null;
+  if (verifiedAt !== null) return;
+  throw apiError(
+    'email_unverified',
+    'the e-mail address of the account is not verified, so that it cannot found a team; ask those who run this installation to verify it',
+  );
+}
+
+async function refuseTooMany(db: Database, userId: string, max: number): Promise<void> {
+  const current = await countOwnedTeams(db, userId);
+  if (current < max) return;
+  throw apiError('limit_reached', `the account owns ${current} teams, at most ${max} are allowed`, {
+    details: { resource: 'team', limit: max, current },
+  });
+}
+
+export async function changeTeam(ctx: Ctx, request: UpdateRequest): Promise<Team> {
+  const { teamId } = request;
+  const { name, description, avatarUrl, kind } = given(UpdateRequestSchema, request) as TeamChanges;
+  const set = { name, description, avatarUrl, kind };
+  return await ctx.db.transact(async (db) => {
+    await lockTeam(db, teamId);
+    const before = await teamOf(db, teamId);
+    const fields = (['name', 'description', 'avatarUrl', 'kind'] as const).filter(
+      (field) => set[field] !== undefined && set[field] !== before[field],
     );
-  await deps.work.close(db, teamId);
-  await deps.changes.announce(db, { teamId });
-  await deleteTeam(db, teamId);
+    if (fields.length === 0) return before;
+    const renamed = fields.includes('name') && { from: before.name, to: name };
+    const act = { action: 'team.updated', on: aTeam(teamId), details: () => ({ fields, ...renamed }) };
+    return await change({ ...ctx, db }, act, async () => {
+      await updateTeam(db, teamId, set);
+      return await teamOf(db, teamId);
+    });
+  });
+}
+
+export async function removeTeam({ changes, work }: TeamsDeps, ctx: Ctx, teamId: string): Promise<void> {
   // The ledger outlives the team; staff read it from then on.
-  await recordAct(db, ctx, {
-    chain: teamId,
-    action: 'team.deleted',
-    target: teamId,
-    details: { name: team.name },
+  const details = ({ name }: Team) => ({ name });
+  await change(ctx, { action: 'team.deleted', on: aTeam(teamId), details }, async ({ db }) => {
+    await lockTeam(db, teamId);
+    const team = await teamOf(db, teamId);
+    if (team.servicePool)
+      throw apiError(
+        'team_protected',
+        'this team holds the runners of the service itself and cannot be deleted',
+      );
+    await work.close(db, teamId);
+    await changes.announce(db, { teamId });
+    await deleteTeam(db, teamId);
+    return team;
   });
 }
 
 export async function changeMemberRole(
-  { changes }: TeamsDeps,
-  db: Database,
+  { changes }: Pick<TeamsDeps, 'changes'>,
   ctx: Ctx,
-  change: { readonly teamId: string; readonly userId: string; readonly role: Role },
+  { teamId, userId, role }: Membership & { readonly role: Role },
 ): Promise<Member> {
-  const { teamId, userId, role } = change;
   assertMayGrantRole(ctx.caller, role);
-  const { member, before } = await changeRole(db, teamId, ctx.caller.userId, userId, role);
-  const invitesEnded = await endInvitesOf(db, { teamId, ...member }, role);
-  await changes.announce(db, { userId });
-  if (before !== member.role) {
-    const { username } = member;
-    await recordAct(db, ctx, {
-      chain: teamId,
-      action: 'team_member.role_changed',
-      target: userId,
-      details: { username, from: before, to: member.role, ...(invitesEnded > 0 && { invitesEnded }) },
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    const { actor, member } = await lockedPair(tx, { teamId, userId });
+    assertMayGive(actor, role);
+    if (role !== 'owner') await assertNotLastOwner(db, member);
+    const { username, role: from } = member;
+    if (from === role) return member;
+    const details = ({ invitesEnded }: Ended) => ({ username, from, to: role, ...ended(invitesEnded) });
+    const act = { action: 'team_member.role_changed', on: { id: userId, teamId }, details };
+    return await change(tx, act, async () => {
+      await setMemberRole(db, member, role);
+      const invitesEnded = await endInvitesOf(db, member, role);
+      await changes.announce(db, { userId });
+      return { ...member, role, invitesEnded };
     });
-  }
-  return member;
+  });
 }
 
 /** Also how a member leaves. */
 export async function dropMember(
-  { changes }: TeamsDeps,
-  db: Database,
+  { changes }: Pick<TeamsDeps, 'changes'>,
   ctx: Ctx,
-  { teamId, userId }: { readonly teamId: string; readonly userId: string },
+  { teamId, userId }: Membership,
 ): Promise<void> {
-  const member = await removeMember(db, teamId, ctx.caller.userId, userId);
-  const { username, role } = member;
-  const invitesEnded = await endInvitesOf(db, { teamId, ...member }, undefined);
-  await revokeKeysOfTeam(db, { userId, teamId }, ctx.clock.now());
-  await changes.announce(db, { userId });
-  await recordAct(db, ctx, {
-    chain: teamId,
-    action: 'team_member.removed',
-    target: userId,
-    details: { username, role, ...(invitesEnded > 0 && { invitesEnded }) },
+  const details = ({ username, role, invitesEnded }: Member & Ended) => ({
+    username,
+    role,
+    ...ended(invitesEnded),
+  });
+  const act = { action: 'team_member.removed', on: { id: userId, teamId }, details };
+  await change(ctx, act, async (tx) => {
+    const { db } = tx;
+    const { member } = await lockedPair(tx, { teamId, userId });
+    await assertNotLastOwner(db, member);
+    await deleteMember(db, member);
+    const invitesEnded = await endInvitesOf(db, member, undefined);
+    await revokeKeysOfTeam(db, member, tx.clock.now());
+    await changes.announce(db, { userId });
+    return { ...member, invitesEnded };
   });
 }
 
-export async function revokeInvite(
-  db: Database,
+/** Open invitations that ended with a change of their maker. */
+interface Ended {
+  readonly invitesEnded: number;
+}
+
+export const ended = (invitesEnded: number) => invitesEnded > 0 && { invitesEnded };
+
+export async function invite(
   ctx: Ctx,
-  { teamId, inviteId }: { readonly teamId: string; readonly inviteId: string },
-): Promise<void> {
-  const email = await deleteInvite(db, teamId, inviteId);
-  if (email === undefined) throw notFound('invitation');
-  await recordAct(db, ctx, {
-    chain: teamId,
-    action: 'team_invite.revoked',
-    target: inviteId,
-    details: { email },
+  { teamId, email: given, role: number }: Pick<InviteMemberRequest, 'teamId' | 'email' | 'role'>,
+): Promise<MadeInvite> {
+  const role = number === undefined ? 'developer' : roleName(number);
+  const email = given.trim().toLowerCase();
+  assertMayGrantRole(ctx.caller, role);
+  const details = () => ({ email, role });
+  return await change(ctx, { action: 'team_invite.created', details }, async (tx) => {
+    assertMayGive(await lockedActor(tx, teamId), role);
+    if ((await findMemberByEmail(tx.db, { teamId, email })) !== undefined)
+      throw apiError('already_member', 'the person is a member of the team already; change the role instead');
+    return await createInvite(tx, { teamId, email, role });
+  });
+}
+
+export async function revokeInvite(ctx: Ctx, which: InviteOfTeam): Promise<void> {
+  const details = ({ email }: InviteRow) => ({ email });
+  await change(ctx, { action: 'team_invite.revoked', details }, async ({ db }) => {
+    const deleted = await deleteInvite(db, which);
+    if (deleted === undefined) throw notFound('invitation');
+    return deleted;
+  });
+}
+
+/**
+ * A team lets in somebody with an unverified address who accepted its invitation. It gives the role as inviting does, so that it asks the same of the
+ * caller.
+ */
+export async function confirmInvite(
+  { changes }: Pick<TeamsDeps, 'changes'>,
+  ctx: Ctx,
+  which: InviteOfTeam,
+): Promise<Member> {
+  const { teamId, inviteId } = which;
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    const actor = await lockedActor(tx, teamId);
+    const joinedAt = ctx.clock.now();
+    const found = await findInviteById(db, which, joinedAt);
+    if (found === undefined) throw notFound('invitation');
+    const { awaiting, role } = found;
+    assertMayGrantRole(ctx.caller, role);
+    assertMayGive(actor, role);
+    if (awaiting === undefined || !(await useInvite(db, inviteId, joinedAt))) {
+      throw apiError('state_conflict', 'nobody who must be confirmed has accepted this invitation', {
+        details: { resource: 'invitation' },
+      });
+    }
+    const { userId } = awaiting;
+    const details = ({ username }: Member) => ({ username, role, inviteId, confirmed: true });
+    return await change(
+      tx,
+      { action: 'team_member.added', on: { id: userId, teamId }, details },
+      async () => {
+        await insertMember(db, { teamId, userId, role, joinedAt });
+        await changes.announce(db, { userId });
+        const member = await findMember(db, { teamId, userId });
+        if (member === undefined) throw notFound('account'); // It is gone at this very moment.
+        return member;
+      },
+    );
   });
 }

@@ -3,7 +3,7 @@ import type { TeamsOfAccount, User } from '../accounts/index.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditAct } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
 import { countOwners, deleteMember, insertMember, listMemberships, lockTeam } from './store.ts';
 
@@ -11,29 +11,30 @@ export const teamsOfAccount: TeamsOfAccount = {
   lock: async (db, userId) => {
     for (const { teamId } of await listMemberships(db, userId)) await lockTeam(db, teamId);
   },
-  handOver: async (db, ctx, { from, to }) => {
+  handOver: async (tx, { from, to }) => {
+    const { db } = tx;
     for (const { teamId, role } of await listMemberships(db, from.id)) {
       await lockTeam(db, teamId);
       if (role === 'owner' && (await countOwners(db, teamId)) === 1) {
-        await insertMember(db, teamId, { userId: to.id, role, joinedAt: ctx.clock.now() });
+        await insertMember(db, { teamId, userId: to.id, role, joinedAt: tx.clock.now() });
         const details = { username: to.username, role, inPlaceOf: from.id };
-        await record(db, ctx, to, { chain: teamId, action: 'team_member.added', target: to.id, details });
+        await record(tx, to, { chain: teamId, action: 'team_member.added', target: to.id, details });
       }
-      await deleteMember(db, teamId, from.id);
-      const invitesEnded = await endInvitesOf(db, { teamId, userId: from.id, email: from.email }, undefined);
-      const details = { username: from.username, role, ...(invitesEnded > 0 && { invitesEnded }) };
-      await record(db, ctx, to, { chain: teamId, action: 'team_member.removed', target: from.id, details });
+      const gone = { teamId, userId: from.id, email: from.email };
+      await deleteMember(db, gone);
+      const invitesEnded = await endInvitesOf(db, gone, undefined);
+      const details = { username: from.username, role, ...ended(invitesEnded) };
+      await record(tx, to, { chain: teamId, action: 'team_member.removed', target: from.id, details });
     }
   },
 };
 
 /** The caller of a claim is nobody yet: the account that it makes is the actor. */
 async function record(
-  db: Database,
-  ctx: Ctx,
+  { db, call, clock }: Ctx,
   { id, username }: User,
   act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
 ): Promise<void> {
   const actor = { kind: 'user', id, display: username } as const;
-  await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, ctx.clock.now());
+  await appendAudit(db, { ...act, actor, requestId: call.requestId }, clock.now());
 }

@@ -1,11 +1,38 @@
+/** Teams of the caller, their members and invitations. */
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  InviteSchema,
+  MemberSchema,
+  TeamSchema,
+  TeamsService,
+} from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type { Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Passwords } from '../accounts/index.ts';
+import type { Ctx, Role } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
-import type { TeamWork } from './acts.ts';
-import { createTeams } from './teams-service.ts';
-export { teamsOfAccount } from './hand-over.ts';
-export { showTeam } from './teams-service.ts';
-export { findTeam, insertMember, insertTeam, lockTeam, setTeamRegion } from './store.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { roleName } from '../../platform/scopes.ts';
+import { acceptInvite } from './accept-invite.ts';
+import {
+  changeMemberRole,
+  changeTeam,
+  confirmInvite,
+  createTeam,
+  dropMember,
+  invite,
+  removeTeam,
+  revokeInvite,
+  teamOf,
+} from './acts.ts';
+import type { TeamsDeps, TeamWork } from './acts.ts';
+import { listInvites } from './invites.ts';
+import { listMembers, listTeams } from './store.ts';
+import type { Member, Team } from './store.ts';
+
 export type { TeamWork } from './acts.ts';
+export { teamsOfAccount } from './hand-over.ts';
+export { findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 
 export interface TeamsFeatureDeps {
   readonly passwords: Passwords;
@@ -15,3 +42,53 @@ export interface TeamsFeatureDeps {
 export function teamsFeature(system: System, deps: TeamsFeatureDeps): Feature {
   return { services: [createTeams({ ...system, ...deps, limits: system.config.limits })] };
 }
+
+function createTeams(deps: TeamsDeps): Handlers<Ctx> {
+  return implement(TeamsService, {
+    list: async (_request, { db, teams }: Ctx) => ({
+      teams: (await listTeams(db, teams)).map((team) => showTeam(team, teams.role(team.id))),
+    }),
+    get: async ({ teamId }, ctx: Ctx) => showTeam(await teamOf(ctx.db, teamId), ctx.teams.role(teamId)),
+    create: async (request, ctx: Ctx) => showTeam(await createTeam(deps, ctx, request), 'owner'),
+    update: async (request, ctx: Ctx) =>
+      showTeam(await changeTeam(ctx, request), ctx.teams.role(request.teamId)),
+    delete: async ({ teamId }, ctx: Ctx) => {
+      await removeTeam(deps, ctx, teamId);
+      return {};
+    },
+    listMembers: async ({ teamId }, ctx: Ctx) => ({
+      members: (await listMembers(ctx.db, teamId)).map(showMember),
+    }),
+    updateMemberRole: async ({ teamId, userId, role }, ctx: Ctx) =>
+      showMember(await changeMemberRole(deps, ctx, { teamId, userId, role: roleName(role) })),
+    removeMember: async (which, ctx: Ctx) => {
+      await dropMember(deps, ctx, which);
+      return {};
+    },
+    listInvites: async ({ teamId }, ctx: Ctx) => ({
+      invites: (await listInvites(ctx.db, teamId, ctx.clock.now())).map((each) => shown(InviteSchema, each)),
+    }),
+    inviteMember: async (request, ctx: Ctx) => {
+      const made = await invite(ctx, request);
+      return { invite: shown(InviteSchema, made), token: made.token };
+    },
+    revokeInvite: async (which, ctx: Ctx) => {
+      await revokeInvite(ctx, which);
+      return {};
+    },
+    confirmInvite: async (which, ctx: Ctx) => showMember(await confirmInvite(deps, ctx, which)),
+    acceptInvite: async (request, ctx: Ctx) => {
+      const joined = await acceptInvite(deps, ctx, request);
+      return joined === undefined
+        ? { pending: true }
+        : { team: showTeam(joined.team, joined.member.role), pending: false };
+    },
+  });
+}
+
+/** As somebody with this role in it sees it. */
+export function showTeam(team: Team, role: Role | undefined): TeamMessage {
+  return shown(TeamSchema, { ...team, role });
+}
+
+const showMember = (member: Member) => shown(MemberSchema, member);

@@ -4,35 +4,42 @@
  * a key that it was made with and that ended meanwhile.
  */
 import { randomBytes } from 'node:crypto';
+import { and, eq, isNull } from 'drizzle-orm';
 import { hashToken } from '../accounts/index.ts';
 import { endOfKey } from '../apikeys/index.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Caller, Role } from '../../platform/context.ts';
+import type { Ctx, Role } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { ROLES } from '../../platform/scopes.ts';
 import { mayInvite } from './members.ts';
+import { teamInvites } from './schema.ts';
+import type { Membership } from './store.ts';
 
 const LIFE_MS = 7 * 86_400_000;
 const LIST_MAX = 500;
 
-export interface Invite {
-  readonly id: string;
-  readonly teamId: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly expiresAt: Date;
-  readonly createdAt: Date;
-  /** Who accepted it with an unverified address and waits for the team's word. */
+export type InviteRow = typeof teamInvites.$inferSelect;
+
+export interface Invite extends Pick<
+  InviteRow,
+  'id' | 'teamId' | 'email' | 'role' | 'expiresAt' | 'createdAt'
+> {
+  /** Who accepted it with an unverified address and waits until the team confirms it. */
   readonly awaiting: { readonly userId: string; readonly username: string; readonly since: Date } | undefined;
 }
 
-interface InviteRow extends Omit<Invite, 'awaiting'> {
-  /** Of the maker, at this moment. */
+export type MadeInvite = Invite & { readonly token: string };
+
+export interface InviteOfTeam {
+  readonly teamId: string;
+  readonly inviteId: string;
+}
+
+interface OpenRow extends Omit<Invite, 'awaiting'>, Pick<InviteRow, 'awaitingSince'> {
+  /** The role of the maker at this moment. */
   readonly inviterRole: Role;
   readonly awaitingUserId: string | null;
   readonly awaitingName: string | null;
-  readonly awaitingSince: Date | null;
 }
 
 const columns = (sql: SqlTag) => sql`
@@ -47,7 +54,7 @@ const open = (sql: SqlTag, now: Date) => sql`
     and (i.invited_with_key is null or ${endOfKey(sql, sql`i.invited_with_key`)} > ${now})`;
 
 /** Of open rows those whose maker could still make them. */
-function holding(rows: readonly InviteRow[]): readonly Invite[] {
+function holding(rows: readonly OpenRow[]): readonly Invite[] {
   return rows
     .filter(({ inviterRole, role }) => mayInvite(inviterRole, role))
     .map(({ awaitingUserId, awaitingName, awaitingSince, ...row }) => ({
@@ -59,32 +66,28 @@ function holding(rows: readonly InviteRow[]): readonly Invite[] {
     }));
 }
 
+/** In place of the open one for the same address. */
 export async function createInvite(
-  { db, clock, caller }: { readonly db: Database; readonly clock: Clock; readonly caller: Caller },
-  invite: { readonly teamId: string; readonly email: string; readonly role: Role },
-): Promise<{ readonly invite: Invite; readonly token: string }> {
+  { db, clock, caller }: Ctx,
+  invite: Pick<Invite, 'teamId' | 'email' | 'role'>,
+): Promise<MadeInvite> {
   const now = clock.now();
   const token = `invt_${randomBytes(24).toString('base64url')}`;
-  const row = {
-    id: newId('inv', now.getTime()),
-    ...invite,
-    expiresAt: new Date(now.getTime() + LIFE_MS),
-    createdAt: now,
-    awaiting: undefined,
-  };
+  const id = newId('inv', now.getTime());
+  const row = { id, ...invite, expiresAt: new Date(now.getTime() + LIFE_MS), createdAt: now };
   const withKey = caller.kind === 'session' ? null : caller.credentialId;
   await db.sql`
     insert into team_invites (id, team_id, email, role, token_hash, created_at, expires_at, invited_by, invited_with_key)
-    values (${row.id}, ${row.teamId}, ${row.email}, ${row.role}, ${hashToken(token)}, ${now}, ${row.expiresAt}, ${caller.userId}, ${withKey})
+    values (${id}, ${row.teamId}, ${row.email}, ${row.role}, ${hashToken(token)}, ${now}, ${row.expiresAt}, ${caller.userId}, ${withKey})
     on conflict (team_id, email) where accepted_at is null do update set
       id = excluded.id, role = excluded.role, token_hash = excluded.token_hash, created_at = excluded.created_at,
       expires_at = excluded.expires_at, invited_by = excluded.invited_by, invited_with_key = excluded.invited_with_key,
       awaiting_user_id = null, awaiting_since = null`;
-  return { invite: row, token };
+  return { ...row, awaiting: undefined, token };
 }
 
 export async function listInvites({ sql }: Database, teamId: string, now: Date): Promise<readonly Invite[]> {
-  const rows = await sql<InviteRow[]>`
+  const rows = await sql<OpenRow[]>`
     select ${columns(sql)} from ${open(sql, now)} and i.team_id = ${teamId}
     order by i.created_at desc, i.id desc limit ${LIST_MAX}`;
   return holding(rows);
@@ -92,23 +95,25 @@ export async function listInvites({ sql }: Database, teamId: string, now: Date):
 
 export async function findInviteById(
   { sql }: Database,
-  { teamId, inviteId }: { readonly teamId: string; readonly inviteId: string },
+  { teamId, inviteId }: InviteOfTeam,
   now: Date,
 ): Promise<Invite | undefined> {
-  const rows = await sql<InviteRow[]>`
+  const rows = await sql<OpenRow[]>`
     select ${columns(sql)} from ${open(sql, now)} and i.team_id = ${teamId} and i.id = ${inviteId}`;
   return holding(rows)[0];
 }
 
-/** The address that it was for; undefined when there is none (any more). */
+/** Undefined: there is none, or it was accepted. */
 export async function deleteInvite(
-  { sql }: Database,
-  teamId: string,
-  inviteId: string,
-): Promise<string | undefined> {
-  const [row] = await sql<Array<{ email: string }>>`
-    delete from team_invites where team_id = ${teamId} and id = ${inviteId} and accepted_at is null returning email`;
-  return row?.email;
+  { orm }: Database,
+  { teamId, inviteId }: InviteOfTeam,
+): Promise<InviteRow | undefined> {
+  const { id, teamId: team, acceptedAt } = teamInvites;
+  const [row] = await orm
+    .delete(teamInvites)
+    .where(and(eq(id, inviteId), eq(team, teamId), isNull(acceptedAt)))
+    .returning();
+  return row;
 }
 
 /**
@@ -117,7 +122,7 @@ export async function deleteInvite(
  */
 export async function endInvitesOf(
   { sql }: Database,
-  member: { readonly teamId: string; readonly userId: string; readonly email: string },
+  member: Membership & { readonly email: string },
   left: Role | undefined,
 ): Promise<number> {
   const beyond = ROLES.filter((role) => left === undefined || !mayInvite(left, role));
@@ -129,16 +134,15 @@ export async function endInvitesOf(
 
 /** The open invitation of a token, without using it. */
 export async function findInvite({ sql }: Database, token: string, now: Date): Promise<Invite | undefined> {
-  const rows = await sql<InviteRow[]>`
+  const rows = await sql<OpenRow[]>`
     select ${columns(sql)} from ${open(sql, now)} and i.token_hash = ${hashToken(token)}`;
   return holding(rows)[0];
 }
 
-/** Notes who waits for the team's word. */
-export async function awaitWord(
+/** Notes who accepted it and waits until the team confirms it. */
+export async function noteAwaiting(
   { sql }: Database,
-  inviteId: string,
-  userId: string,
+  { inviteId, userId }: { readonly inviteId: string; readonly userId: string },
   now: Date,
 ): Promise<void> {
   await sql`
@@ -146,9 +150,12 @@ export async function awaitWord(
     where id = ${inviteId} and awaiting_user_id is distinct from ${userId}`;
 }
 
-/** Uses it. False when somebody else was faster. */
-export async function useInvite({ sql }: Database, inviteId: string, now: Date): Promise<boolean> {
-  const { count } =
-    await sql`update team_invites set accepted_at = ${now} where id = ${inviteId} and accepted_at is null`;
-  return count === 1;
+/** False when somebody else was faster. */
+export async function useInvite({ orm }: Database, inviteId: string, now: Date): Promise<boolean> {
+  const used = await orm
+    .update(teamInvites)
+    .set({ acceptedAt: now })
+    .where(and(eq(teamInvites.id, inviteId), isNull(teamInvites.acceptedAt)))
+    .returning({ id: teamInvites.id });
+  return used.length === 1;
 }

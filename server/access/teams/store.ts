@@ -1,175 +1,147 @@
-/** Teams in the database. The only file that knows the columns of `teams` and `team_members`. */
-import type { Role } from '../../platform/context.ts';
+/** Teams and their members in the database. */
+import { and, asc, eq, getTableColumns } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
+import type { Role, TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { inTeams } from '../../platform/resource/index.ts';
+import { regions, teams } from '../../platform/resource/schema.ts';
 import type { Operator } from '../../platform/resource/schema.ts';
+import { teamMembers } from './schema.ts';
 
-export interface Team {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly avatarUrl: string | null;
-  readonly kind: 'personal' | 'organization';
-  readonly regionId: string;
-  readonly operator: Operator;
-  readonly servicePool: boolean;
-  readonly createdAt: Date;
+/** With the operator of its region. */
+export type Team = Readonly<typeof teams.$inferSelect> & { readonly operator: Operator };
+export type NewTeam = typeof teams.$inferInsert;
+type Changeable = 'name' | 'description' | 'avatarUrl' | 'kind' | 'regionId';
+export type TeamChanges = { readonly [Column in Changeable]?: NewTeam[Column] | undefined };
+
+export interface Membership {
+  readonly teamId: string;
+  readonly userId: string;
 }
 
-export interface Member {
-  readonly userId: string;
+/** With what is shown of the account. */
+export interface Member extends Readonly<typeof teamMembers.$inferSelect> {
   readonly email: string;
   readonly username: string;
   /** The address is known to be the person's. */
   readonly emailVerified: boolean;
-  readonly role: Role;
-  readonly joinedAt: Date;
 }
 
 const LIST_MAX = 500;
 
-const columns = (sql: SqlTag) => sql`
-  t.id, t.name, t.description, t.avatar_url as "avatarUrl", t.kind, t.region_id as "regionId", r.operator,
-  t.service_pool as "servicePool", t.created_at as "createdAt"`;
+const selectTeams = ({ orm }: Database) =>
+  orm
+    .select({ ...getTableColumns(teams), operator: regions.operator })
+    .from(teams)
+    .innerJoin(regions, eq(regions.id, teams.regionId));
 
-export async function listTeams({ sql }: Database, teamIds: readonly string[]): Promise<readonly Team[]> {
-  return await sql<Team[]>`
-    select ${columns(sql)} from teams t join regions r on r.id = t.region_id
-    where t.id = any(${[...teamIds]}) order by t.name, t.id limit ${LIST_MAX}`;
+/** Ordered by name. */
+export async function listTeams(db: Database, scope: TeamScope): Promise<Team[]> {
+  return await selectTeams(db)
+    .where(inTeams({ teamId: teams.id }, scope))
+    .orderBy(asc(teams.name), asc(teams.id))
+    .limit(LIST_MAX);
 }
 
-export async function findTeam({ sql }: Database, teamId: string): Promise<Team | undefined> {
-  const [row] = await sql<Team[]>`
-    select ${columns(sql)} from teams t join regions r on r.id = t.region_id where t.id = ${teamId}`;
+export async function findTeam(db: Database, teamId: string): Promise<Team | undefined> {
+  const [row] = await selectTeams(db).where(eq(teams.id, teamId));
   return row;
 }
 
-/** Makes changes to one team's members take turns, so that what was counted still holds when it is written. */
-export async function lockTeam({ sql }: Database, teamId: string): Promise<boolean> {
-  const rows = await sql`select 1 from teams where id = ${teamId} for update`;
+/** Makes changes to one team's members take turns, so that what was counted still holds when it is written. False: there is no such team. */
+export async function lockTeam({ orm }: Database, teamId: string): Promise<boolean> {
+  const rows = await orm.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('update');
   return rows.length === 1;
 }
 
 /** Where a new team begins: the first region that the service operates. */
-export async function defaultRegion({ sql }: Database): Promise<{ readonly id: string }> {
+export async function defaultRegion({ sql }: Database): Promise<string> {
   const [row] = await sql<Array<{ id: string }>>`
     select id from regions where operator = 'service' order by id limit 1`;
   if (row === undefined)
     throw new Error('no region is operated by the service: the first start did not finish');
-  return row;
+  return row.id;
 }
 
-export interface NewTeam {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: 'personal' | 'organization';
-  readonly regionId: string;
-  readonly servicePool: boolean;
-  readonly createdAt: Date;
+export async function insertTeam({ orm }: Database, team: NewTeam): Promise<void> {
+  await orm.insert(teams).values(team);
 }
 
-export async function insertTeam({ sql }: Database, team: NewTeam): Promise<void> {
-  await sql`
-    insert into teams (id, name, kind, region_id, service_pool, created_at)
-    values (${team.id}, ${team.name}, ${team.kind}, ${team.regionId}, ${team.servicePool}, ${team.createdAt})`;
+export async function updateTeam({ orm }: Database, teamId: string, set: TeamChanges): Promise<void> {
+  await orm.update(teams).set(set).where(eq(teams.id, teamId));
 }
 
-export interface TeamChanges {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  readonly avatarUrl?: string | undefined;
-  readonly kind?: 'personal' | 'organization' | undefined;
+export async function deleteTeam({ orm }: Database, teamId: string): Promise<void> {
+  await orm.delete(teams).where(eq(teams.id, teamId));
 }
 
-export async function updateTeam({ sql }: Database, teamId: string, changes: TeamChanges): Promise<void> {
-  await sql`
-    update teams set
-      name = coalesce(${changes.name ?? null}, name), description = coalesce(${changes.description ?? null}, description),
-      avatar_url = coalesce(${changes.avatarUrl ?? null}, avatar_url), kind = coalesce(${changes.kind ?? null}, kind)
-    where id = ${teamId}`;
-}
+const selectMembers = (sql: SqlTag) => sql`
+  select m.team_id as "teamId", m.user_id as "userId", u.email, u.username, u.email_verified_at is not null as "emailVerified",
+    m.role, m.joined_at as "joinedAt"
+  from team_members m join users u on u.id = m.user_id`;
 
-export async function setTeamRegion({ sql }: Database, teamId: string, regionId: string): Promise<void> {
-  await sql`update teams set region_id = ${regionId} where id = ${teamId}`;
-}
-
-export async function deleteTeam({ sql }: Database, teamId: string): Promise<void> {
-  await sql`delete from teams where id = ${teamId}`;
-}
-
-const memberColumns = (sql: SqlTag) =>
-  sql`m.user_id as "userId", u.email, u.username, u.email_verified_at is not null as "emailVerified", m.role, m.joined_at as "joinedAt"`;
-
-export async function listMembers({ sql }: Database, teamId: string): Promise<readonly Member[]> {
+/** Ordered by user name. */
+export async function listMembers({ sql }: Database, teamId: string): Promise<Member[]> {
   return await sql<Member[]>`
-    select ${memberColumns(sql)} from team_members m join users u on u.id = m.user_id
-    where m.team_id = ${teamId} order by u.username limit ${LIST_MAX}`;
-}
-
-/** Of one account; in the order of team ids, so that two that lock them do not wait for each other. */
-export async function listMemberships(
-  { sql }: Database,
-  userId: string,
-): Promise<ReadonlyArray<{ readonly teamId: string; readonly role: Role }>> {
-  return await sql<Array<{ teamId: string; role: Role }>>`
-    select team_id as "teamId", role from team_members where user_id = ${userId} order by team_id`;
+    ${selectMembers(sql)} where m.team_id = ${teamId} order by u.username limit ${LIST_MAX}`;
 }
 
 export async function findMember(
   { sql }: Database,
-  teamId: string,
-  userId: string,
+  { teamId, userId }: Membership,
 ): Promise<Member | undefined> {
   const [row] = await sql<Member[]>`
-    select ${memberColumns(sql)} from team_members m join users u on u.id = m.user_id
-    where m.team_id = ${teamId} and m.user_id = ${userId}`;
+    ${selectMembers(sql)} where m.team_id = ${teamId} and m.user_id = ${userId}`;
   return row;
 }
 
 export async function findMemberByEmail(
   { sql }: Database,
-  teamId: string,
-  email: string,
+  { teamId, email }: { readonly teamId: string; readonly email: string },
 ): Promise<Member | undefined> {
   const [row] = await sql<Member[]>`
-    select ${memberColumns(sql)} from team_members m join users u on u.id = m.user_id
-    where m.team_id = ${teamId} and u.email = ${email}`;
+    ${selectMembers(sql)} where m.team_id = ${teamId} and u.email = ${email}`;
   return row;
+}
+
+/** Of one account; in the order of team ids, so that two that lock them do not wait for each other. */
+export async function listMemberships(
+  { orm }: Database,
+  userId: string,
+): Promise<Array<typeof teamMembers.$inferSelect>> {
+  return await orm
+    .select()
+    .from(teamMembers)
+    .where(eq(teamMembers.userId, userId))
+    .orderBy(asc(teamMembers.teamId));
 }
 
 /** Joining again keeps the role that is there. */
 export async function insertMember(
-  { sql }: Database,
-  teamId: string,
-  member: { userId: string; role: Role; joinedAt: Date },
+  { orm }: Database,
+  member: typeof teamMembers.$inferInsert,
 ): Promise<void> {
-  await sql`
-    insert into team_members (team_id, user_id, role, joined_at)
-    values (${teamId}, ${member.userId}, ${member.role}, ${member.joinedAt}) on conflict do nothing`;
+  await orm.insert(teamMembers).values(member).onConflictDoNothing();
 }
 
-export async function setMemberRole(
-  { sql }: Database,
-  teamId: string,
-  userId: string,
-  role: Role,
-): Promise<void> {
-  await sql`update team_members set role = ${role} where team_id = ${teamId} and user_id = ${userId}`;
+export async function setMemberRole({ orm }: Database, which: Membership, role: Role): Promise<void> {
+  await orm.update(teamMembers).set({ role }).where(isMember(which));
 }
 
-export async function deleteMember({ sql }: Database, teamId: string, userId: string): Promise<void> {
-  await sql`delete from team_members where team_id = ${teamId} and user_id = ${userId}`;
+export async function deleteMember({ orm }: Database, which: Membership): Promise<void> {
+  await orm.delete(teamMembers).where(isMember(which));
 }
 
-export async function countOwners({ sql }: Database, teamId: string): Promise<number> {
-  const [row] = await sql<Array<{ n: number }>>`
-    select count(*)::int as n from team_members where team_id = ${teamId} and role = 'owner'`;
-  return row?.n ?? 0;
+export async function countOwners({ orm }: Database, teamId: string): Promise<number> {
+  return await orm.$count(teamMembers, and(eq(teamMembers.teamId, teamId), eq(teamMembers.role, 'owner')));
 }
 
 /** Counts under a lock on the account, so that two creations take turns. */
-export async function countOwnedTeams({ sql }: Database, userId: string): Promise<number> {
+export async function countOwnedTeams({ orm, sql }: Database, userId: string): Promise<number> {
   await sql`select 1 from users where id = ${userId} for update`;
-  const [row] = await sql<Array<{ n: number }>>`
-    select count(*)::int as n from team_members where user_id = ${userId} and role = 'owner'`;
-  return row?.n ?? 0;
+  return await orm.$count(teamMembers, and(eq(teamMembers.userId, userId), eq(teamMembers.role, 'owner')));
+}
+
+function isMember({ teamId, userId }: Membership): SQL | undefined {
+  return and(eq(teamMembers.teamId, teamId), eq(teamMembers.userId, userId));
 }

@@ -5,7 +5,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { RegionSchema, RegionsService } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
 import { AdminTeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import { findTeam, lockTeam, setTeamRegion, showTeam } from '../../access/teams/index.ts';
+import { findTeam, lockTeam, showTeam, updateTeam } from '../../access/teams/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -38,7 +38,7 @@ function createAdminTeams(work: TeamWork): Handlers<Ctx> {
         const before = await findTeam(db, teamId);
         if (before === undefined) throw notFound('team');
         const { id, operator } = await regionOf(db, regionId);
-        await setTeamRegion(db, teamId, id);
+        await updateTeam(db, teamId, { regionId: id });
         // Waiting work of the team follows its operator.
         await work.reroute(db, { id: teamId, operator });
         if (before.regionId !== id) {

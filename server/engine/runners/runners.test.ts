@@ -70,7 +70,12 @@ describe.skipIf(!there)('runners of a team', () => {
   afterAll(async () => await world.drop());
   beforeEach(async () => {
     team = await world.team();
-    await insertMember(world.db, team, { userId: world.userId, role: 'owner', joinedAt: systemClock.now() });
+    await insertMember(world.db, {
+      teamId: team,
+      userId: world.userId,
+      role: 'owner',
+      joinedAt: systemClock.now(),
+    });
     events.length = 0;
   });
 
